@@ -34,9 +34,21 @@ const lines = Object.entries({ Host: 'localhost', ...flood.headers }).map(
   ([name, value]) => `${name}: ${value}\r\n`,
 )
 const length = flood.body === undefined ? '' : `Content-Length: ${Buffer.byteLength(flood.body)}\r\n`
-const request = Buffer.from(
-  `${flood.method} ${flood.path} HTTP/1.1\r\n${lines.join('')}${length}\r\n${flood.body ?? ''}`,
-)
+const text = `${flood.method} ${flood.path} HTTP/1.1\r\n${lines.join('')}${length}\r\n${flood.body ?? ''}`
+/** In a path or body, the place of a number that is another in each request: equal reads are answered together. */
+const placeholder = '@@@@@@'
+const template = Buffer.from(text)
+const numberAt = text.indexOf(placeholder)
+/** Of six digits, none of them a leading zero: it may be taken for an id. */
+let number = 100_000
+
+function nextRequest(): Buffer {
+  if (numberAt === -1) return template
+  const request = Buffer.from(template)
+  number = number === 999_999 ? 100_000 : number + 1
+  request.write(String(number), numberAt)
+  return request
+}
 
 const seconds: Told[] = Array.from({ length: Math.ceil(flood.seconds) + 1 }, () => {
   return { served: [], refused: [], failed: 0, unsent: 0 }
@@ -73,7 +85,7 @@ class Lane {
 
   send(due: number): void {
     this.#due = due
-    this.#socket.write(request)
+    this.#socket.write(nextRequest())
   }
 
   end(): void {

@@ -41,11 +41,12 @@ export interface OverloadFigure {
   readonly recovery: number | undefined
 }
 
+/** `@@@@@@`: see `flood.ts`. */
 const loads = [
   {
     what: 'REST: a text that no post has, which is looked for in all of them',
     method: 'GET',
-    path: '/api/v1/posts?body%5Bcontains%5D=nowhere',
+    path: '/api/v1/posts?body%5Bcontains%5D=nowhere@@@@@@',
     body: undefined,
   },
   {
@@ -53,7 +54,9 @@ const loads = [
     method: 'POST',
     path: '/graphql',
     body: JSON.stringify({
-      query: '{ posts(limit: 50) { id title author { id name posts(limit: 50) { id title body } } } }',
+      query:
+        'query ($not: ID) { posts(limit: 50, filter: { id: { ne: $not } }) { id title author { id name posts(limit: 50) { id title body } } } }',
+      variables: { not: '@@@@@@' },
     }),
   },
   {
@@ -61,13 +64,15 @@ const loads = [
     method: 'POST',
     path: '/graphql',
     body: JSON.stringify({
-      query: '{ posts(limit: 20) { id title author { id name posts(limit: 20) { id title body } } } }',
+      query:
+        'query ($not: ID) { posts(limit: 20, filter: { id: { ne: $not } }) { id title author { id name posts(limit: 20) { id title body } } } }',
+      variables: { not: '@@@@@@' },
     }),
   },
   {
     what: 'REST: 100 posts with their authors',
     method: 'GET',
-    path: '/api/v1/posts?per_page=100&include=author',
+    path: '/api/v1/posts?per_page=100&include=author&id%5Bne%5D=@@@@@@',
     body: undefined,
   },
   {

@@ -17,6 +17,8 @@ export interface Call {
   readonly requestId: string
   /** The whole body, empty when there is none. Its size was limited before. */
   readonly body: Buffer
+  /** The body where it is part of another one, which was parsed: then `body` is empty. */
+  readonly parsed?: { readonly body: unknown }
 }
 
 export interface Reply {

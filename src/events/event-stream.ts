@@ -23,8 +23,8 @@ export class EventStream implements AsyncIterableIterator<string> {
   #bufferedBytes = 0
   #reader: ((result: IteratorResult<string>) => void) | undefined
   #isEnded = false
-  /** Resolves `keptUp`. */
-  #taken: (() => void) | undefined
+  /** What `keptUp` waits for. */
+  #taken: PromiseWithResolvers<void> | undefined
 
   /**
    * `onGone` is called once: the reader has left, or was too slow. `keepAlive` makes what is sent now and then, in case
@@ -49,7 +49,7 @@ export class EventStream implements AsyncIterableIterator<string> {
       const value = this.#blocks.join('')
       this.#blocks = []
       this.#bufferedBytes = 0
-      this.#taken?.()
+      this.#release()
       return Promise.resolve({ value, done: false })
     }
     if (this.#isEnded) return Promise.resolve({ value: undefined, done: true })
@@ -91,9 +91,8 @@ export class EventStream implements AsyncIterableIterator<string> {
   /** Undefined where the reader has taken most of what was sent; otherwise resolves when it has, or is gone. */
   keptUp(): Promise<void> | undefined {
     if (this.#isEnded || this.#bufferedBytes <= this.#maxBufferedBytes / 4) return undefined
-    return new Promise(resolve => {
-      this.#taken = resolve
-    })
+    this.#taken ??= Promise.withResolvers()
+    return this.#taken.promise
   }
 
   end(lastBlock: string): void {
@@ -110,7 +109,12 @@ export class EventStream implements AsyncIterableIterator<string> {
 
   #close(): void {
     this.#isEnded = true
-    this.#taken?.()
+    this.#release()
     clearInterval(this.#keepAlive)
+  }
+
+  #release(): void {
+    this.#taken?.resolve()
+    this.#taken = undefined
   }
 }

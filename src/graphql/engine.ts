@@ -6,6 +6,7 @@
 import type { GraphQLFormattedError, GraphQLSchema } from 'graphql'
 import type { Reply } from '../call.ts'
 import type { ChangeRenderer } from '../events/subscriber.ts'
+import type { KeyedAttempt } from '../idempotency.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 
@@ -42,6 +43,8 @@ export interface Bound {
   readonly cost: number
   /** What a subscription retains while it is open. */
   readonly retained?: Retained
+  /** The number of the event after which a subscription resumes; undefined: it begins with what comes. */
+  readonly after?: number | undefined
 }
 
 /** What outlives the request that opened a subscription. */
@@ -71,6 +74,15 @@ export interface ExecutionContext {
   /** The value of the field `rateLimit`; undefined, and null in the reply, where no limit is set. */
   readonly rateLimit: RateLimit | undefined
   readonly onFault: OnFault
+  /** Of a mutation with an `Idempotency-Key`. */
+  readonly once?: Once | undefined
+}
+
+/** A mutation whose reply is stored in its own transaction, and given again. */
+export interface Once {
+  readonly attempt: KeyedAttempt
+  /** Pure: the HTTP reply with a result. */
+  readonly reply: (executed: Executed) => Reply
 }
 
 /** Called with faults that the client sees only as INTERNAL_ERROR. */

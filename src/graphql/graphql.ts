@@ -2,6 +2,7 @@
 import type { Call, Reply } from '../call.ts'
 import type { CredentialHeaders, Identify } from '../events/credential-monitor.ts'
 import type { Events } from '../events/events.ts'
+import type { Idempotency } from '../idempotency.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import { type DocumentSettings, Documents } from './documents/stored-documents.ts'
@@ -38,6 +39,7 @@ export interface GraphqlParts {
   readonly engine: Engine
   readonly events: Events
   readonly identify: Identify
+  readonly idempotency: Idempotency
   /** The budget that operations over a WebSocket draw from. */
   readonly accountOf: (principal: Principal, credential: CredentialHeaders | undefined) => Account
   /** `WWW-Authenticate` of a reply that lacks fields for want of a credential (RFC 6750, 3). */

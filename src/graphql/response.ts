@@ -16,6 +16,11 @@ export function refused(errors: readonly GraphQLFormattedError[]): Refused {
   return { outcome: 'request error', errors, text: JSON.stringify({ errors }) }
 }
 
+/** The reply of an executed operation, with the id of the event that it is the reply to. */
+export function withEventId(text: string, event: number): string {
+  return `${text.slice(0, -2)},"eventId":"${event}"}}`
+}
+
 /** `data`: JSON text. */
 export function executed(data: string, errors: readonly GraphQLFormattedError[], cost: number): Executed {
   const errorsMember = errors.length === 0 ? '' : `"errors":${JSON.stringify(errors)},`

@@ -12,7 +12,7 @@ export const preflight: Reply = {
     'Access-Control-Allow-Methods',
     'GET, HEAD, POST, PUT, PATCH, DELETE',
     'Access-Control-Allow-Headers',
-    'Authorization, DPoP, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, Last-Event-ID, X-Request-Id, Apollo-Require-Preflight, X-Requested-With',
+    'Authorization, DPoP, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-Request-Id, Apollo-Require-Preflight, X-Requested-With',
     'Access-Control-Max-Age',
     '86400',
     'Cache-Control',

@@ -23,9 +23,11 @@ export interface ProgramOf<P, T> {
   /**
    * The collections that it reads or writes, by name, when others must not write to them meanwhile: the transaction
    * then has one place in the order of all commits, those of single writes included. Undefined: what a single write
-   * promises is enough, as for one write together with its record.
+   * promises is enough, as for one write together with its record. Empty: the same, for what takes long or may well fail.
    */
   readonly serial: readonly string[] | undefined
+  /** It changes no items: all that it reads is as at one moment, and nobody is kept from writing meanwhile. */
+  readonly snapshot?: boolean
   /**
    * Makes the generator; called again when the transaction is tried again. It awaits nothing and has no effect but by
    * what it yields. A step that fails is thrown where it was yielded; the program must let it through.

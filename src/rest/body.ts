@@ -165,6 +165,7 @@ function parseText(text: string): unknown {
  * `maxMembers` members, or names a key twice in one object.
  */
 export function readBody(call: Call, types: readonly string[]): unknown {
+  if (call.parsed !== undefined) return call.parsed.body
   requireMediaType(call, types)
   if (call.body.length === 0) throw new ApiError('BAD_REQUEST', 'The body is empty; send a JSON object.')
   if (!isUtf8(call.body)) throw new ApiError('BAD_REQUEST', 'The body is not valid UTF-8.')

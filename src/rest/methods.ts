@@ -17,12 +17,12 @@ const methodsOf = {
 
 /** Whether the route accepts GET and HEAD. */
 export function isReadable(route: Route): boolean {
-  if (route.kind === 'action') return false
-  return (route.kind !== 'collection' && route.kind !== 'item') || exists(route.collection, 'read')
+  if (route.kind === 'collection' || route.kind === 'item') return exists(route.collection, 'read')
+  return route.kind !== 'batch' && route.kind !== 'action'
 }
 
 const readOnly: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
-const actionMethods: readonly string[] = ['POST', 'OPTIONS']
+const postOnly: readonly string[] = ['POST', 'OPTIONS']
 
 function methodsFor(collection: Collection, kind: keyof typeof methodsOf): readonly string[] {
   const methods = methodsOf[kind].flatMap(([operation, names]) =>
@@ -38,7 +38,7 @@ const known = {
 
 /** The methods that a route accepts, for `Allow` (RFC 9110, 10.2.1). Empty: the route does not exist. */
 export function allowedMethods(route: Route): readonly string[] {
-  if (route.kind === 'action') return actionMethods
+  if (route.kind === 'batch' || route.kind === 'action') return postOnly
   if (route.kind !== 'collection' && route.kind !== 'item') return readOnly
   const found = known[route.kind].get(route.collection)
   if (found) return found

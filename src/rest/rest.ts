@@ -2,20 +2,22 @@
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { type Idempotency, type KeyedAttempt, keyHeader } from '../idempotency.ts'
-import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
-import { admit } from '../plan/guard.ts'
-import type { CreateHooks, Run } from '../plan/run.ts'
-import { isAnonymous, type Principal } from '../principal.ts'
+import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
 import type { ItemActions } from './actions/action.ts'
-import { admitAction, admitNested, answerAction, requireNested } from './actions/answer.ts'
+import { admitNested } from './actions/admission.ts'
+import { answerAction, requireNested } from './actions/answer.ts'
 import type { ActionRoute, NestedRoute } from './actions/routes.ts'
+import { admitTo, noUser, operationOf, refuseMethod } from './admission.ts'
+import { answerBatch } from './batch/batch.ts'
+import { BatchRequests } from './batch/requests.ts'
+import { answerCreate } from './create.ts'
 import { createDocs } from './docs.ts'
 import { createEventsHandler, type EventsHandler, type EventsParts } from './events/events.ts'
 import { allowedMethods, isReadable } from './methods.ts'
 import { openapi } from './openapi/document.ts'
-import { collectionsAlong, type Operation } from './operations.ts'
+import type { Operation } from './operations.ts'
 import {
   type CollectionView,
   type CollectionViews,
@@ -29,14 +31,11 @@ import { includedLimit } from './query/select.ts'
 import { makePresentation } from './reply/headers.ts'
 import { renderItem, renderList, renderText } from './reply/read-reply.ts'
 import { findRoute, type Route } from './routes.ts'
-import { answerCreate, answerDelete, answerUpdate, mergePatch } from './write.ts'
+import { answerChange, mergePatch, type WriteServices } from './write.ts'
 
 export { errorReply } from './reply/error-reply.ts'
 
-export interface RestOptions {
-  readonly model: Model
-  readonly run: Run
-  readonly hooks: CreateHooks
+export interface RestOptions extends WriteServices {
   readonly idempotency: Idempotency
   /** What the actions of `builtinActions` do. */
   readonly actions?: ItemActions
@@ -49,15 +48,6 @@ export interface RestOptions {
 /** Responds to a call, synchronously where the store answers synchronously. Throws or rejects with an `ApiError`: see `errorReply`. */
 export type Rest = (call: Call, principal: Principal) => Awaitable<Reply>
 
-/** A path on which the model allows nothing to anybody is as unknown as one without a route. */
-function refuseMethod(route: Route): never {
-  const allowed = allowedMethods(route)
-  if (allowed.length === 0) throw new ApiError('NOT_FOUND')
-  throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${allowed.join(', ')}.`, {
-    headers: { Allow: allowed.join(', ') },
-  })
-}
-
 function answerOptions(route: Route): Reply {
   const allowed = allowedMethods(route)
   if (allowed.length === 0) throw new ApiError('NOT_FOUND')
@@ -67,27 +57,15 @@ function answerOptions(route: Route): Reply {
   return { status: 204, headers, body: null }
 }
 
-const operationOf: Readonly<Record<string, Operation>> = {
-  POST: 'create',
-  PUT: 'update',
-  PATCH: 'update',
-  DELETE: 'delete',
-}
-
 function refuseParameters(query: string): void {
   for (const { name } of parseQuery(query)) throw unknownParameter(name)
-}
-
-function noUser({ access }: Principal): ApiError {
-  if (isAnonymous(access)) return new ApiError('UNAUTHORIZED')
-  return new ApiError('FORBIDDEN', 'An app by itself is no user: there is nobody to read.')
 }
 
 class RestHandler {
   readonly #options: RestOptions
   readonly #viewOf: (access: Principal['access']) => CollectionViews
   #document: ((call: Call) => Reply) | undefined
-
+  readonly #requests: BatchRequests
   readonly #docs: (call: Call) => Reply
   readonly #events: EventsHandler | undefined
 
@@ -97,6 +75,7 @@ class RestHandler {
     this.#viewOf = createViews(options.model, options.hooks)
     this.#events =
       options.events && createEventsHandler({ ...options, ...options.events, viewsOf: this.#viewOf })
+    this.#requests = new BatchRequests(options, this.#viewOf)
   }
 
   answer(call: Call, principal: Principal): Awaitable<Reply> {
@@ -119,11 +98,11 @@ class RestHandler {
   }
 
   #writeOnce(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
-    const { idempotency } = this.#options
+    const { idempotency, model } = this.#options
     try {
       return idempotency.answer(call, principal, attempt => this.#write(route, call, principal, attempt))
     } catch (error) {
-      this.#admit(route, operationOf[call.method] ?? 'update', principal)
+      admitTo(model, route, operationOf[call.method] ?? 'update', principal)
       throw error
     }
   }
@@ -132,33 +111,9 @@ class RestHandler {
     try {
       requireJson(call.headers.accept)
     } catch (error) {
-      this.#admit(route, operation, principal)
+      admitTo(this.#options.model, route, operation, principal)
       throw error
     }
-  }
-
-  /** A caller who may do this to no item at all is told so first, before any fault of the request. */
-  #admit(route: Route, operation: Operation, principal: Principal): void {
-    const { model } = this.#options
-    const { access } = principal
-    if (route.kind === 'openapi' || route.kind === 'events') return
-    if (route.kind === 'me') {
-      if (principal.userId === null) throw noUser(principal)
-      const users = model.collections.get('users')
-      if (users) admit(model, users, 'read', access)
-      return
-    }
-    if (route.kind === 'action') {
-      admitAction(model, route, principal)
-      return
-    }
-    if (route.kind === 'nested') {
-      admitNested(model, route, principal)
-      return
-    }
-    admit(model, route.collection, operation, access)
-    if (route.kind !== 'within') return
-    for (const along of collectionsAlong(model, route.relation)) admit(model, along, 'read', access)
   }
 
   #view(collection: string, principal: Principal): CollectionView {
@@ -170,6 +125,7 @@ class RestHandler {
   #read(route: Exclude<Route, { kind: 'events' }>, call: Call, principal: Principal): Awaitable<Reply> {
     if (route.kind === 'openapi') return this.#readDocument(call)
     if (route.kind === 'me') return this.#readMe(route, call, principal)
+    if (route.kind === 'batch') refuseMethod(route)
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'item') return this.#readItem(route, view, route.id, call, principal)
     if (route.kind === 'collection') return this.#readList(route, view.list, undefined, call, principal)
@@ -223,7 +179,7 @@ class RestHandler {
   }
 
   #parse<T>(route: Route, principal: Principal, parse: () => T): T {
-    this.#admit(route, 'read', principal)
+    admitTo(this.#options.model, route, 'read', principal)
     return parse()
   }
 
@@ -242,12 +198,11 @@ class RestHandler {
 
   #write(route: Route, call: Call, principal: Principal, attempt?: KeyedAttempt): Awaitable<Reply> {
     if (route.kind === 'action') return this.#act(route, call, principal, attempt)
+    if (route.kind === 'batch') return answerBatch(this.#options, this.#requests, call, principal, attempt)
     if (route.kind !== 'collection' && route.kind !== 'item') refuseMethod(route)
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal, attempt)
-    const { id } = route
-    if (call.method === 'DELETE') return answerDelete(this.#options, view, id, call, principal, attempt)
-    return answerUpdate(this.#options, view, id, call, principal, attempt)
+    return answerChange(this.#options, view, route.id, call, principal, attempt)
   }
 
   #act(

@@ -20,6 +20,7 @@ export type Route =
   | { readonly kind: 'me' }
   | { readonly kind: 'openapi' }
   | { readonly kind: 'events' }
+  | { readonly kind: 'batch' }
 
 const start = prefix.length + 1
 
@@ -32,6 +33,7 @@ function rootRoute(model: Model, name: string): Route | undefined {
   if (name === 'me') return readsUsers(model) ? { kind: 'me' } : undefined
   if (name === 'openapi.json') return { kind: 'openapi' }
   if (name === 'events') return { kind: 'events' }
+  if (name === 'batch') return { kind: 'batch' }
   const collection = model.collections.get(name)
   return collection && { kind: 'collection', collection }
 }

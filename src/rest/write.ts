@@ -6,7 +6,7 @@ import { type KeyedAttempt, type Replayable, writeOnce } from '../idempotency.ts
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
 import { bodyValidator } from '../model/validate.ts'
-import { type Awaitable, entityTag, then, type WriteAnswer } from '../plan/answer.ts'
+import { type Awaitable, entityTag, type WriteAnswer } from '../plan/answer.ts'
 import { admit } from '../plan/guard.ts'
 import type {
   Assignment,
@@ -33,9 +33,12 @@ export interface WriteServices {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
+  /** Draws further requests from the caller's budget: throws RATE_LIMITED where fewer remain. Left out: nobody has one. */
+  readonly draw?: (call: Call, principal: Principal, requests: number) => Awaitable<undefined>
 }
 
-const json = ['application/json']
+export const json: readonly string[] = ['application/json']
+export const nothing: Creation = { computed: {}, revealed: {} }
 /** The media types of a PATCH. */
 export const mergePatch: readonly string[] = ['application/json', 'application/merge-patch+json']
 
@@ -73,7 +76,8 @@ export function withRevealed(text: string, revealed: BodyValues): string {
   return text === '{}' ? added : `${text.slice(0, -1)},${added.slice(1)}`
 }
 
-function idBody(id: number): string {
+/** For a caller who may not see the item. */
+export function idBody(id: number): string {
   return `{"id":${id}}`
 }
 
@@ -83,14 +87,13 @@ function bodyOf(answer: WriteAnswer): string {
 }
 
 /**
- * Runs a write. With an `Idempotency-Key`, the reply is made and stored in the write's transaction, so `reply` must be
- * pure. Hot path without one: nothing but `run.write`.
+ * Runs a write. With an `Idempotency-Key`, the reply is made and stored in the write's transaction, so it must be pure.
+ * Hot path without one: nothing but `run.write`.
  */
-function carryOut(
+export function carryOut(
   run: Run,
-  plan: Plan<WriteShape>,
+  { plan, reply }: PreparedWrite,
   principal: Principal,
-  reply: (answer: WriteAnswer) => Reply,
   attempt: KeyedAttempt | undefined,
   afterwards?: Creation['afterwards'],
 ): Promise<Reply> {
@@ -103,12 +106,14 @@ function carryOut(
 }
 
 function replayable({ shape }: Plan<WriteShape>, { id, text }: WriteAnswer, reply: Reply): Replayable {
-  const short = reply.body === null ? null : idBody(id)
-  return { reply, short, items: text === null ? [] : [{ collection: shape.collection, id }] }
+  const { body } = reply
+  if (typeof body !== 'string') return { reply, short: null, items: [] }
+  const item = { collection: shape.collection, id, at: [0, body.length] as const }
+  return { reply, short: idBody(id), items: text === null ? [] : [item] }
 }
 
 /** The headers of the response, with the deprecations of the fields that the body sets. */
-function headersFor(view: CollectionView, template: ItemTemplate, names: readonly string[]) {
+export function headersFor(view: CollectionView, template: ItemTemplate, names: readonly string[]) {
   const written = names.flatMap(name => view.collection.fields.get(name)?.deprecated ?? [])
   if (written.length === 0) return template.presentation.unstored
   return makePresentation(true, [...template.deprecations, ...written]).unstored
@@ -150,63 +155,62 @@ function createForm(
   return made
 }
 
-function create(
-  services: WriteServices,
+/** A request that is understood: what it asks, and what is made of the answer. */
+export interface PreparedWrite {
+  readonly plan: Plan<WriteShape>
+  readonly reply: (answer: WriteAnswer) => Reply
+}
+
+/** A create of values that fit their collection. */
+export function preparedCreate(
   view: CollectionView,
   template: ItemTemplate,
   values: BodyValues,
-  creation: Creation,
-  principal: Principal,
-  attempt: KeyedAttempt | undefined,
-): Promise<Reply> {
+  creation: Creation = nothing,
+): PreparedWrite {
   const { names, computed, shape, headers } = createForm(view, template, values, creation)
   const args: JsonValue[] = [null, includedLimit]
   for (const name of names) args.push(values[name] ?? null)
   for (const name of computed) args.push(creation.computed[name] ?? null)
-  const reply = (answer: WriteAnswer): Reply => {
-    const body = withRevealed(bodyOf(answer), creation.revealed)
-    const location = `${prefix}/${view.collection.name}/${answer.id}`
-    const tagged = template.plain && body === answer.text
-    return {
-      status: 201,
-      headers: tagged
-        ? [...headers, 'Location', location, 'ETag', entityTag(body)]
-        : [...headers, 'Location', location],
-      body,
-    }
+  return {
+    plan: { shape, args },
+    reply(answer) {
+      const body = withRevealed(bodyOf(answer), creation.revealed)
+      const location = `${prefix}/${view.collection.name}/${answer.id}`
+      const tagged = template.plain && body === answer.text
+      return {
+        status: 201,
+        headers: tagged
+          ? [...headers, 'Location', location, 'ETag', entityTag(body)]
+          : [...headers, 'Location', location],
+        body,
+      }
+    },
   }
-  return carryOut(services.run, { shape, args }, principal, reply, attempt, creation.afterwards)
 }
 
-const nothing: Creation = { computed: {}, revealed: {} }
-
-/** POST to a collection: 201 with `Location`. */
-export function answerCreate(
-  services: WriteServices,
+/** A POST of one item to a collection without a hook. */
+export function prepareCreate(
+  model: Model,
   view: CollectionView,
   call: Call,
   principal: Principal,
-  attempt?: KeyedAttempt,
-): Awaitable<Reply> {
-  // Before the body is read: a caller who may create no item learns nothing about the body.
-  admit(services.model, view.collection, 'create', principal.access)
+): PreparedWrite {
+  admit(model, view.collection, 'create', principal.access)
   const template = parseItem(view, call.query)
   const { values } = bodyValidator(view.collection).create(readBody(call, json))
-  const hook = services.hooks.get(view.collection.name)
-  const made = hook ? hook(values, principal) : nothing
-  return then(made, creation => create(services, view, template, values, creation, principal, attempt))
+  return preparedCreate(view, template, values)
 }
 
 /** PUT (all writable fields) and PATCH (RFC 7396): 200 with the item. */
-export function answerUpdate(
-  services: WriteServices,
+export function prepareUpdate(
+  model: Model,
   view: CollectionView,
   id: number,
   call: Call,
   principal: Principal,
-  attempt?: KeyedAttempt,
-): Promise<Reply> {
-  admit(services.model, view.collection, 'update', principal.access)
+): PreparedWrite {
+  admit(model, view.collection, 'update', principal.access)
   refuseIfNoneMatch(call)
   const mode = call.method === 'PUT' ? 'replace' : 'merge'
   const template = parseItem(view, call.query)
@@ -226,26 +230,26 @@ export function answerUpdate(
     ifMatch: ifMatch === undefined ? undefined : 2,
     select: template.shape.select,
   }))
-  const args = [id, includedLimit, ifMatch ?? null, ...names.map(name => values[name] ?? null)]
-  const reply = (answer: WriteAnswer): Reply => {
-    const text = bodyOf(answer)
-    const headers = headersFor(view, template, names)
-    const tag = template.plain && answer.text !== null ? ['ETag', entityTag(text)] : []
-    return { status: 200, headers: [...headers, ...tag], body: text }
+  return {
+    plan: { shape, args: [id, includedLimit, ifMatch ?? null, ...names.map(name => values[name] ?? null)] },
+    reply(answer) {
+      const text = bodyOf(answer)
+      const headers = headersFor(view, template, names)
+      const tag = template.plain && answer.text !== null ? ['ETag', entityTag(text)] : []
+      return { status: 200, headers: [...headers, ...tag], body: text }
+    },
   }
-  return carryOut(services.run, { shape, args }, principal, reply, attempt)
 }
 
 /** DELETE: 204. */
-export function answerDelete(
-  services: WriteServices,
+export function prepareDelete(
+  model: Model,
   view: CollectionView,
   id: number,
   call: Call,
   principal: Principal,
-  attempt?: KeyedAttempt,
-): Promise<Reply> {
-  admit(services.model, view.collection, 'delete', principal.access)
+): PreparedWrite {
+  admit(model, view.collection, 'delete', principal.access)
   refuseIfNoneMatch(call)
   for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
   const ifMatch = readIfMatch(call.headers['if-match'])
@@ -258,6 +262,21 @@ export function answerDelete(
   // Without content there is no media type.
   const { deprecated } = view.collection
   const headers = makePresentation(true, deprecated ? [deprecated] : []).unstored.slice(2)
-  const reply = (): Reply => ({ status: 204, headers, body: null })
-  return carryOut(services.run, { shape, args: [id, ifMatch ?? null] }, principal, reply, attempt)
+  return {
+    plan: { shape, args: [id, ifMatch ?? null] },
+    reply: () => ({ status: 204, headers, body: null }),
+  }
+}
+
+/** PUT, PATCH and DELETE of one item. */
+export function answerChange(
+  { model, run }: WriteServices,
+  view: CollectionView,
+  id: number,
+  call: Call,
+  principal: Principal,
+  attempt?: KeyedAttempt,
+): Promise<Reply> {
+  const prepare = call.method === 'DELETE' ? prepareDelete : prepareUpdate
+  return carryOut(run, prepare(model, view, id, call, principal), principal, attempt)
 }

@@ -11,6 +11,7 @@ import type { Account, Graphql } from '../graphql/graphql.ts'
 import { loadModules } from '../graphql/load.ts'
 import { path as graphqlPath } from '../graphql/transports/http-reply.ts'
 import type { Exchange } from '../http.ts'
+import type { Idempotency } from '../idempotency.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
@@ -23,6 +24,7 @@ export interface LazyGraphqlParts {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
+  readonly idempotency: Idempotency
   readonly events: ProcessEvents
   /** Notices what other nodes have committed: over a socket, no request has done so. */
   readonly refresh: () => Awaitable<void>
@@ -87,12 +89,13 @@ export function createLazyGraphql(parts: LazyGraphqlParts): LazyGraphql {
 
 async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promise<Graphql> {
   const { createEngine, createGraphql } = await loadModules(parts.run)
-  const { refresh, limits, settings, events, onFault } = parts
+  const { refresh, limits, settings, events, idempotency, onFault } = parts
   return createGraphql(
     {
       engine: createEngine(engineOptions(parts)),
       events,
       identify: events.identify,
+      idempotency,
       accountOf: (principal, credential) => new SocketAccount({ limits, refresh }, principal, credential),
       challenge: () => `Bearer realm="api", ${metadataParameter(graphqlPath, parts.issuer())}`,
       onFault,

@@ -148,7 +148,8 @@ export function createRun(
     refusals: (plan, principal) => guard(plan, principal).shape.refusals,
     write: async (plan, principal, within) => {
       if (within === undefined) return store.write(guard(plan, principal))
-      return transaction({ serial: undefined, principal, steps: () => within(plan) })
+      // By itself: where it waits for the same key on another node, no other write does.
+      return transaction({ serial: [], principal, steps: () => within(plan) })
     },
     transaction,
   }
@@ -158,14 +159,14 @@ export function createRun(
 function guarded<T>(
   guard: Guard,
   encrypt: Encrypt,
-  { serial, principal, steps }: Program<T>,
+  { principal, steps, ...kept }: Program<T>,
 ): GuardedProgram<T> {
   const ready = (step: ProgramStep) => {
     if ('shape' in step) return guard(step, principal)
     return 'asSystem' in step ? guard(step.asSystem, system) : encrypt(step)
   }
   return {
-    serial,
+    ...kept,
     *steps() {
       const program = steps()
       let step = program.next()

@@ -104,12 +104,9 @@ export function openTransports(parts: TransportParts): Transports {
   })
   return {
     rest: createRest({
-      model,
-      run: transportRun,
-      hooks,
-      idempotency,
-      actions,
-      baseUrl: settings.baseUrl,
+      ...{ model, run: transportRun, hooks, idempotency, actions, baseUrl: settings.baseUrl },
+      // Every call is an exchange: it carries the headers of the budget.
+      draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
       events: {
         events,
         feed: store.changes,
@@ -121,6 +118,7 @@ export function openTransports(parts: TransportParts): Transports {
       model,
       run: transportRun,
       hooks,
+      idempotency,
       events,
       refresh: () => store.refresh(),
       limits,

@@ -15,7 +15,7 @@ export interface Inputs {
   /** Where PostgreSQL's policies lock the rows: on whose behalf. Nobody, who sees none, where it is left out. */
   readonly actor?: Actor | undefined
   /** Within a transaction of several steps: by how much it has changed the number of items of collections. */
-  readonly grown?: ReadonlyMap<string, number>
+  readonly grown?: (collection: string) => number
 }
 
 /** The values of the settings that policies read: see `postgres/security.ts`. */

@@ -21,7 +21,7 @@ const transports: readonly { readonly where: string; readonly open: OpenBench; r
     ...kinds.map(kind => ({
       where: `the face on ${kind.name}`,
       open: (model: Model) => openBench(model, each => openStore(kind, each)),
-      requests: kind === sqlite ? 2000 : 1200,
+      requests: kind === sqlite ? 2000 : 1300,
     })),
     ...kinds.map(kind => ({
       where: `a service on ${kind.name} over HTTP`,

@@ -670,9 +670,10 @@ describe('subscriptions', () => {
     assert.deepEqual(JSON.parse(text ?? '').data, {
       post: { id: '2', title: 'Post 2', author: { name: 'Ada' } },
     })
-    const kindOf = (source: string) => open(source, ada).topics.map(({ kind }) => kind)
-    assert.deepEqual(kindOf('subscription { postUpdated { id } }'), ['updated'])
-    assert.deepEqual(kindOf('subscription { postDeleted { id } }'), ['deleted'])
+    assert.match(text ?? '', /"extensions":\{"cost":\d+,"eventId":"1"\}\}$/)
+    const kindsOf = (source: string) => open(source, ada).topics.map(({ kind }) => kind)
+    assert.deepEqual(kindsOf('subscription { postUpdated { id } }'), ['updated'])
+    assert.deepEqual(kindsOf('subscription { postDeleted { id } }'), ['deleted', 'updated'])
   })
 
   test('tell of a fault that the client sees as an internal error', async () => {

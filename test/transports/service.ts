@@ -53,6 +53,7 @@ export async function openService(given: Partial<ServiceSettings> = {}): Promise
       engine,
       events,
       identify,
+      idempotency: { answer: (_call, _principal, write) => write() },
       accountOf: accounts.account,
       challenge: () => 'Bearer realm="api"',
       onFault,

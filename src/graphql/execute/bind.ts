@@ -49,7 +49,7 @@ export function createBind(modelSchema: ModelSchema, limits: Limits) {
       throw badRequest(message, operation.node)
     }
     const all = { outcome: 'bound', prepared: operation, cost, variant, variables, given, args } as const
-    return variant.operation === 'subscription' ? detached(all) : all
+    return variant.operation === 'subscription' ? detached(all, variant.after?.(variables)) : all
   }
 
   function attempt(operation: Operation, given: unknown): BoundOperation | Refused {
@@ -86,13 +86,14 @@ function numberOf(variant: Variant): number {
  * Of its request, an open subscription retains only the arguments. They are copied, since a string can be a slice of
  * a larger one, which it would retain.
  */
-function detached(bound: BoundOperation): BoundOperation {
+function detached(bound: BoundOperation, after: number | undefined): BoundOperation {
   const text = JSON.stringify(bound.args)
   return {
     ...bound,
     variables: noVariables,
     given: {},
     args: JSON.parse(text),
+    after,
     retained: {
       key: `${numberOf(bound.variant)} ${hash('sha256', text, 'base64url')}`,
       documentBytes: bound.prepared.bytes,

@@ -1,4 +1,5 @@
 /** Creates the engine of a model. */
+import { createEventViews } from '../../events/show-event.ts'
 import type { Model } from '../../model/model.ts'
 import { revealedByPortico } from '../../model/revealed.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
@@ -28,6 +29,7 @@ export function createEngine(options: EngineOptions): Engine {
   const limits = { ...defaultLimits, ...options.limits }
   const modelSchema = createSchema(model, { listBound: limits.listBound, revealed })
   const { schema } = modelSchema
+  const views = createEventViews(model, run)
   const query = createQuery(model, run, schema)
   const mutation = createMutation(model, run, hooks)
   const bind = createBind(modelSchema, limits)
@@ -45,7 +47,7 @@ export function createEngine(options: EngineOptions): Engine {
     subscribe(bound, principal, onFault) {
       const { variant, args, cost } = bound as BoundOperation
       if (variant.operation !== 'subscription') throw new TypeError('only a subscription has events')
-      return createRenderer(run, { variant, args, cost }, principal, onFault)
+      return createRenderer({ run, views, onFault }, { variant, args, cost }, principal)
     },
   }
 }

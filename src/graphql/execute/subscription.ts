@@ -2,21 +2,31 @@
 import type { GraphQLFormattedError } from 'graphql'
 import type { ApiError } from '../../errors.ts'
 import type { LoggedChange } from '../../events/change-feed.ts'
-import type { ChangeRenderer } from '../../events/subscriber.ts'
+import { eventType } from '../../events/event-types.ts'
+import type { EventViews } from '../../events/show-event.ts'
+import type { ChangeRenderer, Topic } from '../../events/subscriber.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import { type CompositeAnswer, type RenderedAnswer, then } from '../../plan/answer.ts'
+import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../../plan/answer.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import type { OnFault, Refused } from '../engine.ts'
-import { placeOf } from '../plan/reply-fields.ts'
+import { placeOf, type ReplyField } from '../plan/reply-fields.ts'
 import type { SubscriptionVariant } from '../plan/variant.ts'
-import { refused } from '../response.ts'
-import { byPlace, Completion } from './completion.ts'
+import { refused, withEventId } from '../response.ts'
+import { typeName } from '../schema/names.ts'
+import { nodePrefix } from '../schema/node-id.ts'
+import { byPlace, Completion, type ReplyObject } from './completion.ts'
 
 export interface BoundSubscription {
   readonly variant: SubscriptionVariant
   readonly args: readonly JsonValue[]
   readonly cost: number
+}
+
+interface RendererParts {
+  readonly run: Run
+  readonly views: EventViews
+  readonly onFault: OnFault
 }
 
 /** What was rendered of an answer, and is cached with it. `reply`: null where the principal may not see the item. */
@@ -26,33 +36,94 @@ interface Rendered extends RenderedAnswer {
 
 /** Refused when the principal may never see what the subscription asks for. */
 export function createRenderer(
-  run: Run,
-  { variant, args, cost }: BoundSubscription,
+  parts: RendererParts,
+  bound: BoundSubscription,
   principal: Principal,
-  onFault: OnFault,
 ): ChangeRenderer | Refused {
-  const { shape, replyField, collection, kind } = variant
-  const refusal = byPlace(run.refusals({ shape, args }, principal)).get(placeOf([replyField.key]))
+  const { shape, replyField } = bound.variant
+  const refusals = byPlace(parts.run.refusals({ shape, args: bound.args }, principal))
+  const refusal = refusals.get(placeOf([replyField.key]))
   if (refusal) return refused([refusedField(refusal, replyField.key)])
-  const render = (answer: CompositeAnswer): Rendered => {
-    const data = JSON.parse(answer.text)
-    if (data[replyField.source] === null) return rendered(null)
-    const completion = new Completion(byPlace(run.refusals({ shape, args }, principal)), args, onFault)
-    return rendered(completion.reply(cost, () => completion.object([replyField], data, undefined)).text)
+  return new Renderer(parts, bound, principal)
+}
+
+class Renderer implements ChangeRenderer {
+  readonly topics: readonly Topic[]
+  readonly #parts: RendererParts
+  readonly #bound: BoundSubscription
+  readonly #principal: Principal
+
+  constructor(parts: RendererParts, bound: BoundSubscription, principal: Principal) {
+    this.#parts = parts
+    this.#bound = bound
+    this.#principal = principal
+    const { kind, collection } = bound.variant
+    // An update may take an item from the subscriber's view.
+    const kinds = kind === 'deleted' ? (['deleted', 'updated'] as const) : [kind]
+    this.topics = kinds.map(each => ({ collection: collection.name, kind: each }))
   }
-  return {
-    topics: [{ collection: collection.name, kind }],
-    render: change =>
-      then(run.composite({ shape, args: argsFor(change, args, variant) }, principal), answer => {
-        const made = (answer.rendered as Rendered | undefined) ?? render(answer)
-        answer.rendered = made
-        return made.reply
-      }),
+
+  render(change: LoggedChange): Awaitable<string | null> {
+    if (change.kind !== 'updated') return this.#item(change)
+    const { collection, kind } = this.#bound.variant
+    return then(this.#parts.views.show(change, this.#principal), shown => {
+      if (shown === null) return null
+      const hasLeft = shown.type === eventType(collection, 'deleted')
+      if (hasLeft !== (kind === 'deleted')) return null
+      return hasLeft ? this.#departure(change) : this.#item(change)
+    })
+  }
+
+  #item(change: LoggedChange): Awaitable<string | null> {
+    const { variant, args } = this.#bound
+    const plan = { shape: variant.shape, args: argsFor(change, args, variant) }
+    return then(this.#parts.run.composite(plan, this.#principal), answer => {
+      const { reply } = this.#rendered(answer)
+      return reply === null ? null : withEventId(reply, change.event)
+    })
+  }
+
+  /** Cached without the event's id: changes may be alike. */
+  #rendered(answer: CompositeAnswer): Rendered {
+    const known = answer.rendered as Rendered | undefined
+    if (known) return known
+    const { replyField } = this.#bound.variant
+    const data: ReplyObject = JSON.parse(answer.text)
+    const reply = data[replyField.source] === null ? null : this.#completed(data)
+    const made: Rendered = { reply, bytes: 2 * (reply?.length ?? 0) }
+    answer.rendered = made
+    return made
+  }
+
+  /** Nothing but its identity is told of an item that the subscriber may no longer read. */
+  #departure({ id, event }: LoggedChange): string {
+    const { replyField, collection } = this.#bound.variant
+    const type = typeName(collection)
+    const identity = new Map([
+      [`${type}.id`, String(id)],
+      [`${type}.nodeId`, nodePrefix(type) + id],
+    ])
+    return withEventId(this.#completed({ [replyField.source]: valuesOf(replyField, identity) }), event)
+  }
+
+  #completed(data: ReplyObject): string {
+    const { variant, args, cost } = this.#bound
+    const { run, onFault } = this.#parts
+    const refusals = byPlace(run.refusals({ shape: variant.shape, args }, this.#principal))
+    const completion = new Completion(refusals, args, onFault)
+    return completion.reply(cost, () => completion.object([variant.replyField], data, undefined)).text
   }
 }
 
-function rendered(reply: string | null): Rendered {
-  return { reply, bytes: 2 * (reply?.length ?? 0) }
+/** The values of an object's fields, by the fields' names. */
+function valuesOf(object: ReplyField, values: ReadonlyMap<string, string>): ReplyObject {
+  if (object.kind !== 'object') return {}
+  return Object.fromEntries(
+    object.children.flatMap(({ name, source }) => {
+      const value = values.get(name)
+      return value === undefined ? [] : [[source, value]]
+    }),
+  )
 }
 
 function argsFor(

@@ -20,7 +20,11 @@ import type { MutationStep, MutationVariant, WriteStep } from './variant.ts'
 /** Points for a write, in addition to its selection. */
 const writeCost = 10
 
-export function planMutation(context: PlanContext, fields: readonly RootField[]): MutationVariant {
+export function planMutation(
+  context: PlanContext,
+  fields: readonly RootField[],
+  isAtomic: boolean,
+): MutationVariant {
   const costs: Cost[] = []
   const steps = fields.map((field): MutationStep => {
     const { key, nodes, type } = field
@@ -32,7 +36,7 @@ export function planMutation(context: PlanContext, fields: readonly RootField[])
     return step
   })
   const getters = steps.flatMap(step => (step.kind === 'constant' ? [] : step.getters))
-  return { operation: 'mutation', steps, cost: sum(costs), getters }
+  return { operation: 'mutation', isAtomic, steps, cost: sum(costs), getters }
 }
 
 function planWrite(

@@ -2,7 +2,7 @@
 import type { Collection } from '../../model/model.ts'
 import type { CompositeShape, Param, Selected } from '../../plan/plan.ts'
 import type { MutationField, SubscriptionField } from '../schema/directory.ts'
-import type { Input } from './input.ts'
+import type { Input, Variables } from './input.ts'
 import type { Cost, Getter } from './parameters.ts'
 import type { ReplyField } from './reply-fields.ts'
 
@@ -35,6 +35,8 @@ export interface QueryRoot {
 
 export interface MutationVariant extends VariantBase {
   readonly operation: 'mutation'
+  /** `@atomic`. */
+  readonly isAtomic: boolean
   readonly steps: readonly MutationStep[]
 }
 
@@ -66,4 +68,6 @@ export interface SubscriptionVariant extends VariantBase {
   readonly replyField: ReplyField
   readonly id: Param
   readonly event: Param
+  /** The number of the event after which the client resumes. Undefined where it does not resume. */
+  readonly after: ((variables: Variables) => number) | undefined
 }

@@ -7,9 +7,11 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
   GraphQLSchema,
+  specifiedDirectives,
 } from 'graphql'
 import type { Collection, Field, Model } from '../../model/model.ts'
 import { isWritable } from '../../model/schemas.ts'
+import { atomicDirective } from './directives.ts'
 import type { Directory, MutationField, QueryField, SubscriptionField } from './directory.ts'
 import { ItemTypes, type SchemaOptions } from './item-types.ts'
 import { LeafTypes } from './leaf-types.ts'
@@ -32,6 +34,19 @@ export function createSchema(model: Model, options: SchemaOptions): ModelSchema 
   return { model, ...new Operations(types, names, leafTypes).build(collections) }
 }
 
+const eventArgument: GraphQLArgumentConfig = {
+  type: GraphQLID,
+  description:
+    'The `eventId` of the last payload that the client has, from its `extensions`: what came after it is sent first.',
+}
+
+const subscriptionDescriptions = {
+  created: undefined,
+  updated: 'Changes of at least one field that you may read.',
+  deleted:
+    'Deleted items as they were, and items that you may no longer read after a change: of these only `id`, `nodeId` and `__typename` have values.',
+} as const
+
 /** The fields of `Query`, `Mutation` and `Subscription`. */
 class Operations {
   readonly #types: ItemTypes
@@ -49,6 +64,7 @@ class Operations {
 
   build(collections: readonly Collection[]): Omit<ModelSchema, 'model'> {
     const schema = new GraphQLSchema({
+      directives: [...specifiedDirectives, atomicDirective],
       query: new GraphQLObjectType({ name: 'Query', fields: this.#queryFields(collections) }),
       mutation: new GraphQLObjectType({ name: 'Mutation', fields: this.#mutationFields(collections) }),
       subscription: new GraphQLObjectType({
@@ -177,7 +193,12 @@ class Operations {
       for (const kind of ['created', 'updated', 'deleted'] as const) {
         if (this.#subscriptions.has(names[kind])) continue
         this.#subscriptions.set(names[kind], { kind, collection })
-        fields[names[kind]] = { type, deprecationReason }
+        fields[names[kind]] = {
+          type,
+          args: { after: eventArgument },
+          description: subscriptionDescriptions[kind],
+          deprecationReason,
+        }
       }
     }
     return fields

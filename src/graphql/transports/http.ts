@@ -1,6 +1,7 @@
 /** GraphQL over HTTP (https://graphql.github.io/graphql-over-http/draft/). */
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
+import { type Idempotency, type KeyedAttempt, keyHeader } from '../../idempotency.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import { isAnonymous } from '../../principal.ts'
 import type { Bound, Executed } from '../engine.ts'
@@ -18,6 +19,7 @@ export interface HttpParts extends OperationParts, StreamParts {
   readonly challenge: () => string
   /** GraphiQL, for browsers; undefined where it is switched off. */
   readonly page: ((call: Call) => Reply) | undefined
+  readonly idempotency: Idempotency
 }
 
 /** A page of another origin can send these headers only after a preflight (Fetch standard, 2.2.2). */
@@ -88,11 +90,16 @@ function operate(
       return streamSubscription(parts, call, account, bound)
     }
     const { json } = accepted
-    return then(executeOperation(parts, bound, account), executed =>
+    const reply = (executed: Executed) =>
       json === undefined
         ? singleEvent(executed.text)
-        : challenged(executedReply(executed, json), executed, account, parts),
-    )
+        : challenged(executedReply(executed, json), executed, account, parts)
+    if (call.headers[keyHeader] === undefined || bound.prepared.operation !== 'mutation') {
+      return then(executeOperation(parts, bound, account), reply)
+    }
+    const write = (attempt?: KeyedAttempt) =>
+      then(executeOperation(parts, bound, account, attempt && { attempt, reply }), reply)
+    return parts.idempotency.answer(call, account.principal, write, json)
   })
 }
 

@@ -4,7 +4,7 @@ import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Principal } from '../../principal.ts'
 import type { Documents } from '../documents/stored-documents.ts'
-import type { Bound, Engine, Executed, ExecutionContext, RateLimit } from '../engine.ts'
+import type { Bound, Engine, Executed, ExecutionContext, Once, RateLimit } from '../engine.ts'
 import type { GraphqlMetrics } from '../metrics.ts'
 import type { GraphqlRequest } from '../request.ts'
 import { errorFromEngine, RequestFailed } from '../request-error.ts'
@@ -58,10 +58,12 @@ export function readyOperation(
 class AccountContext implements ExecutionContext {
   readonly #account: Account
   readonly onFault: (error: unknown) => void
+  readonly once: Once | undefined
 
-  constructor(account: Account, onFault: (error: unknown) => void) {
+  constructor(account: Account, onFault: (error: unknown) => void, once: Once | undefined) {
     this.#account = account
     this.onFault = onFault
+    this.once = once
   }
 
   get rateLimit(): RateLimit | undefined {
@@ -69,11 +71,12 @@ class AccountContext implements ExecutionContext {
   }
 }
 
-/** Runs a query or mutation. */
+/** Runs a query or mutation. `once`: of a mutation with an `Idempotency-Key`. */
 export function executeOperation(
   { engine, onFault }: OperationParts,
   bound: Bound,
   account: Account,
+  once?: Once,
 ): Awaitable<Executed> {
-  return engine.execute(bound, account.principal, new AccountContext(account, onFault))
+  return engine.execute(bound, account.principal, new AccountContext(account, onFault, once))
 }

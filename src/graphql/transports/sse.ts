@@ -3,10 +3,12 @@
  * (https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md).
  */
 import type { Call, Reply } from '../../call.ts'
+import { ApiError } from '../../errors.ts'
 import type { ConnectedClient, CredentialMonitor } from '../../events/credential-monitor.ts'
 import { EventStream, eventStreamHeaders } from '../../events/event-stream.ts'
 import type { Subscription } from '../../events/hub.ts'
 import { type ConnectionQuota, once } from '../../events/quota.ts'
+import { eventNumber } from '../../events/resume.ts'
 import type { Principal } from '../../principal.ts'
 import type { Bound } from '../engine.ts'
 import { requestErrorOf } from '../request-error.ts'
@@ -19,8 +21,9 @@ export interface StreamParts extends SubscriptionParts {
   readonly maxBufferedBytes: number
 }
 
-export function nextEvent(text: string): string {
-  return `event: next\ndata: ${text}\n\n`
+/** `event`: the number of the event that it is the reply to. */
+export function nextEvent(text: string, event?: number): string {
+  return `${event === undefined ? '' : `id: ${event}\n`}event: next\ndata: ${text}\n\n`
 }
 
 export const completeEvent = 'event: complete\ndata:\n\n'
@@ -28,6 +31,15 @@ export const completeEvent = 'event: complete\ndata:\n\n'
 /** One reply, and the end. */
 export function singleEvent(text: string): Reply {
   return { status: 200, headers: eventStreamHeaders, body: nextEvent(text) + completeEvent }
+}
+
+/** An `EventSource` that connects again sends the id of the last event that it has (HTML Living Standard, 9.2.3). */
+function resumed({ headers }: Call, bound: Bound): Bound {
+  const id = headers['last-event-id']
+  if (id === undefined || id === '') return bound
+  const after = eventNumber(String(id))
+  if (after !== undefined) return { ...bound, after }
+  throw new ApiError('BAD_REQUEST', '`Last-Event-ID` must be the `id` of an event of this stream.')
 }
 
 /** Opens a subscription whose replies are a stream. */
@@ -66,8 +78,9 @@ export async function streamSubscription(
     disconnect: end,
   }
   try {
-    subscription = await openSubscription(parts, bound, principal, {
-      next: text => stream.send(nextEvent(text)),
+    subscription = await openSubscription(parts, resumed(call, bound), principal, {
+      next: (text, event) => stream.send(nextEvent(text, event)),
+      keptUp: () => stream.keptUp(),
       end,
     })
   } catch (error) {

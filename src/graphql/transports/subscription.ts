@@ -30,16 +30,19 @@ export async function openSubscription(
     metrics.subscriptions--
   })
   try {
-    const opened = await hub.subscribe(requestOf(engine, bound, onFault), principal, {
+    const counted: ReplySink = {
       next(reply, event) {
         metrics.events++
         sink.next(reply, event)
       },
+      keptUp: () => sink.keptUp?.(),
       end(error) {
         release()
         sink.end(error)
       },
-    })
+    }
+    const { after } = bound
+    const opened = await hub.subscribe(requestOf(engine, bound, onFault), principal, counted, { after })
     return {
       get position() {
         return opened.position

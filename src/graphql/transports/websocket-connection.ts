@@ -1,4 +1,5 @@
 /** One WebSocket connection, from its first message to its last. */
+import { setTimeout as wait } from 'node:timers/promises'
 import { CloseCode } from 'graphql-ws'
 import type { RawData, WebSocket } from 'ws'
 import { ApiError } from '../../errors.ts'
@@ -37,6 +38,9 @@ const freeMessagesWindowMs = 60_000
 
 /** How long a slow reader may take to read why it was dropped. */
 const slowReaderCloseTimeoutMs = 5_000
+
+/** How often to look whether a client has taken what waits for it. */
+const drainPollIntervalMs = 10
 
 const nothing = () => {}
 
@@ -130,6 +134,18 @@ export class Connection implements ConnectedClient, Peer {
     if (this.#state === 'over') return
     this.#socket.send(text)
     if (this.#socket.bufferedAmount > this.#parts.maxBufferedBytes) this.#dropSlowReader()
+  }
+
+  keptUp(): Promise<void> | undefined {
+    return this.#isKeptUp() ? undefined : this.#untilKeptUp()
+  }
+
+  #isKeptUp(): boolean {
+    return this.#state === 'over' || this.#socket.bufferedAmount * 4 < this.#parts.maxBufferedBytes
+  }
+
+  async #untilKeptUp(): Promise<void> {
+    while (!this.#isKeptUp()) await wait(drainPollIntervalMs, undefined, { ref: false })
   }
 
   #end(): void {

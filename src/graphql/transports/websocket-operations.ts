@@ -23,6 +23,8 @@ export interface Peer {
   readonly principal: Principal
   readonly credential: CredentialHeaders | undefined
   send(text: string): void
+  /** See `ReplySink`. */
+  keptUp(): Promise<void> | undefined
 }
 
 interface Running {
@@ -102,6 +104,7 @@ export class RunningOperations {
     const prefix = nextPrefix(running.id)
     const subscription = await openSubscription(this.#parts, bound, principal, {
       next: text => this.#peer.send(`${prefix}${text}}`),
+      keptUp: () => this.#peer.keptUp(),
       end: error => this.#end(running, error),
     })
     if (!this.#isRunning(running)) return subscription.close()

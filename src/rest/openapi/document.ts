@@ -2,18 +2,25 @@
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
+import { maxBulkItems } from '../bulk.ts'
 import { canFollow, collectionsAlong, exists } from '../operations.ts'
 import { prefix } from '../routes.ts'
 import { pathsBelow } from './actions.ts'
+import { batchPath, batchSchemas } from './batch.ts'
 import { createDocument, type Document } from './names.ts'
 import { base, type Described, readResponses } from './operation.ts'
-import { itemParameters, listParameters, parameters } from './parameters.ts'
+import { headerParameters, itemParameters, listParameters, parameters } from './parameters.ts'
 import { headers, responses, success } from './responses.ts'
 import { collectionSchemas, isRevealing, shared } from './schemas.ts'
 import { type Access, securitySchemes } from './security.ts'
 
 /** Ends the description of a write's response. */
 const shown = '; whoever may not read it is told its `id`.'
+
+/**
+ * In words: a schema that is one of two would take the types from every client that creates one item.
+ */
+const bulk = `An array of up to ${maxBulkItems.toLocaleString('en')} such bodies creates all of them or none, and answers \`{"data":[…]}\` without \`Location\`.`
 
 function requestBody(document: Document, collection: Collection, mode: BodyMode): JsonSchema {
   const schema = { schema: document.schema(collection, mode) }
@@ -52,9 +59,11 @@ function createOperation(document: Document, collection: Collection): JsonSchema
     summary: `Add to ${collection.name}`,
     accesses: [{ collection, operation: 'create' }],
   }
+  const members = base(document, described)
   return {
-    ...base(document, described),
-    parameters: itemParameters(),
+    ...members,
+    ...(!isRevealing(collection) && { description: `${String(members['description'])} ${bulk}` }),
+    parameters: itemParameters('Idempotency-Key'),
     requestBody: requestBody(document, collection, 'create'),
     responses: {
       201: success(
@@ -62,7 +71,7 @@ function createOperation(document: Document, collection: Collection): JsonSchema
         document.schema(collection, isRevealing(collection) ? 'created' : 'item'),
         headers.created,
       ),
-      ...responses(400, 401, 403, 406, 408, 409, 413, 415, 429, 500, 503),
+      ...responses(400, 401, 403, 406, 408, 409, 413, 415, 422, 429, 500, 503),
     },
   }
 }
@@ -76,11 +85,11 @@ function updateOperation(document: Document, collection: Collection, mode: 'repl
   }
   return {
     ...base(document, described),
-    parameters: itemParameters('If-Match'),
+    parameters: itemParameters('If-Match', 'Idempotency-Key'),
     requestBody: requestBody(document, collection, mode),
     responses: {
       200: success(`The item as it is now${shown}`, document.schema(collection, 'item'), headers.written),
-      ...responses(400, 401, 403, 404, 406, 408, 409, 412, 413, 415, 429, 500, 503),
+      ...responses(400, 401, 403, 404, 406, 408, 409, 412, 413, 415, 422, 429, 500, 503),
     },
   }
 }
@@ -93,10 +102,10 @@ function deleteOperation(document: Document, collection: Collection): JsonSchema
   }
   return {
     ...base(document, described),
-    parameters: [{ $ref: '#/components/parameters/If-Match' }],
+    parameters: headerParameters('If-Match', 'Idempotency-Key'),
     responses: {
       204: { description: 'It is gone.', headers: headers.gone },
-      ...responses(400, 401, 403, 404, 406, 409, 412, 429, 500, 503),
+      ...responses(400, 401, 403, 404, 406, 409, 412, 422, 429, 500, 503),
     },
   }
 }
@@ -209,7 +218,7 @@ const documentPath = (document: Document): [string, JsonSchema] => [
  */
 export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
   const collections = [...model.collections.values()]
-  const document = createDocument(model, Object.keys(shared.schemas))
+  const document = createDocument(model, [...Object.keys(shared.schemas), ...Object.keys(batchSchemas)])
   const schemas = collections.flatMap(collection => collectionSchemas(document, collection))
   const paths = collections.flatMap(collection => collectionPaths(document, collection))
   return {
@@ -221,13 +230,15 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
         name,
         ...(description !== undefined && { description }),
       })),
+      { name: 'batch', description: 'Several operations as one.' },
       { name: 'openapi', description: 'This document.' },
     ],
-    paths: Object.fromEntries([...paths, ...mePath(document), documentPath(document)]),
+    paths: Object.fromEntries([...paths, ...mePath(document), batchPath(document), documentPath(document)]),
     components: {
       schemas: {
         ...Object.fromEntries([...schemas, ...document.enumerations]),
         ...shared.schemas,
+        ...batchSchemas,
       },
       parameters,
       headers: headers.components,

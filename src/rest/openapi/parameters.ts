@@ -76,16 +76,28 @@ export const parameters: { readonly [name: string]: JsonSchema } = {
     description: 'Entity tags of the plain item; a 412 when none of them is current.',
     schema: { type: 'string' },
   },
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'A key of your choice, e.g. a UUID, by which the write is safe to retry for 24 hours: the same request with the same key is answered with the stored answer, and `Idempotent-Replayed: true`.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
 }
 
 function reference(name: string): JsonSchema {
   return { $ref: `#/components/parameters/${name}` }
 }
 
-/** `fields`, `include`, and the precondition where there is one. */
-export function itemParameters(precondition?: 'If-Match' | 'If-None-Match'): JsonValue {
-  const listed = [reference('fields'), reference('include')]
-  return precondition ? [...listed, reference(precondition)] : listed
+type HeaderName = 'If-Match' | 'If-None-Match' | 'Idempotency-Key'
+
+export function headerParameters(...names: HeaderName[]): JsonSchema[] {
+  return names.map(reference)
+}
+
+/** `fields`, `include`, and the headers. */
+export function itemParameters(...names: HeaderName[]): JsonValue {
+  return [reference('fields'), reference('include'), ...headerParameters(...names)]
 }
 
 /** A field of a collection, as a document shows it. */

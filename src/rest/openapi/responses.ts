@@ -21,11 +21,13 @@ const components: { readonly [name: string]: JsonSchema } = {
   Vary: header('The request headers that the answer depends on (RFC 9110, 12.5.5).', string),
   ETag: header('The entity tag (RFC 9110, 8.8.3).', string),
   Link: header('first, prev, next and last page (RFC 8288).', string),
+  'Idempotent-Replayed': header('`true`: the stored answer to an earlier request with the same key.', string),
   Location: header('The path of the new item.', string),
   Deprecation: header('Since when something in this answer is deprecated (RFC 9745).', string),
   Sunset: header('When it stops working (RFC 8594).', string),
   'Retry-After': header('Seconds to wait.', integer),
   'WWW-Authenticate': header('How to authenticate (RFC 6750).', string),
+  Allow: header('The methods that the path takes.', string),
   Accept: header('The media types that the body may have.', string),
   'Accept-Patch': header('The media types that the body of a PATCH may have (RFC 5789).', string),
   'Accept-Encoding': header('The codings that the body may have.', string),
@@ -47,15 +49,17 @@ const always = [
   'Vary',
 ]
 const deprecation = ['Deprecation', 'Sunset']
+const written = [...always, ...deprecation, 'Idempotent-Replayed']
 
 export const headers = {
   components,
-  gone: listed(...always, ...deprecation),
+  gone: listed(...written),
   read: listed(...always, ...deprecation, 'ETag'),
   list: listed(...always, ...deprecation, 'ETag', 'Link'),
-  written: listed(...always, ...deprecation, 'ETag'),
-  acted: listed(...always, ...deprecation),
-  created: listed(...always, ...deprecation, 'ETag', 'Location'),
+  written: listed(...written, 'ETag'),
+  batch: listed(...always),
+  acted: listed(...written),
+  created: listed(...written, 'ETag', 'Location'),
 }
 
 /** A successful response in JSON. */
@@ -65,7 +69,9 @@ export function success(description: string, schema: JsonSchema, sent: JsonSchem
 
 const special: Record<number, readonly string[]> = {
   401: ['WWW-Authenticate'],
+  405: ['Allow'],
   403: ['WWW-Authenticate'],
+  409: ['Retry-After'],
   415: ['Accept', 'Accept-Patch', 'Accept-Encoding'],
   429: ['Retry-After'],
   503: ['Retry-After'],
@@ -86,8 +92,7 @@ function errorResponse(status: number): JsonSchema {
   }
 }
 
-/** All but 405: the document describes only methods that are accepted. */
-const statuses = new Set(Object.values(catalogue).flatMap(({ status }) => (status === 405 ? [] : status)))
+const statuses = new Set(Object.values(catalogue).map(({ status }) => status))
 
 /** References to the error responses of these statuses. */
 export function responses(...wanted: number[]): JsonSchema {

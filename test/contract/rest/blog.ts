@@ -1305,4 +1305,4 @@ export function blogContract(open: OpenBench): void {
   runScenarios(checkModel(blog), open, seed, all.flat())
 }
 
-export { ann, nobody, posts, seed as seedBlog }
+export { admin, ann, ben, nobody, posts, reader, seed as seedBlog, writer }

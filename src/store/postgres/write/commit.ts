@@ -28,9 +28,13 @@ export class CommitQueue<T> {
   readonly #groups: Groups<T>
   #waiting: QueuedWrite<T>[] = []
   #scheduled = false
-  /** How many of those that wait have a transaction of their own. */
-  #alone = 0
+  /** Those that wait for a transaction of their own. */
+  readonly #alone: QueuedWrite<T>[] = []
+  /** Whether the last that was begun had one of its own. */
+  #wasAlone = false
   #lanes = 0
+  /** Those of the lanes with such a transaction: while it waits for locks, others are not kept waiting. */
+  #lanesAlone = 0
   #resting: (() => void)[] = []
   #isClosed = false
 
@@ -50,8 +54,8 @@ export class CommitQueue<T> {
     const refused = this.#refusal()
     if (refused !== undefined) return Promise.reject(new ApiError('UNAVAILABLE', refused))
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    this.#waiting.push({ job, resolve, reject })
-    if (job.own !== undefined) this.#alone++
+    const queue = job.own === undefined ? this.#waiting : this.#alone
+    queue.push({ job, resolve, reject })
     this.#schedule()
     return promise
   }
@@ -69,7 +73,7 @@ export class CommitQueue<T> {
   /** Finishes what waits, then closes the connections. */
   async close(): Promise<void> {
     this.#isClosed = true
-    if (this.#lanes > 0 || this.#waiting.length > 0) {
+    if (this.#lanes > 0 || this.#count > 0) {
       await new Promise<void>(resolve => this.#resting.push(resolve))
     }
     await this.#connections.close()
@@ -77,7 +81,7 @@ export class CommitQueue<T> {
 
   #refusal(): string | undefined {
     if (this.#isClosed) return 'The service is stopping.'
-    if (this.#waiting.length >= this.#options.maxWaiting) return 'Too many changes are waiting to be stored.'
+    if (this.#count >= this.#options.maxWaiting) return 'Too many changes are waiting to be stored.'
     if (this.#connections.isAway) return unreachableMessage
     return undefined
   }
@@ -90,26 +94,40 @@ export class CommitQueue<T> {
 
   #next(): void {
     this.#scheduled = false
-    if (this.#waiting.length === 0) {
+    if (this.#count === 0) {
       if (this.#lanes === 0) for (const resolve of this.#resting.splice(0)) resolve()
       return
     }
     // A second group only of those for which the first has no room: each commit has its price.
-    while (this.#lanes < this.#options.lanes && this.#waiting.length > 0) this.#begin(this.#take())
+    while (this.#lanes < this.#options.lanes) {
+      const group = this.#take()
+      if (group.length === 0) return
+      this.#begin(group)
+    }
   }
 
-  /** The next that wait; a job with a transaction of its own is alone. */
+  /** The next that wait: those that share a transaction, and those that have one of their own, by turns. */
   #take(): readonly QueuedWrite<T>[] {
-    if (this.#alone === 0) return this.#waiting.splice(0, maxBatch)
-    const at = this.#waiting.findIndex(({ job }) => job.own !== undefined)
-    if (at === 0) this.#alone--
-    return this.#waiting.splice(0, at === 0 ? 1 : Math.min(at, maxBatch))
+    const mayBeAlone = this.#alone.length > 0 && this.#lanesAlone < Math.max(1, this.#options.lanes - 1)
+    if (mayBeAlone && (!this.#wasAlone || this.#waiting.length === 0)) {
+      this.#wasAlone = true
+      return this.#alone.splice(0, 1)
+    }
+    this.#wasAlone = false
+    return this.#waiting.splice(0, maxBatch)
+  }
+
+  get #count(): number {
+    return this.#waiting.length + this.#alone.length
   }
 
   #begin(group: readonly QueuedWrite<T>[]): void {
+    const isAlone = group[0]?.job.own !== undefined ? 1 : 0
     this.#lanes++
+    this.#lanesAlone += isAlone
     void this.#lane(group).finally(() => {
       this.#lanes--
+      this.#lanesAlone -= isAlone
       this.#schedule()
     })
   }

@@ -5,7 +5,7 @@ import { unconfirmed } from '../../refusals.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { noInputs, slotted } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
-import { ConnectionLost, failureOf, isPassing, NotSent } from '../connections/failure.ts'
+import { ConnectionLost, failureOf, isLockTimeout, isPassing, NotSent } from '../connections/failure.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 import { Transaction } from '../connections/transaction.ts'
 import type { Lease } from '../versions/lease.ts'
@@ -22,8 +22,10 @@ export interface Job<T> extends Ordered {
 }
 
 export interface OwnTransaction {
-  /** Locks the tables to which nobody else may write meanwhile. */
-  readonly lock: Statement | undefined
+  /** Whether all of its statements see one snapshot. */
+  readonly isSnapshot: boolean
+  /** Lock the tables to which nobody else may write meanwhile. */
+  readonly locks: readonly Statement[]
 }
 
 export interface Done<T> {
@@ -41,12 +43,20 @@ type Outcome<T> = Done<T> | { readonly error: ApiError }
 type Outcomes<T> = ReadonlyMap<QueuedWrite<T>, Outcome<T>>
 
 const begin = statementOf(sql`BEGIN`)
+const beginSnapshot = statementOf(sql`BEGIN ISOLATION LEVEL REPEATABLE READ`)
 const commit = statementOf(sql`COMMIT`)
 const rollback = statementOf(sql`ROLLBACK`)
 const savepoint = statementOf(sql`SAVEPOINT "one_write"`)
 const release = statementOf(sql`RELEASE "one_write"`)
 const rollbackTo = statementOf(sql`ROLLBACK TO "one_write"`)
 const limitLockWait = statementOf(sql`SELECT set_config('lock_timeout', ${slot(0)}, true)`)
+
+/**
+ * How long a transaction waits for the lock of a table while it may hold others, in milliseconds: less than PostgreSQL
+ * waits before it looks for deadlocks. Those that are in its way take a few milliseconds.
+ */
+const firstTableLockMs = 50
+const lastTableLockMs = 400
 
 /** What is left for a write's lock when others of its group have used up the time, in milliseconds: enough for a free one. */
 const leastLockMs = 100
@@ -114,12 +124,12 @@ export class Groups<T> {
   async #alone(
     transaction: Transaction,
     waiting: QueuedWrite<T>,
-    { lock }: OwnTransaction,
+    { locks, isSnapshot }: OwnTransaction,
   ): Promise<Outcomes<T> | undefined> {
-    transaction.queue(begin)
-    if (lock !== undefined) transaction.queue(lock)
-    const scope = new Scope(transaction, new Date(this.#options.now()).toISOString())
     try {
+      if (locks.length > 0) await this.#lockTables(transaction, locks)
+      else transaction.queue(isSnapshot ? beginSnapshot : begin)
+      const scope = new Scope(transaction, new Date(this.#options.now()).toISOString())
       const value = await waiting.job.run(scope)
       return new Map([[waiting, { value, scope }]])
     } catch (cause) {
@@ -127,6 +137,25 @@ export class Groups<T> {
       await this.#rollBack(transaction)
       waiting.reject(failureOf(cause instanceof ApiError ? cause : failure))
       return undefined
+    }
+  }
+
+  /** Begins with the locks. Whoever holds one may wait for another, so that none is waited for long. */
+  async #lockTables(transaction: Transaction, locks: readonly Statement[]): Promise<void> {
+    const { lockWaitMs } = this.#options
+    const deadline = performance.now() + lockWaitMs
+    for (let waitMs = firstTableLockMs; ; waitMs = Math.min(waitMs * 2, lastTableLockMs)) {
+      transaction.queue(begin)
+      transaction.queue(limitLockWait, slotted([String(waitMs)]))
+      try {
+        await Promise.all(locks.map(lock => transaction.rows(lock)))
+        transaction.queue(limitLockWait, slotted([String(lockWaitMs)]))
+        return
+      } catch (cause) {
+        if (!isLockTimeout(transaction.failure) || performance.now() > deadline) throw cause
+      }
+      await this.#rollBack(transaction)
+      await new Promise(resolve => setTimeout(resolve, Math.random() * waitMs))
     }
   }
 
@@ -155,11 +184,13 @@ export class Groups<T> {
     transaction.queue(begin)
     const at = new Date(this.#options.now()).toISOString()
     const outcomes = new Map<QueuedWrite<T>, Outcome<T>>()
+    const done: Scope[] = []
     let undone = false
     const one = async (waiting: QueuedWrite<T>) => {
-      const scope = new Scope(transaction, at)
+      const scope = new Scope(transaction, at, done)
       try {
         outcomes.set(waiting, { value: await waiting.job.run(scope), scope })
+        done.push(scope)
       } catch (cause) {
         undone ||= scope.hasChanged || !(cause instanceof ApiError)
         outcomes.set(waiting, { error: failureOf(cause) })
@@ -181,14 +212,16 @@ export class Groups<T> {
     transaction.queue(begin)
     const at = new Date(this.#options.now()).toISOString()
     const outcomes = new Map<QueuedWrite<T>, Outcome<T>>()
+    const done: Scope[] = []
     // Each may wait for a lock as long as a statement may: all of them together must not.
     const until = began + this.#options.patience
     for (const waiting of ordered(group)) {
-      const scope = new Scope(transaction, at)
+      const scope = new Scope(transaction, at, done)
       this.#limitLockWait(transaction, began)
       const isLate = performance.now() > until
       const outcome = isLate ? tooLate() : await this.#savepoint(transaction, scope, waiting.job)
       outcomes.set(waiting, outcome)
+      if ('value' in outcome) done.push(scope)
     }
     return outcomes
   }

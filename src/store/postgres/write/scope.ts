@@ -16,10 +16,19 @@ export class Scope implements WriteScope<Statement> {
   /** By how much the number of items changes. */
   readonly totals = new Map<string, number>()
   hasChanged = false
+  /** The writes that were done before it in the same transaction. */
+  readonly #before: readonly Scope[]
 
-  constructor(transaction: Transaction, at: string) {
+  constructor(transaction: Transaction, at: string, before: readonly Scope[] = []) {
     this.#transaction = transaction
     this.at = at
+    this.#before = before
+  }
+
+  /** By how much the transaction has changed the number of items of a collection so far. */
+  grown(collection: string): number {
+    const own = this.totals.get(collection) ?? 0
+    return this.#before.reduce((sum, { totals }) => sum + (totals.get(collection) ?? 0), own)
   }
 
   rows(statement: Statement, inputs: Inputs): Promise<Rows> {

@@ -4,46 +4,67 @@
  */
 import type { Collection, Model } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule.ts'
-import { join, name, sql } from '../../sql/writer.ts'
+import { name, sql } from '../../sql/writer.ts'
 import { referencesTo } from '../../write/cascade-set.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 
-/** Statements are kept for so many sets of collections. */
-const maxStatements = 1000
+/**
+ * `EXCLUSIVE`: nobody else changes rows or locks them to change them later, so that no check of another write lies before
+ * this transaction, and its change after it. `SHARE`: nobody else changes rows; several transactions may say so at once.
+ */
+type Mode = 'EXCLUSIVE' | 'SHARE'
 
 export class TableLocks {
   readonly #model: Model
-  readonly #reached = new Map<string, ReadonlySet<string>>()
+  readonly #reached = new Map<string, Reached>()
   readonly #statements = new Map<string, Statement>()
 
   constructor(model: Model) {
     this.#model = model
   }
 
-  /** Locks the tables of these collections, and of those that their rules, references and deletions reach. */
-  of(collections: readonly string[]): Statement | undefined {
-    const tables = new Set(collections.flatMap(collection => [...this.#reachedFrom(collection)]))
-    if (tables.size === 0) return undefined
+  /**
+   * Locks the tables of these collections and of those that change with deletions in them for changes, and those that
+   * decide reads and writes of them, by rules and references, as they are.
+   */
+  of(collections: readonly string[]): readonly Statement[] {
+    const modes = new Map<string, Mode>()
+    const reached = collections.map(collection => this.#reachedFrom(collection))
+    for (const { decides } of reached) for (const table of decides) modes.set(table, 'SHARE')
+    for (const { changes } of reached) for (const table of changes) modes.set(table, 'EXCLUSIVE')
     // All lock in one order, so that none waits for another in a ring.
-    const sorted = [...tables].sort()
-    const key = sorted.join()
+    return [...modes.keys()].sort().map(table => this.#statement(table, modes.get(table) ?? 'SHARE'))
+  }
+
+  #statement(table: string, mode: Mode): Statement {
+    const key = `${table} ${mode}`
     const known = this.#statements.get(key)
     if (known !== undefined) return known
-    const made = statementOf(sql`LOCK TABLE ${join(sorted.map(name), ', ')} IN SHARE ROW EXCLUSIVE MODE`)
-    if (this.#statements.size < maxStatements) this.#statements.set(key, made)
+    const made = statementOf(sql`LOCK TABLE ${name(table)} IN ${[mode]} MODE`)
+    this.#statements.set(key, made)
     return made
   }
 
-  #reachedFrom(collection: string): ReadonlySet<string> {
+  #reachedFrom(collection: string): Reached {
     const known = this.#reached.get(collection)
     if (known !== undefined) return known
-    const found = new Set<string>()
-    const start = this.#model.collections.get(collection)
-    if (start !== undefined)
-      for (const one of withCascades(start, this.#model)) addReached(one, this.#model, found)
+    const found = reachedFrom(collection, this.#model)
     this.#reached.set(collection, found)
     return found
   }
+}
+
+interface Reached {
+  readonly changes: ReadonlySet<string>
+  readonly decides: ReadonlySet<string>
+}
+
+function reachedFrom(collection: string, model: Model): Reached {
+  const start = model.collections.get(collection)
+  const all = start === undefined ? new Set<Collection>() : withCascades(start, model)
+  const decides = new Set<string>()
+  for (const one of all) addReached(one, model, decides)
+  return { changes: new Set([...all].map(({ name: table }) => table)), decides }
 }
 
 /** A collection, and those whose items go or change with a deletion in it. */

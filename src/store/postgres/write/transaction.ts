@@ -1,6 +1,8 @@
 /** Transactions of several steps on PostgreSQL, on one connection: reads see what the steps before them have changed. */
+import { ApiError } from '../../../errors.ts'
 import type { GuardedCompositeRead, GuardedRead } from '../../../plan/guarded.ts'
 import type { GuardedProgram } from '../../../plan/transaction.ts'
+import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
 import type { Answer, ReadShape } from '../../read/answers.ts'
 import { batched } from '../../read/batched.ts'
@@ -33,14 +35,21 @@ const ownTotals = statementOf(
 /** Reads within transactions: nothing remembered is used, and nothing is remembered. */
 export class TransactionReads {
   readonly #security: Security
+  /** Bounds how many rows a list may look at. */
+  readonly #statistics: Pick<QueryStatistics, 'require'> | undefined
   readonly #runOf: (shape: ReadShape) => ShapeRun<Query>
 
-  constructor(security: Security, memory: ListMemory) {
+  constructor(
+    security: Security,
+    memory: ListMemory,
+    statistics: Pick<QueryStatistics, 'require'> | undefined,
+  ) {
     this.#security = security
+    this.#statistics = statistics
     const statements: Statements<Query> = {
       ...statementsOf(security),
       whole: collection => inputs =>
-        ownTotals.with({ ...inputs, slots: [collection, inputs.grown?.get(collection) ?? 0] }),
+        ownTotals.with({ ...inputs, slots: [collection, inputs.grown?.(collection) ?? 0] }),
     }
     this.#runOf = once(shape => {
       const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
@@ -48,14 +57,23 @@ export class TransactionReads {
     })
   }
 
-  async read({ shape, args, principal }: GuardedRead | GuardedCompositeRead, scope: Scope): Promise<Answer> {
+  async read(plan: GuardedRead | GuardedCompositeRead, scope: Scope): Promise<Answer> {
+    const { shape, args, principal } = plan
+    // What Portico asks for itself asks by keys.
+    if (!principal.access.system) await this.#statistics?.require(plan)
     const snapshot = batched<Query>(
       queries => Promise.all(queries.map(query => scope.ask(query))),
       // Nothing is known that could be older.
       { isNewer: () => false },
     )
     const actor = this.#security.actor(principal)
-    const inputs = { args, userId: principal.userId, slots: noSlots, actor, grown: scope.totals }
+    const inputs = {
+      args,
+      userId: principal.userId,
+      slots: noSlots,
+      actor,
+      grown: (collection: string) => scope.grown(collection),
+    }
     return this.#runOf(shape)(inputs, snapshot)
   }
 }
@@ -65,6 +83,8 @@ export interface TransactionParts {
   readonly reads: TransactionReads
   readonly security: Security
   readonly records: Pick<RecordChanges<Statement>, 'steps'>
+  /** How long others may wait for its locks, in milliseconds. */
+  readonly limitMs: number
 }
 
 /** Runs the program within the transaction of `scope`. */
@@ -74,9 +94,11 @@ export async function runProgram<T>(
   parts: TransactionParts,
 ): Promise<[T, Written]> {
   const run: ProgramRun<T> = new ProgramRun(program)
+  const until = performance.now() + parts.limitMs
   for (let step = run.step; step !== undefined; step = run.step) {
     let done: StepDone
     try {
+      if (performance.now() > until) throw tooLong()
       done = await stepDone(step, scope, parts)
     } catch (cause) {
       run.fail(failureOf(cause))
@@ -84,6 +106,10 @@ export async function runProgram<T>(
     run.next(done)
   }
   return [run.result, run.written]
+}
+
+function tooLong(): ApiError {
+  return new ApiError('UNAVAILABLE', 'The transaction takes too long: do less in one.')
 }
 
 async function stepDone(

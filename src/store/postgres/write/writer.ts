@@ -21,7 +21,7 @@ import type { Security } from '../row-security/security.ts'
 import type { Lease } from '../versions/lease.ts'
 import { CommitQueue } from './commit.ts'
 import type { PostgresWrites } from './database.ts'
-import type { Done, Job } from './group.ts'
+import type { Done, Job, OwnTransaction } from './group.ts'
 import { itemKey, limitedItemKey } from './lock-order.ts'
 import type { Scope } from './scope.ts'
 import { TableLocks } from './table-locks.ts'
@@ -99,23 +99,33 @@ export class Writer {
     })
   }
 
-  /** Runs the program in a transaction of its own, perhaps several times. */
+  /** Runs the program within one transaction, perhaps several times. */
   async transaction<T>(
     program: GuardedProgram<T>,
     records: Pick<RecordChanges<Statement>, 'steps'>,
   ): Promise<T> {
-    const { security, reads } = this.#options
-    const parts = { writes: this.#writes, security, reads, records }
+    const { security, reads, lockWaitMs } = this.#options
+    const own = this.#ownTransaction(program)
+    const limitMs = own !== undefined && own.locks.length > 0 ? lockWaitMs : Number.POSITIVE_INFINITY
+    const parts = { writes: this.#writes, security, reads, records, limitMs }
     let done: { readonly result: T } | undefined
     const run = async (scope: Scope): Promise<Written> => {
       const [result, written] = await runProgram(program, scope, parts)
       done = { result }
       return written
     }
-    const lock = program.serial && this.#locks.of(program.serial)
-    await this.#add({ key: undefined, alone: true, run, own: { lock } })
+    await this.#add({ key: undefined, alone: true, run, ...(own && { own }) })
     if (done === undefined) throw new ApiError('INTERNAL_ERROR')
     return done.result
+  }
+
+  /** Undefined: it may share one with single writes, after which it is done. */
+  #ownTransaction({
+    serial,
+    snapshot: isSnapshot = false,
+  }: GuardedProgram<unknown>): OwnTransaction | undefined {
+    if (serial === undefined && !isSnapshot) return undefined
+    return { locks: this.#locks.of(serial ?? []), isSnapshot }
   }
 
   get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {

@@ -1,0 +1,36 @@
+/** A mutation that is asked for, and the values of its fields. */
+import type { GraphQLFormattedError } from 'graphql'
+import type { Principal } from '../../principal.ts'
+import type { ExecutionContext } from '../engine.ts'
+import type { Variables } from '../plan/input.ts'
+import type { MutationVariant, WriteStep } from '../plan/variant.ts'
+import { byPlace, Completion } from './completion.ts'
+import type { MutationParts, PreparedWrite } from './prepare-write.ts'
+
+export interface BoundMutation {
+  readonly variant: MutationVariant
+  readonly variables: Variables
+  readonly cost: number
+}
+
+/** A mutation that is asked for. */
+export interface AskedMutation {
+  readonly parts: MutationParts
+  readonly bound: BoundMutation
+  readonly principal: Principal
+  readonly context: ExecutionContext
+}
+
+/** Completes the value of a step. `write`: undefined where it was not done. */
+export function completed(
+  { parts, principal, context }: AskedMutation,
+  step: WriteStep,
+  write: PreparedWrite | undefined,
+  value: () => unknown,
+  errors: GraphQLFormattedError[],
+): unknown {
+  const { refusing } = write ?? {}
+  const refusals = refusing ? parts.run.refusals(refusing, principal) : []
+  const completion = new Completion(byPlace(refusals), refusing?.args ?? [], context.onFault, errors)
+  return completion.field(step.replyField, value, { before: undefined, key: step.replyField.key })
+}

@@ -1,0 +1,216 @@
+/**
+ * Mutations that are one transaction: with `@atomic`, or with an `Idempotency-Key`, whose reply is stored in it. The first
+ * fault of an atomic one undoes all of it; with a key, those of several fields are atomic too.
+ */
+import type { GraphQLFormattedError } from 'graphql'
+import { ApiError } from '../../errors.ts'
+import { KeyTaken, type Replayable } from '../../idempotency.ts'
+import type { WriteAnswer } from '../../plan/answer.ts'
+import { requirePlain } from '../../plan/plain-writes.ts'
+import type { Plan, WriteShape } from '../../plan/plan.ts'
+import { writeStep, writeWith } from '../../plan/run.ts'
+import type { ProgramSteps } from '../../plan/transaction.ts'
+import type { Executed, Once } from '../engine.ts'
+import type { MutationStep, WriteStep } from '../plan/variant.ts'
+import { executed } from '../response.ts'
+import { type AskedMutation, completed } from './asked-mutation.ts'
+import { collectionsOf } from './collections-of.ts'
+import { FieldFailure } from './completion.ts'
+import { inArguments, type PreparedWrite, prepareWrite, unseen } from './prepare-write.ts'
+
+/** A field of an atomic mutation has failed although its write was done: all is undone. No client sees it. */
+class Undone extends ApiError {
+  readonly formatted: GraphQLFormattedError
+
+  constructor(formatted: GraphQLFormattedError) {
+    super('INTERNAL_ERROR', formatted.message)
+    this.formatted = formatted
+  }
+}
+
+function isWrite(step: MutationStep): step is WriteStep {
+  return step.kind !== 'constant'
+}
+
+export function inOneTransaction(asked: AskedMutation): Promise<Executed> {
+  return new MutationTransaction(asked).run()
+}
+
+type Prepared = ReadonlyMap<WriteStep, PreparedWrite>
+
+/** What the fields of a mutation came to. */
+interface Outcome {
+  readonly executed: Executed
+  /** The ids of what was written, by field. */
+  readonly ids: ReadonlyMap<WriteStep, number>
+  readonly items: Replayable['items']
+}
+
+class MutationTransaction {
+  readonly #asked: AskedMutation
+  readonly #writes: readonly WriteStep[]
+  readonly #isAtomic: boolean
+  /** The field that is being carried out. */
+  #at: WriteStep | undefined
+  #answer: WriteAnswer | undefined
+  #outcome: Outcome | undefined
+
+  constructor(asked: AskedMutation) {
+    const { variant } = asked.bound
+    this.#asked = asked
+    this.#writes = variant.steps.filter(isWrite)
+    this.#isAtomic = variant.isAtomic || this.#writes.length > 1
+  }
+
+  async run(): Promise<Executed> {
+    const { once } = this.#asked.context
+    try {
+      await this.#carryOut(await this.#prepared())
+    } catch (error) {
+      // All was done, but the commit is not certain: whoever stores the reply finds out.
+      if (error instanceof KeyTaken || once?.attempt.reply !== undefined) throw error
+      return this.#failed(error)
+    }
+    return this.#outcome?.executed ?? this.#constants()
+  }
+
+  async #prepared(): Promise<Prepared> {
+    const { parts, bound, principal } = this.#asked
+    const prepared = new Map<WriteStep, PreparedWrite>()
+    for (const step of this.#writes) {
+      this.#at = step
+      const write = await prepareWrite(parts, { step, variables: bound.variables, principal })
+      if (this.#writes.length > 1) this.#requirePlain(step, write)
+      prepared.set(step, write)
+    }
+    return prepared
+  }
+
+  #requirePlain({ collection, kind: operation }: WriteStep, { plan: { shape } }: PreparedWrite): void {
+    const { parts, principal } = this.#asked
+    const sets = shape.kind === 'delete' ? [] : shape.set.map(({ field }) => field)
+    requirePlain({ collection, operation, sets, principal, hooks: parts.hooks })
+  }
+
+  async #carryOut(prepared: Prepared): Promise<void> {
+    const { parts, principal } = this.#asked
+    const [only] = prepared.values()
+    if (only === undefined) return
+    if (prepared.size === 1) {
+      // What some collections need beyond their rules belongs to `Run.write`.
+      await parts.run.write(only.plan, principal, plan => this.#one(prepared, plan))
+      return
+    }
+    const serial = collectionsOf(parts.model, this.#writes)
+    await parts.run.transaction({ serial, principal, steps: () => this.#all(prepared) })
+  }
+
+  *#one(prepared: Prepared, plan: Plan<WriteShape>): ProgramSteps<WriteAnswer> {
+    yield* this.#all(prepared, plan)
+    if (this.#answer === undefined) throw new Error('the write has no answer')
+    return this.#answer
+  }
+
+  /** `plan`: what the only write has become. */
+  *#all(prepared: Prepared, plan?: Plan<WriteShape>): ProgramSteps<void> {
+    const { once } = this.#asked.context
+    if (once) yield* once.attempt.steps(() => this.#replayable(once, prepared, plan))
+    else yield* this.#steps(prepared, plan)
+  }
+
+  *#replayable(once: Once, prepared: Prepared, plan?: Plan<WriteShape>): ProgramSteps<Replayable> {
+    const outcome = yield* this.#steps(prepared, plan)
+    const { body } = once.reply(this.#hidden(outcome))
+    const short = typeof body === 'string' ? body : null
+    return { reply: once.reply(outcome.executed), short, items: outcome.items }
+  }
+
+  *#steps(prepared: Prepared, plan?: Plan<WriteShape>): ProgramSteps<Outcome> {
+    const reply = new Reply(this.#asked.bound.cost)
+    const ids = new Map<WriteStep, number>()
+    const items: Replayable['items'][number][] = []
+    for (const [step, write] of prepared) {
+      this.#at = step
+      const { afterwards } = write
+      const answer = yield* (afterwards ? writeWith(afterwards) : writeStep)(plan ?? write.plan)
+      this.#answer = answer
+      ids.set(step, answer.id)
+      if (answer.text !== null) items.push({ collection: step.collection.name, id: answer.id })
+      reply.add(step, errors => completed(this.#asked, step, write, () => write.value(answer), errors))
+      if (this.#isAtomic && reply.fault) throw new Undone(reply.fault)
+    }
+    this.#outcome = { executed: reply.executed(this.#asked.bound.variant.steps), ids, items }
+    return this.#outcome
+  }
+
+  /** The result for a caller who may no longer read what was written: its ids, as errors tell them. */
+  #hidden({ ids }: Outcome): Executed {
+    const reply = new Reply(this.#asked.bound.cost)
+    for (const [step, id] of ids) {
+      const value = () => {
+        if (step.kind === 'delete') return String(id)
+        throw unseen(step, id)
+      }
+      reply.add(step, errors => completed(this.#asked, step, undefined, value, errors))
+    }
+    return reply.executed(this.#asked.bound.variant.steps)
+  }
+
+  /** Nothing was done. */
+  #failed(error: unknown): Executed {
+    const step = this.#at
+    if (step === undefined) throw error
+    const { cost, variant } = this.#asked.bound
+    if (error instanceof Undone) return executed('null', [error.formatted], cost)
+    const reply = new Reply(cost)
+    const value = () => {
+      throw inArguments(error)
+    }
+    reply.add(step, errors => completed(this.#asked, step, undefined, value, errors))
+    if (this.#isAtomic) return executed('null', reply.errors, cost)
+    return reply.executed(variant.steps)
+  }
+
+  #constants(): Executed {
+    const { cost, variant } = this.#asked.bound
+    return new Reply(cost).executed(variant.steps)
+  }
+}
+
+/** The reply, as its fields are completed. */
+class Reply {
+  readonly errors: GraphQLFormattedError[] = []
+  /** Why a field is null. */
+  fault: GraphQLFormattedError | undefined
+  readonly #cost: number
+  readonly #values = new Map<MutationStep, unknown>()
+  #isNull = false
+
+  constructor(cost: number) {
+    this.#cost = cost
+  }
+
+  /** `complete`: gives the field's value, and adds errors to the list; throws a `FieldFailure` where it may not be null. */
+  add(step: WriteStep, complete: (errors: GraphQLFormattedError[]) => unknown): void {
+    const before = this.errors.length
+    try {
+      const value = complete(this.errors)
+      this.#values.set(step, value)
+      if (value === null && this.errors.length > before) this.fault = this.errors.at(-1)
+    } catch (failure) {
+      if (!(failure instanceof FieldFailure)) throw failure
+      this.errors.push(failure.formatted)
+      this.fault = failure.formatted
+      this.#isNull = true
+    }
+  }
+
+  executed(steps: readonly MutationStep[]): Executed {
+    if (this.#isNull) return executed('null', this.errors, this.#cost)
+    const data: Record<string, unknown> = Object.create(null)
+    for (const step of steps) {
+      data[step.replyField.key] = step.kind === 'constant' ? step.value : this.#values.get(step)
+    }
+    return executed(JSON.stringify(data), this.errors, this.#cost)
+  }
+}

@@ -1,0 +1,29 @@
+/** Which writes may be one of several in a transaction. */
+import { ApiError } from '../errors.ts'
+import type { Collection } from '../model/model.ts'
+import type { Principal } from '../principal.ts'
+import type { WriteShape } from './plan.ts'
+import type { CreateHooks } from './run.ts'
+
+interface Planned {
+  readonly collection: Collection
+  readonly operation: 'read' | WriteShape['kind']
+  /** The fields that it sets. */
+  readonly sets: readonly string[]
+  readonly principal: Principal
+  readonly hooks: CreateHooks
+}
+
+/** Throws BAD_REQUEST for writes that do more than change items: those of secrets and of accounts' addresses. */
+export function requirePlain({ collection, operation, sets, principal, hooks }: Planned): void {
+  const { name } = collection
+  if (hooks.has(name)) throw alone(`Items of ${name} carry secrets: write each`)
+  if (name !== 'users' || !sets.includes('email')) return
+  // An administrator's new account is an item as any other; every other new address is confirmed by mail.
+  if (operation === 'create' && principal.access.role === 'admin') return
+  throw alone('A new e-mail address has to be confirmed: set each')
+}
+
+function alone(reason: string): ApiError {
+  return new ApiError('BAD_REQUEST', `${reason} in a request of its own.`)
+}

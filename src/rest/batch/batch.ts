@@ -1,0 +1,193 @@
+/** POST /api/v1/batch: several operations as one transaction, each with the rules and answers of a request of its own. */
+import type { Call, Reply } from '../../call.ts'
+import { ApiError } from '../../errors.ts'
+import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
+import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
+import type { ProgramPlan, ProgramSteps, StepAnswer } from '../../plan/transaction.ts'
+import type { Principal } from '../../principal.ts'
+import { readBody } from '../body.ts'
+import { faultAt } from '../place.ts'
+import { parseQuery, unknownParameter } from '../query/query-string.ts'
+import { makePresentation } from '../reply/headers.ts'
+import { findRoute, prefix } from '../routes.ts'
+import { idBody, json, type WriteServices } from '../write.ts'
+import { addCollections } from './collections.ts'
+import { type BatchOperation, parseOperations } from './operations.ts'
+import { Results, resolveBody, resolvePath } from './references.ts'
+import type { BatchRequests, Prepared } from './requests.ts'
+
+/** Of all results together: a list of 100 long items may take as much, a hundred such lists may not. */
+const maxResultCharacters = 8 * 1024 * 1024
+
+/** 200 with the results in order. Throws the first operation's fault, with its index. */
+export function answerBatch(
+  services: WriteServices,
+  requests: BatchRequests,
+  call: Call,
+  principal: Principal,
+  attempt?: KeyedAttempt,
+): Awaitable<Reply> {
+  for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
+  const operations = parseOperations(readBody(call, json))
+  const more = operations.length - 1
+  const drawn = more > 0 ? services.draw?.(call, principal, more) : undefined
+  return then(drawn, () => new Batch({ services, requests, call, principal, attempt }, operations).run())
+}
+
+interface Planned {
+  readonly operation: BatchOperation
+  /** Undefined: it has references, and is prepared when they are known. */
+  readonly prepared: Prepared | undefined
+}
+
+interface BatchParts {
+  readonly services: WriteServices
+  readonly requests: BatchRequests
+  readonly call: Call
+  readonly principal: Principal
+  readonly attempt: KeyedAttempt | undefined
+}
+
+class Batch {
+  readonly #parts: BatchParts
+  readonly #planned: readonly Planned[]
+  /** Of the operation that is under way. */
+  #index = 0
+
+  constructor(parts: BatchParts, operations: readonly BatchOperation[]) {
+    this.#parts = parts
+    this.#planned = operations.map((operation, index) => {
+      this.#index = index
+      try {
+        return { operation, prepared: this.#prepared(operation) }
+      } catch (error) {
+        throw this.#fault(error)
+      }
+    })
+  }
+
+  async run(): Promise<Reply> {
+    const { services, principal } = this.#parts
+    const isRead = this.#planned.every(({ operation }) => operation.method === 'GET')
+    const program = {
+      ...(isRead ? { serial: undefined, snapshot: true } : { serial: this.#collections() }),
+      principal,
+      steps: () => this.#steps(isRead),
+    }
+    try {
+      return await services.run.transaction(program)
+    } catch (error) {
+      throw error instanceof KeyTaken ? error : this.#fault(error)
+    }
+  }
+
+  *#steps(isRead: boolean): ProgramSteps<Reply> {
+    const { attempt } = this.#parts
+    // What has no effect may be asked again.
+    if (attempt === undefined || isRead) return (yield* this.#results()).reply
+    return yield* attempt.steps(() => this.#results())
+  }
+
+  *#results(): ProgramSteps<Replayable> {
+    const results = new Results()
+    const texts: string[] = []
+    const short: string[] = []
+    const items: ShownItem[] = []
+    let length = 0
+    let end = resultsBody([]).length - 2
+    for (const [index, { operation, prepared: known }] of this.#planned.entries()) {
+      this.#index = index
+      const { plan, reply } = known ?? this.#resolved(operation, results)
+      const answer = yield plan
+      const { status, body } = reply(answer)
+      const text = typeof body === 'string' ? body : null
+      const item = itemOf(plan, answer)
+      const result = resultText(status, text)
+      texts.push(result)
+      end += result.length + (index > 0 ? 1 : 0)
+      short.push(resultText(status, item && text !== null ? idBody(item.id) : null))
+      if (item && text !== null) items.push({ ...item, at: [end - 1 - text.length, end - 1] })
+      length += text?.length ?? 0
+      if (length > maxResultCharacters) throw tooLarge()
+      if (operation.as !== undefined) results.add(operation.as, text)
+    }
+    const { unstored } = makePresentation(true, [])
+    const reply = { status: 200, headers: unstored, body: resultsBody(texts) }
+    return { reply, short: resultsBody(short), items }
+  }
+
+  /** Checks the operation as far as it is known; undefined where it has references. */
+  #prepared(operation: BatchOperation): Prepared | undefined {
+    const { path, awaits } = operation
+    const { requests, principal } = this.#parts
+    if (awaits) {
+      const call = this.#callOf(operation, resolvePath(path), operation.body)
+      requests.check(call, principal)
+      return undefined
+    }
+    const body = resolveBody(operation.body, new Results())
+    const prepared = requests.prepare(this.#callOf(operation, resolvePath(path), body), principal)
+    return path.includes('$') ? undefined : prepared
+  }
+
+  #resolved(operation: BatchOperation, results: Results): Prepared {
+    const path = resolvePath(operation.path, results)
+    const body = resolveBody(operation.body, results)
+    const { requests, principal } = this.#parts
+    return requests.prepare(this.#callOf(operation, path, body), principal)
+  }
+
+  #callOf({ method, query, ifMatch }: BatchOperation, path: string, body: unknown): Call {
+    const { address, requestId } = this.#parts.call
+    const whole = `${prefix}${path}`
+    return {
+      method,
+      url: query === '' ? whole : `${whole}?${query}`,
+      path: whole,
+      query,
+      headers: ifMatch === undefined ? {} : { 'if-match': ifMatch },
+      address,
+      requestId,
+      body: Buffer.alloc(0),
+      parsed: { body },
+    }
+  }
+
+  #collections(): readonly string[] {
+    const { model } = this.#parts.services
+    const found = new Set<string>()
+    for (const { operation } of this.#planned) {
+      const route = findRoute(model, `${prefix}${resolvePath(operation.path)}`)
+      if (route !== undefined) addCollections(model, route, operation.query, found)
+    }
+    return [...found]
+  }
+
+  #fault(error: unknown): unknown {
+    const place = `operations[${this.#index}]`
+    return faultAt(error, place, `${place}.body`)
+  }
+}
+
+function resultText(status: number, body: string | null): string {
+  return `{"status":${status},"body":${body}}`
+}
+
+function resultsBody(texts: readonly string[]): string {
+  return `{"results":[${texts.join(',')}]}`
+}
+
+/** The item that a step has read or written and that is still there. */
+function itemOf({ shape, args }: ProgramPlan, answer: StepAnswer): Omit<ShownItem, 'at'> | undefined {
+  if (shape.kind === 'item') return { collection: shape.collection, id: Number(args[shape.id]) }
+  if (shape.kind !== 'create' && shape.kind !== 'update') return undefined
+  return { collection: shape.collection, id: (answer as WriteAnswer).id }
+}
+
+function tooLarge(): ApiError {
+  const most = maxResultCharacters.toLocaleString('en')
+  return new ApiError(
+    'BAD_REQUEST',
+    `The results of a batch may have ${most} characters in all: read less, or in requests of their own.`,
+  )
+}

@@ -1,0 +1,36 @@
+/** Which collections a batch reads or writes. */
+import type { Collection, Model } from '../../model/model.ts'
+import { collectionsAlong } from '../operations.ts'
+import { parseQuery } from '../query/query-string.ts'
+import type { Route } from '../routes.ts'
+
+/** Adds the collections of a route, and those that its query may lead to by relations: rather too many than too few. */
+export function addCollections(model: Model, route: Route, query: string, found: Set<string>): void {
+  if (route.kind === 'openapi' || route.kind === 'batch' || route.kind === 'events') return
+  const start = route.kind === 'me' ? model.collections.get('users') : route.collection
+  if (start === undefined) return
+  const named = new Set(
+    parseQuery(query).flatMap(({ name, value }) => `${name},${value}`.split(/[^a-z0-9_]+/)),
+  )
+  const entered = new Set<Collection>()
+  enter(start, model, named, entered)
+  if (route.kind === 'within') {
+    for (const along of collectionsAlong(model, route.relation)) enter(along, model, named, entered)
+  }
+  for (const { name } of entered) found.add(name)
+}
+
+/** `named`: the words of the query, among them every relation that it follows. */
+function enter(
+  collection: Collection,
+  model: Model,
+  named: ReadonlySet<string>,
+  entered: Set<Collection>,
+): void {
+  if (entered.has(collection)) return
+  entered.add(collection)
+  for (const relation of collection.relations.values()) {
+    if (!named.has(relation.name)) continue
+    for (const along of collectionsAlong(model, relation)) enter(along, model, named, entered)
+  }
+}

@@ -1,0 +1,39 @@
+/** POST to a collection. */
+import type { Call, Reply } from '../call.ts'
+import type { KeyedAttempt } from '../idempotency.ts'
+import { bodyValidator } from '../model/validate.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
+import { admit } from '../plan/guard.ts'
+import type { Principal } from '../principal.ts'
+import { readBody } from './body.ts'
+import { answerBulk } from './bulk.ts'
+import type { CollectionView } from './query/collection-view.ts'
+import { parseItem } from './query/item.ts'
+import { carryOut, json, nothing, preparedCreate, type WriteServices } from './write.ts'
+
+/** POST to a collection: 201 with `Location`, or without it where the body is an array (see `answerBulk`). */
+export function answerCreate(
+  services: WriteServices,
+  view: CollectionView,
+  call: Call,
+  principal: Principal,
+  attempt?: KeyedAttempt,
+): Awaitable<Reply> {
+  // Before the body is read: a caller who may create no item learns nothing about the body.
+  admit(services.model, view.collection, 'create', principal.access)
+  const template = parseItem(view, call.query)
+  const body = readBody(call, json)
+  if (Array.isArray(body)) return answerBulk(services, view, template, body, call, principal, attempt)
+  const { values } = bodyValidator(view.collection).create(body)
+  const hook = services.hooks.get(view.collection.name)
+  const made = hook ? hook(values, principal) : nothing
+  return then(made, creation =>
+    carryOut(
+      services.run,
+      preparedCreate(view, template, values, creation),
+      principal,
+      attempt,
+      creation.afterwards,
+    ),
+  )
+}

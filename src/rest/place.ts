@@ -1,0 +1,27 @@
+/** Faults of one part of a request that has several: of an item of a bulk create, or an operation of a batch. */
+import { ApiError, type FieldFault } from '../errors.ts'
+
+/**
+ * The error of a part, with the status and code of the error that the part by itself would have, and `details` that say
+ * where it is. `place`: of the part, e.g. `[3]`; `body`: of the part's body, e.g. `operations[3].body`.
+ */
+export function faultAt(thrown: unknown, place: string, body: string): unknown {
+  // What failed on our side is no fault of the part.
+  if (!(thrown instanceof ApiError) || thrown.status >= 500) return thrown
+  const { code, message, headers, scope, cause } = thrown
+  const isOfBody = code === 'VALIDATION_FAILED' || code === 'CONFLICT'
+  const details = detailsAt(thrown, place, isOfBody ? body : place)
+  return new ApiError(code, `${place}: ${message}`, {
+    details,
+    ...(headers && { headers }),
+    ...(scope !== undefined && { scope }),
+    cause,
+  })
+}
+
+function detailsAt({ code, message, details }: ApiError, place: string, inside: string): FieldFault[] {
+  if (details === undefined || details.length === 0) {
+    return [{ field: place, code: code.toLowerCase(), message }]
+  }
+  return details.map(fault => ({ ...fault, field: `${inside}.${fault.field}` }))
+}

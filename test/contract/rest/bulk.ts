@@ -1,0 +1,157 @@
+/** POST of an array: all of its items, or none. */
+import { checkModel } from '../../../src/model/check.ts'
+import blog from '../../models/blog.ts'
+import type { OpenBench } from './bench.ts'
+import { admin, ann, nobody, posts, seedBlog } from './blog.ts'
+import { runScenarios, type Scenario } from './scenario.ts'
+
+const post = { method: 'POST', url: '/api/v1/posts', as: ann } as const
+const titles = (count: number) => Array.from({ length: count }, (_, at) => ({ title: `Item ${at}` }))
+
+const rows: readonly Scenario[] = [
+  {
+    ...post,
+    name: 'all items of an array are created, in order',
+    body: [{ title: 'One' }, { title: 'Two', body: 'b' }, { title: 'Three' }],
+    status: 201,
+    sends: { Location: null, ETag: null, 'Content-Type': 'application/json', 'Cache-Control': 'no-store' },
+    has: {
+      data: [
+        { id: posts + 1, title: 'One', body: null, author_id: 2 },
+        { id: posts + 2, title: 'Two', body: 'b' },
+        { id: posts + 3, title: 'Three' },
+      ],
+    },
+    changes: ['posts'],
+  },
+  {
+    ...post,
+    name: 'a thousand items are taken',
+    body: titles(1000),
+    url: '/api/v1/posts?fields=id',
+    status: 201,
+    has: { data: Array.from({ length: 1000 }, (_, at) => ({ id: posts + 1 + at, title: undefined })) },
+    changes: ['posts'],
+  },
+  {
+    ...post,
+    name: 'more are not',
+    body: titles(1001),
+    status: 400,
+    has: { error: { code: 'BAD_REQUEST', message: /1,001 items.*1,000/ } },
+  },
+  {
+    ...post,
+    name: 'none are not',
+    body: [],
+    status: 400,
+    has: { error: { code: 'BAD_REQUEST', message: /empty/ } },
+  },
+  {
+    ...post,
+    name: 'the faults of all items are told at once, by index',
+    body: [{ title: 'fine' }, {}, { title: 7, extra: 1 }, 'text', [], null],
+    status: 400,
+    has: {
+      error: {
+        code: 'VALIDATION_FAILED',
+        message: /^The array has 6 faults\. \[1\]\.title: /,
+        details: [
+          { field: '[1].title', code: 'required' },
+          { field: '[2].title' },
+          { field: '[2].extra', code: 'unknown_field' },
+          { field: '[3]' },
+          { field: '[4]' },
+          { field: '[5]' },
+        ],
+      },
+    },
+  },
+  {
+    ...post,
+    name: 'a fault that only the database finds undoes all, and tells its index',
+    as: admin,
+    body: [{ title: 'One' }, { title: 'Two' }, { title: 'Three', author_id: 999 }],
+    status: 400,
+    has: { error: { code: 'VALIDATION_FAILED', details: [{ field: '[2].author_id', code: 'not_found' }] } },
+  },
+  {
+    ...post,
+    name: 'a rule that forbids one of them forbids all',
+    body: [{ title: 'mine' }, { title: 'not mine', author_id: 3 }],
+    status: 403,
+    has: {
+      error: { code: 'FORBIDDEN', message: /^\[1\]: /, details: [{ field: '[1]', code: 'forbidden' }] },
+    },
+  },
+  { ...post, name: 'nobody creates nothing', as: nobody, body: [{ title: 'x' }], status: 401 },
+  {
+    ...post,
+    name: 'a key that is there twice',
+    body: '[{"title":"a","title":"b"}]',
+    headers: { 'content-type': 'application/json' },
+    status: 400,
+    has: { error: { message: /\/0\/title/ } },
+  },
+  {
+    ...post,
+    name: '__proto__ is no field',
+    body: '[{"title":"a","__proto__":{"title":"b"}}]',
+    headers: { 'content-type': 'application/json' },
+    status: 400,
+    has: { error: { details: [{ field: '[0].__proto__', code: 'unknown_field' }] } },
+  },
+  {
+    ...post,
+    name: 'an administrator creates several accounts',
+    url: '/api/v1/users',
+    as: admin,
+    body: [
+      { name: 'Cy', email: 'cy@example.com' },
+      { name: 'Di', email: 'di@example.com' },
+    ],
+    status: 201,
+    has: { data: [{ name: 'Cy' }, { name: 'Di' }] },
+    changes: ['users'],
+  },
+  {
+    ...post,
+    name: 'a taken address undoes all',
+    url: '/api/v1/users',
+    as: admin,
+    body: [
+      { name: 'Cy', email: 'cy@example.com' },
+      { name: 'Di', email: 'cy@example.com' },
+    ],
+    status: 409,
+    has: { error: { code: 'CONFLICT', details: [{ field: '[1].email', code: 'taken' }] } },
+  },
+  {
+    ...post,
+    name: 'what carries a secret is created one by one',
+    url: '/api/v1/api_keys',
+    body: [{ name: 'k' }],
+    status: 400,
+    has: { error: { code: 'BAD_REQUEST', message: /request of its own/ } },
+  },
+  {
+    ...post,
+    name: 'an array is no body of a PATCH',
+    method: 'PATCH',
+    url: '/api/v1/posts/1',
+    body: [{ title: 'x' }],
+    status: 400,
+  },
+  {
+    ...post,
+    name: 'nor of a PUT',
+    method: 'PUT',
+    url: '/api/v1/posts/1',
+    body: [{ title: 'x' }],
+    status: 400,
+  },
+]
+
+export function bulkContract(open: OpenBench): void {
+  runScenarios(checkModel(blog), open, seedBlog, rows)
+}

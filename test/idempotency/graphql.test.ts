@@ -1,0 +1,246 @@
+/** Mutations that are one transaction, and those that are sent again with their `Idempotency-Key`, to any node. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { suite, test } from 'node:test'
+import { type Fixture, sharedFixtures } from '../conformance/oauth/server.ts'
+import { call } from '../serve/service.ts'
+import { nodeSetups } from '../setups/setups.ts'
+
+interface Result {
+  readonly status: number
+  readonly text: string
+  readonly replayed: string | null
+  readonly data: Readonly<Record<string, { readonly id: string; readonly title: string }>> | null
+  readonly errors: readonly {
+    readonly message: string
+    readonly path?: readonly string[]
+    readonly extensions: { readonly code: string }
+  }[]
+}
+
+interface Sent {
+  readonly idempotencyKey?: string
+  readonly key?: string
+  readonly variables?: object
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Sends an operation to the node at a place, counted round. */
+function sender({ urls, ann }: Fixture) {
+  let at = 0
+  return async (query: string, sent: Sent = {}): Promise<Result> => {
+    const { idempotencyKey, key = ann.key, variables, headers } = sent
+    const {
+      status,
+      text,
+      json,
+      headers: told,
+    } = await call(`${urls[at++ % urls.length]}/graphql`, {
+      method: 'POST',
+      key,
+      body: { query, variables },
+      headers: { ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }), ...headers },
+    })
+    const { data = null, errors = [] } = json as Partial<Result>
+    return { status, text, replayed: told.get('Idempotent-Replayed'), data, errors }
+  }
+}
+
+async function titlesOf({ url }: Fixture, marker: string): Promise<readonly string[]> {
+  const query = `{ posts(limit: 100, filter: { title: { contains: "${marker}" } }, orderBy: ID_ASC) { title } }`
+  const { text } = await call(`${url}/graphql`, { method: 'POST', body: { query } })
+  const { data } = JSON.parse(text) as { data: { posts: { title: string }[] } }
+  return data.posts.map(({ title }) => title.replace(marker, ''))
+}
+
+/** The titles of created posts, in the order of the log. */
+async function eventsOf({ call: ask, ann }: Fixture, marker: string): Promise<readonly string[]> {
+  const found: string[] = []
+  for (let after = '0'; ; ) {
+    const path = `/api/v1/events?types=post.created&limit=1000&after=${after}`
+    const { json } = await ask(path, { key: ann.key })
+    const { data, meta } = json as {
+      data: { data: { title: string } }[]
+      meta: { next_after: string; has_more: boolean }
+    }
+    for (const { data: post } of data) {
+      if (post.title.startsWith(marker)) found.push(post.title.replace(marker, ''))
+    }
+    if (!meta.has_more) return found
+    after = meta.next_after
+  }
+}
+
+const codes = ({ errors }: Result) => errors.map(({ path, extensions }) => [path?.join('.'), extensions.code])
+
+for (const setup of nodeSetups) {
+  suite(`atomic mutations on ${setup.name}`, () => {
+    const withFixture = sharedFixtures(setup)
+    const create = (alias: string, title: string, ann: number, more = '') =>
+      `${alias}: createPost(title: "${title}", authorId: ${ann}) { id title ${more} }`
+
+    test('with @atomic the first fault undoes all fields', async () => {
+      await withFixture(async fixture => {
+        const send = sender(fixture)
+        const { ann } = fixture
+        const marker = randomUUID()
+        const [one, two] = [create('a', `${marker}1`, ann.id), create('b', `${marker}2`, ann.id)]
+        const done = await send(`mutation @atomic { ${one} __typename ${two} }`)
+        assert.deepEqual(done.errors, [])
+        assert.deepEqual(Object.keys(done.data ?? {}), ['a', '__typename', 'b'])
+        assert.deepEqual(await titlesOf(fixture, marker), ['1', '2'])
+        assert.deepEqual(await eventsOf(fixture, marker), ['1', '2'])
+
+        const third = create('c', `${marker}3`, ann.id)
+        const fourth = create('d', `${marker}4`, ann.id)
+        const faults = [
+          ['b: updatePost(id: 999999999, title: "x") { id }', 'NOT_FOUND'],
+          ['b: deletePost(id: 999999999)', 'NOT_FOUND'],
+          ['b: createPost(title: "x", authorId: 999999999) { id }', 'FORBIDDEN'],
+          ['b: createUser(name: "B", email: "b@example.com") { id }', 'FORBIDDEN'],
+          ['b: createApiKey(name: "k") { id }', 'BAD_REQUEST'],
+          [`b: updateUser(id: ${ann.id}, email: "new@example.com") { id }`, 'BAD_REQUEST'],
+        ] as const
+        for (const [fault, code] of faults) {
+          for (const fields of [`${third} ${fault}`, `${fault} ${third}`, `${third} ${fault} ${fourth}`]) {
+            const undone = await send(`mutation @atomic { ${fields} }`)
+            assert.equal(undone.data, null, fields)
+            assert.deepEqual(codes(undone), [['b', code]], `${fields} ${undone.text}`)
+          }
+        }
+        assert.deepEqual(await titlesOf(fixture, marker), ['1', '2'])
+        // Without it, what came before the fault stays.
+        await send(`mutation { ${third} b: deletePost(id: 999999999) }`)
+        assert.deepEqual(await titlesOf(fixture, marker), ['1', '2', '3'])
+      })
+    })
+
+    test('fields see what the fields before them have changed', async () => {
+      await withFixture(async fixture => {
+        const send = sender(fixture)
+        const marker = randomUUID()
+        const made = await send(`mutation { ${create('a', `${marker}1`, fixture.ann.id)} }`)
+        const id = made.data?.a?.id
+        const done = await send(`mutation @atomic {
+          a: updatePost(id: ${id}, title: "${marker}2") { title }
+          b: updatePost(id: ${id}, body: "b") { title body }
+          c: deletePost(id: ${id})
+        }`)
+        assert.deepEqual(done.data, {
+          a: { title: `${marker}2` },
+          b: { title: `${marker}2`, body: 'b' },
+          c: String(id),
+        })
+        assert.deepEqual(await titlesOf(fixture, marker), [])
+        const alone = await send(
+          'mutation @atomic { createApiKey(name: "alone", scopes: ["read:post"]) { id key } }',
+        )
+        assert.deepEqual(alone.errors, [], 'a collection with secrets may be written alone')
+      })
+    })
+
+    test('a field that cannot be read back is a fault too', async () => {
+      await withFixture(async fixture => {
+        const send = sender(fixture)
+        const marker = randomUUID()
+        const { ann, url } = fixture
+        const limited = await call(`${url}/api/v1/api_keys`, {
+          method: 'POST',
+          key: ann.key,
+          body: { name: 'limited', scopes: ['write:post'] },
+        })
+        const key = String(limited.json.key)
+        const one = create('a', `${marker}1`, ann.id)
+        const two = create('b', `${marker}2`, ann.id, 'author { email }')
+        const undone = await send(`mutation @atomic { ${one} ${two} }`, { key })
+        assert.equal(undone.data, null)
+        assert.deepEqual(codes(undone), [['b.author', 'INSUFFICIENT_SCOPE']], undone.text)
+        assert.deepEqual(await titlesOf(fixture, marker), [])
+      })
+    })
+
+    test('a mutation with a key is carried out once, and answered again', async () => {
+      await withFixture(async fixture => {
+        const send = sender(fixture)
+        const marker = randomUUID()
+        const idempotencyKey = randomUUID()
+        const query = `mutation($title: String!) { createPost(title: $title, authorId: ${fixture.ann.id}) { id title } }`
+        const sent = { idempotencyKey, variables: { title: `${marker}1` } }
+        const all = await Promise.all(Array.from({ length: 12 }, () => send(query, sent)))
+        assert.deepEqual(new Set(all.map(({ text }) => text)).size, 1, all.map(({ text }) => text).join('\n'))
+        assert.equal(all.filter(({ replayed }) => replayed === null).length, 1)
+        assert.equal(all[0]?.data?.createPost?.title, `${marker}1`)
+        assert.deepEqual(await titlesOf(fixture, marker), ['1'])
+        const reused = await send(query, { idempotencyKey, variables: { title: `${marker}2` } })
+        assert.deepEqual(codes(reused), [[undefined, 'IDEMPOTENCY_KEY_REUSED']])
+        const [event, again] = [
+          await send(query, { ...sent, headers: { Accept: 'text/event-stream' } }),
+          await send(query, sent),
+        ]
+        assert.match(event.text, /IDEMPOTENCY_KEY_REUSED/, 'in another form it is another request')
+        assert.equal(again.replayed, 'true')
+        assert.deepEqual(codes(await send(query, { ...sent, idempotencyKey: '' })), [
+          [undefined, 'BAD_REQUEST'],
+        ])
+        const read = await send('{ posts(limit: 1) { id } }', { idempotencyKey })
+        assert.deepEqual([read.errors, read.replayed], [[], null], 'a query takes no key')
+      })
+    })
+
+    test('with a key and several fields all of them are done, or none and the key is free', async () => {
+      await withFixture(async fixture => {
+        const send = sender(fixture)
+        const { ann } = fixture
+        const marker = randomUUID()
+        const idempotencyKey = randomUUID()
+        const fields = `${create('a', `${marker}1`, ann.id)} ${create('b', `${marker}2`, ann.id)}`
+        const undone = await send(`mutation { ${fields} c: deletePost(id: 999999999) }`, { idempotencyKey })
+        assert.deepEqual([undone.data, undone.replayed], [null, null])
+        assert.deepEqual(codes(undone), [['c', 'NOT_FOUND']])
+        assert.deepEqual(await titlesOf(fixture, marker), [])
+        const done = await send(`mutation { ${fields} }`, { idempotencyKey })
+        assert.deepEqual(done.errors, [])
+        const again = await send(`mutation { ${fields} }`, { idempotencyKey })
+        assert.deepEqual([again.text, again.replayed], [done.text, 'true'])
+        assert.deepEqual(await titlesOf(fixture, marker), ['1', '2'])
+      })
+    })
+
+    test('who may no longer read an item is told its id', async () => {
+      await withFixture(async fixture => {
+        const send = sender(fixture)
+        const marker = randomUUID()
+        const idempotencyKey = randomUUID()
+        const query = `mutation { ${create('a', `${marker}1`, fixture.ann.id)} }`
+        const { data } = await send(query, { idempotencyKey })
+        const id = data?.a?.id
+        await send(`mutation { deletePost(id: ${id}) }`)
+        const again = await send(query, { idempotencyKey })
+        assert.deepEqual([again.data, again.replayed], [null, 'true'])
+        assert.deepEqual(codes(again), [['a', 'NOT_FOUND']])
+        assert.match(again.errors[0]?.message ?? '', new RegExp(`\\b${id}\\b`))
+        assert.ok(!again.text.includes(marker))
+      })
+    })
+
+    test('a secret is revealed again', async () => {
+      await withFixture(async fixture => {
+        const send = sender(fixture)
+        const idempotencyKey = randomUUID()
+        const query = 'mutation { createApiKey(name: "once", scopes: ["read:post"]) { id key } }'
+        const made = await send(query, { idempotencyKey })
+        assert.match(made.text, /"key":"pk_/)
+        assert.equal((await send(query, { idempotencyKey })).text, made.text)
+      })
+    })
+
+    test('the directive is part of the schema, and only of mutations', async () => {
+      await withFixture(async fixture => {
+        const send = sender(fixture)
+        const { text } = await send('{ __schema { directives { name locations } } }')
+        assert.match(text, /\{"name":"atomic","locations":\["MUTATION"\]\}/)
+        assert.deepEqual(codes(await send('query @atomic { me { id } }')), [[undefined, 'BAD_REQUEST']])
+      })
+    })
+  })
+}
