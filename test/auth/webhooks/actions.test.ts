@@ -149,7 +149,10 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     async fixture => {
       const { call, ann } = fixture
       // Nothing listens there.
-      const id = await created(fixture, ann.key, { url: 'http://127.0.0.1:9/' })
+      const id = await created(fixture, ann.key, {
+        url: 'http://127.0.0.1:9/',
+        types: ['user.deleted'],
+      })
       const other = await created(fixture, ann.key)
       const n = await delivery(fixture, id, { status: 'failed', attempt: 3, event_id: '1' })
       const list = await call(`${path}/${id}/deliveries`, { key: ann.key })
