@@ -6,7 +6,8 @@ import { type Awaitable, then } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
 import type { ItemActions } from './actions/action.ts'
-import { admitNested, answerAction, requireNested } from './actions/answer.ts'
+import { admitNested } from './actions/admission.ts'
+import { answerAction, requireNested } from './actions/answer.ts'
 import type { ActionRoute, NestedRoute } from './actions/routes.ts'
 import { admitTo, noUser, operationOf, refuseMethod } from './admission.ts'
 import { answerBatch } from './batch/batch.ts'
@@ -130,6 +131,8 @@ class RestHandler {
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'item') return this.#readItem(route, view, route.id, call, principal)
     if (route.kind === 'collection') return this.#readList(route, view.list, undefined, call, principal)
+    if (route.kind === 'action') throw new ApiError('NOT_FOUND')
+    if (route.kind === 'nested') return this.#readNested(route, call, principal)
     const scope = view.sublist(route.relation)
     if (!scope) throw new ApiError('NOT_FOUND')
     return this.#readList(route, scope, route.id, call, principal)

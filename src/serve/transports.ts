@@ -107,12 +107,6 @@ export function openTransports(parts: TransportParts): Transports {
       ...{ model, run: transportRun, hooks, idempotency, actions, baseUrl: settings.baseUrl },
       // Every call is an exchange: it carries the headers of the budget.
       draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
-      model,
-      run: transportRun,
-      hooks,
-      idempotency,
-      actions,
-      baseUrl: settings.baseUrl,
       events: {
         events,
         feed: store.changes,

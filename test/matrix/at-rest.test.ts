@@ -157,6 +157,11 @@ async function useEverything(fixture: Fixture, secrets: Secrets): Promise<void> 
       body: { name: 'another' },
     })
     note('API key', key.json.key)
+    const body = { url: 'https://example.com/hook', types: ['*'] }
+    const webhook = await fixture.call('/api/v1/webhooks', { method: 'POST', key: ann.key, body })
+    note('webhook secret', webhook.json.secret)
+    const rotate = `/api/v1/webhooks/${webhook.json.id}/rotate_secret`
+    note('webhook secret', (await fixture.call(rotate, { method: 'POST', key: ann.key })).json.secret)
     for (const person of [ann, ben]) {
       note('password', person.password)
       note('API key', person.key)
@@ -195,6 +200,7 @@ test('no secret stands in the database, in whatever spelling', async t => {
       'RecoveryCode',
       'DeviceCode',
       'Interaction',
+      'WebhookSecret',
     ])
       assert.ok(bytes.includes(open), open)
     t.diagnostic(`${secrets.size} secrets`)

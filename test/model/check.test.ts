@@ -289,6 +289,11 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/posts.fields.id: The name is reserved/],
     ],
     ['a query parameter', () => fieldFaults({ page: integer() }), [/posts.fields.page: .*query parameter/]],
+    [
+      'a name that a field of users is to have',
+      () => faultsOf(model({ users: users({ fields: { disabled: boolean({ default: false }) } }) })),
+      [/^users.fields.disabled: The name is reserved: .*`renamedFrom: 'disabled'` keeps its data/],
+    ],
     ['a column of the database', () => fieldFaults({ rowid: integer() }), [/posts.fields.rowid: .*database/]],
     ...[
       'openapi',

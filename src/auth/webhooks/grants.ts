@@ -1,5 +1,6 @@
 /** A webhook ends with the grant, or the API key, of the credential that made it. */
 import { type Awaitable, then } from '../../plan/answer.ts'
+import type { UpdateShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, listShape, readAll, readItem, updateShape, where } from '../../plan/system-plans.ts'
 import { commonScopes, type Scopes, system } from '../../principal.ts'
@@ -72,13 +73,24 @@ function bothScopes(own: Scopes, ofApp: Scopes): Scopes {
 }
 
 const ofGrant = listShape('webhooks', ['id'], where('grant'))
-const pause = updateShape('webhooks', ['paused_at', 'pause_reason'])
+const pause: UpdateShape = {
+  ...updateShape('webhooks', ['paused_at', 'pause_reason']),
+  eventType: 'webhook.paused',
+}
+
+const pausedAt = itemShape('webhooks', ['paused_at'])
+
+/** Pauses a webhook whose grant has ended, unless it is paused already. */
+export async function pauseEnded(run: Run, id: number): Promise<void> {
+  const found = await readItem<{ readonly paused_at: string | null }>(run, pausedAt, id)
+  if (found?.paused_at !== null) return
+  await run.write({ shape: pause, args: [id, new Date().toISOString(), endedReason] }, system)
+}
 
 /** Pauses the webhooks that a grant has made, which has ended. `grant`: see `Principal.grant`. */
 export async function endWebhooks(run: Run, grant: string): Promise<void> {
   const found = await readAll<{ readonly id: number }>(run, ofGrant, grant)
-  const at = new Date().toISOString()
-  await Promise.all(found.map(({ id }) => run.write({ shape: pause, args: [id, at, endedReason] }, system)))
+  await Promise.all(found.map(({ id }) => pauseEnded(run, id)))
 }
 
 /**

@@ -5,9 +5,10 @@ import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
 import { commonScopes, type Principal, type Scopes, user } from '../../principal.ts'
 import type { Records } from '../../records.ts'
-import type { WebhookGrants } from './grants.ts'
+import { pauseEnded, type WebhookGrants } from './grants.ts'
 
 export interface WebhookOf {
+  readonly id: number
   readonly userId: number
   readonly appId: number | null
   /** Null: all. */
@@ -66,9 +67,13 @@ export class WebhookPrincipals {
 
   /** The owner, or a user of the app; undefined: the access has ended. */
   async principalOf(webhook: WebhookOf, userId: number | null): Promise<Principal | undefined> {
-    const { userId: ownerId, scopes, grant, appId } = webhook
+    const { id, userId: ownerId, scopes, grant, appId } = webhook
     const allowed = await this.#parts.grants.scopesOf({ user_id: ownerId, scopes, grant })
-    if (allowed === undefined) return undefined
+    if (allowed === undefined) {
+      // A crash, or a command, has ended the grant without it.
+      await pauseEnded(this.#parts.run, id)
+      return undefined
+    }
     if (userId === null) return this.#user(ownerId, allowed, { appId: null, grant })
     const granted = await this.#grantedBy(userId, appId)
     return granted && this.#user(userId, bothScopes(granted, allowed), { appId, grant: null })

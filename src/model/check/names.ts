@@ -40,10 +40,10 @@ function nameFault(name: string, reserved: Reasons): string | undefined {
   if (name.length > maxNameLength) return `The name is longer than ${maxNameLength} characters. Shorten it.`
   if (!grammar.test(name)) return badName(name)
   const reason = Object.hasOwn(reserved, name) ? reserved[name] : undefined
-  return (
-    reason &&
-    `The name is reserved: ${reason}. Choose another name; \`renamedFrom: '${name}'\` keeps its data.`
-  )
+  if (reason === undefined) return undefined
+  // What is built in under the name would take the place of what had it.
+  const kept = reason.endsWith('has it already') ? '' : `; \`renamedFrom: '${name}'\` keeps its data`
+  return `The name is reserved: ${reason}. Choose another name${kept}.`
 }
 
 function badName(name: string): string {

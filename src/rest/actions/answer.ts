@@ -4,41 +4,23 @@ import { ApiError } from '../../errors.ts'
 import type { KeyedAttempt, Replayable } from '../../idempotency.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { type Awaitable, type ReadAnswer, then } from '../../plan/answer.ts'
-import { admit } from '../../plan/guard.ts'
 import type { ItemShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
-import { collectionsAlong } from '../operations.ts'
 import type { CollectionView, ItemTemplate } from '../query/collection-view.ts'
 import { parseItem } from '../query/item.ts'
 import { includedLimit } from '../query/select.ts'
 import { withRevealed } from '../write.ts'
 import type { ActionResult, ItemActions, PreparedAction } from './action.ts'
+import { admitAction } from './admission.ts'
 import type { ActionRoute, NestedRoute } from './routes.ts'
 
 export interface ActionServices {
   readonly model: Model
   readonly run: Run
   readonly actions: ItemActions
-}
-
-/** Throws for a caller who may do it to no item at all. */
-export function admitAction(model: Model, route: ActionRoute, { access }: Principal): void {
-  admit(model, route.collection, 'update', access)
-  admit(model, route.collection, 'read', access)
-  const answered = model.collections.get(route.action.answers)
-  if (answered !== undefined) admit(model, answered, 'read', access)
-}
-
-/** Throws for a caller who may read no such item at all. */
-export function admitNested(
-  model: Model,
-  { collection, relation }: NestedRoute,
-  { access }: Principal,
-): void {
-  for (const one of [collection, ...collectionsAlong(model, relation)]) admit(model, one, 'read', access)
 }
 
 const shapes = new Map<string, ItemShape>()

@@ -62,6 +62,13 @@ export class BatchRequests {
       )
     }
     if (route === undefined || route.kind === 'openapi') throw new ApiError('NOT_FOUND')
+    if (route.kind === 'action') {
+      throw new ApiError('BAD_REQUEST', 'Actions of webhooks are no part of a batch: send each alone.')
+    }
+    if (route.kind === 'nested') {
+      const path = `/${route.relation.target}/${route.nested}`
+      throw new ApiError('BAD_REQUEST', `A batch reads the item as ${path}.`)
+    }
     if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
     admitTo(model, route, operationOf[call.method] ?? 'read', principal)
     return route

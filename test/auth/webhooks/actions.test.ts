@@ -6,12 +6,13 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
+import { removeKey } from '../../../src/auth/user-keys.ts'
 import { WebhookSecrets } from '../../../src/auth/webhooks/secrets.ts'
 import { type Fixture, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import { locked } from '../../setups/postgres.ts'
 import { setups } from '../../setups/setups.ts'
-import { act, create, created, delivery, narrowKey, path } from './webhooks.ts'
+import { act, beside, create, created, delivery, narrowKey, path } from './webhooks.ts'
 
 const settings = { autoMigrate: true, maxKeysPerUser: 1000, webhooks: { allowPrivate: true } }
 
@@ -148,7 +149,10 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     async fixture => {
       const { call, ann } = fixture
       // Nothing listens there.
-      const id = await created(fixture, ann.key, { url: 'http://127.0.0.1:9/' })
+      const id = await created(fixture, ann.key, {
+        url: 'http://127.0.0.1:9/',
+        types: ['user.deleted'],
+      })
       const other = await created(fixture, ann.key)
       const n = await delivery(fixture, id, { status: 'failed', attempt: 3, event_id: '1' })
       const list = await call(`${path}/${id}/deliveries`, { key: ann.key })
@@ -237,6 +241,25 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       await call(`/api/v1/api_keys/${heir.id}`, { method: 'DELETE', key: ann.key })
       assert.equal((await stateOf(fixture, id)).paused, true)
     },
+  ],
+  [
+    'a credential that a command has ended is noticed at the next delivery',
+    fixture =>
+      withReceiver(async (url, received) => {
+        const { call, ann } = fixture
+        const maker = await narrowKey(fixture, ann.key, ['read:post', 'write:webhook'])
+        const id = await created(fixture, maker.key, { url, types: ['post.created'] })
+        const own = await created(fixture, ann.key, { url, types: ['post.created'] })
+        await beside(fixture, run => removeKey(run, maker.id))
+        assert.deepEqual(await stateOf(fixture, id), sending)
+        const body = { title: 'Unseen', author_id: ann.id }
+        assert.equal((await call('/api/v1/posts', { method: 'POST', key: ann.key, body })).status, 201)
+        while (!(await stateOf(fixture, id)).paused) await setTimeout(20)
+        assert.match(String((await stateOf(fixture, id)).reason), ended)
+        while (received.length === 0) await setTimeout(20)
+        assert.equal(received.length, 1)
+        assert.deepEqual(await stateOf(fixture, own), sending)
+      }),
   ],
   [
     'webhooks are paused with the grant of the token that made them',
