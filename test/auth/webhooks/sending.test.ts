@@ -134,7 +134,7 @@ test('a webhook sends nothing more when the key that made it is deleted', () =>
   within(async place => {
     const { ann, call, hooks, at, write } = place
     const narrow = await narrowKey(place, ann.key, ['read:post', 'write:webhook'])
-    await created(place, narrow.key, { url: `${hooks}/narrow`, types: ['*'] })
+    await created(place, narrow.key, { url: `${hooks}/narrow`, types: ['post.*'] })
     await created(place, ann.key, { url: `${hooks}/all`, types: ['post.created'] })
     await write('before')
     await until(() => at('narrow').length === 1, 'it is sent')
