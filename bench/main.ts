@@ -3,6 +3,7 @@
  * with `--postgres` on a PostgreSQL server of its own, with `--workers n` on that many threads
  * `npm run bench -- profile W1 [--hot]`
  * `npm run bench -- overload`
+ * `npm run bench -- webhooks [events] [--rows n]`: how many deliveries one node sends in a second
  * `npm run bench -- postgres [--rounds n] [--seconds n] [--write-docs]`: what row security and a read replica cost
  * `npm run bench -- asked [--rounds n] [--seconds n] [--write-docs]`: W10 to W19 on every database
  * `npm run bench -- growth [--write-docs]`: how long the largest inputs hold the event loop
@@ -41,6 +42,7 @@ import { measureSlowReads, slowReadsTable } from './slow-reads.ts'
 import { soak } from './soak.ts'
 import { postgres, postgresStages, type Stage, sqlite, withWorkers } from './stage.ts'
 import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
+import { measureSending, sendingTable } from './webhooks.ts'
 import { type Workload, workloads } from './workloads.ts'
 
 const { values, positionals: given } = parseArgs({
@@ -293,6 +295,12 @@ async function slowReads(): Promise<void> {
   tell('slow-reads', slowReadsTable(figures))
 }
 
+async function sending(): Promise<void> {
+  const events = positionals.length > 1 ? Number(positionals[1]) : 1000
+  const figures = await measureSending(await dataSet(positive('rows', standardRows)), events)
+  say([machine(), sendingTable(figures)].join('\n\n'))
+}
+
 const others: Readonly<Record<string, () => Promise<void>>> = {
   profile: profileFirst,
   soak: soakFirst,
@@ -302,6 +310,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   'slow-reads': slowReads,
   'log-cost': async () => say(`\n${logCostTable(await measureLogCost(paceOr(5, 3)))}`),
   ...eventRuns({ positive, listeners: values.listeners, databases: positionals.slice(1), say, tell }),
+  webhooks: sending,
   overload: async () =>
     say(overloadTable(await measureOverload(await dataSet(positive('rows', standardRows))))),
 }

@@ -131,8 +131,6 @@ class RestHandler {
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'item') return this.#readItem(route, view, route.id, call, principal)
     if (route.kind === 'collection') return this.#readList(route, view.list, undefined, call, principal)
-    if (route.kind === 'action') throw new ApiError('NOT_FOUND')
-    if (route.kind === 'nested') return this.#readNested(route, call, principal)
     const scope = view.sublist(route.relation)
     if (!scope) throw new ApiError('NOT_FOUND')
     return this.#readList(route, scope, route.id, call, principal)

@@ -76,9 +76,9 @@ export class Directory {
     if ('position' in change || 'isLive' in change) this.#forget()
   }
 
-  /** Whether some live webhook is as far as the sender. */
-  get hasCurrent(): boolean {
-    return this.#grouped.current.length > 0
+  /** The live webhooks that are as far as the sender. */
+  get current(): readonly Webhook[] {
+    return this.#grouped.current
   }
 
   /** The live webhooks that have a position of their own. */

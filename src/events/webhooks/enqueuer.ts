@@ -53,6 +53,8 @@ export class Enqueuer {
   /** How far the log was read; the stored position may be behind where nothing was to be sent. */
   #read: Place
   #batch: Batch
+  /** Whether it was looked if what follows the stored position is still kept. */
+  #isKept = false
 
   constructor(parts: EnqueuerParts) {
     this.#parts = parts
@@ -108,11 +110,12 @@ export class Enqueuer {
 
   async #advance(): Promise<boolean> {
     const { log, directory } = this.#parts
-    if (!directory.hasCurrent) {
+    if (directory.current.length === 0) {
       this.#read = { event: Math.max(this.#read.event, await log.last()), partial: null }
       return false
     }
     const changes = await log.after(this.#read.event, batchSize)
+    if (!this.#isKept || changes.length === batchSize) await this.#noticeGap()
     const turns = new Turns()
     for (const change of changes) {
       await this.#fanOut(change, turns)
@@ -122,6 +125,16 @@ export class Enqueuer {
     const isFar = this.#read.event - this.#parts.position.place.event >= storeEvery
     if (this.#batch.size > 0 || isFar) await this.#flush(this.#read)
     return changes.length === batchSize
+  }
+
+  /** Tells of events that were pruned before this sender came to them. */
+  async #noticeGap(): Promise<void> {
+    const { log, directory, onGap } = this.#parts
+    const { event } = this.#read
+    const { pruned } = await log.bounds()
+    this.#isKept = true
+    if (pruned <= event) return
+    for (const webhook of directory.current) onGap(webhook, event + 1, pruned)
   }
 
   /** Makes the deliveries of a change to all webhooks that are as far as the sender. */
@@ -151,9 +164,9 @@ export class Enqueuer {
 
   async #catchUpOne(webhook: Webhook, position: number): Promise<boolean> {
     const { log, directory, onGap } = this.#parts
+    const changes = await log.after(position, batchSize)
     const { pruned } = await log.bounds()
     if (pruned > position) onGap(webhook, position + 1, pruned)
-    const changes = await log.after(Math.max(position, pruned), batchSize)
     const due = changes.filter(({ event }) => event <= this.#read.event)
     const turns = new Turns()
     let done = position

@@ -21,7 +21,7 @@ function requestRecord(deliveryId: number, now: number): NewRecord {
   return { kind, id: String(deliveryId), payload: '{}', expiresAt: now + keptMs }
 }
 
-/** Sends a test to a webhook, also to one that is paused. Returns the id of the delivery. Throws NOT_FOUND. */
+/** Sends a test to a webhook, also to one that is paused. Returns the id of the delivery. Throws VALIDATION_FAILED for one that is gone. */
 export function requestTest(
   run: Pick<Run, 'transaction'>,
   webhookId: number,

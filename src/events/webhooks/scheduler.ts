@@ -99,14 +99,13 @@ export class Scheduler {
     return lowest
   }
 
-  /** `host`: of the webhook's URL. A delivery that is already here changes nothing. */
+  /** `host`: of the webhook's URL. One that is already here, and not being attempted, is replaced. */
   add(delivery: Delivery, host: string): void {
     if (this.#isStopped) return
     const target = this.#targets.get(delivery.webhookId) ?? this.#addTarget(delivery.webhookId, host)
     const item = target.items.get(delivery.itemKey) ?? new ItemQueue(delivery.itemKey)
     target.items.set(delivery.itemKey, item)
-    if (!item.add(delivery)) return
-    this.#changeSize(target, 1)
+    if (item.add(delivery)) this.#changeSize(target, 1)
     this.#plan(target, item)
     this.#start()
   }

@@ -55,12 +55,6 @@ export class BatchRequests {
     const route = findRoute(model, call.path)
     if (route?.kind === 'batch') throw new ApiError('BAD_REQUEST', 'A batch contains no other batch.')
     if (route?.kind === 'events') throw new ApiError('BAD_REQUEST', 'A batch reads no events.')
-    if (route?.kind === 'action' || route?.kind === 'nested') {
-      throw new ApiError(
-        'BAD_REQUEST',
-        `A batch does not take ${call.path}: send it as a request of its own.`,
-      )
-    }
     if (route === undefined || route.kind === 'openapi') throw new ApiError('NOT_FOUND')
     if (route.kind === 'action') {
       throw new ApiError('BAD_REQUEST', 'Actions of webhooks are no part of a batch: send each alone.')

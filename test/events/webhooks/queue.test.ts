@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { requestRedelivery, requestTest } from '../../../src/events/webhooks/requests.ts'
 import { listShape, readAll } from '../../../src/plan/system-plans.ts'
+import type { Changes } from '../../../src/store/store.ts'
 import { databases } from '../../store/databases.ts'
 import { type Fixture, within } from './fixture.ts'
 
@@ -12,6 +13,17 @@ const two = 'https://two.example/hook'
 
 const eventsAt = ({ received }: Fixture, url: string) =>
   received.filter(message => message.url === url).map(({ event }) => Number(event['id']))
+
+/** All methods, so that some can be replaced. */
+const delegating = (changes: Changes): Changes => ({
+  last: () => changes.last(),
+  bounds: () => changes.bounds(),
+  hold: (name, event) => changes.hold(name, event),
+  counts: () => changes.counts(),
+  after: (event, limit) => changes.after(event, limit),
+  onCommit: listener => changes.onCommit(listener),
+  look: () => changes.look(),
+})
 
 for (const database of databases.slice(0, 2)) {
   describe(`the queue of webhooks on ${database.name}`, () => {
@@ -124,6 +136,25 @@ for (const database of databases.slice(0, 2)) {
         const before = (await deliveries())[1]?.id
         await clock.jump(31 * 86_400_000)
         await until(async () => (await deliveries())[0]?.id === before, 'the first is gone', 3_600_000)
+      }),
+    )
+
+    it(
+      'skips what was pruned before it could be sent, and says so',
+      within(database, async fixture => {
+        const { store, webhook, post, sender, until, gaps } = fixture
+        await post('first')
+        await webhook({ position: 0 })
+        const pruned = 2
+        const log: typeof store.changes = {
+          ...delegating(store.changes),
+          after: async (event, limit) => store.changes.after(Math.max(event, pruned), limit),
+          bounds: async () => ({ ...(await store.changes.bounds()), pruned }),
+        }
+        sender({ log })
+        await post('after')
+        await until(() => eventsAt(fixture, one).length === 1, 'what is left is sent')
+        assert.deepEqual(gaps, [[1, 2]])
       }),
     )
 

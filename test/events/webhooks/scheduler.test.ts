@@ -95,6 +95,18 @@ test('a delivery that is added twice is attempted once', async () => {
   assert.deepEqual([begun, scheduler.size], [[1], 0])
 })
 
+test('a delivery that is asked for again is attempted at once, whenever it was due', async () => {
+  const { clock, scheduler, add, end, retry, begun } = fixture()
+  const id = add()
+  await end(id, retry(id, 100_000))
+  assert.deepEqual(begun, [id])
+  add({ id })
+  assert.deepEqual([begun, scheduler.size], [[id, id], 1])
+  await end(id)
+  await clock.advance(100_000)
+  assert.deepEqual(begun, [id, id])
+})
+
 test('webhooks of one host take turns, within the bound of the host', async () => {
   const { add, end, begun } = fixture({ maxPerHost: 2, maxPerWebhook: 4 })
   for (const id of [11, 12, 13]) add({ id, webhookId: 1, host: 'one' })

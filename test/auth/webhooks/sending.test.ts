@@ -1,0 +1,165 @@
+/** Webhooks of a service: what owners and the users of apps are sent, and what ends it. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Webhook } from 'standardwebhooks'
+import { type Fixture, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
+import blog from '../../models/blog.ts'
+import { sqlite } from '../../setups/sqlite.ts'
+import { act, create, created, narrowKey, path } from './webhooks.ts'
+
+const settings = { autoMigrate: true, maxKeysPerUser: 1000, webhooks: { allowPrivate: true } }
+
+interface Message {
+  readonly headers: Record<string, string>
+  readonly text: string
+  readonly event: Readonly<Record<string, unknown>>
+}
+
+interface Place extends Fixture {
+  /** Where messages are taken; `hook/gone` answers 410 until `state.isGone` is false. */
+  readonly hooks: string
+  readonly state: { isGone: boolean }
+  /** What came to a path. */
+  at(name: string): readonly Message[]
+  /** A post of Ann's. */
+  write(title: string): Promise<number>
+}
+
+async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const deadline = performance.now() + 30_000
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`never: ${what}`)
+    await sleep(30)
+  }
+}
+
+async function within(use: (place: Place) => Promise<void>): Promise<void> {
+  const messages: { readonly path: string; readonly message: Message }[] = []
+  const state = { isGone: true }
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    const headers = request.headers as Record<string, string>
+    messages.push({ path: request.url ?? '', message: { headers, text, event: JSON.parse(text) } })
+    response.writeHead(request.url === '/gone' && state.isGone ? 410 : 200).end('taken')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const hooks = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const withServer = (fixture: Fixture) =>
+    use({
+      ...fixture,
+      hooks,
+      state,
+      at: name => messages.filter(one => one.path === `/${name}`).map(({ message }) => message),
+      async write(title) {
+        const body = { title, body: 'text' }
+        const { status, text, json } = await fixture.call('/api/v1/posts', {
+          method: 'POST',
+          key: fixture.ann.key,
+          body,
+        })
+        assert.equal(status, 201, text)
+        return Number(json.id)
+      },
+    })
+  try {
+    await withFixture(settings, withServer, blog, sqlite)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+const titles = (messages: readonly Message[]) =>
+  messages.map(({ event }) => (event['data'] as { title?: string }).title)
+
+test('an owner is sent events and tests, signed by the secrets that were told', () =>
+  within(async place => {
+    const { ann, call, hooks, at, write } = place
+    const made = await create(place, ann.key, { url: `${hooks}/own`, types: ['post.created'] })
+    assert.equal(made.status, 201, made.text)
+    const id = Number(made.json.id)
+    const item = await write('first')
+    await until(() => at('own').length === 1, 'it is sent')
+    const [first] = at('own')
+    assert.ok(first)
+    new Webhook(String(made.json.secret)).verify(first.text, first.headers)
+    assert.equal(first.event['item_id'], item)
+    assert.deepEqual(first.event['actor'], { user_id: ann.id, app_id: null })
+    assert.ok(!('user_id' in first.event))
+    const rotated = await act(place, ann.key, `${id}/rotate_secret`)
+    const tested = await act(place, ann.key, `${id}/test`)
+    assert.equal(tested.json.status, 'succeeded', tested.text)
+    const [, second] = at('own')
+    assert.ok(second)
+    for (const { json } of [made, rotated])
+      new Webhook(String(json.secret)).verify(second.text, second.headers)
+    await until(async () => {
+      const { json } = await call(`${path}/${id}/deliveries?status=succeeded`, { key: ann.key })
+      return (json.data as unknown[]).length === 2
+    }, 'both are recorded')
+  }))
+
+test('the users of an app are sent what they granted, until they revoke it', () =>
+  within(async place => {
+    const { ann, ben, cleo, url, hooks, at, write } = place
+    const app = await place.app({ scopes: ['read:post', 'read:user', 'offline_access', 'openid'] })
+    await created(place, ann.key, { url: `${hooks}/app`, types: ['post.created'], app_id: app.id })
+    const grantOf = (person: Fixture['ben'], scope: string) =>
+      newTokens(place, app, { browser: place.browser(), person, scope, parameters: { prompt: 'consent' } })
+    const tokens = await grantOf(ben, 'openid offline_access read:post')
+    // Posts are open to anybody, but not to a token without the scope.
+    await grantOf(cleo, 'openid offline_access read:user')
+    await until(async () => {
+      await write('probe')
+      await sleep(300)
+      return at('app').length > 0
+    }, 'the grant is found')
+    assert.deepEqual(new Set(at('app').map(({ event }) => event['user_id'])), new Set([ben.id]))
+    const revoked = await post(`${url}/oauth/revoke`, {
+      ...secretOf(app),
+      token: String(tokens.refresh_token),
+    })
+    assert.equal(revoked.status, 200)
+    await created(place, ann.key, { url: `${hooks}/after`, types: ['post.created'] })
+    await write('after')
+    await until(() => titles(at('after')).includes('after'), 'another webhook has it')
+    assert.ok(!titles(at('app')).includes('after'))
+  }))
+
+test('a webhook sends nothing more when the key that made it is deleted', () =>
+  within(async place => {
+    const { ann, call, hooks, at, write } = place
+    const narrow = await narrowKey(place, ann.key, ['read:post', 'write:webhook'])
+    await created(place, narrow.key, { url: `${hooks}/narrow`, types: ['post.*'] })
+    await created(place, ann.key, { url: `${hooks}/all`, types: ['post.created'] })
+    await write('before')
+    await until(() => at('narrow').length === 1, 'it is sent')
+    assert.equal(
+      (await call(`/api/v1/api_keys/${narrow.id}`, { method: 'DELETE', key: ann.key })).status,
+      204,
+    )
+    await write('after')
+    await until(() => titles(at('all')).includes('after'), 'another webhook has it')
+    assert.deepEqual(titles(at('narrow')), ['before'])
+  }))
+
+test('a webhook that is gone is paused, and goes on where it stopped when it is enabled', () =>
+  within(async place => {
+    const { ann, call, hooks, at, write, state } = place
+    const id = await created(place, ann.key, { url: `${hooks}/gone`, types: ['post.created'] })
+    await write('one')
+    await until(
+      async () => (await call(`${path}/${id}`, { key: ann.key })).json.paused_at !== null,
+      'it is paused',
+    )
+    await write('two')
+    state.isGone = false
+    assert.equal((await act(place, ann.key, `${id}/enable`)).status, 200)
+    await write('three')
+    await until(() => at('gone').length === 3, 'the rest is sent')
+    assert.deepEqual(titles(at('gone')).sort(), ['one', 'three', 'two'])
+  }))
