@@ -6,13 +6,14 @@ import type { Call, Reply } from './call.ts'
 import type { RateCounters } from './cluster/cluster.ts'
 import { ApiError } from './errors.ts'
 import { allowance } from './idempotency/allowance.ts'
-import { readsAll } from './idempotency/readable.ts'
+import { unreadable } from './idempotency/readable.ts'
 import { type KeyedRequest, keyedRequest } from './idempotency/request.ts'
 import {
   accessOf,
   KeyedAttempt,
   KeyTaken,
   kind,
+  type ShownItem,
   type StoredReply,
   stillRunning,
   waitMs,
@@ -23,7 +24,7 @@ import type { Principal } from './principal.ts'
 import type { Records } from './records.ts'
 
 export { keyHeader } from './idempotency/key.ts'
-export { type ItemName, KeyedAttempt, KeyTaken, type Replayable } from './idempotency/transaction.ts'
+export { KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from './idempotency/transaction.ts'
 export { writeOnce } from './idempotency/write-once.ts'
 
 export interface IdempotencyParts {
@@ -107,12 +108,14 @@ class KeyedWrites {
 
   async #replay(stored: StoredReply, principal: Principal): Promise<Reply> {
     const { status, headers, body, short, items } = stored
-    const isSame = body !== undefined && stored.access === accessOf(principal)
-    const isShown = isSame && (await readsAll(this.#parts.run, principal, items))
+    const isSame = stored.access === accessOf(principal)
+    const hidden = isSame ? await unreadable(this.#parts.run, principal, items) : items
+    const isWhole = isSame && hidden.length === 0 && body !== undefined
+    const shown = isSame && body !== undefined ? withoutItems(body, hidden) : undefined
     return {
       status,
-      headers: [...(isShown ? headers : withoutTag(headers)), 'Idempotent-Replayed', 'true'],
-      body: isShown ? body : short,
+      headers: [...(isWhole ? headers : withoutTag(headers)), 'Idempotent-Replayed', 'true'],
+      body: shown === undefined ? short : shown,
     }
   }
 
@@ -173,6 +176,17 @@ function retryable(cause: unknown): ApiError {
     'The change may have been stored: send the same request again with the same Idempotency-Key.',
     { headers: { 'Retry-After': '1' }, cause },
   )
+}
+
+/** The body with nothing but the ids of these items; undefined where it cannot be cut. */
+function withoutItems(body: string | null, hidden: readonly ShownItem[]): string | null | undefined {
+  if (body === null || hidden.length === 0) return body
+  let rest = body
+  for (const { id, at } of hidden.toSorted((one, other) => (other.at?.[0] ?? 0) - (one.at?.[0] ?? 0))) {
+    if (at === undefined) return undefined
+    rest = `${rest.slice(0, at[0])}{"id":${id}}${rest.slice(at[1])}`
+  }
+  return rest
 }
 
 /** The tag would tell whether a guess of the body is right. */

@@ -217,8 +217,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/outside-issuer',
-    ['auth/outside-issuer'],
+    'auth/trusted-issuer',
+    ['auth/trusted-issuer'],
     [
       [
         'keys are kept for ever',

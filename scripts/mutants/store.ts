@@ -112,7 +112,7 @@ const shared: readonly Mutant[] = [
       ],
       [
         'a remembered total is given with rows of a later commit',
-        'if (total !== undefined && this.#isNewer(page, list)) return',
+        'if (isNewer && total !== undefined) return',
         'if (false) return',
       ],
       [

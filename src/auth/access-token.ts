@@ -14,31 +14,19 @@ import type { AppRights } from './server/clients/apps.ts'
 import { Denials, grantHash } from './server/tokens/deny-list.ts'
 import { type AccessClaims, jwtPart, looksLikeJwt, TokenSigner } from './server/tokens/jwt.ts'
 import { keysVersion, loadKeys } from './server/tokens/signing-keys.ts'
+import { opaqueToken, type StoredToken } from './server/tokens/stored-token.ts'
 
 const maxCachedTokens = 100_000
 /** JWTs are long. */
 const maxCachedTexts = 10_000
 const maxCachedRoles = 100_000
 
-/** The form that oidc-provider gives 256 random bits. */
-const opaque = /^[A-Za-z0-9_-]{43}$/
-
 const userById = itemShape('users', ['role'])
 
 /** What is known of an access token. */
-interface Token {
-  readonly clientId: string
-  readonly accountId?: string
+interface Token extends Pick<StoredToken, 'clientId' | 'accountId' | 'scope' | 'jkt'> {
   /** See `deny-list.ts`. */
   readonly grantHash?: string | undefined
-  readonly scope?: string
-  /** The thumbprint of the key that the sender must prove to have (RFC 9449, 6). */
-  readonly jkt?: string
-}
-
-/** What is stored of one. */
-interface StoredToken extends Token {
-  readonly grantId?: string
 }
 
 /** The principal of a token, and the thumbprint of the key that it is bound to. */
@@ -138,7 +126,7 @@ class AccessTokenReader {
     const sent = this.#byText.get(text, stamp)
     if (sent !== undefined && sent.expiresAt > this.#now()) return sent
     const isJwt = text.includes('.')
-    if (!isJwt && !opaque.test(text)) return undefined
+    if (!isJwt && !opaqueToken.test(text)) return undefined
     // Only valid tokens are cached, so a cached JWT need not be parsed again.
     const key = hash('sha256', text, 'base64url')
     const known = this.#known.get(key)

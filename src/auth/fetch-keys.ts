@@ -1,4 +1,4 @@
-/** Fetches the published keys of outside issuers (RFC 7517, 5). */
+/** Fetches the published keys of trusted issuers (RFC 7517, 5). */
 import { Outgoing } from '../outgoing/outgoing.ts'
 
 const maxBodyBytes = 262_144

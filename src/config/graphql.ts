@@ -92,14 +92,14 @@ export const graphqlSettings = {
     kind: integer(0, 1_000_000),
     default: 50,
     description:
-      'The maximum number of open WebSockets and server-sent event streams of each client address without a credential, in each worker, and at most half of `maxConnections`. IPv6 addresses count by their /64 network.',
+      'The maximum number of open WebSockets, event streams and polls that wait for events, of each client address without a credential, in each worker, and at most half of `maxConnections`. IPv6 addresses count by their /64 network.',
   }),
   'graphql.maxConnections': setting({
     variable: 'PORTICO_GRAPHQL_MAX_CONNECTIONS',
     kind: integer(0, 1_000_000),
     default: 2000,
     description:
-      'The maximum number of open WebSockets and server-sent event streams of each user, and of each app for each user, in each worker, and at most half of `maxConnections`.',
+      'The maximum number of open WebSockets, event streams and polls that wait for events, of each user, and of each app for each user, in each worker, and at most half of `maxConnections`.',
   }),
   'graphql.maxOperations': setting({
     variable: 'PORTICO_GRAPHQL_MAX_OPERATIONS',

@@ -16,7 +16,7 @@ const separator: Kind<',' | ' '> = {
   fromValue: separatorOf,
 }
 
-/** An outside issuer whose JWTs are taken. */
+/** An issuer whose JWTs are taken. */
 export interface TrustedIssuer {
   /** The `iss` claim, exactly. */
   readonly issuer: string

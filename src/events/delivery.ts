@@ -5,6 +5,9 @@ import type { Groups } from './groups.ts'
 import type { Rendering } from './rendering.ts'
 import { type Group, isWaitedFor, type Subscriber } from './subscriber.ts'
 
+/** After this long, a delivery to many groups lets the event loop do other work. */
+const maxBlockingMs = 5
+
 export interface DeliveryParts {
   readonly groups: Groups
   readonly rendering: Rendering
@@ -25,14 +28,43 @@ export class Delivery {
   /** Returns undefined when every reply could be rendered at once. */
   deliver(change: LoggedChange): Promise<void> | undefined {
     this.#change = change
+    const groups = this.#parts.groups.of(change)
     const pending: Promise<void>[] = []
-    for (const group of this.#parts.groups.of(change)) {
-      const later = this.#deliverTo(group, change)
-      if (later) pending.push(later)
-    }
+    const next = this.#deliverSlice(groups, 0, change, pending)
+    if (next < groups.length) return this.#deliverRest(groups, next, change, pending)
     if (pending.length > 0 || this.#late.length > 0) return this.#finish(pending)
     this.#change = undefined
     return undefined
+  }
+
+  /** Returns the index of the group to go on with. */
+  #deliverSlice(
+    groups: readonly Group[],
+    from: number,
+    change: LoggedChange,
+    pending: Promise<void>[],
+  ): number {
+    const until = performance.now() + maxBlockingMs
+    for (let at = from; at < groups.length; at++) {
+      const group = groups[at]
+      const later = group && group.members.size > 0 ? this.#deliverTo(group, change) : undefined
+      if (later) pending.push(later)
+      if (performance.now() >= until) return at + 1
+    }
+    return groups.length
+  }
+
+  async #deliverRest(
+    groups: readonly Group[],
+    from: number,
+    change: LoggedChange,
+    pending: Promise<void>[],
+  ): Promise<void> {
+    for (let at = from; at < groups.length; ) {
+      await new Promise(resolve => setImmediate(resolve))
+      at = this.#deliverSlice(groups, at, change, pending)
+    }
+    await this.#finish(pending)
   }
 
   /** A subscriber that joins a group may miss the change on its way: the group gets it once more. */

@@ -36,19 +36,34 @@ export interface EventShapes {
 
 const maxShapes = 1000
 
-/** Finds the shapes for a collection; equal ones are made once, so that the guard and the store meet them again. */
-export function createEventShapes(
-  model: Model,
-): (collection: Collection, access: AccessClass, filter: Filter | undefined) => EventShapes {
+export type ShapesOf = (
+  collection: Collection,
+  access: AccessClass,
+  filter: EventFilter | undefined,
+) => EventShapes
+
+/** Equal shapes are made once, so that the guard and the store meet them again. */
+export function createEventShapes(model: Model): ShapesOf {
   const all = new Cache<string, EventShapes>(new CacheBound('event_shapes', maxShapes))
-  return (collection, access, filter) => {
+  /** By the filter, or the model where there is none: what a listener asks for stays the same object. */
+  const known = new WeakMap<object, WeakMap<AccessClass, Map<Collection, EventShapes>>>()
+
+  function find(collection: Collection, access: AccessClass, filter: Filter | undefined): EventShapes {
     const fields = [...namesFor(model, collection, access).fields.keys()]
     const key = JSON.stringify([collection.name, fields, filter])
-    const known = all.get(key)
-    if (known) return known
-    const made = makeShapes(collection, fields, filter)
-    all.set(key, made)
-    return made
+    const shapes = all.get(key) ?? makeShapes(collection, fields, filter)
+    all.set(key, shapes)
+    return shapes
+  }
+
+  return (collection, access, filter) => {
+    const byAccess = known.get(filter ?? model) ?? new WeakMap<AccessClass, Map<Collection, EventShapes>>()
+    known.set(filter ?? model, byAccess)
+    const byCollection = byAccess.get(access) ?? new Map<Collection, EventShapes>()
+    byAccess.set(access, byCollection)
+    const shapes = byCollection.get(collection) ?? find(collection, access, filter?.filter)
+    byCollection.set(collection, shapes)
+    return shapes
   }
 }
 

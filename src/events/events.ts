@@ -8,7 +8,7 @@ export interface EventsParts {
   readonly feed: ChangeFeed
   readonly identify: Identify
   readonly onFault: (error: unknown) => void
-  /** WebSockets and event streams of one address without a credential, and of one user or app. */
+  /** WebSockets, event streams and long polls of one address without a credential, and of one user or app. */
   readonly maxAnonymousConnections: number
   readonly maxConnections: number
 }

@@ -69,14 +69,14 @@ export function createEventViews(model: Model, run: Run): EventViews {
   }
   return {
     require(collection, principal, filter) {
-      const { row: shape } = shapesOf(collection, principal.access, filter?.filter)
+      const { row: shape } = shapesOf(collection, principal.access, filter)
       const [refusal] = run.refusals({ shape, args: [] }, principal)
       if (refusal) throw refusal.error
     },
     show(change, principal, filter) {
       const collection = model.collections.get(change.collection)
       if (!collection) return null
-      const shapes = shapesOf(collection, principal.access, filter?.filter)
+      const shapes = shapesOf(collection, principal.access, filter)
       const shape = change.before === null ? shapes.row : shapes.rows
       const plan = { shape, args: argsOf(change, filter?.args ?? []) }
       return then(run.composite(plan, principal), answer => {

@@ -1,11 +1,10 @@
-/** Whether a caller may read items, by its present rights. */
+/** Which items a caller may read, by its present rights. */
 import { ApiError, type ErrorCode } from '../errors.ts'
-import { then } from '../plan/answer.ts'
 import type { ListShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import { listShape, where } from '../plan/system-plans.ts'
 import type { Principal } from '../principal.ts'
-import type { ItemName } from './transaction.ts'
+import type { ShownItem } from './transaction.ts'
 
 /** Of the guard: the caller may read no item of the collection, or not its id. */
 const refusals: ReadonlySet<ErrorCode> = new Set([
@@ -25,27 +24,35 @@ function shapeOf(collection: string): ListShape {
   return made
 }
 
-async function readsAllOf(
+async function readableIds(
   run: Run,
   principal: Principal,
   collection: string,
   ids: readonly number[],
-): Promise<boolean> {
+): Promise<ReadonlySet<number>> {
   try {
     const plan = { shape: shapeOf(collection), args: [0, ids.length, [...ids]] }
-    return await then(run.list(plan, principal), ({ text }) => JSON.parse(text ?? '[]').length === ids.length)
+    const { text } = await run.list(plan, principal)
+    const found: readonly { readonly id: number }[] = JSON.parse(text ?? '[]')
+    return new Set(found.map(({ id }) => id))
   } catch (error) {
-    if (error instanceof ApiError && refusals.has(error.code)) return false
+    if (error instanceof ApiError && refusals.has(error.code)) return new Set()
     throw error
   }
 }
 
-/** Whether all of them exist and the caller may read them. */
-export async function readsAll(run: Run, principal: Principal, items: readonly ItemName[]): Promise<boolean> {
-  const ids = new Map<string, Set<number>>()
-  for (const { collection, id } of items) ids.set(collection, (ids.get(collection) ?? new Set()).add(id))
-  for (const [collection, each] of ids) {
-    if (!(await readsAllOf(run, principal, collection, [...each]))) return false
+/** Those that do not exist any more, or that the caller may not read. */
+export async function unreadable(
+  run: Run,
+  principal: Principal,
+  items: readonly ShownItem[],
+): Promise<readonly ShownItem[]> {
+  const byCollection = Map.groupBy(items, ({ collection }) => collection)
+  const hidden: ShownItem[] = []
+  for (const [collection, each] of byCollection) {
+    const ids = [...new Set(each.map(({ id }) => id))]
+    const readable = await readableIds(run, principal, collection, ids)
+    hidden.push(...each.filter(({ id }) => !readable.has(id)))
   }
-  return true
+  return hidden
 }

@@ -13,19 +13,22 @@ export const waitMs = 2000
 /** A longer payload is stored only where the caller's allowance has room. */
 export const smallPayloadCharacters = 2048
 
-export interface ItemName {
+/** An item that a body shows. */
+export interface ShownItem {
   readonly collection: string
   readonly id: number
+  /** Where its object begins and ends in the body; left out where the body cannot be cut. */
+  readonly at?: readonly [from: number, to: number]
 }
 
 /** An answer to a write that had its effect. */
 export interface Replayable {
   /** Its body is a text, or null. */
   readonly reply: Reply
-  /** The body for a caller who may no longer read one of the items: nothing but ids. */
+  /** The body for a caller with other rights, or where it cannot be cut: nothing but ids. */
   readonly short: string | null
-  /** Of which the body shows more than the id. */
-  readonly items: readonly ItemName[]
+  /** Of which the body shows more than the id. A caller who may no longer read one is given its id. */
+  readonly items: readonly ShownItem[]
 }
 
 /** What a record holds. */
@@ -40,7 +43,7 @@ export interface StoredReply {
   /** Left out where only the short one was stored. */
   readonly body?: string | null
   readonly short: string | null
-  readonly items: readonly ItemName[]
+  readonly items: readonly ShownItem[]
 }
 
 /** Another request with the key has had its effect: this one is undone. No client sees it. */

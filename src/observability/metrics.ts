@@ -193,6 +193,7 @@ export function routeLabels(collections: ReadonlyMap<string, unknown>): (path: s
     '/graphql',
     `${apiPrefix}openapi.json`,
     `${apiPrefix}me`,
+    `${apiPrefix}batch`,
     `${apiPrefix}events`,
     ...oauthRoutes,
   ])

@@ -1,7 +1,7 @@
 /** POST of an array to a collection: all of its items are created in one transaction, or none. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError, type FieldFault } from '../errors.ts'
-import { type KeyedAttempt, KeyTaken, type Replayable } from '../idempotency.ts'
+import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../idempotency.ts'
 import { bodyValidator } from '../model/validate.ts'
 import { type Awaitable, then, type WriteAnswer } from '../plan/answer.ts'
 import { requirePlain } from '../plan/plain-writes.ts'
@@ -99,12 +99,18 @@ function dataOf(bodies: readonly string[]): string {
 function replayable(
   writes: readonly PreparedWrite[],
   answers: readonly WriteAnswer[],
-  reply: Reply,
+  bodies: readonly string[],
+  headers: readonly string[],
 ): Replayable {
-  const items = answers.flatMap(({ id, text }, index) => {
+  const items: ShownItem[] = []
+  let from = dataOf([]).length - 2
+  for (const [index, { id, text }] of answers.entries()) {
+    const to = from + (bodies[index]?.length ?? 0)
     const collection = writes[index]?.plan.shape.collection
-    return collection === undefined || text === null ? [] : [{ collection, id }]
-  })
+    if (collection !== undefined && text !== null) items.push({ collection, id, at: [from, to] })
+    from = to + 1
+  }
+  const reply = { status: 201, headers, body: dataOf(bodies) }
   return { reply, short: dataOf(answers.map(({ id }) => idBody(id))), items }
 }
 
@@ -127,7 +133,7 @@ async function createAll(
       answers.push(answer)
       bodies.push(String(write.reply(answer).body))
     }
-    return replayable(writes, answers, { status: 201, headers: headers(), body: dataOf(bodies) })
+    return replayable(writes, answers, bodies, headers())
   }
   function* steps(): ProgramSteps<Reply> {
     return attempt ? yield* attempt.steps(created) : (yield* created()).reply

@@ -106,8 +106,10 @@ export function carryOut(
 }
 
 function replayable({ shape }: Plan<WriteShape>, { id, text }: WriteAnswer, reply: Reply): Replayable {
-  const short = reply.body === null ? null : idBody(id)
-  return { reply, short, items: text === null ? [] : [{ collection: shape.collection, id }] }
+  const { body } = reply
+  if (typeof body !== 'string') return { reply, short: null, items: [] }
+  const item = { collection: shape.collection, id, at: [0, body.length] as const }
+  return { reply, short: idBody(id), items: text === null ? [] : [item] }
 }
 
 /** The headers of the response, with the deprecations of the fields that the body sets. */

@@ -6,7 +6,6 @@ import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import { type Apps, createApps, rightsOfApp } from '../auth/server/clients/apps.ts'
 import { withDenials } from '../auth/server/tokens/deny-list.ts'
 import { WebhookGrants, withWebhookEnds } from '../auth/webhooks/grants.ts'
-import { WebhookRights } from '../auth/webhooks/rights.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
@@ -15,7 +14,7 @@ import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import type { Store } from '../store/store.ts'
 import { tracedAuthenticate } from './traces.ts'
-import { outsideReaders } from './trusted-issuers.ts'
+import { trustedIssuerReaders } from './trusted-issuers.ts'
 
 interface CredentialParts {
   readonly model: Model
@@ -38,7 +37,6 @@ interface Credentials {
   readonly secrets: AppSecrets
   readonly records: Records
   readonly webhookGrants: WebhookGrants
-  readonly webhookRights: WebhookRights
 }
 
 export async function openCredentials(parts: CredentialParts): Promise<Credentials> {
@@ -64,7 +62,7 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     life,
     refreshLife: settings['oauth.refreshTokenLife'],
   })
-  const outside = await outsideReaders({
+  const ofTrustedIssuers = await trustedIssuerReaders({
     model,
     run,
     records,
@@ -72,8 +70,7 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     settings,
     logger: log.logger,
   })
-  const authenticate = tracedAuthenticate(createAuthenticate([keys, tokens, ...outside]), traces)
+  const authenticate = tracedAuthenticate(createAuthenticate([keys, tokens, ...ofTrustedIssuers]), traces)
   const webhookGrants = new WebhookGrants({ run, records, rightsOfApp: rightsOf })
-  const webhookRights = new WebhookRights({ run, records, grants: webhookGrants, rightsOfApp: rightsOf })
-  return { authenticate, counts: keys.counts, apps, secrets, records, webhookGrants, webhookRights }
+  return { authenticate, counts: keys.counts, apps, secrets, records, webhookGrants }
 }

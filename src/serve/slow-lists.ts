@@ -13,18 +13,8 @@ const keptMs = 7 * 24 * 60 * 60 * 1000
 /** Other nodes write the same rows: a swap that comes too late is tried again. */
 const maxTries = 5
 
-/** A slow list as all nodes have seen it. */
-export interface StoredList {
-  readonly request: string
-  /** How often it asked the database. */
-  readonly runs: number
-  /** Rows looked at each time, and rows given, when it looked at most. */
-  readonly looked: number
-  readonly given: number
-  readonly does: string
-  readonly indexes: readonly string[]
-  readonly index: string | undefined
-  readonly advice: string
+/** A slow list as all nodes have seen it: `looked` and `given` are of the run that looked at most. */
+export interface StoredList extends Omit<SlowRuns, 'isRefused'> {
   /** ISO 8601 UTC. */
   readonly firstAt: string
   readonly lastAt: string

@@ -149,7 +149,8 @@ export function createRun(
     refusals: (plan, principal) => guard(plan, principal).shape.refusals,
     write: async (plan, principal, within) => {
       if (within === undefined) return store.write(guard(plan, principal))
-      return transaction({ serial: undefined, principal, steps: () => within(plan) })
+      // By itself: where it waits for the same key on another node, no other write does.
+      return transaction({ serial: [], principal, steps: () => within(plan) })
     },
     transaction,
   }

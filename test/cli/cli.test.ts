@@ -69,6 +69,7 @@ const mistakes: readonly (readonly [string[], Environment, number, RegExp])[] = 
   [['backup'], {}, 2, /portico backup <file>/],
   [['backup', 'copy.db'], { DATABASE_URL: './none.db' }, 1, /no database at .*none\.db/],
   [['restore', 'copy.db'], { DATABASE_URL: './none.db' }, 1, /no backup at copy\.db/],
+  [['events', 'restored'], { DATABASE_URL: './none.db' }, 1, /no database .*none\.db/],
   [['start'], { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/d' }, 1, /^The database cannot be reached/],
 ]
 
@@ -228,6 +229,12 @@ test('backup copies a running service, and restore brings it back', async () => 
   const environment = { DATABASE_URL: join(folder, 'live.db'), PORTICO_ADMIN_API_KEY: key }
   const post = (url: string, title: string) =>
     call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title } })
+  const resume = (url: string, after: string) => call(`${url}/api/v1/events?after=${after}`, { key })
+  const end = async (url: string) => {
+    const { json } = await call(`${url}/api/v1/events`, { key })
+    return (json.meta as { next_after: string }).next_after
+  }
+  let lastSeen = ''
   await whileServing(environment, async url => {
     await post(url, 'before')
     assert.match(
@@ -235,6 +242,8 @@ test('backup copies a running service, and restore brings it back', async () => 
       /^copy\.db: a sound copy of live\.db/,
     )
     await post(url, 'after')
+    lastSeen = await end(url)
+    assert.equal((await resume(url, lastSeen)).status, 200)
     assert.match((await portico(['backup', 'copy.db'], environment)).err, /--overwrite/)
     const inUse = await portico(['restore', 'copy.db', '--overwrite'], environment)
     assert.match(inUse.err, /stop the service first/)
@@ -247,6 +256,12 @@ test('backup copies a running service, and restore brings it back', async () => 
       (json.data as { title: string }[]).map(({ title }) => title),
       ['before'],
     )
+    assert.equal((await resume(url, lastSeen)).status, 410)
+    lastSeen = await end(url)
+    assert.equal((await resume(url, lastSeen)).status, 200)
+    const raised = await portico(['events', 'restored'], environment)
+    assert.match(raised.out, /far above all earlier ones/)
+    assert.equal((await resume(url, lastSeen)).status, 410, 'beside a service that runs')
   })
 })
 

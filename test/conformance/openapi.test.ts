@@ -50,6 +50,7 @@ test('the reference model has exactly these paths', () => {
     '/api/v1/oauth_apps',
     '/api/v1/oauth_apps/{id}',
     '/api/v1/oauth_apps/{id}/secrets',
+    '/api/v1/oauth_apps/{id}/webhooks',
     '/api/v1/openapi.json',
     '/api/v1/posts',
     '/api/v1/posts/{id}',
@@ -58,6 +59,17 @@ test('the reference model has exactly these paths', () => {
     '/api/v1/users/{id}/api_keys',
     '/api/v1/users/{id}/oauth_apps',
     '/api/v1/users/{id}/posts',
+    '/api/v1/users/{id}/webhooks',
+    '/api/v1/webhook_deliveries',
+    '/api/v1/webhook_deliveries/{id}',
+    '/api/v1/webhooks',
+    '/api/v1/webhooks/{id}',
+    '/api/v1/webhooks/{id}/deliveries',
+    '/api/v1/webhooks/{id}/deliveries/{n}',
+    '/api/v1/webhooks/{id}/deliveries/{n}/redeliver',
+    '/api/v1/webhooks/{id}/enable',
+    '/api/v1/webhooks/{id}/rotate_secret',
+    '/api/v1/webhooks/{id}/test',
   ])
   assert.deepEqual(methods(paths['/api/v1/posts']), ['get', 'post'])
   assert.deepEqual(methods(paths['/api/v1/posts/{id}']), ['get', 'put', 'patch', 'delete'])

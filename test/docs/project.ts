@@ -21,6 +21,9 @@ function writeCommands(root: string, folder: string): void {
   )
 }
 
+/** What pages import besides. */
+const imported = ['standardwebhooks']
+
 /** Returns the folder. The package in it is this clone. */
 export function makeProject(root: string): string {
   const project = mkdtempSync(join(tmpdir(), 'portico-docs-'))
@@ -28,6 +31,7 @@ export function makeProject(root: string): string {
   const bin = join(packages, '.bin')
   mkdirSync(bin, { recursive: true })
   symlinkSync(root, join(packages, 'portico'))
+  for (const name of imported) symlinkSync(join(root, 'node_modules', name), join(packages, name))
   writeCommands(root, bin)
   writeFileSync(join(project, 'package.json'), '{"type":"module"}')
   const compilerOptions = {

@@ -118,3 +118,38 @@ test('each of many subscribers gets every later event, once and in order', async
   for (const { close } of all) close()
   assert.equal(hub.size, 0)
 })
+
+test('a delivery to many groups lets other work run, and each member gets each event once', async () => {
+  const stub = stubFeed()
+  const hub = hubOn(stub)
+  let turn = 0
+  const turns = setInterval(() => turn++, 0)
+  const renderedIn = new Set<number>()
+  const render = ({ row, event }: { readonly row: string; readonly event: number }) => {
+    if (event === 1) renderedIn.add(turn)
+    // A slow rule.
+    for (const until = performance.now() + 2; performance.now() < until; );
+    return row
+  }
+  const got: number[][] = []
+  const opened = await Promise.all(
+    Array.from({ length: 20 }, (_, at) => {
+      const events: number[] = []
+      got.push(events)
+      const sink = { next: (_: string, event: number) => events.push(event), end: () => assert.fail() }
+      return hub.subscribe({ ...stubRequest(render), key: `group ${at}` }, user(1, 'user', 'all'), sink)
+    }),
+  )
+  try {
+    stub.commit({}, {})
+    await until(() => (got[0]?.length ?? 0) === 1)
+    // In the middle of a delivery: some have it already, some change to a group that has it or not.
+    for (const subscription of opened) subscription.changePrincipal(user(2, 'user', 'all'))
+    await until(() => got.every(events => events.length === 2))
+    for (const events of got) assert.deepEqual(events, [1, 2])
+    assert.ok(renderedIn.size > 1)
+  } finally {
+    clearInterval(turns)
+    for (const { close } of opened) close()
+  }
+})

@@ -276,6 +276,9 @@ for (const setup of setups) {
       url,
       ann,
     }) => {
+      const huge = await stream(url, 'after=99999999999999999999', { key: ann.key })
+      await huge.ended
+      assert.equal(huge.blocks[0]?.event, 'resync_required')
       const open = await stream(url, 'after=123456789', { key: ann.key })
       await open.ended
       const [told, ...others] = open.blocks

@@ -139,10 +139,8 @@ async function open(kind: Kind, read: AccessRule, readB: AccessRule): Promise<Pl
   const clientOf = ({ address }: Call) => ({ credential: undefined, address, onGone: () => () => {} })
   const parts = { events, feed: store.changes, clientOf, maxBufferedBytes: 1_000_000 }
   const idempotency = idempotencyOf(store, run)
-  const rest = createRest({
-    ...{ model: checked, run, hooks: new Map(), idempotency, baseUrl: undefined },
-    events: parts,
-  })
+  const hooks = new Map()
+  const rest = createRest({ model: checked, run, hooks, idempotency, baseUrl: undefined, events: parts })
   for (const name of ['ann', 'ben']) await seedItem(run, 'users', { name, email: `${name}@example.com` })
   for (const owner_id of [1, 2])
     await seedItem(run, 'shelves', { label: owner_id === 1 ? 'x' : 'y', owner_id })

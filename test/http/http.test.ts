@@ -517,7 +517,11 @@ test('a browser of another origin is answered, unless the setting says no', asyn
   assert.equal(preflight.status, 204)
   assert.equal(preflight.headers['access-control-allow-origin'], '*')
   assert.match(preflight.headers['access-control-allow-methods'] ?? '', /PATCH/)
-  assert.match(preflight.headers['access-control-allow-headers'] ?? '', /Authorization.*X-API-Key.*If-Match/)
+  const allowed = preflight.headers['access-control-allow-headers'] ?? ''
+  assert.match(allowed, /Authorization.*X-API-Key.*If-Match.*Idempotency-Key/)
+  const other = one(await say(port, `GET /x HTTP/1.1\r\nOrigin: https://app.example\r\n${tail}`))
+  // Of `Idempotent-Replayed` too.
+  assert.equal(other.headers['access-control-expose-headers'], '*')
   assert.equal(preflight.headers['access-control-allow-credentials'], undefined)
   const closed = await open(echo, { cors: false })
   const told = one(await say(closed.port, ask))

@@ -53,6 +53,24 @@ async function titlesOf({ url }: Fixture, marker: string): Promise<readonly stri
   return data.posts.map(({ title }) => title.replace(marker, ''))
 }
 
+/** The titles of created posts, in the order of the log. */
+async function eventsOf({ call: ask, ann }: Fixture, marker: string): Promise<readonly string[]> {
+  const found: string[] = []
+  for (let after = '0'; ; ) {
+    const path = `/api/v1/events?types=post.created&limit=1000&after=${after}`
+    const { json } = await ask(path, { key: ann.key })
+    const { data, meta } = json as {
+      data: { data: { title: string } }[]
+      meta: { next_after: string; has_more: boolean }
+    }
+    for (const { data: post } of data) {
+      if (post.title.startsWith(marker)) found.push(post.title.replace(marker, ''))
+    }
+    if (!meta.has_more) return found
+    after = meta.next_after
+  }
+}
+
 const codes = ({ errors }: Result) => errors.map(({ path, extensions }) => [path?.join('.'), extensions.code])
 
 for (const setup of nodeSetups) {
@@ -71,6 +89,7 @@ for (const setup of nodeSetups) {
         assert.deepEqual(done.errors, [])
         assert.deepEqual(Object.keys(done.data ?? {}), ['a', '__typename', 'b'])
         assert.deepEqual(await titlesOf(fixture, marker), ['1', '2'])
+        assert.deepEqual(await eventsOf(fixture, marker), ['1', '2'])
 
         const third = create('c', `${marker}3`, ann.id)
         const fourth = create('d', `${marker}4`, ann.id)

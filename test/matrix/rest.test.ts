@@ -10,11 +10,14 @@ import { matrix } from './service.ts'
 const userOutcomes = ['read', 'refused', 'not found', 'written', 'write refused']
 const appOutcomes = ['read', 'refused', 'not found', 'write refused']
 
+/** What nobody may do. */
+const unwritten: ReadonlySet<string> = new Set(['create webhook_deliveries', 'delete webhook_deliveries'])
+
 test('the document lists every operation that a collection has', () => {
   const listed = new Set(operations().map(({ kind, of, relation }) => `${kind} ${of.name} ${relation ?? ''}`))
   for (const { name, relations } of model.collections.values()) {
     for (const kind of ['list', 'item', 'create', 'delete'])
-      assert.ok(listed.has(`${kind} ${name} `), `${kind} ${name}`)
+      assert.equal(listed.has(`${kind} ${name} `), !unwritten.has(`${kind} ${name}`), `${kind} ${name}`)
     for (const relation of relations.values())
       assert.equal(
         listed.has(`related ${name} ${relation.name}`),

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Fixture, post, secretOf } from '../conformance/oauth/server.ts'
+import type { Data } from '../plan/reference.ts'
 import { lockedNodes } from '../setups/postgres.ts'
 import { setups } from '../setups/setups.ts'
 import { sqlite } from '../setups/sqlite.ts'
@@ -14,6 +15,7 @@ import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './
 import { schemaOf } from './graphql.ts'
 import { isWhole, withContext } from './service.ts'
 import {
+  departure,
   expect,
   type Overheard,
   overhear,
@@ -87,19 +89,26 @@ interface Scene {
 /** Makes every change, and tells the subscribers' books what must follow. */
 async function changeEverything({ context, subscribers }: Scene): Promise<number> {
   let due = 0
-  const note = async (collection: string, kind: 'created' | 'updated', id: number) => {
-    due += expect(subscribers, schema, await context.snapshot(), { collection, kind, id })
+  const note = async (collection: string, id: number, before?: Data) => {
+    const kind = before ? 'updated' : 'created'
+    due += expect(subscribers, schema, await context.snapshot(), {
+      collection,
+      kind,
+      id,
+      ...(before && { before }),
+    })
     await settled(subscribers)
   }
   const made: [string, number][] = []
   for (const [collection, values] of newRows()) {
     const id = await context.insert(collection, values)
     made.push([collection, id])
-    await note(collection, 'created', id)
+    await note(collection, id)
   }
   for (const [collection, id, values] of changes) {
+    const before = await context.snapshot()
     await context.update(collection, id, values)
-    await note(collection, 'updated', id)
+    await note(collection, id, before)
   }
   // The newest first, so that nothing else goes with one.
   for (const [collection, id] of made.reverse()) {
@@ -165,6 +174,9 @@ for (const [what, credentials] of Object.entries(rows)) {
             `${subscribers.length} subscribers, ${due} events, ${silent.length} topics without one`,
           )
           assert.ok(due > 100 && silent.length > 10)
+          assert.ok(
+            subscribers.some(({ heard }) => heard.some(({ expected }) => expected.includes(departure))),
+          )
         } finally {
           for (const { close } of subscribers) close()
         }

@@ -1,5 +1,6 @@
 /** What subscribers hear, held to graphql-js over a naive resolver at the moment of each change. */
 import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import { type GraphQLSchema, getNamedType, isLeafType, isObjectType } from 'graphql'
 import { WebSocket } from 'ws'
 import type { Collection } from '../../src/model/model.ts'
@@ -25,7 +26,8 @@ const pascal = (name: string) => camel(`_${name}`)
 /** Every event of every collection. */
 export function topics(schema: GraphQLSchema): readonly Topic[] {
   const roots = schema.getSubscriptionType()?.getFields() ?? {}
-  const found = [...model.collections.values()].flatMap((of): Topic[] => {
+  const logged = [...model.collections.values()].filter(({ unlogged }) => !unlogged)
+  const found = logged.flatMap((of): Topic[] => {
     const item = camel(of.singular)
     return [
       { of, kind: 'created', root: `new${pascal(of.singular)}`, item },
@@ -94,6 +96,20 @@ export interface Subscriber {
   close(): void
 }
 
+/** Stands for the reply to an update that takes an item from view, where the selection needs values. */
+export const departure = 'no values of it may be told'
+
+interface Payload {
+  readonly data?: { readonly seen?: unknown } | null
+  readonly errors?: readonly { readonly extensions: { readonly code: string } }[]
+}
+
+function heardIn(payload: Payload): unknown {
+  const { data, errors } = payload
+  const hasLeft = data === null && errors?.every(({ extensions: { code } }) => code === 'NOT_FOUND')
+  return data?.seen ?? (hasLeft ? departure : payload)
+}
+
 function document({ root }: Topic, fields: readonly string[]): string {
   return `subscription { seen: ${root} { ${fields.join(' ')} } }`
 }
@@ -121,7 +137,7 @@ async function byWebSocket({ url }: Place, by: Credential, heard: readonly Heard
     socket.on('message', data => {
       const { type, id, payload } = JSON.parse(String(data))
       if (type === 'connection_ack') resolve()
-      if (type === 'next') heard[Number(id)]?.got.push(payload.data?.seen ?? payload)
+      if (type === 'next') heard[Number(id)]?.got.push(heardIn(payload))
       if (type === 'error') refused.push(`${id} ${JSON.stringify(payload)}`)
     })
   })
@@ -149,8 +165,7 @@ async function readEvents(response: Response, heard: Heard): Promise<void> {
       const event = rest.slice(0, end)
       rest = rest.slice(end + 2)
       const data = /^data: ?(.+)$/m.exec(event)?.[1]
-      if (/^event: ?next$/m.test(event) && data)
-        heard.got.push(JSON.parse(data).data?.seen ?? JSON.parse(data))
+      if (/^event: ?next$/m.test(event) && data) heard.got.push(heardIn(JSON.parse(data)))
     }
   }
 }
@@ -193,24 +208,40 @@ export async function subscribe(
   return transport === 'SSE' ? byEvents(place, asking.by, heard) : byWebSocket(place, asking.by, heard)
 }
 
+interface Change {
+  readonly collection: string
+  readonly kind: Kind
+  readonly id: number
+  /** The data before an update. */
+  readonly before?: Data
+}
+
 /** Notes what each of the subscribers must hear of a change. Returns how many must. */
 export function expect(
   subscribers: readonly Subscriber[],
   schema: GraphQLSchema,
   data: Data,
-  change: { readonly collection: string; readonly kind: Kind; readonly id: number },
+  change: Change,
 ): number {
   let count = 0
   for (const { by, heard } of subscribers) {
     for (const { topic, fields, expected } of heard) {
-      if (topic.of.name !== change.collection || topic.kind !== change.kind) continue
-      const { seen } = itemAt({ schema, data, by }, topic, change.id, fields)
-      if (seen === undefined) continue
-      expected.push(seen)
+      if (topic.of.name !== change.collection) continue
+      const due = dueOf({ schema, data, by }, topic, change, fields)
+      if (due === undefined) continue
+      expected.push(due)
       count++
     }
   }
   return count
+}
+
+function dueOf(asking: Asking, topic: Topic, change: Change, fields: readonly string[]): unknown {
+  const { seen } = itemAt(asking, topic, change.id, fields)
+  if (change.before === undefined) return topic.kind === change.kind ? seen : undefined
+  const { seen: seenBefore } = itemAt({ ...asking, data: change.before }, topic, change.id, fields)
+  if (topic.kind === 'updated') return isDeepStrictEqual(seen, seenBefore) ? undefined : seen
+  return topic.kind === 'deleted' && seen === undefined && seenBefore !== undefined ? departure : undefined
 }
 
 export interface Overheard {

@@ -47,3 +47,34 @@ test('REST, GraphQL and its WebSocket draw from one budget, GraphQL what it cost
     assert.equal(await left(), before - 2 * drawn - 1)
   })
 })
+
+test('a batch draws one request for each operation, a bulk create one for 20 items, and neither anything it cannot have', async () => {
+  await withService({ rateLimit: 50 }, async ({ call, key }) => {
+    await earlyInMinute(20)
+    const post = (path: string, body: unknown) => call(`/api/v1/${path}`, { method: 'POST', key, body })
+    const left = (answer: Awaited<ReturnType<typeof call>>) =>
+      Number(answer.headers.get('x-ratelimit-remaining'))
+    const operations = (count: number) => ({
+      operations: Array.from({ length: count }, () => ({
+        method: 'POST',
+        path: '/posts',
+        body: { title: 'x' },
+      })),
+    })
+    const items = (count: number) => Array.from({ length: count }, () => ({ title: 'x' }))
+    const before = left(await call('/api/v1/posts', { key }))
+    const batch = await post('batch', operations(10))
+    assert.equal(batch.status, 200, batch.text)
+    assert.equal(left(batch), before - 10)
+    assert.equal(left(await post('posts', items(20))), before - 11)
+    assert.equal(left(await post('posts', items(41))), before - 14)
+    for (const refused of [await post('batch', operations(100)), await post('posts', items(1000))]) {
+      assert.equal(refused.status, 429, refused.text)
+      assert.ok(refused.headers.has('retry-after'))
+    }
+    // Each refused one has drawn the one request that every request draws.
+    const { json, headers } = await call('/api/v1/posts', { key })
+    assert.equal(Number(headers.get('x-ratelimit-remaining')), before - 17)
+    assert.equal((json as unknown as { meta: { total: number } }).meta.total, 71)
+  })
+})

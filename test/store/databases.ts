@@ -61,7 +61,7 @@ function sqliteExec(file: string, text: string): void {
 /** Statements are those of a service, which can be ended: none is here. */
 const readers: ReadersOptions = { count: 1, timeoutMs: 60_000, budgetMs: 60_000 }
 
-const sqlite: TestDatabase = {
+export const sqlite: TestDatabase = {
   name: 'SQLite',
   within: use =>
     withFile(file =>

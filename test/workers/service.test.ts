@@ -55,6 +55,34 @@ for (const place of places) {
     )
   })
 
+  test(`batches at three workers are done one after the other (${place.name})`, async () => {
+    await crewOf(3, async ({ lanes }) => {
+      const { id } = await made(first(lanes), 'posts', post('0'))
+      // Each reads the last title and adds a post: with one serial order no two read the same.
+      const operations = [
+        { method: 'GET', path: '/posts?sort=-id&per_page=1&fields=id', as: 'last' },
+        { method: 'POST', path: '/posts', body: post('x'), as: 'new' },
+        { method: 'PATCH', path: `/posts/${id}`, body: { title: '$new.title' } },
+      ]
+      const answers = await Promise.all(
+        lanes.flatMap(lane =>
+          Array.from({ length: 5 }, () =>
+            lane.ask('/api/v1/batch', { method: 'POST', body: { operations } }),
+          ),
+        ),
+      )
+      const read = answers.map(({ status, json, text }) => {
+        assert.equal(status, 200, text)
+        const [list] = json['results'] as { body: { data: { id: number }[]; meta: { total: number } } }[]
+        return list?.body.meta.total
+      })
+      assert.deepEqual(
+        read.toSorted((one, other) => Number(one) - Number(other)),
+        Array.from({ length: 15 }, (_, at) => at + 1),
+      )
+    })
+  })
+
   test(`a key that was revoked at one worker is refused by all; a new one is known to all (${place.name})`, async () => {
     await crewOf(3, async ({ lanes }) => {
       for (const by of lanes) {

@@ -66,7 +66,7 @@ export class WebhookGrants {
   }
 }
 
-export function bothScopes(own: Scopes, ofApp: Scopes): Scopes {
+function bothScopes(own: Scopes, ofApp: Scopes): Scopes {
   if (ofApp === 'all') return own
   return own === 'all' ? ofApp : commonScopes(own, ofApp)
 }

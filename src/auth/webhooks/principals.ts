@@ -35,7 +35,13 @@ const maxRefreshShare = 0.05
 const pageLength = 500
 
 const roleById = itemShape('users', ['role'])
-const clientById = itemShape('oauth_apps', ['client_id'])
+const appById = itemShape('oauth_apps', ['client_id', 'scopes'])
+
+interface AppRow {
+  readonly client_id: string
+  /** What it may ask for now; null: any scope. */
+  readonly scopes: readonly string[] | null
+}
 
 export class WebhookPrincipals {
   readonly #parts: PrincipalParts
@@ -52,10 +58,10 @@ export class WebhookPrincipals {
 
   /** The users who have granted an app's webhook access, in the order of their ids; a new one within a second or so. */
   async usersOf({ appId }: WebhookOf): Promise<readonly number[]> {
-    const clientId = await this.#clientOf(appId)
-    if (clientId === undefined) return []
+    const app = await this.#appOf(appId)
+    if (app === undefined) return []
     await this.#refresh()
-    return this.#users.get(clientId) ?? []
+    return this.#users.get(app.client_id) ?? []
   }
 
   /** The owner, or a user of the app; undefined: the access has ended. */
@@ -77,20 +83,19 @@ export class WebhookPrincipals {
     return row && user(id, row.role, scopes, undefined, undefined, through)
   }
 
-  async #clientOf(appId: number | null): Promise<string | undefined> {
-    if (appId === null) return undefined
-    const row = await readItem<{ readonly client_id: string }>(this.#parts.run, clientById, appId)
-    return row?.client_id
+  async #appOf(appId: number | null): Promise<AppRow | undefined> {
+    return appId === null ? undefined : readItem<AppRow>(this.#parts.run, appById, appId)
   }
 
-  /** The scopes of all grants that a user has given an app; undefined: there is none. */
+  /** The scopes of all grants that a user has given an app, without those that it has lost; undefined: there is none. */
   async #grantedBy(userId: number, appId: number | null): Promise<ReadonlySet<string> | undefined> {
-    const clientId = await this.#clientOf(appId)
+    const app = await this.#appOf(appId)
     const records = await this.#parts.records.byOwner('Grant', String(userId))
-    const own = records.map(grantOf).filter(grant => grant.clientId === clientId)
-    if (clientId === undefined || own.length === 0) return undefined
+    const own = records.map(grantOf).filter(grant => grant.clientId === app?.client_id)
+    if (app === undefined || own.length === 0) return undefined
     const scopes = own.flatMap(({ openid }) => openid?.scope?.split(' ') ?? [])
-    return new Set(scopes.filter(scope => !openidScopes.has(scope)))
+    const granted = new Set(scopes.filter(scope => !openidScopes.has(scope)))
+    return app.scopes === null ? granted : commonScopes(granted, new Set(app.scopes))
   }
 
   async #refresh(): Promise<void> {

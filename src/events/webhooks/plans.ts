@@ -46,15 +46,9 @@ interface WebhookRow {
 }
 
 const allWebhooks = listShape('webhooks', webhookFields)
-const oneWebhook = itemShape('webhooks', webhookFields)
 
 export async function readWebhooks(run: Run): Promise<readonly Webhook[]> {
   return (await readAll<WebhookRow>(run, allWebhooks)).map(webhookOf)
-}
-
-export async function readWebhook(run: Run, id: number): Promise<Webhook | undefined> {
-  const row = await readItem<WebhookRow>(run, oneWebhook, id)
-  return row && webhookOf(row)
 }
 
 function webhookOf(row: WebhookRow): Webhook {

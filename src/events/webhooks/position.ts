@@ -2,9 +2,10 @@
  * How far the log has been made into deliveries. Each step forward is one transaction with the rows that it makes, and
  * succeeds only while no other node has begun to send: a former sender can enqueue nothing twice.
  */
+import { ApiError } from '../../errors.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
-import type { StepAnswer, Steps } from '../../plan/transaction.ts'
+import type { Program, StepAnswer, Steps } from '../../plan/transaction.ts'
 import { system } from '../../principal.ts'
 import type { RecordKey, Records } from '../../records.ts'
 import { senderKind } from './lease.ts'
@@ -82,11 +83,13 @@ export class Position {
     const before = this.#payload
     const { term }: Stored = JSON.parse(before)
     const after = JSON.stringify({ event: place.event, partial: place.partial, term } satisfies Stored)
-    const ids = await this.#parts.run.transaction({
+    let isLost = false
+    const program: Program<readonly number[]> = {
       serial: undefined,
       principal: system,
       *steps(): Generator<Steps<Step>, readonly number[], StepAnswer> {
-        if (!(yield { kind: 'swap', key, before, after })) throw new NoLongerSender()
+        isLost = !(yield { kind: 'swap', key, before, after })
+        if (isLost) throw new ApiError('CONFLICT')
         const written: number[] = []
         for (const step of steps) {
           const answer = yield step
@@ -94,6 +97,9 @@ export class Position {
         }
         return written
       },
+    }
+    const ids = await this.#parts.run.transaction(program).catch(error => {
+      throw isLost ? new NoLongerSender() : error
     })
     this.#payload = after
     return ids

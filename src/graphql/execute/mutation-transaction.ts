@@ -14,6 +14,7 @@ import type { Executed, Once } from '../engine.ts'
 import type { MutationStep, WriteStep } from '../plan/variant.ts'
 import { executed } from '../response.ts'
 import { type AskedMutation, completed } from './asked-mutation.ts'
+import { collectionsOf } from './collections-of.ts'
 import { FieldFailure } from './completion.ts'
 import { inArguments, type PreparedWrite, prepareWrite, unseen } from './prepare-write.ts'
 
@@ -100,7 +101,7 @@ class MutationTransaction {
       await parts.run.write(only.plan, principal, plan => this.#one(prepared, plan))
       return
     }
-    const serial = [...new Set(this.#writes.map(({ collection }) => collection.name))]
+    const serial = collectionsOf(parts.model, this.#writes)
     await parts.run.transaction({ serial, principal, steps: () => this.#all(prepared) })
   }
 

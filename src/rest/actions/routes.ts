@@ -2,7 +2,7 @@
 import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin-actions.ts'
 import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts'
 import { canFollow, exists } from '../operations.ts'
-import { parseId } from '../routes.ts'
+import { parseId } from '../path-id.ts'
 
 /** An item that another one reaches by a relation. */
 interface Nested {

@@ -1,7 +1,7 @@
 /** POST /api/v1/batch: several operations as one transaction, each with the rules and answers of a request of its own. */
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
-import { type ItemName, type KeyedAttempt, KeyTaken, type Replayable } from '../../idempotency.ts'
+import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
 import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
 import type { ProgramPlan, ProgramSteps, StepAnswer } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
@@ -92,8 +92,9 @@ class Batch {
     const results = new Results()
     const texts: string[] = []
     const short: string[] = []
-    const items: ItemName[] = []
+    const items: ShownItem[] = []
     let length = 0
+    let end = resultsBody([]).length - 2
     for (const [index, { operation, prepared: known }] of this.#planned.entries()) {
       this.#index = index
       const { plan, reply } = known ?? this.#resolved(operation, results)
@@ -101,9 +102,11 @@ class Batch {
       const { status, body } = reply(answer)
       const text = typeof body === 'string' ? body : null
       const item = itemOf(plan, answer)
-      texts.push(resultText(status, text))
+      const result = resultText(status, text)
+      texts.push(result)
+      end += result.length + (index > 0 ? 1 : 0)
       short.push(resultText(status, item && text !== null ? idBody(item.id) : null))
-      if (item && text !== idBody(item.id)) items.push(item)
+      if (item && text !== null) items.push({ ...item, at: [end - 1 - text.length, end - 1] })
       length += text?.length ?? 0
       if (length > maxResultCharacters) throw tooLarge()
       if (operation.as !== undefined) results.add(operation.as, text)
@@ -175,7 +178,7 @@ function resultsBody(texts: readonly string[]): string {
 }
 
 /** The item that a step has read or written and that is still there. */
-function itemOf({ shape, args }: ProgramPlan, answer: StepAnswer): ItemName | undefined {
+function itemOf({ shape, args }: ProgramPlan, answer: StepAnswer): Omit<ShownItem, 'at'> | undefined {
   if (shape.kind === 'item') return { collection: shape.collection, id: Number(args[shape.id]) }
   if (shape.kind !== 'create' && shape.kind !== 'update') return undefined
   return { collection: shape.collection, id: (answer as WriteAnswer).id }

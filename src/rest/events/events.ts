@@ -2,8 +2,9 @@
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import { eventRequest } from '../../events/event-request.ts'
-import { readLogPage } from '../../events/log-page.ts'
+import { type LogPage, readLogPage } from '../../events/log-page.ts'
 import { createEventViews } from '../../events/show-event.ts'
+import type { SubscriptionRequest } from '../../events/subscriber.ts'
 import type { Model } from '../../model/model.ts'
 import { quoted } from '../../plan/names.ts'
 import type { Run } from '../../plan/run.ts'
@@ -13,7 +14,7 @@ import type { CollectionViews } from '../query/collection-view.ts'
 import { jsonEvents, pageReply, streamedEvents, streamHeaders } from './form.ts'
 import type { EventsParts } from './parts.ts'
 import { parsePosition } from './position.ts'
-import { parseEventsQuery } from './query.ts'
+import { type EventsQuery, parseEventsQuery } from './query.ts'
 import { streamEvents } from './stream.ts'
 import { waitForEvents } from './wait.ts'
 
@@ -34,22 +35,35 @@ export function createEventsHandler(parts: EventsHandlerParts): EventsHandler {
     const { json, eventStream } = readAccept(call.headers.accept)
     if (!json && !eventStream) throw notAcceptable()
     const request = eventRequest(model, views, query, eventStream ? streamedEvents : jsonEvents)
-    const renderer = request.rendererFor(principal)
-    if (!eventStream) return pageReply(await readPage())
-    const after = lastEventId(call) ?? query.after
-    if (call.method === 'HEAD') return { status: 200, headers: streamHeaders, body: null }
-    return streamEvents(parts, { request, principal, client: parts.clientOf(call, principal), after })
-
-    async function readPage() {
-      const after = query.after ?? (await parts.feed.bounds()).drawn
-      const page = await readLogPage(parts.feed, renderer, { after, limit: query.limit })
-      const waits =
-        page.replies.length === 0 && !page.hasMore && query.waitSeconds > 0 && call.method !== 'HEAD'
-      if (!waits) return page
-      const client = parts.clientOf(call, principal)
-      return waitForEvents(parts, { ...query, request, principal, client, after: page.position })
-    }
+    const asked = { parts, query, request, principal, call }
+    return eventStream ? stream(asked) : pageReply(await readPage(asked))
   }
+}
+
+interface Asked {
+  readonly parts: EventsParts
+  readonly query: EventsQuery
+  readonly request: SubscriptionRequest
+  readonly principal: Principal
+  readonly call: Call
+}
+
+async function stream({ parts, query, request, principal, call }: Asked): Promise<Reply> {
+  const after = lastEventId(call) ?? query.after
+  // As the stream would: throws where the caller may never see an event.
+  request.rendererFor(principal)
+  if (call.method === 'HEAD') return { status: 200, headers: streamHeaders, body: null }
+  return streamEvents(parts, { request, principal, client: parts.clientOf(call, principal), after })
+}
+
+/** With `wait`, an empty page at the end of the log waits for the next event. */
+async function readPage({ parts, query, request, principal, call }: Asked): Promise<LogPage> {
+  const after = query.after ?? (await parts.feed.bounds()).drawn
+  const page = await readLogPage(parts.feed, request.rendererFor(principal), { after, limit: query.limit })
+  const isEnd = page.replies.length === 0 && !page.hasMore
+  if (!isEnd || query.waitSeconds === 0 || call.method === 'HEAD') return page
+  const client = parts.clientOf(call, principal)
+  return waitForEvents(parts, { ...query, request, principal, client, after: page.position })
 }
 
 function notAcceptable(): ApiError {

@@ -3,6 +3,7 @@ import type { Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import type { EventForm } from '../../events/event-request.ts'
 import { eventStreamHeaders } from '../../events/event-stream.ts'
+import type { LogPage } from '../../events/log-page.ts'
 import { vary } from '../reply/headers.ts'
 
 export const jsonEvents: EventForm = { name: 'json', render: ({ text }) => text }
@@ -30,17 +31,11 @@ export function resyncBlock({ code, message }: ApiError, newest: number): string
   return `id: ${newest}\nevent: resync_required\ndata: ${data}\n\n`
 }
 
-export interface ShownPage {
-  readonly replies: readonly string[]
-  readonly position: number
-  readonly hasMore: boolean
-}
-
 export const streamHeaders = [...eventStreamHeaders, 'Vary', vary]
 
 const pageHeaders = ['Content-Type', 'application/json', 'Cache-Control', 'no-store', 'Vary', vary]
 
-export function pageReply({ replies, position, hasMore }: ShownPage): Reply {
+export function pageReply({ replies, position, hasMore }: LogPage): Reply {
   const meta = JSON.stringify({ next_after: String(position), has_more: hasMore })
   return { status: 200, headers: pageHeaders, body: `{"data":[${replies.join(',')}],"meta":${meta}}` }
 }

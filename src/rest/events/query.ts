@@ -8,6 +8,7 @@ import { didYouMean } from '../../model/nearest.ts'
 import { admit } from '../../plan/guard.ts'
 import { quoted } from '../../plan/names.ts'
 import type { Principal } from '../../principal.ts'
+import { parseId } from '../path-id.ts'
 import type { CollectionViews } from '../query/collection-view.ts'
 import { parseFilterName, parseFilterValue } from '../query/filter.ts'
 import {
@@ -18,7 +19,6 @@ import {
   unknownParameter,
 } from '../query/query-string.ts'
 import { Conditions } from '../query/related-filters.ts'
-import { parseId } from '../routes.ts'
 import { parsePosition } from './position.ts'
 
 export const defaultLimit = 100

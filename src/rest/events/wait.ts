@@ -1,9 +1,9 @@
 /** Long poll: the reply waits until there is an event for the caller. */
 import type { ConnectedClient } from '../../events/credential-monitor.ts'
 import type { Subscription } from '../../events/hub.ts'
+import type { LogPage } from '../../events/log-page.ts'
 import type { SubscriptionRequest } from '../../events/subscriber.ts'
 import type { Principal } from '../../principal.ts'
-import type { ShownPage } from './form.ts'
 import type { EventClient, EventsParts } from './parts.ts'
 
 export interface Wait {
@@ -20,9 +20,9 @@ export interface Wait {
  * service stops. Throws RATE_LIMITED where too many connections of the caller wait already; rejects when its credential
  * ends or its rights no longer suffice.
  */
-export function waitForEvents({ events }: EventsParts, wait: Wait): Promise<ShownPage> {
+export function waitForEvents({ events }: EventsParts, wait: Wait): Promise<LogPage> {
   const release = events.connectionQuota.take(wait.principal)
-  return new Promise<ShownPage>((resolve, reject) =>
+  return new Promise<LogPage>((resolve, reject) =>
     new Waiting(wait, events, resolve, reject).start(),
   ).finally(release)
 }
@@ -30,7 +30,7 @@ export function waitForEvents({ events }: EventsParts, wait: Wait): Promise<Show
 class Waiting {
   readonly #wait: Wait
   readonly #events: EventsParts['events']
-  readonly #resolve: (page: ShownPage) => void
+  readonly #resolve: (page: LogPage) => void
   readonly #reject: (error: unknown) => void
   readonly #client: ConnectedClient & { principal: Principal }
   readonly #timer: NodeJS.Timeout
@@ -43,7 +43,7 @@ class Waiting {
   constructor(
     wait: Wait,
     events: EventsParts['events'],
-    resolve: (page: ShownPage) => void,
+    resolve: (page: LogPage) => void,
     reject: (error: unknown) => void,
   ) {
     this.#wait = wait

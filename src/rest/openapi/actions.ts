@@ -38,7 +38,7 @@ function actionPath(
   const schema = document.schema(answered, reveals ? 'created' : 'item')
   const post = {
     ...base(document, { id, summary, accesses }),
-    parameters: itemParameters(),
+    parameters: itemParameters('Idempotency-Key'),
     responses: {
       200: success('The item as it is now.', schema, headers.acted),
       ...responses(400, 401, 403, 404, 406, 409, 422, 429, 500, 503),

@@ -3,6 +3,7 @@ import type { JsonSchema } from '../../model/fields/type.ts'
 import { batchMethods, maxOperations } from '../batch/operations.ts'
 import { prefix } from '../routes.ts'
 import type { Document } from './names.ts'
+import { headerParameters } from './parameters.ts'
 import { headers, responses, success } from './responses.ts'
 import { securitySchemes } from './security.ts'
 
@@ -67,10 +68,11 @@ export function batchPath(document: Document): [string, JsonSchema] {
         description,
         tags: ['batch'],
         security: [{}, ...Object.keys(securitySchemes).map(name => ({ [name]: [] }))],
+        parameters: headerParameters('Idempotency-Key'),
         requestBody: { required: true, content: { 'application/json': json } },
         responses: {
           200: success('The results, in order.', reference('BatchResponse'), headers.batch),
-          ...responses(400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 429, 500, 503),
+          ...responses(400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 422, 429, 500, 503),
         },
       },
     },

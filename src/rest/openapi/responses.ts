@@ -58,7 +58,7 @@ export const headers = {
   read: listed(...always, ...deprecation, 'ETag'),
   list: listed(...always, ...deprecation, 'ETag', 'Link'),
   written: listed(...written, 'ETag'),
-  batch: listed(...always),
+  batch: listed(...always, 'Idempotent-Replayed'),
   acted: listed(...written),
   created: listed(...written, 'ETag', 'Location'),
 }

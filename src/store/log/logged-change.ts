@@ -8,6 +8,7 @@ export const changeColumns = sql`"id", "collection", "kind", "item_id", "data", 
 
 export function loggedChange(row: ResultRow): Change {
   const [event, collection, kind, id, data, before, changed, at, userId, appId, type] = row
+  let names: readonly string[] | null | undefined
   return {
     event: Number(event),
     collection: String(collection),
@@ -17,7 +18,8 @@ export function loggedChange(row: ResultRow): Change {
     before: textOf(before),
     // Parsed when it is asked for: most readers do not.
     get changed() {
-      return typeof changed === 'string' ? JSON.parse(changed) : null
+      names ??= typeof changed === 'string' ? (JSON.parse(changed) as readonly string[]) : null
+      return names
     },
     at: String(at),
     userId: numberOf(userId),

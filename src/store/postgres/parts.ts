@@ -85,7 +85,9 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const pool = new Pool({ open: () => connector.reading(url), size, maxWaiting, lockWaitMs: timeout })
   const health = new WriteHealth()
   const lists = listMemory({ versions, keepsTotals: settings.cacheBytes > 0, isPersonal: security.isOn })
-  const reading = new TransactionReads(security, lists)
+  const statistics =
+    settings.queries && new QueryStatistics(model, postgresExplainer(pool, security), settings.queries)
+  const reading = new TransactionReads(security, lists, statistics)
   const writer = writerOf(model, settings, {
     ...{ connector, security, lease, checks, changes, health, pruning, reads: reading },
   })
@@ -93,8 +95,6 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   listen(signals, { checks, changes, pool, writer, health })
   replicas?.open({ settings, connector, primary: pool, watch, writer, checks })
   const answers = new Answers(settings.cacheBytes)
-  const statistics =
-    settings.queries && new QueryStatistics(model, postgresExplainer(pool, security), settings.queries)
   const primary: ReadSource = { ask: queries => pool.ask(queries) }
   const reads = new PostgresReads({ answers, lists, checks, security, primary, source: replicas ?? primary })
   const reader = observed(new Reader(reads), statistics)

@@ -77,7 +77,10 @@ export function partsOf(model: Model, database: DatabaseSync, settings: Settings
   const checkpoints = checkpointsOf(connection, pool, settings)
   const writer = writerOf(model, settings, {
     ...{ connection, versions, orders, events, changes, health, identity, checkpoints },
-    reads: new TransactionReads({ connection, lists, totals, walkedRows, budget: slow?.budget }),
+    reads: new TransactionReads({
+      ...{ connection, lists, totals, walkedRows, statistics },
+      budget: slow?.budget,
+    }),
   })
   const idlePruning = new IdlePruning({
     intervalMs: settings.retention.idleMs,

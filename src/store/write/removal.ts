@@ -141,6 +141,7 @@ class RemovalWalk<S> {
       ]),
     )
     for (const [at, { collection, id, field }] of cleared.entries()) {
+      if (collection.unlogged) continue
       const [before, data] = [states[2 * at], states[2 * at + 1]].map(rows => rows?.[0]?.[0] ?? null)
       scope.log(clearedEvent({ collection, id, field }, before ?? null, data ?? null, by))
     }

@@ -101,7 +101,7 @@ function storedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
   return [
     sql`(${conditionSql(rows, row)})`,
     ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row)),
-    set.every(({ field }) => field.internal) ? ['NULL'] : eventSql(collection, row),
+    isLogged(shape) ? eventSql(collection, row) : ['NULL'],
     ...checksSql(before, row),
     ...set.map((one, index) => changesSql(one, index, row)),
     ...documentOutputs(set, row),
@@ -109,8 +109,15 @@ function storedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
 }
 
 /** The answer; the event; the checks. */
-function changedOutputs({ select, rows, collection, after }: GuardedUpdate, row: Row): Sql[] {
-  return [shownSql(select, rows, row), eventSql(collection, row), ...checksSql(after, row)]
+function changedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
+  const { select, rows, collection, after } = shape
+  const event: Sql = isLogged(shape) ? eventSql(collection, row) : ['NULL']
+  return [shownSql(select, rows, row), event, ...checksSql(after, row)]
+}
+
+/** Whether an update may leave an event. */
+function isLogged({ collection, set }: GuardedUpdate): boolean {
+  return !collection.unlogged && set.some(({ field }) => !field.internal)
 }
 
 /** What an update comes to. */

@@ -1,6 +1,11 @@
 /** The actions of webhooks over HTTP, and their end with the credentials that made them. */
 import assert from 'node:assert/strict'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { Webhook } from 'standardwebhooks'
 import { WebhookSecrets } from '../../../src/auth/webhooks/secrets.ts'
 import { type Fixture, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
@@ -14,6 +19,34 @@ async function stateOf({ call, ann }: Fixture, id: number) {
   const { status, json } = await call(`${path}/${id}`, { key: ann.key })
   assert.equal(status, 200)
   return { enabled: json.enabled, paused: json.paused_at !== null, reason: json.pause_reason }
+}
+
+interface Received {
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** Runs `use` with the address of an endpoint, and what it has received. */
+async function withReceiver(use: (url: string, received: readonly Received[]) => Promise<void>) {
+  const received: Received[] = []
+  const server = createServer(async (request, response) => {
+    received.push({ headers: request.headers, body: await text(request) })
+    response.writeHead(200).end('thanks')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  try {
+    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, received)
+  } finally {
+    server.closeAllConnections()
+    await new Promise(resolve => server.close(resolve))
+  }
+}
+
+function verify(secret: unknown, { headers, body }: Received): Readonly<Record<string, unknown>> {
+  return new Webhook(String(secret)).verify(body, headers as Record<string, string>) as Record<
+    string,
+    unknown
+  >
 }
 
 const sending = { enabled: true, paused: false, reason: null }
@@ -139,6 +172,45 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       assert.match(stopped.text, /enable it first/)
       assert.deepEqual((await act(fixture, ann.key, `${id}/enable`)).json.enabled, true)
     },
+  ],
+  [
+    'a test, an event and its redelivery come signed, by both secrets after a rotation',
+    fixture =>
+      withReceiver(async (url, received) => {
+        const { call, ann } = fixture
+        const made = await create(fixture, ann.key, { url, types: ['post.created'] })
+        const { id, secret } = made.json
+        const tested = await act(fixture, ann.key, `${id}/test`)
+        assert.equal(tested.status, 200, tested.text)
+        assert.deepEqual([tested.json.status, tested.json.type], ['succeeded', 'webhook.test'])
+        assert.deepEqual([tested.json.response_status, tested.json.response_excerpt], [200, 'thanks'])
+        const [first] = received
+        assert.ok(first && received.length === 1)
+        assert.equal(verify(secret, first).type, 'webhook.test')
+        const post = { method: 'POST', key: ann.key, body: { title: 'Signed', author_id: ann.id } }
+        const { json: item } = await call('/api/v1/posts', post)
+        const delivered = async (count: number) => {
+          while (received.length < count) await setTimeout(20)
+          return received[count - 1] as Received
+        }
+        const event = verify(secret, await delivered(2))
+        assert.deepEqual([event.type, event.collection, event.item_id], ['post.created', 'posts', item.id])
+        const { json: rotated } = await act(fixture, ann.key, `${id}/rotate_secret`)
+        const settled = async () => {
+          for (;;) {
+            const { json } = await call(`${path}/${id}/deliveries?type=post.created`, { key: ann.key })
+            const [row] = json.data as readonly { readonly id: number; readonly status: string }[]
+            if (row?.status === 'succeeded') return row.id
+            await setTimeout(20)
+          }
+        }
+        const again = await act(fixture, ann.key, `${id}/deliveries/${await settled()}/redeliver`)
+        assert.deepEqual([again.status, again.json.status], [200, 'pending'])
+        const third = await delivered(3)
+        assert.equal(third.headers['webhook-id'], received[1]?.headers['webhook-id'])
+        for (const one of [secret, rotated.secret]) assert.deepEqual(verify(one, third), event)
+        assert.throws(() => verify(rotated.secret, received[1] as Received))
+      }),
   ],
   [
     'webhooks are paused with the API key that made them, and go on with another one that has their scopes',

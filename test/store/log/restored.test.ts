@@ -6,11 +6,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { baseAbove, withBase } from '../../../src/store/log/restored.ts'
 import { openPostgres, raisePostgresLog } from '../../../src/store/postgres.ts'
+import { connect } from '../../../src/store/schema/postgres/session.ts'
 import { backUp, restore } from '../../../src/store/sqlite/file/backup.ts'
 import { openSqlite, raiseSqliteLog } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { withOrdinary } from '../../databases/ordinary.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
+import { caughtUp, startStandbys } from '../../databases/replicated.ts'
 import { blog, Client, withFile } from '../blog.ts'
 import { databases } from '../databases.ts'
 
@@ -196,6 +198,55 @@ test('PostgreSQL: a node that runs notices another server before its next write'
       assert.ok(performance.now() < end)
     const { pruned, drawn } = await store.changes.bounds()
     assert.ok(pruned > 2 ** 32 && drawn === pruned + 1, `${pruned} ${drawn}`)
+    await store.close()
+  }))
+
+test('PostgreSQL: a promoted standby goes on far above what the old primary may have drawn', async () => {
+  const servers = await startStandbys(1)
+  try {
+    const { url, standbys } = await servers.newDatabase()
+    const [promoted = ''] = standbys
+    const old = await openPostgres(blog, { url })
+    await fill(old, 3)
+    await caughtUp(url, promoted)
+    await query(promoted, 'SELECT pg_promote()')
+    await fill(old, 2)
+    await old.close()
+    const store = await openPostgres(blog, { url: promoted })
+    await requireRaised(store, 3)
+    await store.close()
+  } finally {
+    await servers.close()
+  }
+})
+
+test('PostgreSQL: beside a service that writes, it waits for what is being committed', () =>
+  withPostgres(async url => {
+    const store = await openPostgres(blog, { url })
+    await fill(store, 2)
+    const client = await connect(url)
+    await client.query(
+      `BEGIN; SELECT pg_advisory_xact_lock_shared((20591::bigint << 48) | 2); INSERT INTO _events (at, collection, item_id, kind, data) VALUES ('9', 'users', 7, 'created', '{}')`,
+    )
+    let isRaised = false
+    const raising = raisePostgresLog(url).then(() => {
+      isRaised = true
+    })
+    const end = performance.now() + 20_000
+    const isDrawn = async () => {
+      const [row] = await query(url, 'SELECT last_value FROM _events_id_seq')
+      return Number(row?.last_value) > 3
+    }
+    while (!(await isDrawn())) assert.ok(performance.now() < end)
+    await fill(store, 1)
+    assert.equal(isRaised, false)
+    assert.deepEqual(await store.changes.bounds(), { pruned: 0, drawn: 2 })
+    await client.query('COMMIT')
+    await client.end()
+    await raising
+    const { pruned, drawn } = await store.changes.bounds()
+    assert.equal(drawn, pruned + 1)
+    assert.deepEqual(await idsAfter(store, 0), [1, 2, 3, drawn])
     await store.close()
   }))
 

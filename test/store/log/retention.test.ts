@@ -1,10 +1,11 @@
 /** What the log keeps: by age, by size and by holds; and that its bounds tell it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Retention } from '../../../src/store/log/pruning.ts'
+import { prunableOf, type Retention } from '../../../src/store/log/pruning.ts'
+import { connect } from '../../../src/store/schema/postgres/session.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { blog, Client } from '../blog.ts'
-import { databases, type Place } from '../databases.ts'
+import { databases, type Place, postgres } from '../databases.ts'
 
 const hour = 3_600_000
 const begin = Date.parse('2026-01-01T00:00:00Z')
@@ -160,3 +161,38 @@ for (const { name, within } of databases) {
       await second.close()
     }))
 }
+
+test('PostgreSQL: while another node prunes, nobody waits for its turn, neither who writes nor who would prune', () =>
+  postgres.within(place =>
+    inBlog(place, { keptMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
+      await posts(client, 3)
+      const other = await connect(place.url)
+      await other.query(`BEGIN; SELECT 1 FROM _portico WHERE key = 'events.pruned' FOR UPDATE`)
+      clock.ms += 2 * hour
+      await posts(client, 3)
+      await until('it looks', async () => client.store.changes.counts().newest >= 4)
+      await posts(client, 3)
+      assert.equal((await ids()).length, 10)
+      assert.deepEqual(await boundsOf(client.store), { pruned: 0, drawn: 10 })
+      await other.query('COMMIT')
+      await other.end()
+      await until('the old ones go', isPruned(client, 4))
+      assert.deepEqual(await ids(), [5, 6, 7, 8, 9, 10])
+    }),
+  ))
+
+test('a step of pruning is bounded by rows and bytes, and stops at what is held, young, or not settled', () => {
+  const rows = (count: number, bytes = 100, at = '1') =>
+    Array.from({ length: count }, (_, n) => [n + 1, at, bytes] as const)
+  const none = { before: '0', hold: 1000, excessBytes: 0 }
+  assert.equal(prunableOf(rows(9), none, 1000), undefined)
+  const old = { ...none, before: '2' }
+  assert.deepEqual(prunableOf(rows(9), old, 1000), { bySize: 0, byAge: 9 })
+  assert.deepEqual(prunableOf(rows(9), { ...old, hold: 4 }, 1000), { bySize: 0, byAge: 4 })
+  assert.deepEqual(prunableOf(rows(9), old, 5), { bySize: 0, byAge: 5 })
+  assert.deepEqual(prunableOf([...rows(3), [4, '3', 100], [5, '1', 100]], old, 1000), { bySize: 0, byAge: 3 })
+  assert.deepEqual(prunableOf(rows(9, 3_000_000), old, 1000), { bySize: 0, byAge: 2 })
+  const large = { ...none, hold: 0, excessBytes: 250 }
+  assert.deepEqual(prunableOf(rows(9), large, 1000), { bySize: 3, byAge: 0 })
+  assert.deepEqual(prunableOf(rows(9), { ...large, before: '2', hold: 5 }, 1000), { bySize: 3, byAge: 5 })
+})

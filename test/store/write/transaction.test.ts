@@ -2,13 +2,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ItemAnswer, ListAnswer, WriteAnswer } from '../../../src/plan/answer.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
 import type { Plan, ReadShape, WriteShape } from '../../../src/plan/plan.ts'
 import type { RecordChange, StepAnswer, Steps } from '../../../src/plan/transaction.ts'
 import { user } from '../../../src/principal.ts'
+import { createRun } from '../../../src/serve/store.ts'
+import { openPostgres } from '../../../src/store/postgres.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { blog, Client, fields, listOfPosts, parsed } from '../blog.ts'
 import { failure } from '../contract.ts'
-import { databases, type TestDatabase } from '../databases.ts'
+import { databases, type Place, postgres, sqlite, type TestDatabase } from '../databases.ts'
 
 type Step = Steps<Plan<ReadShape> | Plan<WriteShape>>
 type Program<T> = Generator<Step, T, StepAnswer>
@@ -208,6 +211,29 @@ for (const database of databases) {
       }),
     )
 
+    it('bounds how many rows a list may look at, as in a read of its own', () =>
+      database.within(async place => {
+        const store = await place.open(blog, { queries: { maxScan: 20 } })
+        try {
+          const client = new Client(store)
+          await client.create('users', { name: 'Ann', email: 'ann@example.com' })
+          for (let at = 0; at < 40; at++) await client.create('posts', { title: `${at}`, author_id: 1 })
+          const filter = { kind: 'compare', field: 'body', operator: 'eq', param: 2 } as const
+          const list = { shape: { ...listOfPosts, filter }, args: [0, 100, 'x'] }
+          const reading = client.transaction(
+            function* (): Program<void> {
+              yield client.change('merge', 'posts', 1, { title: 'changed' })
+              yield list
+            },
+            user(1, 'admin', 'all'),
+          )
+          await assert.rejects(reading, failure('SCAN_TOO_LARGE'))
+          assert.equal(((await client.item('posts', 1)) as { title: string }).title, '0')
+        } finally {
+          await store.close()
+        }
+      }))
+
     it(
       'keeps totals right beside single writes and failures',
       within(database, async ({ client, annId }) => {
@@ -228,3 +254,121 @@ for (const database of databases) {
     )
   })
 }
+
+it('bounds how long the reads of a transaction hold the event loop on SQLite', () =>
+  sqlite.within(async place => {
+    const store = await place.open(blog)
+    try {
+      const client = new Client(store)
+      await client.create('users', { name: 'Ann', email: 'ann@example.com' })
+      await place.run(
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+        INSERT INTO "posts" ("title", "author_id", "created_at") SELECT 'Post ' || i, 1, '2026-01-01T00:00:00.000Z' FROM n`,
+      )
+      const filter = { kind: 'compare', field: 'title', operator: 'contains', param: 2 } as const
+      const reading = client.transaction(
+        function* (): Program<void> {
+          yield client.change('merge', 'posts', 1, { title: 'changed' })
+          for (let at = 0; at < 100; at++)
+            yield { shape: { ...listOfPosts, filter }, args: [0, 10, `none ${at}`] }
+        },
+        user(1, 'admin', 'all'),
+      )
+      await assert.rejects(reading, failure('BAD_REQUEST'))
+      assert.equal(((await client.item('posts', 1)) as { title: string }).title, 'Post 1')
+    } finally {
+      await store.close()
+    }
+  }))
+
+describe('serial transactions on PostgreSQL', () => {
+  /** Runs `use` while another connection writes to posts. */
+  async function whilePostsAreWritten(
+    place: Place,
+    seconds: number,
+    use: () => Promise<void>,
+  ): Promise<void> {
+    const writing = place.run(
+      `BEGIN; LOCK TABLE "posts" IN ROW EXCLUSIVE MODE; SELECT pg_sleep(${seconds}); COMMIT`,
+    )
+    const held = `SELECT 1 FROM pg_locks WHERE "relation" = 'posts'::regclass AND "mode" = 'RowExclusiveLock'`
+    while ((await place.rows(held)).length === 0) await new Promise(resolve => setImmediate(resolve))
+    await use()
+    await writing
+  }
+
+  it('wait for writes that are under way, and keep those of other collections waiting for nothing', () =>
+    postgres.within(async place => {
+      const store = await place.open(blog)
+      try {
+        const client = new Client(store)
+        const ann = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
+        const order: string[] = []
+        await whilePostsAreWritten(place, 1, async () => {
+          const batches = [1, 2, 3].map(async () => {
+            await client.transaction(
+              function* (): Program<void> {
+                yield client.creation('posts', { title: 'a', author_id: ann.id })
+              },
+              undefined,
+              ['posts'],
+            )
+            order.push('batch')
+          })
+          await client.create('users', { name: 'Ben', email: 'ben@example.com' })
+          order.push('user')
+          await Promise.all(batches)
+        })
+        assert.deepEqual(order, ['user', 'batch', 'batch', 'batch'])
+        assert.equal((await posts(client)).total, 3)
+      } finally {
+        await store.close()
+      }
+    }))
+
+  it('end when they have waited for as long as a write waits for a lock', () =>
+    postgres.within(async place => {
+      const store = await openPostgres(blog, { url: place.url, timeout: 600 })
+      try {
+        const client = new Client(store)
+        const ann = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
+        await whilePostsAreWritten(place, 3, async () => {
+          const waiting = client.transaction(
+            function* (): Program<void> {
+              yield client.creation('posts', { title: 'a', author_id: ann.id })
+            },
+            undefined,
+            ['posts'],
+          )
+          await assert.rejects(waiting, failure('UNAVAILABLE'))
+        })
+        assert.equal((await posts(client)).total, 0)
+      } finally {
+        await store.close()
+      }
+    }))
+
+  it('that change nothing lock nothing, and see one moment', () =>
+    postgres.within(async place => {
+      const store = await place.open(blog)
+      try {
+        const client = new Client(store)
+        const ann = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
+        await whilePostsAreWritten(place, 1, async () => {
+          const read = { shape: listOfPosts, args: [0, 100] }
+          const seen = await createRun(createGuard(blog), store).transaction({
+            principal: user(ann.id, 'user', 'all'),
+            serial: undefined,
+            snapshot: true,
+            *steps(): Program<unknown> {
+              const first = (yield read) as ListAnswer
+              return [first.total, ((yield read) as ListAnswer).total]
+            },
+          })
+          assert.deepEqual(seen, [0, 0])
+        })
+      } finally {
+        await store.close()
+      }
+    }))
+})

@@ -5,11 +5,11 @@ import { consentPage } from '../../pages/consent.ts'
 import { noFaults } from '../../pages/form.ts'
 import { pageReply } from '../../pages/reply.ts'
 import { selectAccountPage } from '../../pages/select-account.ts'
-import type { Interaction } from '../../server/server.ts'
+import type { Interaction, NextPath } from '../../server/server.ts'
 import { interactionPrefix } from '../paths.ts'
 import { findUser, type UserRow } from '../users.ts'
 import { type RouteParts, redirect, type Visit } from './context.ts'
-import { readForm, readQuery } from './form-body.ts'
+import { type FormBody, readForm, readQuery } from './form-body.ts'
 import {
   handleSignIn,
   handleSignUp,
@@ -66,17 +66,32 @@ async function newAccount(parts: RouteParts, visit: Visit, interaction: Interact
   return handleSignUp(parts, visit, context, form)
 }
 
+/** What the user has answered: `yes`, with which `goOn` follows, a denial, or that another account is meant. */
+async function postedAnswer(
+  { server, csrf }: RouteParts,
+  visit: Visit,
+  yes: string,
+  goOn: (form: FormBody) => Promise<NextPath>,
+): Promise<Reply> {
+  const form = readForm(visit)
+  csrf.check(visit, form.text('csrf'))
+  switch (form.text('answer')) {
+    case 'deny':
+      return redirect(await server.deny(visit.req, visit.res))
+    case 'other-account':
+      return redirect(await server.switchAccount(visit.req, visit.res))
+    case yes:
+      return redirect(await goOn(form))
+    default:
+      throw new ApiError('BAD_REQUEST', `\`answer\` must be \`${yes}\`, \`other-account\` or \`deny\`.`)
+  }
+}
+
 /** `prompt=select_account`: as who is signed in, or as another. */
 async function selectAccount(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
   const { server, csrf, theme } = parts
   if (visit.method === 'POST') {
-    const form = readForm(visit)
-    csrf.check(visit, form.text('csrf'))
-    const answer = form.text('answer')
-    if (answer === 'deny') return redirect(await server.deny(visit.req, visit.res))
-    if (answer === 'other-account') return redirect(await server.switchAccount(visit.req, visit.res))
-    if (answer === 'continue') return redirect(await server.keepAccount(visit.req, visit.res))
-    throw new ApiError('BAD_REQUEST', '`answer` must be `continue`, `other-account` or `deny`.')
+    return postedAnswer(parts, visit, 'continue', () => server.keepAccount(visit.req, visit.res))
   }
   const { email } = await whoIs(parts, interaction)
   const page = selectAccountPage({
@@ -100,16 +115,8 @@ async function whoIs({ base }: RouteParts, { userId }: Interaction): Promise<Use
 async function consent(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
   const { server, csrf, theme } = parts
   if (visit.method === 'POST') {
-    const form = readForm(visit)
-    csrf.check(visit, form.text('csrf'))
-    const answer = form.text('answer')
-    if (answer === 'deny') return redirect(await server.deny(visit.req, visit.res))
-    if (answer === 'other-account') return redirect(await server.switchAccount(visit.req, visit.res))
-    if (answer !== 'allow') {
-      throw new ApiError('BAD_REQUEST', '`answer` must be `allow`, `deny` or `other-account`.')
-    }
-    return redirect(
-      await server.finishConsent(visit.req, visit.res, allowed(interaction, form.list('scope'))),
+    return postedAnswer(parts, visit, 'allow', form =>
+      server.finishConsent(visit.req, visit.res, allowed(interaction, form.list('scope'))),
     )
   }
   const { email } = await whoIs(parts, interaction)

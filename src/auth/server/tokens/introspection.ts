@@ -6,6 +6,7 @@ import { allowedScope, withCovered } from '../consent/scopes.ts'
 import { secretHash } from '../secret.ts'
 import type { HasAccount } from '../server.ts'
 import { looksLikeJwt, type TokenSigner } from './jwt.ts'
+import { opaqueToken, type StoredToken } from './stored-token.ts'
 
 export interface IntrospectionParts {
   readonly issuer: string
@@ -13,23 +14,7 @@ export interface IntrospectionParts {
   readonly hasAccount: HasAccount
 }
 
-/** What is stored of an access or refresh token. */
-interface StoredToken {
-  readonly clientId: string
-  readonly accountId?: string
-  readonly grantId?: string
-  readonly scope?: string
-  readonly jkt?: string
-  readonly iat: number
-  readonly exp: number
-  readonly sid?: string
-  readonly kind: string
-}
-
 const kinds = ['AccessToken', 'ClientCredentials', 'RefreshToken'] as const
-
-/** The form that oidc-provider gives 256 random bits. */
-const opaqueToken = /^[A-Za-z0-9_-]{43}$/
 
 /** The headers of oidc-provider's own responses. */
 const headers: readonly string[] = [

@@ -37,9 +37,8 @@ export const touch = statementOf(
 export const drawn = statementOf(sql`SELECT ${lastDrawn}::bigint`)
 
 /** The lowest number below which somebody's numbers may still be uncommitted; null: nobody's are. */
-export const held = statementOf(
-  sql`SELECT min(("classid"::bigint & 65535) << 32 | "objid"::bigint) FROM pg_locks WHERE "locktype" = 'advisory' AND "objsubid" = 1 AND "classid"::bigint >> 16 = ${[String(lockClass)]} AND "database" = (SELECT "oid" FROM pg_database WHERE "datname" = current_database()) AND "granted"`,
-)
+export const heldText = `SELECT min(("classid"::bigint & 65535) << 32 | "objid"::bigint) FROM pg_locks WHERE "locktype" = 'advisory' AND "objsubid" = 1 AND "classid"::bigint >> 16 = ${lockClass} AND "database" = (SELECT "oid" FROM pg_database WHERE "datname" = current_database()) AND "granted"`
+export const held = statementOf([heldText])
 
 /** The number of the newest event that is seen; of a log whose newest were pruned, theirs. */
 export const newest = statementOf(sql`SELECT greatest((SELECT max("id") FROM "_events"), ${prunedSql}, 0)`)

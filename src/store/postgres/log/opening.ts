@@ -2,16 +2,18 @@
  * What a log needs before it is written to: its bounds, and numbers above those of a log that this one has replaced. A
  * database that was restored from a dump, brought back to a point in time, or promoted from a standby has another identity.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
 import { basesKey, identityKey, prunedKey, restoredKey } from '../../log/keys.ts'
 import { basesIn } from '../../log/pruning.ts'
 import { baseAbove, withBase } from '../../log/restored.ts'
 import { literal } from '../../schema/quoted.ts'
+import { MigrationError } from '../../schema/refusal.ts'
 import { noInputs } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
 import { isMissingPrivilege } from '../connections/failure.ts'
 import { statementOf } from '../connections/statement.ts'
-import { drawnText } from './event-log.ts'
+import { drawnText, heldText } from './event-log.ts'
 
 /** What cannot be known, and is like everything. */
 const unknown = '-'
@@ -20,6 +22,10 @@ const system = `(SELECT "system_identifier"::text FROM pg_control_system())`
 /** It grows with every promotion and every recovery to a point in time. A standby is not written to. */
 const timeline = `CASE WHEN pg_is_in_recovery() THEN '${unknown}' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END`
 const database = `(SELECT "oid"::text FROM pg_database WHERE "datname" = current_database())`
+
+/** How long commits that are under way may take, and how often to look. */
+const settleMs = 30_000
+const settlePauseMs = 10
 
 const storedText = (key: string) => `(SELECT "value" FROM "_portico" WHERE "key" = ${literal(key)})`
 /** The identity, now and as it is stored; the pruned number; whether it was copied from a backup. */
@@ -124,9 +130,23 @@ async function raise(client: pg.Client, now: number): Promise<void> {
   const base = baseAbove(Number(drawn), now)
   const known = withBase(basesIn(textOf(bases)), base, oldest === null ? undefined : Number(oldest))
   await client.query(`SELECT setval('"_events_id_seq"', $1)`, [base])
+  await settled(client, base)
   await store(client, prunedKey, String(base))
   await store(client, basesKey, JSON.stringify(known))
   await client.query('DELETE FROM "_portico" WHERE "key" = $1', [restoredKey])
+}
+
+/** Waits until no commit can bring a number below the base: whoever resumes above it would miss its event. */
+async function settled(client: pg.Client, base: number): Promise<void> {
+  const until = performance.now() + settleMs
+  for (;;) {
+    const [held] = (await rows(client, heldText))[0] ?? []
+    if (held === null || Number(held) >= base) return
+    if (performance.now() > until) {
+      throw new MigrationError(`Events were not committed within ${settleMs / 1000} seconds. Try again.`)
+    }
+    await wait(settlePauseMs)
+  }
 }
 
 async function store(client: pg.Client, key: string, value: string): Promise<void> {

@@ -2,6 +2,7 @@
 import { ApiError } from '../../../errors.ts'
 import type { GuardedCompositeRead, GuardedRead } from '../../../plan/guarded.ts'
 import type { GuardedProgram } from '../../../plan/transaction.ts'
+import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
 import type { Answer, ReadShape } from '../../read/answers.ts'
 import { batched } from '../../read/batched.ts'
@@ -34,10 +35,17 @@ const ownTotals = statementOf(
 /** Reads within transactions: nothing remembered is used, and nothing is remembered. */
 export class TransactionReads {
   readonly #security: Security
+  /** Bounds how many rows a list may look at. */
+  readonly #statistics: Pick<QueryStatistics, 'require'> | undefined
   readonly #runOf: (shape: ReadShape) => ShapeRun<Query>
 
-  constructor(security: Security, memory: ListMemory) {
+  constructor(
+    security: Security,
+    memory: ListMemory,
+    statistics: Pick<QueryStatistics, 'require'> | undefined,
+  ) {
     this.#security = security
+    this.#statistics = statistics
     const statements: Statements<Query> = {
       ...statementsOf(security),
       whole: collection => inputs =>
@@ -49,7 +57,10 @@ export class TransactionReads {
     })
   }
 
-  async read({ shape, args, principal }: GuardedRead | GuardedCompositeRead, scope: Scope): Promise<Answer> {
+  async read(plan: GuardedRead | GuardedCompositeRead, scope: Scope): Promise<Answer> {
+    const { shape, args, principal } = plan
+    // What Portico asks for itself asks by keys.
+    if (!principal.access.system) await this.#statistics?.require(plan)
     const snapshot = batched<Query>(
       queries => Promise.all(queries.map(query => scope.ask(query))),
       // Nothing is known that could be older.

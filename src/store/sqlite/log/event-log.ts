@@ -8,7 +8,7 @@ import type { ItemChange } from '../../write/event.ts'
 import type { Connection, Statement } from '../connection.ts'
 import { answered } from '../write/database.ts'
 
-const pruneIntervalMs = 10_000
+const maxIntervalMs = 10_000
 
 export class EventLog {
   readonly metrics: LogMetrics = new LogMetrics()
@@ -16,11 +16,14 @@ export class EventLog {
   readonly #insert: Statement
   readonly #statements: PruneStatements<Statement>
   readonly #retention: Retention
+  /** How soon to look again where there was nothing to prune, in milliseconds. */
+  readonly #intervalMs: number
   #nextPrune = 0
 
   constructor(connection: Connection, retention: Retention) {
     this.#connection = connection
     this.#retention = retention
+    this.#intervalMs = Math.min(maxIntervalMs, retention.idleMs)
     this.#statements = statementsOf(connection)
     this.#insert = connection.prepare(
       sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)}, ${slot(7)}, ${slot(8)}, ${slot(9)})`,
@@ -41,7 +44,7 @@ export class EventLog {
     const { extent, prunable } = answered(lookAtLog(this.#statements, this.#retention, now))
     this.metrics.looked(extent)
     if (prunable !== undefined) this.metrics.pruned(answered(prune(this.#statements, prunable)))
-    this.#nextPrune = prunable === undefined ? now + pruneIntervalMs : now
+    this.#nextPrune = prunable === undefined ? now + this.#intervalMs : now
   }
 
   /** Whether the next write would drop events. */
@@ -50,7 +53,7 @@ export class EventLog {
     this.#connection.hold()
     const { extent, prunable } = answered(lookAtLog(this.#statements, this.#retention, now))
     this.metrics.looked(extent)
-    if (prunable === undefined) this.#nextPrune = now + pruneIntervalMs
+    if (prunable === undefined) this.#nextPrune = now + this.#intervalMs
     return prunable !== undefined
   }
 }

@@ -5,6 +5,7 @@
 import { ApiError } from '../../../errors.ts'
 import type { GuardedCompositeRead, GuardedRead } from '../../../plan/guarded.ts'
 import type { GuardedProgram } from '../../../plan/transaction.ts'
+import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
 import type { Answer, ReadShape } from '../../read/answers.ts'
 import { type ListMemory, UnknownLists } from '../../read/known-lists.ts'
@@ -35,6 +36,8 @@ export interface TransactionReadsParts extends InlineContext {
   readonly lists: ListMemory
   /** Undefined where every read may take as long as it needs. */
   readonly budget: ReadBudget | undefined
+  /** Bounds how many rows a list may look at. */
+  readonly statistics: Pick<QueryStatistics, 'require'> | undefined
 }
 
 type AtOnce = (plan: GuardedRead | GuardedCompositeRead) => Answer
@@ -42,11 +45,13 @@ type AtOnce = (plan: GuardedRead | GuardedCompositeRead) => Answer
 /** Reads within transactions: nothing remembered is used, and nothing is remembered. */
 export class TransactionReads {
   readonly #budget: ReadBudget | undefined
+  readonly #statistics: TransactionReadsParts['statistics']
   readonly #runOf: (shape: ReadShape) => AtOnce
   readonly #budgetedRunOf: (shape: ReadShape) => AtOnce
 
   constructor(parts: TransactionReadsParts) {
     this.#budget = parts.budget
+    this.#statistics = parts.statistics
     this.#runOf = once(shape => runOf(shape, parts, false))
     this.#budgetedRunOf = once(shape => runOf(shape, parts, true))
   }
@@ -54,7 +59,10 @@ export class TransactionReads {
   /** `spent`: how long reads have taken in this transaction, in milliseconds. */
   read(plan: GuardedRead | GuardedCompositeRead, spent: { readMs: number }): Answer {
     // What Portico asks for itself asks by keys.
-    if (this.#budget === undefined || plan.principal.access.system) return this.#runOf(plan.shape)(plan)
+    if (plan.principal.access.system) return this.#runOf(plan.shape)(plan)
+    // At once, on SQLite.
+    this.#statistics?.require(plan)
+    if (this.#budget === undefined) return this.#runOf(plan.shape)(plan)
     const began = performance.now()
     const run = this.#budgetedRunOf(plan.shape)
     const leftMs = readBudgetMs - spent.readMs

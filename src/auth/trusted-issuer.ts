@@ -1,4 +1,4 @@
-/** JWTs of trusted outside issuers as credentials: verified with the issuer's published keys, mapped to a local account. */
+/** JWTs of trusted issuers as credentials: verified with the issuer's published keys, mapped to a local account. */
 
 import {
   createLocalJWKSet,
@@ -14,7 +14,7 @@ import { type Principal, user } from '../principal.ts'
 import type { PlainReader } from './authenticate.ts'
 import { jwtPart, looksLikeJwt } from './server/tokens/jwt.ts'
 
-export interface OutsideIssuer {
+export interface TrustedIssuer {
   readonly issuer: string
   readonly jwksUri: string
   readonly audience: string
@@ -22,20 +22,21 @@ export interface OutsideIssuer {
   readonly user: 'email' | 'sub'
 }
 
-export interface OutsideUser {
+/** Whom a token stands for: an account of this service. */
+export interface LocalUser {
   readonly id: number
   readonly role: string
 }
 
-export interface OutsideIssuerOptions {
-  readonly issuers: readonly OutsideIssuer[]
+export interface TrustedIssuerOptions {
+  readonly issuers: readonly TrustedIssuer[]
   /** The JSON document at an address: see `fetchKeys`. */
   readonly fetchKeys: (address: string) => Promise<unknown>
   /** Called when an issuer's keys cannot be fetched, with the reason; undefined: they can again. */
   readonly onChange?: (issuer: string, trouble: string | undefined) => void
-  readonly findById: (id: number) => Awaitable<OutsideUser | undefined>
+  readonly findById: (id: number) => Awaitable<LocalUser | undefined>
   /** Finds only accounts whose address is proven. */
-  readonly findByEmail: (email: string) => Awaitable<OutsideUser | undefined>
+  readonly findByEmail: (email: string) => Awaitable<LocalUser | undefined>
   /** See `Store.version`. */
   readonly version: (collection: string) => number
   readonly scopes: ReadonlySet<string>
@@ -69,8 +70,8 @@ type KeySet = ReturnType<typeof createLocalJWKSet>
 
 /** The keys of one issuer. Fetched once at a time, and with exponential back-off after failures. */
 class Keys {
-  readonly #issuer: OutsideIssuer
-  readonly #options: OutsideIssuerOptions
+  readonly #issuer: TrustedIssuer
+  readonly #options: TrustedIssuerOptions
   readonly #now: () => number
   #known: { readonly set: KeySet; readonly at: number } | undefined
   #fetching: Promise<KeySet> | undefined
@@ -78,7 +79,7 @@ class Keys {
   /** Failures since the last success. */
   #failures = 0
 
-  constructor(issuer: OutsideIssuer, options: OutsideIssuerOptions, now: () => number) {
+  constructor(issuer: TrustedIssuer, options: TrustedIssuerOptions, now: () => number) {
     this.#issuer = issuer
     this.#options = options
     this.#now = now
@@ -142,16 +143,16 @@ async function verifiedByAny(
   throw new errors.JWSSignatureVerificationFailed()
 }
 
-export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader {
+export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader {
   const { version, now = Date.now } = options
   const issuers = new Map(
     options.issuers.map(issuer => [issuer.issuer, { issuer, keys: new Keys(issuer, options, now) }]),
   )
-  const known = new Cache<string, CachedToken>(new CacheBound('outside_tokens', maxCachedTokens))
+  const known = new Cache<string, CachedToken>(new CacheBound('trusted_issuer_tokens', maxCachedTokens))
 
   const verified = async (
     text: string,
-    issuer: OutsideIssuer,
+    issuer: TrustedIssuer,
     keys: Keys,
     again = false,
   ): Promise<JWTPayload> => {
@@ -170,7 +171,7 @@ export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader 
       return verified(text, issuer, keys, true)
     }
   }
-  const check = async (text: string, issuer: OutsideIssuer, keys: Keys) => {
+  const check = async (text: string, issuer: TrustedIssuer, keys: Keys) => {
     const at = version('users')
     const claims = await verified(text, issuer, keys).catch(() => undefined)
     const found = claims && (await userOf(claims, issuer, options))
@@ -198,9 +199,9 @@ export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader 
 /** The e-mail address counts only where the issuer has verified it. */
 function userOf(
   { sub, email, email_verified: isVerified }: JWTPayload,
-  issuer: OutsideIssuer,
-  { findById, findByEmail }: OutsideIssuerOptions,
-): Awaitable<OutsideUser | undefined> {
+  issuer: TrustedIssuer,
+  { findById, findByEmail }: TrustedIssuerOptions,
+): Awaitable<LocalUser | undefined> {
   if (issuer.user === 'sub') return /^[1-9]\d{0,15}$/.test(sub ?? '') ? findById(Number(sub)) : undefined
   if (isVerified !== true || typeof email !== 'string') return undefined
   return findByEmail(email.toLowerCase())

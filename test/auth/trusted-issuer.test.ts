@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
 import { keyFetcher } from '../../src/auth/fetch-keys.ts'
-import { type OutsideIssuer, outsideIssuerReader } from '../../src/auth/outside-issuer.ts'
+import { type TrustedIssuer, trustedIssuerReader } from '../../src/auth/trusted-issuer.ts'
 
-const issuer: OutsideIssuer = {
+const issuer: TrustedIssuer = {
   issuer: 'https://id.example.com',
   jwksUri: 'https://id.example.com/jwks',
   audience: 'api',
@@ -20,7 +20,7 @@ const good: JWTPayload = {
   scope: 'read:post nonsense',
 }
 
-async function setup(given: Partial<OutsideIssuer> = {}) {
+async function setup(given: Partial<TrustedIssuer> = {}) {
   /** `during`: happens while an account is looked for. */
   const clock = { now: Date.parse('2026-01-01T00:00:00Z'), version: 1, during: () => {} }
   const pairs = new Map(
@@ -31,7 +31,7 @@ async function setup(given: Partial<OutsideIssuer> = {}) {
   const published = new Set(['one'])
   const fetched: string[] = []
   const asked: string[] = []
-  const reader = outsideIssuerReader({
+  const reader = trustedIssuerReader({
     issuers: [{ ...issuer, ...given }],
     scopes: new Set(['read:post', 'write:post']),
     now: () => clock.now,
@@ -218,7 +218,7 @@ async function withServer(
   const clock = { now: Date.parse('2026-01-01T00:00:00Z') }
   const notes: (string | undefined)[] = []
   const jwksUri = `http://127.0.0.1:${(http.address() as AddressInfo).port}/`
-  const reader = outsideIssuerReader({
+  const reader = trustedIssuerReader({
     issuers: [{ ...issuer, jwksUri, user: 'sub' }],
     scopes: new Set(),
     version: () => 1,

@@ -1,4 +1,4 @@
-/** Which account a token of an outside issuer stands for: never one whose address is only claimed. */
+/** Which account a token of a trusted issuer stands for: never one whose address is only claimed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
@@ -6,7 +6,7 @@ import { signUp } from '../../src/auth/accounts/sign-up.ts'
 import { findByEmail } from '../../src/auth/accounts/users.ts'
 import { addressToConfirm } from '../../src/auth/accounts/verification.ts'
 import { readSettings } from '../../src/config.ts'
-import { outsideReaders } from '../../src/serve/trusted-issuers.ts'
+import { trustedIssuerReaders } from '../../src/serve/trusted-issuers.ts'
 import { confirms, withFixture } from './accounts/fixture.ts'
 
 const issuer = {
@@ -16,7 +16,7 @@ const issuer = {
   user: 'email' as const,
 }
 
-async function outsider() {
+async function trustedIssuer() {
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   const keys = [{ ...(await exportJWK(publicKey)), alg: 'ES256', kid: 'one' }]
   return {
@@ -34,11 +34,11 @@ async function outsider() {
 test('an account that a stranger made with this address is nobody’s until the address is confirmed', async () => {
   await withFixture({ signUp: 'open' }, async fixture => {
     const { base, user } = fixture
-    const { fetchKeys, token } = await outsider()
+    const { fetchKeys, token } = await trustedIssuer()
     const settings = readSettings({ given: { 'oauth.trustedIssuers': [issuer] }, environment: {} })
     const { model, run, records } = base
     let version = 0
-    const [reader] = await outsideReaders({
+    const [reader] = await trustedIssuerReaders({
       model,
       run,
       records,

@@ -1,0 +1,183 @@
+/** Endpoints over HTTP that are slow, endless, gone, elsewhere or inside: a logged delivery each, and nobody else waits. */
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it } from 'node:test'
+import { Outgoing } from '../../../src/outgoing/outgoing.ts'
+import { databases } from '../../store/databases.ts'
+import { type Fixture, within } from './fixture.ts'
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void
+
+interface Place extends Fixture {
+  /** Of the server of the test. */
+  readonly origin: string
+  /** By path. */
+  readonly answers: Record<string, Answer>
+  /** Paths, in the order of requests. */
+  readonly asked: string[]
+}
+
+const [sqlite] = databases
+
+function withServer(use: (place: Place) => Promise<void>) {
+  if (sqlite === undefined) throw new Error('SQLite is missing')
+  return within(sqlite, async fixture => {
+    const answers: Record<string, Answer> = {}
+    const asked: string[] = []
+    const server = createServer((request, response) => {
+      const path = request.url ?? ''
+      asked.push(path)
+      request.resume()
+      const answer = answers[path]
+      if (answer) answer(response, request)
+      else response.writeHead(204).end()
+    })
+    await new Promise<void>(resolve => server.listen(0, '0.0.0.0', resolve))
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    try {
+      await use({ ...fixture, origin, answers, asked })
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  })
+}
+
+async function withOutgoing(
+  options: ConstructorParameters<typeof Outgoing>[0],
+  use: (outgoing: Outgoing) => Promise<void>,
+): Promise<void> {
+  const outgoing = new Outgoing(options)
+  try {
+    await use(outgoing)
+  } finally {
+    await outgoing.close()
+  }
+}
+
+const first = async ({ deliveries }: Fixture) => (await deliveries())[0]
+
+describe('endpoints of webhooks', () => {
+  it(
+    'that never answer, or drip, keep no other webhook waiting',
+    withServer(async place => {
+      const { webhook, post, sender, until, origin, answers, asked } = place
+      answers['/never'] = () => undefined
+      answers['/drips'] = response => void response.writeHead(200).write('x')
+      await withOutgoing({ allowPrivate: true }, async outgoing => {
+        for (let times = 0; times < 6; times++) {
+          await webhook({ url: `${origin.replace('127.0.0.1', `127.0.0.${times + 2}`)}/never` })
+        }
+        for (const path of ['/never', '/drips', '/good']) await webhook({ url: `${origin}${path}` })
+        const sending = sender({ outgoing })
+        for (let times = 0; times < 20; times++) await post(`post ${times}`)
+        await until(() => asked.filter(path => path === '/good').length === 20, 'the good one has all')
+        // None of those that hang has ended by then.
+        assert.ok(sending.state.inFlight > 0)
+        assert.equal(sending.counts.retried, 0)
+        await outgoing.close()
+      })
+    }),
+  )
+
+  it(
+    'with a body without end: the status counts, the beginning is kept',
+    withServer(async place => {
+      const { webhook, post, sender, until, origin, answers } = place
+      answers['/endless'] = response => {
+        response.writeHead(200)
+        const more = () =>
+          void (response.destroyed || (response.write('x'.repeat(65_536)) && setImmediate(more)))
+        response.on('drain', more)
+        more()
+      }
+      await withOutgoing({ allowPrivate: true }, async outgoing => {
+        await webhook({ url: `${origin}/endless` })
+        sender({ outgoing })
+        await post()
+        await until(async () => (await first(place))?.status === 'succeeded', 'it is recorded')
+        assert.equal((await first(place))?.response_excerpt, 'x'.repeat(1000))
+      })
+    }),
+  )
+
+  it(
+    'that redirect: not followed, a failure that says so',
+    withServer(async place => {
+      const { webhook, post, sender, until, origin, answers, asked } = place
+      answers['/redirects'] = response => response.writeHead(307, { Location: `${origin}/inside` }).end()
+      await withOutgoing({ allowPrivate: true }, async outgoing => {
+        await webhook({ url: `${origin}/redirects` })
+        sender({ outgoing })
+        await post()
+        await until(async () => (await first(place))?.attempt === 1, 'it is recorded')
+        const row = await first(place)
+        assert.deepEqual([row?.status, row?.response_status], ['pending', 307])
+        assert.match(String(row?.error), /redirects are not followed/)
+        assert.ok(!asked.includes('/inside'))
+      })
+    }),
+  )
+
+  it(
+    'that ask for time get it, for every delivery',
+    withServer(async place => {
+      const { webhook, post, sender, until, origin, answers, asked, clock } = place
+      answers['/busy'] = response => {
+        if (asked.length === 1) response.writeHead(429, { 'Retry-After': '600' }).end()
+        else response.writeHead(204).end()
+      }
+      await withOutgoing({ allowPrivate: true }, async outgoing => {
+        await webhook({ url: `${origin}/busy` })
+        sender({ outgoing })
+        await post('one')
+        await until(async () => (await first(place))?.attempt === 1, 'it is recorded')
+        const askedAt = clock.now()
+        await post('two')
+        await until(() => asked.length === 3, 'both are sent', 30_000)
+        assert.ok(clock.now() - askedAt >= 500_000)
+      })
+    }),
+  )
+
+  for (const host of ['127.0.0.1', 'localhost', '[::1]', '10.0.0.1', '169.254.169.254']) {
+    it(
+      `inside, at ${host}: nothing is sent, and the delivery says why`,
+      withServer(async place => {
+        const { webhook, post, sender, until, asked, origin } = place
+        await withOutgoing({ allowPrivate: false }, async outgoing => {
+          await webhook({ url: `http://${host}:${new URL(origin).port}/inside` })
+          sender({ outgoing })
+          await post()
+          await until(async () => (await first(place))?.attempt === 1, 'it is recorded')
+          const row = await first(place)
+          assert.equal(row?.response_status, null)
+          assert.match(String(row?.error), /does not have a public address/)
+          assert.deepEqual(asked, [])
+        })
+      }),
+    )
+  }
+
+  it(
+    'whose name leads inside: refused at each attempt',
+    withServer(async place => {
+      const { webhook, post, sender, until, asked, deliveries } = place
+      let lookups = 0
+      const lookup = ((_name: string, _options: object, done: (error: null, found: object[]) => void) => {
+        lookups++
+        done(null, [{ address: '127.0.0.1', family: 4 }])
+      }) as never
+      await withOutgoing({ allowPrivate: false, lookup }, async outgoing => {
+        await webhook({ url: 'http://inside.example/inside' })
+        sender({ outgoing })
+        await post()
+        await until(async () => Number((await deliveries())[0]?.attempt) >= 2, 'it is tried twice', 1000)
+        assert.ok(lookups >= 2)
+        assert.match(String((await first(place))?.error), /does not have a public address/)
+        assert.deepEqual(asked, [])
+      })
+    }),
+  )
+})

@@ -1,0 +1,89 @@
+/** The lease and the position on every database: one holder, by clocks that do not agree, and no step of a former one. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Lease } from '../../../src/events/webhooks/lease.ts'
+import { NoLongerSender, Position } from '../../../src/events/webhooks/position.ts'
+import { databases } from '../../store/databases.ts'
+import { type Fixture, within } from './fixture.ts'
+
+function holderOf({ store }: Fixture, holder: string, start: number) {
+  const clock = { time: start }
+  const lease = new Lease({ records: store.records, holder, elapsed: () => clock.time })
+  return { clock, lease }
+}
+
+const start = async () => 0
+
+for (const database of databases) {
+  describe(`the lease of the sender on ${database.name}`, () => {
+    it(
+      'has one holder, who is followed when the record is silent, whatever the clocks say',
+      within(database, async fixture => {
+        const one = holderOf(fixture, 'one', 1_000_000)
+        const two = holderOf(fixture, 'two', 5)
+        assert.equal(await one.lease.take(), 1)
+        assert.equal(await two.lease.take(), undefined)
+        two.clock.time += 5999
+        assert.equal(await two.lease.take(), undefined)
+        // A renewal begins the time anew.
+        assert.equal(await one.lease.renew(), true)
+        two.clock.time += 1
+        assert.equal(await two.lease.take(), undefined)
+        two.clock.time += 6000
+        assert.equal(await two.lease.take(), 2)
+        assert.equal(await one.lease.renew(), false)
+        assert.equal(one.lease.isHeld, false)
+        assert.equal(two.lease.isHeld, true)
+      }),
+    )
+
+    it(
+      'is relied on for less time than after which another takes it',
+      within(database, async fixture => {
+        const { clock, lease } = holderOf(fixture, 'one', 0)
+        await lease.take()
+        clock.time += 4499
+        assert.equal(lease.isHeld, true)
+        clock.time += 1
+        assert.equal(lease.isHeld, false)
+        assert.equal(await lease.renew(), true)
+        assert.equal(lease.isHeld, true)
+      }),
+    )
+
+    it(
+      'that is released can be taken at once; of many who try one gets it',
+      within(database, async fixture => {
+        const one = holderOf(fixture, 'one', 0)
+        await one.lease.take()
+        await one.lease.release()
+        const others = Array.from({ length: 8 }, (_, at) => holderOf(fixture, `other ${at}`, at))
+        const taken = await Promise.all(others.map(({ lease }) => lease.take()))
+        assert.deepEqual(
+          taken.filter(term => term !== undefined),
+          [2],
+        )
+      }),
+    )
+
+    it(
+      'a former sender moves nothing: neither the position nor what goes with it',
+      within(database, async fixture => {
+        const { run, store, client, webhook, webhookRow } = fixture
+        const id = await webhook({ position: 7 })
+        const parts = { run, records: store.records }
+        const former = await Position.take(parts, 1, start)
+        await former.commit([], { event: 5, partial: null })
+        const present = await Position.take(parts, 2, start)
+        assert.equal(present.place.event, 5)
+        const step = client.change('merge', 'webhooks', id, { position: 99 })
+        await assert.rejects(former.commit([step], { event: 6, partial: null }), NoLongerSender)
+        await assert.rejects(Position.take(parts, 1, start), NoLongerSender)
+        assert.equal((await webhookRow(id))['position'], 7)
+        await present.commit([step], { event: 9, partial: null })
+        assert.equal((await webhookRow(id))['position'], 99)
+        assert.equal((await Position.take(parts, 3, start)).place.event, 9)
+      }),
+    )
+  })
+}

@@ -1,0 +1,152 @@
+/** What waits: bounds, catching up, requests of owners, what is kept, and what other listeners learn of a pause. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { requestRedelivery, requestTest } from '../../../src/events/webhooks/requests.ts'
+import { listShape, readAll } from '../../../src/plan/system-plans.ts'
+import { databases } from '../../store/databases.ts'
+import { type Fixture, within } from './fixture.ts'
+
+const statuses = async ({ deliveries }: Fixture) => (await deliveries()).map(({ status }) => status)
+const one = 'https://one.example/hook'
+const two = 'https://two.example/hook'
+
+const eventsAt = ({ received }: Fixture, url: string) =>
+  received.filter(message => message.url === url).map(({ event }) => Number(event['id']))
+
+for (const database of databases.slice(0, 2)) {
+  describe(`the queue of webhooks on ${database.name}`, () => {
+    it(
+      'is bounded for one that fails, which catches up later; another is not kept waiting',
+      within(database, async fixture => {
+        const { webhook, post, sender, until, endpoints, deliveries, client, webhookRow } = fixture
+        const failing = await webhook()
+        const good = await webhook({ url: two })
+        let fails = true
+        endpoints.set(one, () => (fails ? 500 : 200))
+        sender()
+        await post('first')
+        await until(async () => (await deliveries()).some(({ attempt }) => attempt > 0), 'it has failed')
+        const texts = Array.from({ length: 260 }, (_, at) => `post ${at}`)
+        for (const text of texts) await post(text)
+        await until(() => eventsAt(fixture, two).length === 261, 'the good one has all')
+        const waiting = (await deliveries()).filter(({ webhook_id }) => webhook_id === failing)
+        assert.ok(waiting.length <= 200, `${waiting.length} wait`)
+        assert.notEqual((await webhookRow(failing))['position'], null)
+        assert.equal((await webhookRow(good))['position'], null)
+        fails = false
+        await until(async () => new Set(eventsAt(fixture, one)).size === 261, 'it has caught up', 60_000)
+        await until(async () => (await webhookRow(failing))['position'] === null, 'it is as far', 1000)
+        const ids = (await deliveries()).filter(({ webhook_id }) => webhook_id === failing)
+        assert.equal(new Set(ids.map(({ event_id }) => event_id)).size, ids.length)
+        assert.ok(client)
+      }),
+    )
+
+    it(
+      'sends a test at once, also to a webhook that is not enabled, and once only',
+      within(database, async fixture => {
+        const { run, webhook, sender, until, endpoints, received, deliveries, client } = fixture
+        await webhook({ url: two })
+        const id = await webhook({ enabled: false })
+        endpoints.set(one, () => 500)
+        sender()
+        const delivery = await requestTest(run, id)
+        await until(async () => (await statuses(fixture)).join() === 'failed', 'it is recorded')
+        assert.equal((await deliveries())[0]?.id, delivery)
+        assert.deepEqual(
+          received.map(({ event }) => [event['type'], event['data']]),
+          [['webhook.test', { webhook_id: id }]],
+        )
+        await assert.rejects(requestTest(run, 999), { code: 'VALIDATION_FAILED' })
+        assert.ok(client)
+      }),
+    )
+
+    it(
+      'sends once more what was sent, with the same id',
+      within(database, async fixture => {
+        const { run, webhook, post, sender, until, received, deliveries } = fixture
+        const id = await webhook()
+        const other = await webhook({ url: two, types: ['post.deleted'] })
+        sender()
+        await post()
+        await until(async () => (await statuses(fixture)).join() === 'succeeded', 'it is sent')
+        const [row] = await deliveries()
+        assert.ok(row)
+        await assert.rejects(requestRedelivery(run, other, row.id), { code: 'NOT_FOUND' })
+        await requestRedelivery(run, id, row.id)
+        await until(() => received.length === 2, 'it is sent once more')
+        const [before, after] = received.map(({ headers }) => headers['webhook-id'])
+        assert.equal(before, after)
+        await until(async () => (await statuses(fixture)).join() === 'succeeded', 'it is recorded')
+      }),
+    )
+
+    it(
+      'tells other listeners of a pause by an event of its own, and of nothing else that the sender stores',
+      within(database, async fixture => {
+        const { store, webhook, post, sender, until, endpoints, webhookRow } = fixture
+        const id = await webhook()
+        await webhook({ url: two, types: ['webhook.paused'], collections: null })
+        endpoints.set(one, () => 410)
+        const from = await store.changes.last()
+        sender()
+        await post()
+        await until(async () => (await webhookRow(id))['paused_at'] !== null, 'it is paused')
+        await until(() => eventsAt(fixture, two).length === 1, 'the owner’s other webhook is told')
+        const [told] = fixture.received.filter(({ url }) => url === two)
+        assert.equal(told?.event['type'], 'webhook.paused')
+        assert.equal(told?.event['item_id'], id)
+        const logged = await store.changes.after(from, 100)
+        assert.deepEqual(
+          logged.map(({ collection, kind, type }) => [collection, kind, type]),
+          [
+            ['posts', 'created', null],
+            ['webhooks', 'updated', 'webhook.paused'],
+          ],
+        )
+      }),
+    )
+
+    it(
+      'deletes what was completed a month ago, and keeps what waits',
+      within(database, async fixture => {
+        const { webhook, post, sender, until, endpoints, deliveries, clock } = fixture
+        await webhook()
+        let fails = false
+        endpoints.set(one, () => (fails ? 500 : 200))
+        sender()
+        await post()
+        await until(async () => (await statuses(fixture)).join() === 'succeeded', 'it is sent')
+        fails = true
+        await post()
+        await until(async () => (await deliveries())[1]?.attempt === 1, 'another has failed')
+        const before = (await deliveries())[1]?.id
+        await clock.jump(31 * 86_400_000)
+        await until(async () => (await deliveries())[0]?.id === before, 'the first is gone', 3_600_000)
+      }),
+    )
+
+    it(
+      'goes with its webhook',
+      within(database, async fixture => {
+        const { client, run, webhook, post, sender, until, endpoints, deliveries } = fixture
+        await webhook({ url: two })
+        const id = await webhook()
+        endpoints.set(one, () => 500)
+        const running = sender()
+        await post()
+        await until(
+          async () =>
+            (await deliveries()).some(({ attempt, webhook_id }) => webhook_id === id && attempt > 0),
+          'it has failed',
+        )
+        await client.remove('webhooks', id)
+        await until(() => running.state.queued === 0, 'nothing waits')
+        await post('after')
+        await until(() => eventsAt(fixture, two).length === 2, 'the other goes on')
+        assert.deepEqual(await readAll(run, listShape('webhooks', ['id'])), [{ id: id - 1 }])
+      }),
+    )
+  })
+}

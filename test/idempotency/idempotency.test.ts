@@ -1,0 +1,245 @@
+/** What a retry finds when something went wrong the first time, or is still under way. */
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { suite, test } from 'node:test'
+import pg from 'pg'
+import type { Reply } from '../../src/call.ts'
+import { memoryCounters } from '../../src/cluster/memory-counters.ts'
+import { ApiError } from '../../src/errors.ts'
+import { allowance } from '../../src/idempotency/allowance.ts'
+import { createIdempotency, type IdempotencyParts } from '../../src/idempotency.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { Run } from '../../src/plan/run.ts'
+import { type Principal, user } from '../../src/principal.ts'
+import { createRest, errorReply } from '../../src/rest/rest.ts'
+import { createRun } from '../../src/serve/store.ts'
+import { seedItem, toCall } from '../contract/rest/bench.ts'
+import { type Kind, kinds, postgres } from '../contract/rest/databases.ts'
+import blog from '../models/blog.ts'
+
+const model = checkModel(blog)
+
+interface Node {
+  readonly run: Run
+  post(key: string, body: object): Promise<Reply>
+  count(): Promise<number>
+}
+
+type Given = Partial<Pick<IdempotencyParts, 'counters' | 'now'>> & { readonly around?: (run: Run) => Run }
+
+/** Runs `use` with a database, on which it opens nodes, and the user who writes. */
+async function withNodes(
+  kind: Kind,
+  use: (open: (given?: Given) => Promise<Node>, url: string, ann: Principal) => Promise<void>,
+): Promise<void> {
+  const database = await kind.make(model)
+  const stores: { close(): Promise<void> }[] = []
+  const first = await database.open(model)
+  stores.push(first)
+  const seeding = createRun(createGuard(model), first)
+  const id = await seedItem(seeding, 'users', { name: 'Ann', email: 'ann@example.com' })
+  const ann = user(id, 'user', 'all')
+  const open = async ({ around = run => run, ...given }: Given = {}): Promise<Node> => {
+    const store = stores.length === 1 ? first : await database.open(model)
+    stores.push(store)
+    const plain = createRun(createGuard(model), store)
+    const run = around(plain)
+    const parts = { run: plain, records: store.records, counters: memoryCounters(), ...given }
+    const rest = createRest({
+      ...{ model, run, hooks: new Map(), baseUrl: undefined },
+      idempotency: createIdempotency(parts),
+    })
+    return {
+      run,
+      async post(key, body) {
+        const headers = { 'idempotency-key': key }
+        const call = toCall({ method: 'POST', url: '/api/v1/posts', headers, body })
+        try {
+          return await rest(call, ann)
+        } catch (error) {
+          return errorReply(error, call)
+        }
+      },
+      async count() {
+        const reply = await rest(toCall({ url: '/api/v1/posts' }), ann)
+        return JSON.parse(String(reply.body)).meta.total
+      },
+    }
+  }
+  try {
+    await use(open, database.url, ann)
+  } finally {
+    await Promise.all([...new Set(stores)].map(store => store.close()))
+    await database.drop()
+  }
+}
+
+const codeOf = ({ status, body }: Reply) => [status, JSON.parse(String(body)).error?.code]
+
+function headerOf({ headers }: Reply, name: string): string | undefined {
+  const at = headers.findIndex((text, index) => index % 2 === 0 && text === name)
+  return at === -1 ? undefined : headers[at + 1]
+}
+
+/** A run whose writes meet `fate` once they are committed. */
+function after(fate: (answered: Promise<unknown>) => Promise<never>) {
+  return (run: Run): Run => ({ ...run, write: (...asked) => fate(run.write(...asked)) })
+}
+
+for (const kind of kinds) {
+  suite(`retries on ${kind.name}`, () => {
+    test('a commit that was not confirmed is found by its record', async () => {
+      await withNodes(kind, async open => {
+        const unconfirmed = () => new ApiError('UNAVAILABLE', 'Lost.', { isUnconfirmed: true })
+        const lost = await open({
+          around: after(async answered => {
+            await answered
+            throw unconfirmed()
+          }),
+        })
+        const [made, again] = [await lost.post('a', { title: 'One' }), await lost.post('a', { title: 'One' })]
+        assert.equal(made.status, 201)
+        assert.equal(again.body, made.body)
+        assert.equal(headerOf(again, 'Idempotent-Replayed'), 'true')
+        assert.equal(await lost.count(), 1)
+      })
+    })
+
+    test('where no record is found, the client is told to send it again with the key', async () => {
+      await withNodes(kind, async open => {
+        // The steps have run, and nothing was committed.
+        const undone = new Error('undone')
+        const lost = await open({
+          around: run => ({
+            ...run,
+            write: (plan, principal, within) =>
+              run
+                .write(plan, principal, function* (settled) {
+                  if (within) yield* within(settled)
+                  throw new ApiError('INTERNAL_ERROR', undefined, { cause: undone })
+                })
+                .catch(error => {
+                  assert.equal(error.cause, undone)
+                  throw new ApiError('UNAVAILABLE', 'Lost.', { isUnconfirmed: true })
+                }),
+          }),
+        })
+        const told = await lost.post('a', { title: 'One' })
+        assert.deepEqual(codeOf(told), [503, 'UNAVAILABLE'])
+        assert.equal(headerOf(told, 'Retry-After'), '1')
+        const other = await open()
+        const made = await other.post('a', { title: 'One' })
+        assert.deepEqual([made.status, headerOf(made, 'Idempotent-Replayed')], [201, undefined])
+        assert.equal(await other.count(), 1)
+      })
+    })
+
+    test('a write that is refused after its commit leaves the key free', async () => {
+      await withNodes(kind, async open => {
+        const refusing = await open({
+          around: after(async answered => {
+            await answered
+            throw new ApiError('FORBIDDEN')
+          }),
+        })
+        assert.deepEqual(codeOf(await refusing.post('a', { title: 'One' })), [403, 'FORBIDDEN'])
+        const other = await open()
+        const made = await other.post('a', { title: 'One' })
+        assert.deepEqual([made.status, headerOf(made, 'Idempotent-Replayed')], [201, undefined])
+      })
+    })
+
+    test('while the first still runs, the second is a 409', async () => {
+      await withNodes(kind, async open => {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        const started = Promise.withResolvers<void>()
+        const slow = await open({
+          around: run => ({
+            ...run,
+            write: async (...asked) => {
+              started.resolve()
+              await promise
+              return run.write(...asked)
+            },
+          }),
+        })
+        const first = slow.post('a', { title: 'One' })
+        await started.promise
+        const second = await slow.post('a', { title: 'One' })
+        assert.deepEqual(codeOf(second), [409, 'CONFLICT'])
+        assert.equal(headerOf(second, 'Retry-After'), '1')
+        const third = slow.post('a', { title: 'One' })
+        resolve()
+        assert.equal((await first).status, 201)
+        assert.equal((await third).body, (await first).body)
+        assert.equal(await slow.count(), 1)
+      })
+    })
+
+    test('after 24 hours a key is free', async () => {
+      await withNodes(kind, async open => {
+        const yesterday = await open({ now: () => Date.now() - 24 * 60 * 60 * 1000 })
+        await yesterday.post('a', { title: 'One' })
+        const made = await yesterday.post('a', { title: 'Another' })
+        assert.deepEqual([made.status, headerOf(made, 'Idempotent-Replayed')], [201, undefined])
+        const hour = 60 * 60 * 1000
+        const recent = await open({ now: () => Date.now() - 23 * hour })
+        await recent.post('b', { title: 'One' })
+        assert.equal(headerOf(await recent.post('b', { title: 'One' }), 'Idempotent-Replayed'), 'true')
+      })
+    })
+
+    test('a caller that has stored much is given ids in place of long answers', async () => {
+      await withNodes(kind, async (open, _url, { budgetKey }) => {
+        const counters = memoryCounters()
+        const node = await open({ counters })
+        const long = { title: 'Long', body: 'x'.repeat(5000) }
+        const whole = await node.post('a', long)
+        assert.equal((await node.post('a', long)).body, whole.body)
+        allowance(counters).end(budgetKey, 64 * 1024 * 1024)
+        const cut = await node.post('b', long)
+        const { id } = JSON.parse(String(cut.body))
+        const again = await node.post('b', long)
+        assert.deepEqual([again.status, again.body], [201, `{"id":${id}}`])
+        const small = await node.post('c', { title: 'Small' })
+        assert.equal((await node.post('c', { title: 'Small' })).body, small.body)
+        // What is refused gives its part back.
+        const remaining = () => counters.take(`idempotency:${budgetKey}`, 1_500_000, 0, 86_400).remaining
+        const before = remaining()
+        assert.equal((await node.post('d', { nonsense: 1 })).status, 400)
+        assert.equal(remaining(), before)
+        assert.ok(counters.take(`idempotency:${budgetKey}`, 1_500_000, before, 86_400).granted)
+        const refused = await node.post('e', { title: 'One too many' })
+        assert.deepEqual(codeOf(refused), [429, 'RATE_LIMITED'])
+        assert.ok(Number(headerOf(refused, 'Retry-After')) > 0)
+        assert.equal((await node.post('c', { title: 'Small' })).status, 201)
+      })
+    })
+  })
+}
+
+test('a key that a transaction of another node holds is a 409 for as long, and free when that is undone', async () => {
+  await withNodes(postgres, async (open, url, { budgetKey }) => {
+    const node = await open()
+    const id = hash('sha256', JSON.stringify([budgetKey, 'a']), 'base64url')
+    const other = new pg.Client(url)
+    await other.connect()
+    try {
+      await other.query('BEGIN')
+      await other.query(
+        `INSERT INTO "_records" ("kind", "id", "payload", "expires_at") VALUES ('IdempotencyKey', $1, '{}', $2)`,
+        [id, Date.now() + 60_000],
+      )
+      assert.deepEqual(codeOf(await node.post('a', { title: 'One' })), [409, 'CONFLICT'])
+      // Other writes go on meanwhile.
+      assert.equal((await node.post('b', { title: 'Other' })).status, 201)
+      await other.query('ROLLBACK')
+    } finally {
+      await other.end()
+    }
+    const made = await node.post('a', { title: 'One' })
+    assert.equal(made.status, 201)
+    assert.equal(await node.count(), 2)
+  })
+})

@@ -1,0 +1,155 @@
+/**
+ * Every request is sent many times at once, to nodes that are killed (`kill -9`) and started again: each has exactly one
+ * effect, and all of its answers are the same. `PORTICO_IDEMPOTENCY=release` asks for 1,000 keys, each sent 20 times.
+ */
+import assert from 'node:assert/strict'
+import { randomInt, randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { generateKey } from '../../src/auth/key.ts'
+import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
+import { nodeSetups } from '../setups/setups.ts'
+
+const sizes = {
+  test: { keys: 48, sends: 10, kills: 4 },
+  release: { keys: 1000, sends: 20, kills: 50 },
+} as const
+const { keys, sends, kills } = sizes[process.env.PORTICO_IDEMPOTENCY === 'release' ? 'release' : 'test']
+/** How many keys are under way at once. */
+const atOnce = 8
+
+interface Write {
+  readonly path: string
+  readonly body: unknown
+  /** The titles of the posts that it creates. */
+  readonly titles: readonly string[]
+}
+
+type MakeWrite = (marker: string) => Write
+
+function createPost(alias: string, title: string): string {
+  return `${alias}: createPost(title: "${title}", authorId: 1) { id title }`
+}
+
+const forms: readonly MakeWrite[] = [
+  title => ({ path: '/api/v1/posts', body: { title }, titles: [title] }),
+  marker => {
+    const titles = [`${marker} a`, `${marker} b`, `${marker} c`]
+    return { path: '/api/v1/posts', body: titles.map(title => ({ title })), titles }
+  },
+  marker => {
+    const [one, two] = [`${marker} a`, `${marker} b`]
+    const operations = [
+      { method: 'POST', path: '/posts', body: { title: one }, as: 'one' },
+      { method: 'PATCH', path: '/posts/$one.id', body: { body: 'changed' } },
+      { method: 'POST', path: '/posts', body: { title: two } },
+    ]
+    return { path: '/api/v1/batch', body: { operations }, titles: [one, two] }
+  },
+  marker => {
+    const [one, two] = [`${marker} a`, `${marker} b`]
+    const query = `mutation { ${createPost('a', one)} ${createPost('b', two)} }`
+    return { path: '/graphql', body: { query }, titles: [one, two] }
+  },
+]
+
+class Load {
+  readonly #cluster: NodeCluster
+  readonly #key: string
+  replays = 0
+  retries = 0
+
+  constructor(cluster: NodeCluster, key: string) {
+    this.#cluster = cluster
+    this.#key = key
+  }
+
+  /** Sends the write until it is answered; returns the answer's text. */
+  async send({ path, body }: Write, idempotencyKey: string): Promise<string> {
+    for (;;) {
+      const { url } = this.#cluster.node(randomInt(1000))
+      const headers = {
+        Authorization: `Bearer ${this.#key}`,
+        'Content-Type': 'application/json',
+        'Idempotency-Key': idempotencyKey,
+      }
+      const request = { method: 'POST', headers, body: JSON.stringify(body) }
+      const answer = await fetch(`${url}${path}`, request)
+        .then(async response => ({ response, text: await response.text() }))
+        // A node that is killed, or not there yet.
+        .catch(() => undefined)
+      const status = answer?.response.status ?? 503
+      if (answer && status < 300) {
+        assert.ok(!answer.text.includes('"errors"'), answer.text)
+        if (answer.response.headers.get('Idempotent-Replayed') !== null) this.replays++
+        return answer.text
+      }
+      assert.ok(status === 409 || status === 503, `${status} ${answer?.text}`)
+      this.retries++
+      await wait(50)
+    }
+  }
+
+  /** How many posts there are of each title. */
+  async titles(): Promise<ReadonlyMap<string, number>> {
+    const found = new Map<string, number>()
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const url = `${this.#cluster.node(0).url}/api/v1/posts?per_page=100&fields=title&cursor=${cursor}`
+      const { data, meta } = (await (await fetch(url)).json()) as {
+        data: { title: string }[]
+        meta: { next_cursor: string | null }
+      }
+      for (const { title } of data) found.set(title, (found.get(title) ?? 0) + 1)
+      cursor = meta.next_cursor
+    }
+    return found
+  }
+}
+
+for (const setup of nodeSetups) {
+  test(`${keys} keys, each sent ${sends} times, and ${kills} kills: one effect each, on ${setup.name}`, async context => {
+    const place = await setup.open()
+    const key = generateKey()
+    const cluster = await startCluster({
+      settings: { rateLimit: 'off', ...place.settings },
+      environment: { PORTICO_ADMIN_API_KEY: key },
+    })
+    try {
+      const load = new Load(cluster, key)
+      const expected: string[] = []
+      const restarts: Promise<void>[] = []
+      let next = 0
+      const kill = async () => {
+        // Where all were down at once, nothing would be tested.
+        await restarts.at(-1)
+        const node = cluster.node(randomInt(1000))
+        await node.kill()
+        await node.start()
+      }
+      const worker = async () => {
+        for (let at = next++; at < keys; at = next++) {
+          const write = forms[at % forms.length]?.(`${randomUUID()} ${at}`) ?? assert.fail()
+          const idempotencyKey = randomUUID()
+          const sent = Array.from({ length: sends }, () => load.send(write, idempotencyKey))
+          if (at % Math.floor(keys / kills) === 0) restarts.push(kill())
+          const answers = new Set(await Promise.all(sent))
+          assert.equal(answers.size, 1, [...answers].join('\n'))
+          expected.push(...write.titles)
+        }
+      }
+      await Promise.all(Array.from({ length: atOnce }, worker))
+      await Promise.all(restarts)
+      const found = await load.titles()
+      assert.deepEqual(
+        [...found].filter(([, count]) => count !== 1),
+        [],
+      )
+      assert.deepEqual([...found.keys()].sort(), expected.sort())
+      assert.ok(load.replays > 0)
+      context.diagnostic(`${load.replays} replays, ${load.retries} sent again, ${restarts.length} kills`)
+    } finally {
+      await cluster.close()
+      await place.close()
+    }
+  })
+}

@@ -1,0 +1,108 @@
+/** Bulk creates and batches that are sent again with their `Idempotency-Key`, to any node. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { suite, test } from 'node:test'
+import { type Fixture, sharedFixtures } from '../conformance/oauth/server.ts'
+import { type Answer, call } from '../serve/service.ts'
+import { nodeSetups } from '../setups/setups.ts'
+
+function poster({ urls, ann }: Fixture) {
+  let at = 0
+  return (path: string, body: unknown, key?: string): Promise<Answer> =>
+    call(`${urls[at++ % urls.length]}/api/v1${path}`, {
+      method: 'POST',
+      key: ann.key,
+      body,
+      ...(key !== undefined && { headers: { 'Idempotency-Key': key } }),
+    })
+}
+
+const replayed = ({ headers }: Answer) => headers.get('Idempotent-Replayed')
+
+async function countOf({ call: ask, ann }: Fixture, marker: string): Promise<number> {
+  const { json } = await ask(`/api/v1/posts?title[contains]=${marker}`, { key: ann.key })
+  return (json.meta as { total: number }).total
+}
+
+for (const setup of nodeSetups) {
+  suite(`several writes with an Idempotency-Key on ${setup.name}`, () => {
+    const withFixture = sharedFixtures(setup)
+
+    test('a bulk create is carried out once, and answered again', async () => {
+      await withFixture(async fixture => {
+        const post = poster(fixture)
+        const [marker, key] = [randomUUID(), randomUUID()]
+        const items = Array.from({ length: 50 }, (_, at) => ({ title: `${marker} ${at}` }))
+        const refused = await post('/posts', [...items, { nonsense: 1 }], key)
+        assert.equal(refused.status, 400)
+        const answers = await Promise.all(Array.from({ length: 6 }, () => post('/posts', items, key)))
+        assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
+        assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
+        assert.equal(answers.filter(answer => replayed(answer) === null).length, 1)
+        assert.equal(await countOf(fixture, marker), 50)
+        assert.equal((await post('/posts', items.slice(1), key)).code, 'IDEMPOTENCY_KEY_REUSED')
+
+        const made = answers[0]?.json.data as { id: number }[]
+        await fixture.call(`/api/v1/posts/${made[7]?.id}`, { method: 'DELETE', key: fixture.ann.key })
+        const again = await post('/posts', items, key)
+        assert.deepEqual(again.json, { data: made.map((item, at) => (at === 7 ? { id: item.id } : item)) })
+        const fewer = await fixture.call('/api/v1/api_keys', {
+          method: 'POST',
+          key: fixture.ann.key,
+          body: { name: 'fewer', scopes: ['write:post'] },
+        })
+        const { ann } = fixture
+        const byFewer = poster({ ...fixture, ann: { ...ann, key: String(fewer.json.key) } })
+        const short = await byFewer('/posts', items, key)
+        assert.deepEqual(short.json, { data: made.map(({ id }) => ({ id })) })
+      })
+    })
+
+    test('a batch is carried out once, and answered again', async () => {
+      await withFixture(async fixture => {
+        const post = poster(fixture)
+        const [marker, key] = [randomUUID(), randomUUID()]
+        const create = { method: 'POST', path: '/posts', as: 'post', body: { title: marker } }
+        const operations = [
+          create,
+          { method: 'PATCH', path: '/posts/$post.id', body: { body: 'changed' } },
+          { method: 'GET', path: '/posts/$post.id' },
+          { method: 'GET', path: '/posts?per_page=1' },
+          { ...create, as: 'other' },
+          { method: 'DELETE', path: '/posts/$other.id' },
+        ]
+        const gone = { method: 'DELETE', path: '/posts/999999999' }
+        const refused = await post('/batch', { operations: [...operations, gone] }, key)
+        assert.equal(refused.code, 'NOT_FOUND', refused.text)
+        assert.equal(await countOf(fixture, marker), 0)
+        const sent = Array.from({ length: 6 }, () => post('/batch', { operations }, key))
+        const answers = await Promise.all(sent)
+        const first = answers.find(answer => replayed(answer) === null) ?? assert.fail('all are replayed')
+        assert.equal(first.status, 200, first.text)
+        assert.equal(await countOf(fixture, marker), 1)
+        const results = first.json.results as { status: number; body: { id: number } | null }[]
+        // The post that the batch itself has deleted is not there any more.
+        const expected = results.map((result, at) =>
+          at === 4 ? { ...result, body: { id: result.body?.id } } : result,
+        )
+        const others = answers.filter(answer => answer !== first)
+        assert.equal(others.length, 5)
+        for (const again of others) {
+          assert.deepEqual([again.status, again.json, replayed(again)], [200, { results: expected }, 'true'])
+        }
+      })
+    })
+
+    test('a batch that only reads takes no key', async () => {
+      await withFixture(async fixture => {
+        const post = poster(fixture)
+        const key = randomUUID()
+        const operations = [{ method: 'GET', path: '/posts' }]
+        for (let times = 0; times < 2; times++) {
+          const { status, headers } = await post('/batch', { operations }, key)
+          assert.deepEqual([status, headers.get('Idempotent-Replayed')], [200, null])
+        }
+      })
+    })
+  })
+}

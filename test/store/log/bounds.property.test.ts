@@ -1,0 +1,169 @@
+/**
+ * The bounds never lie: while two processes write and prune, a reader that resumes at a number that is not pruned is given
+ * everything after it, and one that holds its place is never stepped over.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import fc from 'fast-check'
+import type { Store } from '../../../src/store/store.ts'
+import { blog, Client } from '../blog.ts'
+import { databases } from '../databases.ts'
+
+const keptMs = 20_000
+const pageSize = 7
+
+type Step =
+  | { readonly kind: 'write'; readonly by: number; readonly count: number }
+  /** The clock goes on, so that events are pruned. */
+  | { readonly kind: 'tick'; readonly ms: number }
+  /** A reader reads a page; `resume`: at one of the numbers that it has read before. */
+  | { readonly kind: 'read'; readonly reader: number; readonly resume: number | undefined }
+  | { readonly kind: 'audit' }
+  | { readonly kind: 'wait' }
+
+const steps: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        kind: fc.constant('write' as const),
+        by: fc.nat(1),
+        count: fc.integer({ min: 1, max: 4 }),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('tick' as const), ms: fc.nat(keptMs) }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        kind: fc.constant('read' as const),
+        reader: fc.nat(2),
+        resume: fc.option(fc.nat(20), { nil: undefined }),
+      }),
+    },
+    { weight: 1, arbitrary: fc.constant({ kind: 'audit' as const }) },
+    { weight: 1, arbitrary: fc.constant({ kind: 'wait' as const }) },
+  ),
+  { minLength: 40, maxLength: 80 },
+)
+
+interface Page {
+  readonly after: number
+  readonly ids: readonly number[]
+}
+
+/** Reads on from where it stands; starts anew at the end where the bounds tell that it may have missed something. */
+class Reader {
+  readonly pages: Page[] = []
+  readonly #store: Store
+  #seen: number[] = [0]
+  #at = 0
+  resyncs = 0
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  async read(resume?: number): Promise<number> {
+    const { changes } = this.#store
+    if (resume !== undefined) this.#at = this.#seen[resume % this.#seen.length] ?? 0
+    const after = this.#at
+    const ids = (await changes.after(after, pageSize)).map(({ event }) => event)
+    const { pruned, drawn } = await changes.bounds()
+    assert.ok(after <= drawn, 'nobody was given a number that was not drawn')
+    if (after < pruned) {
+      this.resyncs++
+      this.#at = await changes.last()
+      assert.ok(this.#at >= pruned)
+    } else {
+      this.pages.push({ after, ids })
+      this.#at = ids.at(-1) ?? after
+    }
+    this.#seen.push(this.#at)
+    return ids.length
+  }
+}
+
+/** Holds its place, so that it is given every event. */
+class Auditor {
+  readonly ids: number[] = []
+  readonly created: number[] = []
+  readonly #store: Store
+  #at = 0
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  async read(): Promise<number> {
+    const { changes } = this.#store
+    const found = await changes.after(this.#at, 50)
+    const { pruned } = await changes.bounds()
+    assert.ok(pruned <= this.#at, `${pruned} is pruned, ${this.#at} is held`)
+    for (const { event, kind, id, collection } of found) {
+      this.ids.push(event)
+      if (kind === 'created' && collection === 'posts') this.created.push(id)
+    }
+    this.#at = found.at(-1)?.event ?? this.#at
+    await changes.hold('audit', this.#at)
+    return found.length
+  }
+}
+
+async function toTheEnd(reader: { read(): Promise<number> }): Promise<void> {
+  while ((await reader.read()) > 0) {}
+}
+
+for (const { name, within } of databases) {
+  test(`${name}: whoever is not told to resync was given everything, while two write and prune`, async () => {
+    let [pages, resyncs] = [0, 0]
+    const property = fc.asyncProperty(steps, all =>
+      within(async place => {
+        const clock = { ms: Date.parse('2026-01-01T00:00:00Z') }
+        const retention = { keptMs, idleMs: 3 }
+        const open = () => place.open(blog, { retention, now: () => clock.ms })
+        const stores = [await open(), await open()] as const
+        const clients = stores.map(store => new Client(store))
+        await stores[0].changes.hold('audit', 0)
+        await clients[0]?.create('users', { name: 'Ada', email: 'ada@example.com' })
+        const auditor = new Auditor(stores[1])
+        const readers = [0, 1, 0].map(at => new Reader(stores[at] ?? stores[0]))
+        const written: Promise<number>[] = []
+        const write = async (by: number): Promise<number> => {
+          const client = clients[by] ?? assert.fail()
+          const { id } = await client.create('posts', { title: 'a', author_id: 1 })
+          await client.update('posts', id, { title: 'b' })
+          return id
+        }
+        for (const step of all) {
+          if (step.kind === 'write') {
+            for (let n = 0; n < step.count; n++) written.push(write(step.by))
+          } else if (step.kind === 'tick') clock.ms += step.ms
+          else if (step.kind === 'read') await readers[step.reader]?.read(step.resume)
+          else if (step.kind === 'audit') await auditor.read()
+          else await wait(5)
+        }
+        const made = await Promise.all(written)
+        await toTheEnd(auditor)
+        for (const reader of readers) await toTheEnd(reader)
+        assert.deepEqual(
+          auditor.created.toSorted((one, other) => one - other),
+          made.toSorted((one, other) => one - other),
+        )
+        assert.equal(auditor.ids.length, 1 + 2 * made.length)
+        for (const page of readers.flatMap(reader => reader.pages)) {
+          const last = page.ids.at(-1) ?? page.after
+          assert.deepEqual(
+            page.ids,
+            auditor.ids.filter(id => id > page.after && id <= last),
+          )
+        }
+        pages += readers.flatMap(reader => reader.pages).length
+        resyncs += readers.reduce((sum, reader) => sum + reader.resyncs, 0)
+        await Promise.all(stores.map(store => store.close()))
+      }),
+    )
+    await fc.assert(property, { numRuns: 6, endOnFailure: true })
+    assert.ok(pages > 100 && resyncs > 0, `${pages} pages, ${resyncs} resyncs`)
+  })
+}
