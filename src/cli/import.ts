@@ -1,6 +1,7 @@
 /** `portico import`: the rows of a CSV or NDJSON file as new items of a collection. */
 import { appendFileSync } from 'node:fs'
 import { isPostgres } from '../config/database.ts'
+import { ApiError } from '../errors.ts'
 import type { Collection } from '../model/model.ts'
 import type { Principal } from '../principal.ts'
 import { IdReservation } from '../store/postgres/id-reservation.ts'
@@ -142,7 +143,7 @@ async function importWith(opened: OpenedDatabase, args: ParsedArgs, task: Task):
     noteLeftOut(reader)
     return args.flag('dry-run') ? dryRunText(task, position) : doneText(task, position)
   } catch (error) {
-    throw error instanceof Stopped ? stoppedFailure(error) : error
+    throw explained(error)
   } finally {
     signal.end()
     await ids?.close()
@@ -220,6 +221,12 @@ function doneText({ collection }: Task, { imported, skipped, rejected, isDone }:
   const sum = `${counted(imported, 'row')} of ${collection.name} imported${skippedText(skipped)}${invalid}.`
   if (isDone) return `${sum}\n`
   throw new Failure(`Stopped: ${sum} The same command goes on there.`)
+}
+
+function explained(error: unknown): unknown {
+  if (error instanceof Stopped) return stoppedFailure(error)
+  if (!(error instanceof ApiError) || error.code !== 'UNAVAILABLE') return error
+  return new Failure(`${error.message} The same command goes on where the import was.`)
 }
 
 function stoppedFailure({ rejected, position }: Stopped): Failure {

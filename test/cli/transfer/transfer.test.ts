@@ -348,9 +348,10 @@ test(
         })
       }
       const full = shell('> /dev/full')
-      assert.match(full.stderr, /^The export cannot be written: ENOSPC/)
+      assert.match(full.stderr, /^The export cannot be written: ENOSPC/m)
       assert.equal(full.status, 1)
       const head = shell('| true')
-      assert.deepEqual([head.status, head.stderr.includes('at ')], [0, false], head.stderr)
+      assert.equal(head.status, 0, head.stderr)
+      assert.doesNotMatch(head.stderr, /cannot be written|\n {4}at /)
     }),
 )
