@@ -1,8 +1,8 @@
 /** Which writes are next: nobody waits for those that are long. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OwnTransaction, QueuedWrite } from '../../../src/store/postgres/write/group.ts'
-import { WriteQueues } from '../../../src/store/postgres/write/queues.ts'
+import type { OwnTransaction, QueuedWrite } from '../../../../src/store/postgres/write/group.ts'
+import { WriteQueues } from '../../../../src/store/postgres/write/queues.ts'
 
 const own: OwnTransaction = { isSnapshot: false, locks: [] }
 const long: OwnTransaction = { isSnapshot: true, locks: [] }
