@@ -93,6 +93,60 @@ export const graphql: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
+    'events/hub',
+    ['events/replay', 'events/hub'],
+    [
+      [
+        'an event that is being delivered misses who joins',
+        'if (this.#join(subscriber)) this.#delivery.catchUp(subscriber)',
+        'this.#join(subscriber)',
+      ],
+      [
+        'what waits is sent although the rights have changed',
+        'if (subscriber.isHeld) subscriber.dropHeld()',
+        'if (!subscriber) return',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'events/subscriber',
+    ['events/replay', 'events/hub'],
+    [
+      ['who misses live replies goes live', 'if (this.#isIncomplete) return false', ''],
+      ['an event is sent twice', 'if (event <= this.#position) return', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'events/replays',
+    ['events/replay'],
+    [
+      [
+        'a replay joins what is live before it is there',
+        'if (livePosition() <= batch.until) {',
+        'if (batch) {',
+      ],
+      [
+        'events that were pruned are skipped without a word',
+        'if (found[0]?.event !== position + 1) checkResumable(position, await feed.bounds())',
+        '',
+      ],
+      ['a slow client is sent everything at once', 'if (keptUp) return void this.#park(member, keptUp)', ''],
+      [
+        'what is beyond the end of a batch is passed over',
+        'found.filter(({ event }) => event <= end)',
+        'found.filter(({ event }) => event < end)',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'events/resume',
+    ['events/replay', 'transports/resume'],
+    [
+      ['who has all that is pruned cannot resume', 'if (after < pruned) {', 'if (after <= pruned) {'],
+      ['who has missed nothing cannot resume', 'if (after > drawn) {', 'if (after >= drawn) {'],
+    ],
+  ),
+  ...mutantsOf(
     'graphql/limits/scan-cost',
     ['graphql/scan-cost', ...limits],
     [
