@@ -47,7 +47,7 @@ export const batchSchemas: { readonly [name: string]: JsonSchema } = {
       body: { anyOf: [{ type: 'object', additionalProperties: true }, { type: 'null' }] },
     },
   },
-  BatchResponse: {
+  BatchResults: {
     type: 'object',
     required: ['results'],
     properties: { results: { type: 'array', items: reference('BatchResult'), maxItems: maxOperations } },
@@ -71,7 +71,7 @@ export function batchPath(document: Document): [string, JsonSchema] {
         parameters: headerParameters('Idempotency-Key'),
         requestBody: { required: true, content: { 'application/json': json } },
         responses: {
-          200: success('The results, in order.', reference('BatchResponse'), headers.batch),
+          200: success('The results, in order.', reference('BatchResults'), headers.batch),
           ...responses(400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 422, 429, 500, 503),
         },
       },
