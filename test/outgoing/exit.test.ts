@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { inheritedEnvironment } from '../processes/environment.ts'
 
@@ -18,7 +18,7 @@ test('connections that are kept for later requests do not keep the process runni
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   try {
     const { port } = server.address() as AddressInfo
-    const file = join(import.meta.dirname, 'requesting-process.ts')
+    const file = fileURLToPath(import.meta.resolve('./requesting-process.ts'))
     const args = ['--conditions=portico-source', file, `http://127.0.0.1:${port}/`]
     const { stdout } = await promisify(execFile)(process.execPath, args, { env: inheritedEnvironment })
     assert.match(stdout, /^done$/m)
