@@ -87,12 +87,17 @@ interface Fixture {
   write(path: string, method: string, body: object): Promise<number>
 }
 
-async function within(database: string, nodes: number, use: (fixture: Fixture) => Promise<void>) {
+async function within(
+  database: string,
+  nodes: number,
+  use: (fixture: Fixture) => Promise<void>,
+  workers = 1,
+) {
   const key = generateKey()
   const receiver = await openReceiver()
   const cluster = await startCluster({
     nodes,
-    settings: { database, webhooks: { allowPrivate: true } },
+    settings: { database, workers, webhooks: { allowPrivate: true } },
     environment: {
       PORTICO_ADMIN_API_KEY: key,
       PORTICO_SECRET_KEY: secretKey,
@@ -237,3 +242,20 @@ test('a node that stops lets another one send at once, and finishes what is on i
       check(receiver, secret)
     }),
   ))
+
+test('of two threads one sends, whichever has stored the event', async () => {
+  const place = await sqlite.open()
+  const use = async ({ cluster, receiver, write, secret }: Fixture) => {
+    await senderOf(cluster)
+    const titles = Array.from({ length: 20 }, (_, at) => `post ${at}`)
+    await Promise.all(titles.map(title => write('/api/v1/posts', 'POST', { title, body: 'x' })))
+    await until(() => titlesOf(receiver).size === 20, 'all are sent')
+    assert.equal(receiver.received.length, 20)
+    check(receiver, secret)
+  }
+  try {
+    await within(place.database, 1, use, 2)
+  } finally {
+    await place.close()
+  }
+})

@@ -4,10 +4,9 @@
  */
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
-import type { Awaitable } from '../../plan/answer.ts'
-import type { Principal } from '../../principal.ts'
 import type { ChangeFeed, LoggedChange } from '../change-feed.ts'
 import { isTemporary } from '../outage.ts'
+import { Batch, Turns } from './batch.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 import { type Directory, wants } from './directory.ts'
 import type { PossibleTypes, Show, WebhookOwners } from './owners.ts'
@@ -27,8 +26,6 @@ const storeEvery = 1000
 /** In a `PartialEvent`: of a user's own webhook; every user. */
 const noUser = 0
 const allUsers = Number.MAX_SAFE_INTEGER
-/** After this long, other work of the process has a turn. */
-const maxBlockingMs = 10
 
 export interface EnqueuerParts {
   readonly log: ChangeFeed
@@ -260,43 +257,6 @@ export class Enqueuer {
   async #commit(steps: Parameters<Position['commit']>[0], place = this.#read): Promise<readonly number[]> {
     this.#read = place
     return this.#parts.position.commit(steps, place)
-  }
-}
-
-/** What the next transaction contains. */
-class Batch {
-  readonly deliveries: NewDelivery[] = []
-  /** By webhook. */
-  readonly positions = new Map<number, number | null>()
-  readonly #principals = new Map<string, Principal | undefined>()
-
-  get size(): number {
-    return this.deliveries.length + this.positions.size
-  }
-
-  countOf(webhookId: number): number {
-    return this.deliveries.filter(({ webhook_id }) => webhook_id === webhookId).length
-  }
-
-  async principal(
-    { id }: Webhook,
-    user: number | null,
-    find: () => Awaitable<Principal | undefined>,
-  ): Promise<Principal | undefined> {
-    const key = `${id} ${user}`
-    if (!this.#principals.has(key)) this.#principals.set(key, await find())
-    return this.#principals.get(key)
-  }
-}
-
-/** Lets other work of the process have a turn. */
-class Turns {
-  #beganAt = performance.now()
-
-  async next(): Promise<void> {
-    if (performance.now() - this.#beganAt < maxBlockingMs) return
-    await new Promise(resolve => setImmediate(resolve))
-    this.#beganAt = performance.now()
   }
 }
 
