@@ -1,6 +1,7 @@
 /** Programs that tests need and that npm does not bring: found on the machine, or installed where that is easy. */
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
 export interface Program {
@@ -56,6 +57,31 @@ function apt(...words: readonly string[]): boolean {
   return false
 }
 
+/** How long a process may install, in milliseconds; one that takes longer was killed. */
+const maxInstallMs = 300_000
+
+/**
+ * Runs `install` in one process at a time: apt-get finds no package while another one brings the lists up to date, and
+ * does not say that it is for a lock.
+ */
+function alone<T>(install: () => T): T {
+  const lock = join(tmpdir(), 'portico-install.lock')
+  for (let waited = 0; ; waited += PAUSE) {
+    try {
+      mkdirSync(lock)
+      break
+    } catch {
+      if (waited >= maxInstallMs) break
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE)
+    }
+  }
+  try {
+    return install()
+  } finally {
+    rmSync(lock, { recursive: true, force: true })
+  }
+}
+
 /** Keeps packages from starting their services (https://people.debian.org/~hmh/invokerc.d-policyrc.d-specification.txt). */
 const policy = '/usr/sbin/policy-rc.d'
 
@@ -79,8 +105,11 @@ export function findProgram(program: Program): string {
   const { names, variable, package: name } = program
   const found = onMachine(program)
   if (found !== undefined) return found
-  installPackage(name)
-  const installed = onMachine(program)
+  const installed = alone(() => {
+    const installedByOther = onMachine(program)
+    if (installedByOther === undefined) installPackage(name)
+    return installedByOther ?? onMachine(program)
+  })
   if (installed !== undefined) return installed
   const otherwise = program.otherwise ?? `name its file in ${variable}`
   throw new Error(

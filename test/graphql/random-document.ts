@@ -73,6 +73,7 @@ class Writer {
   readonly #nulls: number
   readonly #seed: number
   readonly #model: Model
+  #types: ReadonlyMap<string, ReadonlySet<string>> | undefined
   #count = 0
   #directivesLeft = DIRECTIVES
   #twiceLeft = TWICE
@@ -139,12 +140,19 @@ class Writer {
     if (!field) return '__typename'
     const args = this.#arguments(field)
     const inner = getNamedType(field.type)
-    const alias = args !== '' || this.#dice.chance(0.2) ? `a${++this.#count}: ` : ''
+    const needsAlias = args !== '' || this.#isAmbiguous(field.name)
+    const alias = needsAlias || this.#dice.chance(0.2) ? `a${++this.#count}: ` : ''
     const head = `${alias}${field.name}${args}`
     if (!(inner instanceof GraphQLObjectType || inner instanceof GraphQLInterfaceType))
       return head + this.#directives()
     const first = `${head}${this.#directives()} ${this.#set(inner, depth - 1)}`
     return this.#dice.chance(0.2) ? `${first} ${head} ${this.#set(inner, depth - 1)}` : first
+  }
+
+  /** Whether types with an interface have different types under the name: selected side by side they would conflict. */
+  #isAmbiguous(name: string): boolean {
+    this.#types ??= typesByName(this.#schema)
+    return (this.#types.get(name)?.size ?? 0) > 1
   }
 
   #isTwice(): boolean {
@@ -293,6 +301,17 @@ class Writer {
         return this.#dice.pick(['a', 'b', 'ab', 'é', ''])
     }
   }
+}
+
+function typesByName(schema: GraphQLSchema): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>()
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!(type instanceof GraphQLObjectType) || type.getInterfaces().length === 0) continue
+    for (const { name, type: of } of Object.values(type.getFields())) {
+      found.set(name, (found.get(name) ?? new Set()).add(String(of)))
+    }
+  }
+  return found
 }
 
 function innermost(type: GraphQLInputType): GraphQLInputType {

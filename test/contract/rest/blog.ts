@@ -923,7 +923,7 @@ const bodies: readonly Scenario[] = [
     has: error('BAD_REQUEST', /not JSON/),
     lacks: ['title'],
   },
-  { name: 'an array', body: '[]', status: 400, has: error('BAD_REQUEST', /object/) },
+  { name: 'an empty array', body: '[]', status: 400, has: error('BAD_REQUEST', /at least one item/) },
   { name: 'null', body: 'null', status: 400, has: error('BAD_REQUEST', /object/) },
   { name: 'nothing', body: '', status: 400, has: error('BAD_REQUEST', /empty/) },
   {
