@@ -269,6 +269,7 @@ class Writer {
       const fields = Object.values(type.getFields()).filter(
         field =>
           field.name !== 'email' &&
+          field.name !== 'url' &&
           !field.name.endsWith('Uri') &&
           (depth > 0 || !isInputObjectType(innermost(field.type)) || field.name === 'id'),
       )
