@@ -166,6 +166,15 @@ async function told(database: Migratable, at: string, made: Model): Promise<unkn
 /** An index on PostgreSQL says where null stands, so it is made anew where a field becomes optional, or required. */
 const remade = /(?:^| )Make anew the index of [^.]+\./g
 
+/** A sentence without what PostgreSQL alone does; where the collection is renamed too, it adds an index and drops the old one. */
+function withoutRemade(sentence: string): string {
+  const dropped = [...sentence.matchAll(/ Drop( the index of [^.]+\.)/g)].map(([, index]) => index ?? '')
+  return dropped
+    .filter(index => sentence.includes(` Add${index}`))
+    .reduce((rest, index) => rest.replace(` Add${index}`, '').replace(` Drop${index}`, ''), sentence)
+    .replaceAll(remade, '')
+}
+
 async function migrated(
   database: Migratable,
   from: Model,
@@ -178,7 +187,7 @@ async function migrated(
     const before = await database.dump(at)
     const steps = await database.plan(at, to)
     const sentences = steps
-      .map(({ sentence, destructive, additive }) => [sentence.replaceAll(remade, ''), destructive, additive])
+      .map(({ sentence, destructive, additive }) => [withoutRemade(sentence), destructive, additive])
       .filter(([sentence]) => sentence !== '')
     try {
       await database.apply(at, to, { allowDestructive: true })
