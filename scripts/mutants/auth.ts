@@ -81,8 +81,8 @@ const credentials: readonly Mutant[] = [
       ['a key lasts for one millisecond more', 'owner.expiresAt > now()', 'owner.expiresAt >= now()'],
       [
         'what a key makes outlives it',
-        'scopesOf(row.scopes), undefined, expiresAt)',
-        'scopesOf(row.scopes), undefined)',
+        'scopesOf(scopes), undefined, expiresAt, {',
+        'scopesOf(scopes), undefined, undefined, {',
       ],
       [
         'a key from the settings is any text of its length',

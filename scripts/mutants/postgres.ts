@@ -8,18 +8,18 @@ export const postgres: readonly Mutant[] = [
     [
       [
         'closing does not wait for writes that wait',
-        'if (this.#lanes > 0 || this.#waiting.length > 0) {',
+        'if (this.#lanes > 0 || this.#queues.count > 0) {',
         'if (this.#lanes > 0) {',
       ],
       [
         'closing does not wait for writes that are under way',
-        'if (this.#lanes > 0 || this.#waiting.length > 0) {',
-        'if (this.#waiting.length > 0) {',
+        'if (this.#lanes > 0 || this.#queues.count > 0) {',
+        'if (this.#queues.count > 0) {',
       ],
       [
         'one more waits than may',
-        'this.#waiting.length >= this.#options.maxWaiting',
-        'this.#waiting.length > this.#options.maxWaiting',
+        'this.#queues.count >= this.#options.maxWaiting',
+        'this.#queues.count > this.#options.maxWaiting',
       ],
       [
         'a write is taken while the service stops',

@@ -440,8 +440,8 @@ const writes: readonly Mutant[] = [
       ],
       [
         'what is internal leaves an event',
-        '  if (changed.every(({ field }) => field.internal)) return undefined\n',
-        '',
+        'collection.unlogged || changed.every(({ field }) => field.internal)',
+        'collection.unlogged',
       ],
       [
         'a rule is asked of fields that stay as they are',
@@ -794,14 +794,31 @@ const sqlite: readonly Mutant[] = [
     ['store/sqlite/log/events'],
     [
       [
-        'seconds for milliseconds in how long events are kept',
-        'new Date(now - this.#kept)',
-        'new Date(now - this.#kept / 1000)',
-      ],
-      [
         'after a full round nothing is pruned for a while',
-        'pruned.length < rowsPerPrune ? now + pruneIntervalMs : now',
-        'pruned.length <= rowsPerPrune ? now + pruneIntervalMs : now',
+        'this.#nextPrune = prunable === undefined ? now + this.#intervalMs : now',
+        'this.#nextPrune = now + this.#intervalMs',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/log/pruning',
+    ['store/log/retention#SQLite'],
+    [
+      [
+        'seconds for milliseconds in how long events are kept',
+        'new Date(now - keptMs)',
+        'new Date(now - keptMs / 1000)',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/log/logged-change',
+    ['store/log/changes#SQLite'],
+    [
+      [
+        'the last change that was seen is told again',
+        'FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0`\n\n',
+        'FROM "_events" WHERE "id" >= ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0`\n\n',
       ],
     ],
   ),
@@ -809,11 +826,6 @@ const sqlite: readonly Mutant[] = [
     'store/sqlite/log/change-log',
     ['store/log/changes#SQLite'],
     [
-      [
-        'the last change that was seen is told again',
-        '"id" > ${slot(0)} ORDER BY',
-        '"id" >= ${slot(0)} ORDER BY',
-      ],
       [
         'a listener that has left is told',
         'return () => void this.#listeners.delete(listener)',
