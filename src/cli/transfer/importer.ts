@@ -5,7 +5,7 @@ import type { Collection } from '../../model/model.ts'
 import type { Assignment, CreateShape, Plan } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { selected } from '../../plan/system-plans.ts'
-import type { ProgramPlan, RecordChange, StepAnswer, Steps } from '../../plan/transaction.ts'
+import type { ProgramPlan, ProgramSteps, RecordChange, Together } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import { Failure } from '../failure.ts'
 import type { Counts, Position, ProgressRecord } from './progress-record.ts'
@@ -76,6 +76,7 @@ export class Stopped extends Error {
 export class Importer {
   readonly #options: ImportOptions
   readonly #shapes = new Map<string, CreateShape>()
+  readonly #isInTurn: boolean
   /** Of everything before the chunk. */
   #hash: Hash = createHash('sha256')
   #bytes = 0
@@ -87,6 +88,7 @@ export class Importer {
 
   constructor(options: ImportOptions) {
     this.#options = options
+    this.#isInTurn = needsEarlierRows(options.collection, options.principal)
     const { position } = options.progress
     this.#doneBytes = position?.bytes ?? 0
     if (position) this.#counts = position
@@ -212,7 +214,7 @@ export class Importer {
       await run.transaction({
         serial: undefined,
         principal,
-        steps: () => steps(plans, isDryRun ? undefined : change, reached),
+        steps: () => steps(plans, this.#isInTurn, isDryRun ? undefined : change, reached),
       })
     } catch (error) {
       const isRefused = error instanceof ApiError && error.status < 500 && reached.index >= 0
@@ -258,6 +260,12 @@ export class Importer {
 
 const maxShapes = 1000
 
+/** Whether a row may need one before it: it refers to it, or a rule looks at it. */
+function needsEarlierRows({ relations, name }: Collection, { access }: Principal): boolean {
+  const refersToItself = [...relations.values()].some(({ kind, target }) => kind === 'one' && target === name)
+  return refersToItself || !access.system
+}
+
 function createShape(collection: string, set: readonly string[], computed: readonly string[]): CreateShape {
   const assign = (field: string, param: number): Assignment => ({ field, param })
   return {
@@ -274,18 +282,34 @@ function overtaken(): Failure {
   return new Failure('Another import of the same file is running. What it has imported stays; this one ends.')
 }
 
-/** `change` undefined: a dry run. */
-function* steps(
-  plans: readonly Plan<CreateShape>[],
-  change: RecordChange | undefined,
-  reached: Reached,
-): Generator<Steps<ProgramPlan>, void, StepAnswer> {
-  reached.undoneBy = undefined
+function* inTurn(plans: readonly Plan<CreateShape>[], reached: Reached): ProgramSteps<void> {
   for (const [index, plan] of plans.entries()) {
     reached.index = index
     yield plan
   }
   reached.index = -1
+}
+
+function together(plans: readonly Plan<CreateShape>[], reached: Reached): Together<ProgramPlan> {
+  return {
+    together: plans,
+    onFailure(index) {
+      reached.index = index
+    },
+  }
+}
+
+/** `change` undefined: a dry run. */
+function* steps(
+  plans: readonly Plan<CreateShape>[],
+  isInTurn: boolean,
+  change: RecordChange | undefined,
+  reached: Reached,
+): ProgramSteps<void> {
+  reached.undoneBy = undefined
+  reached.index = -1
+  if (isInTurn) yield* inTurn(plans, reached)
+  else yield together(plans, reached)
   const isStored = change !== undefined && (yield change)
   if (isStored) return
   reached.undoneBy = change === undefined ? 'dry run' : 'other import'
