@@ -193,6 +193,8 @@ export class Generator {
     if (this.chance(0.03)) return this.pick(wildTexts)
     if (['fields', 'sort', 'include'].includes(parameter.name))
       return this.#names(parameter.name, this.#schemaOf(of))
+    // It would really wait, for up to half a minute.
+    if (parameter.name === 'wait') return this.pick(['0', '1', '31', '-1'])
     const value = this.value(parameter.schema)
     return Array.isArray(value)
       ? value.join(',')

@@ -21,7 +21,7 @@ const transports: readonly { readonly where: string; readonly open: OpenBench; r
     ...kinds.map(kind => ({
       where: `the face on ${kind.name}`,
       open: (model: Model) => openBench(model, each => openStore(kind, each)),
-      requests: kind === sqlite ? 1200 : 700,
+      requests: kind === sqlite ? 1500 : 1100,
     })),
     ...kinds.map(kind => ({
       where: `a service on ${kind.name} over HTTP`,

@@ -7,7 +7,7 @@ for (const database of ['SQLite', 'PostgreSQL'] as const) {
   test(`${database}: listeners that are cut off while nodes are killed miss nothing`, async context => {
     const report = await runLedger({
       database,
-      events: 2000,
+      events: 1000,
       listeners: 20,
       transports: [
         'event stream',
@@ -25,6 +25,6 @@ for (const database of ['SQLite', 'PostgreSQL'] as const) {
     })
     context.diagnostic(JSON.stringify(report))
     assert.deepEqual([report.faultCount, report.faults], [0, []])
-    assert.deepEqual([report.written, report.cuts, report.kills], [2000, 40, 4])
+    assert.deepEqual([report.written, report.cuts, report.kills], [1000, 40, 4])
   })
 }
