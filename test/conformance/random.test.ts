@@ -21,12 +21,12 @@ const transports: readonly { readonly where: string; readonly open: OpenBench; r
     ...kinds.map(kind => ({
       where: `the face on ${kind.name}`,
       open: (model: Model) => openBench(model, each => openStore(kind, each)),
-      requests: kind === sqlite ? 1500 : 1100,
+      requests: kind === sqlite ? 3000 : 2000,
     })),
     ...kinds.map(kind => ({
       where: `a service on ${kind.name} over HTTP`,
       open: (model: Model) => openHttpBench(model, kind),
-      requests: 1500,
+      requests: 2200,
     })),
   ]
 const principals = [
