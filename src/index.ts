@@ -6,6 +6,8 @@ import type { Service } from './serve.ts'
 export {
   type AccessRule,
   anyone,
+  caller,
+  claim,
   field,
   nobody,
   not,
@@ -42,6 +44,7 @@ export { text } from './model/fields/text.ts'
 export type { JsonSchema, JsonValue } from './model/fields/type.ts'
 export { url } from './model/fields/url.ts'
 export { uuid } from './model/fields/uuid.ts'
+export { atMost, item } from './model/logic.ts'
 export type { Model } from './model/model.ts'
 export type { CollectionName, CreateInput, Item } from './model/types.ts'
 export type { GivenSettings, Service }

@@ -21,6 +21,7 @@ export const shared: readonly string[] = [
   'conditional',
   'static-assets',
   'cache',
+  'time-limit',
 ]
 
 export const modules: Readonly<Record<string, Module>> = {
@@ -33,15 +34,20 @@ export const modules: Readonly<Record<string, Module>> = {
   conditional: { imports: [] },
   'static-assets': { imports: ['plan'] },
   cache: { imports: [] },
+  'time-limit': { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },
   cluster: { imports: [], packages: ['ioredis'] },
   outgoing: { imports: [], packages: ['ipaddr.js', 'undici'] },
   idempotency: { imports: ['plan', 'cluster'] },
-  rest: { imports: ['plan', 'model', 'events', 'idempotency'] },
+  rest: { imports: ['plan', 'model', 'events', 'idempotency', 'logic'] },
   events: { imports: ['plan', 'model', 'outgoing'] },
-  graphql: { imports: ['plan', 'model', 'events', 'idempotency'], packages: ['graphql', 'graphql-ws', 'ws'] },
+  logic: { imports: ['plan', 'model', 'events', 'outgoing'], packages: ['croner'] },
+  graphql: {
+    imports: ['plan', 'model', 'events', 'idempotency', 'logic'],
+    packages: ['graphql', 'graphql-ws', 'ws'],
+  },
   auth: {
     imports: ['plan', 'model', 'cluster', 'outgoing'],
     packages: ['oidc-provider', 'jose', 'nodemailer', '@simplewebauthn/server', 'otpauth', 'qr'],
@@ -61,6 +67,7 @@ export const modules: Readonly<Record<string, Module>> = {
     ],
   },
   project: { imports: ['config', 'model'] },
+  testing: { imports: 'all' },
   serve: { imports: 'all' },
   workers: { imports: 'all' },
   cli: { imports: 'all' },

@@ -1,5 +1,5 @@
 /** Builders of access rules. A rule is data (see `rule.ts`); only the guard evaluates it. */
-import { type Marker, markerOf } from './fields/marker.ts'
+import { type Marker, markerOf, type ShiftedNow, shiftOf } from './fields/marker.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from './rule.ts'
 
 /** A rule that can be chained: `owner('author_id').or(role('admin'))`. */
@@ -57,35 +57,70 @@ export function not(rule: AccessRule): AccessRule {
   return chain({ kind: 'not', rule: rule?.rule })
 }
 
-/** The right side of a comparison. */
-type Comparable = Scalar | Marker<'currentUser'>
+/** What the caller's own item of `users` has in a field: `caller('email')`. An address only when it is confirmed. */
+export interface CallerOperand {
+  readonly operand: 'caller'
+  readonly field: string
+}
 
-/** Comparisons of one field. A comparison with a missing value is false. */
-interface FieldRules {
+export function caller(fieldName: string): CallerOperand {
+  return Object.freeze({ operand: 'caller', field: fieldName })
+}
+
+/** A claim of the caller's token, where a trusted issuer has made it: `claim('org_id')`. */
+export interface ClaimOperand {
+  readonly operand: 'claim'
+  readonly claim: string
+}
+
+export function claim(name: string): ClaimOperand {
+  return Object.freeze({ operand: 'claim', claim: name })
+}
+
+/** The right side of an equation. */
+type Comparable = Ordered | Marker<'currentUser'> | CallerOperand | ClaimOperand
+
+/** The right side of a comparison by size. */
+type Ordered = Scalar | Marker<'now'> | ShiftedNow | FieldRules
+
+/** A field, and its comparisons. A comparison with a missing value is false. */
+export interface FieldRules {
+  /** The field's name, or a path along to-one relations: `task.project.organization_id`. */
+  readonly field: string
   eq(value: Comparable): AccessRule
   ne(value: Comparable): AccessRule
-  gt(value: Scalar): AccessRule
-  gte(value: Scalar): AccessRule
-  lt(value: Scalar): AccessRule
-  lte(value: Scalar): AccessRule
+  gt(value: Ordered): AccessRule
+  gte(value: Ordered): AccessRule
+  lt(value: Ordered): AccessRule
+  lte(value: Ordered): AccessRule
   in(values: readonly Scalar[]): AccessRule
 }
 
 function operandOf(value: Comparable | readonly Scalar[]): RuleOperand {
-  return markerOf(value) === 'currentUser'
-    ? { kind: 'userId' }
-    : { kind: 'literal', value: value as Scalar | readonly Scalar[] }
+  if (markerOf(value) === 'currentUser') return { kind: 'userId' }
+  const shiftMs = shiftOf(value)
+  if (shiftMs !== undefined) return { kind: 'now', shiftMs }
+  if (typeof value === 'object' && value !== null) {
+    if ('operand' in value) {
+      return value.operand === 'caller'
+        ? { kind: 'caller', field: value.field }
+        : { kind: 'claim', claim: value.claim }
+    }
+    if ('field' in value) return { kind: 'field', field: value.field }
+  }
+  return { kind: 'literal', value: value as Scalar | readonly Scalar[] }
 }
 
 function compare(name: string, comparison: Comparison, operand: RuleOperand): AccessRule {
   return chain({ kind: 'compare', field: name, comparison, operand })
 }
 
-/** Starts a comparison: `field('status').eq('published')`. */
+/** Starts a comparison: `field('status').eq('published')`, `field('task.project_id').eq(field('project_id'))`. */
 export function field(name: string): FieldRules {
   const comparing = (comparison: Comparison) => (value: Comparable | readonly Scalar[]) =>
     compare(name, comparison, operandOf(value))
   return {
+    field: name,
     eq: comparing('eq'),
     ne: comparing('ne'),
     gt: comparing('gt'),

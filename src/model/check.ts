@@ -1,12 +1,16 @@
 /** Turns a declaration into a frozen `Model`, or reports all its faults at once. */
+
+import { computedOf } from './check/computed.ts'
 import { Faults, ModelError } from './check/faults.ts'
 import { checkRenames, deprecationOf, fieldOf } from './check/fields.ts'
 import { indexesOf } from './check/indexes.ts'
+import { logicOf } from './check/logic.ts'
 import { checkGraphqlNames } from './check/names.ts'
 import { checkCollectionOptions } from './check/options.ts'
 import { type Outline, type Outlines, outlinesOf, scopesOf } from './check/outline.ts'
 import { findRelations } from './check/relations.ts'
 import { type RuleCheck, ruleCheck } from './check/rules.ts'
+import { writeLogicOf } from './check/write-logic.ts'
 import type { Declaration } from './declaration.ts'
 import type { Collection, CollectionAccess, Model } from './model.ts'
 import type { Rule } from './rule.ts'
@@ -47,6 +51,8 @@ function collectionOf(outline: Outline, rules: RuleCheck, faults: Faults): Colle
     deprecated: deprecationOf(options.deprecated, `${name}.deprecated`, faults),
     renamedFrom: options.renamedFrom,
     unlogged: outline.unlogged,
+    computed: computedOf(outline, rules, faults),
+    ...writeLogicOf(outline, rules, faults),
   }
 }
 
@@ -105,7 +111,9 @@ export function checkModel(declaration: Declaration): Model {
   checkGraphqlNames(outlines.values(), faults)
   findRelations(outlines, faults)
   const scopes = scopesOf(outlines.values())
-  const collections = collectionsOf(outlines, ruleCheck(outlines, scopes, faults), faults)
+  const rules = ruleCheck(outlines, scopes, faults)
+  const collections = collectionsOf(outlines, rules, faults)
+  const logic = logicOf(declaration.logic, outlines, rules, faults)
   if (faults.list.length > 0) throw new ModelError(faults.list)
-  return frozen({ collections, scopes })
+  return frozen({ collections, scopes, logic })
 }

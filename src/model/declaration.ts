@@ -1,6 +1,8 @@
 /** The functions that a model file is written with. `checkModel` checks what they return. */
 import type { AccessRule } from './access.ts'
+import type { ComputedDeclaration } from './computed.ts'
 import type { DeprecationOptions, FieldDeclaration } from './fields/declared.ts'
+import type { CheckWrite, LimitDeclaration, LogicDeclaration, Prepare } from './logic.ts'
 
 type Operation = 'read' | 'create' | 'update' | 'delete'
 
@@ -39,6 +41,14 @@ export interface CollectionOptions<
   readonly indexes?: readonly IndexDeclaration[]
   /** Operations without a rule are for administrators only. */
   readonly access?: { readonly [operation in Operation]?: AccessRule }
+  /** Read-only fields that the database computes. */
+  readonly computed?: Readonly<Record<string, ComputedDeclaration>>
+  /** Sets values of an item that is about to be written. Pure and synchronous. */
+  readonly prepare?: Prepare
+  /** Finds what is wrong with an item that is about to be written. Pure and synchronous. */
+  readonly check?: CheckWrite
+  /** How many items there may be. */
+  readonly limits?: readonly LimitDeclaration[]
 }
 
 /** The options that extend `users`. It is built in, so it cannot be renamed or deprecated. */
@@ -64,11 +74,15 @@ export type CollectionDeclarations = Readonly<Record<string, CollectionDeclarati
 export interface Declaration<Collections extends CollectionDeclarations = CollectionDeclarations> {
   readonly kind: 'model'
   readonly collections: Collections
+  readonly logic: LogicDeclaration
 }
 
-/** A model. The keys are the names of the collections: plural, in snake_case. */
-export function model<const C extends CollectionDeclarations>(collections: C): Declaration<C> {
-  return Object.freeze({ kind: 'model', collections })
+/** A model. The keys are the names of the collections: plural, in snake_case. `logic`: what the product does with them. */
+export function model<const C extends CollectionDeclarations>(
+  collections: C,
+  logic: LogicDeclaration = {},
+): Declaration<C> {
+  return Object.freeze({ kind: 'model', collections, logic })
 }
 
 /** A collection of items. Every item also has an `id` and a `created_at`. */

@@ -1,14 +1,18 @@
 /**
  * The checked, frozen model, which all modules read. `check.ts` makes it from a declaration.
  */
+import type { Expression } from './computed.ts'
 import type { FieldType } from './fields/field-type.ts'
 import type { JsonValue } from './fields/type.ts'
+import type { CheckWrite, Prepare } from './logic.ts'
 import type { Rule } from './rule.ts'
 
 export interface Model {
   readonly collections: ReadonlyMap<string, Collection>
   /** Every scope of the model, in order, with the sentence that users read when they consent. */
   readonly scopes: ReadonlyMap<string, string>
+  /** What the product does with its collections. */
+  readonly logic: Logic
 }
 
 export interface Collection {
@@ -20,6 +24,12 @@ export interface Collection {
   /** In order: `id`, the declared fields, `created_at`, and `updated_at` where the collection has it. */
   readonly fields: ReadonlyMap<string, Field>
   readonly relations: ReadonlyMap<string, Relation>
+  /** No field of `fields` has the name of one. */
+  readonly computed: ReadonlyMap<string, ComputedField>
+  /** What every write of an item goes through; undefined: nothing. */
+  readonly prepare: Prepare | undefined
+  readonly check: CheckWrite | undefined
+  readonly limits: readonly Limit[]
   readonly indexes: readonly Index[]
   readonly access: CollectionAccess
   /** The fields that `?q=` searches. Empty if the collection has no search. */
@@ -64,6 +74,18 @@ export interface Field {
   readonly access: { readonly read: Rule; readonly write: Rule }
   /** The to-one relation whose id the field holds. */
   readonly reference: ToOne | undefined
+}
+
+/** A read-only field that the database computes. Responses have it where the request names it. */
+export interface ComputedField {
+  readonly name: string
+  readonly type: FieldType
+  readonly description: string | undefined
+  /** The value may be null. */
+  readonly optional: boolean
+  readonly expression: Expression
+  /** Applies in addition to the collection's rule. Where it fails, the field is null. */
+  readonly access: { readonly read: Rule }
 }
 
 export type FieldDefault =
@@ -121,4 +143,74 @@ export interface ManyToMany {
   readonly through: string
   readonly from: string
   readonly to: string
+}
+
+/** A checked limit. */
+export interface Limit {
+  readonly count: number
+  readonly per: Field | undefined
+  readonly where: Rule
+  readonly message: string
+}
+
+/** A value that an operation takes or gives. */
+export type OperationValue =
+  | { readonly kind: 'field'; readonly field: Field }
+  | { readonly kind: 'item'; readonly name: string; readonly collection: string }
+
+/** A checked action or query. */
+export interface Operation {
+  readonly name: string
+  /** `item`: it is done to an item of `collection`; `collection`: it belongs to the collection; `none`: to neither. */
+  readonly target: 'item' | 'collection' | 'none'
+  /** Undefined for the target `none`. */
+  readonly collection: string | undefined
+  readonly description: string | undefined
+  readonly input: ReadonlyMap<string, OperationValue>
+  readonly output:
+    | { readonly kind: 'nothing' }
+    | { readonly kind: 'item'; readonly collection: string }
+    | { readonly kind: 'values'; readonly values: ReadonlyMap<string, OperationValue> }
+  readonly access: Rule
+  /** Undefined: it needs none, which only operations without a collection may. */
+  readonly scope: string | undefined
+  readonly run: (context: never) => unknown
+}
+
+export interface Action extends Operation {
+  readonly emits: ReadonlyMap<string, EmittedEvent>
+}
+
+export type Query = Operation
+
+/** A type of event that an action emits. */
+export interface EmittedEvent {
+  readonly type: string
+  readonly collection: string
+  readonly description: string | undefined
+  readonly fields: ReadonlyMap<string, Field>
+  readonly access: Rule
+}
+
+export interface Reaction {
+  readonly name: string
+  readonly types: readonly string[]
+  readonly description: string | undefined
+  readonly run: (context: never) => unknown
+}
+
+export interface Job {
+  readonly name: string
+  readonly schedule: string | undefined
+  readonly timeZone: string
+  readonly description: string | undefined
+  readonly input: ReadonlyMap<string, Field>
+  readonly run: (context: never) => unknown
+}
+
+export interface Logic {
+  readonly actions: ReadonlyMap<string, Action>
+  readonly queries: ReadonlyMap<string, Query>
+  readonly reactions: ReadonlyMap<string, Reaction>
+  readonly jobs: ReadonlyMap<string, Job>
 }

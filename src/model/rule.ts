@@ -4,15 +4,24 @@ export type Scalar = string | number | boolean | null
 
 export type Comparison = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in'
 
-/** The right side of a comparison: a literal, or the id of the caller. */
+/** The right side of a comparison. */
 export type RuleOperand =
   | { readonly kind: 'literal'; readonly value: Scalar | readonly Scalar[] }
+  /** The id of the caller. */
   | { readonly kind: 'userId' }
+  /** The time of the request, shifted by so many milliseconds. */
+  | { readonly kind: 'now'; readonly shiftMs: number }
+  /** Another field, of the same row or along to-one relations: `label.organization_id`. */
+  | { readonly kind: 'field'; readonly field: string }
+  /** A field of the caller's own item of `users`; an address only when it is confirmed. */
+  | { readonly kind: 'caller'; readonly field: string }
+  /** A claim of the caller's token, from a trusted issuer. */
+  | { readonly kind: 'claim'; readonly claim: string }
 
 /**
  * Two-valued: a comparison with a missing value is false, and its `not` is true.
  * `eq null` and `ne null` ask whether the field has a value.
- * A comparison with the user's id is false when nobody is signed in.
+ * A comparison with the user's id, a field of theirs or a claim is false when nobody is signed in.
  */
 export type Rule =
   | { readonly kind: 'anyone' }
@@ -22,6 +31,7 @@ export type Rule =
   | { readonly kind: 'scope'; readonly scope: string }
   | {
       readonly kind: 'compare'
+      /** A field of the row, or along to-one relations: `task.project.organization_id`. */
       readonly field: string
       readonly comparison: Comparison
       readonly operand: RuleOperand

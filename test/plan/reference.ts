@@ -110,6 +110,7 @@ export class Evaluation {
       case 'compare': {
         const value = row[rule.field] ?? null
         if (rule.operand.kind === 'userId') return test(value, rule.comparison, this.who.userId)
+        if (rule.operand.kind !== 'literal') return false
         const wanted = rule.operand.value as JsonValue
         if (wanted === null && rule.comparison === 'eq') return value === null
         if (wanted === null && rule.comparison === 'ne') return value !== null
@@ -137,6 +138,7 @@ export class Evaluation {
       case 'compare': {
         const { operand, comparison } = rule
         if (operand.kind === 'userId') return this.who.userId === null ? false : undefined
+        if (operand.kind !== 'literal') return undefined
         if (operand.value === null) return comparison === 'eq' || comparison === 'ne' ? undefined : false
         const useful = Array.isArray(operand.value) ? operand.value.some(one => one !== null) : true
         return useful ? undefined : false

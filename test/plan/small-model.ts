@@ -119,11 +119,19 @@ export function collection(
     deprecated: undefined,
     renamedFrom: undefined,
     unlogged: false,
+    computed: new Map(),
+    prepare: undefined,
+    check: undefined,
+    limits: [],
   }
 }
 
 export function model(...collections: readonly Collection[]): Model {
-  return { collections: new Map(collections.map(one => [one.name, one])), scopes: new Map() }
+  return {
+    collections: new Map(collections.map(one => [one.name, one])),
+    scopes: new Map(),
+    logic: { actions: new Map(), queries: new Map(), reactions: new Map(), jobs: new Map() },
+  }
 }
 
 export interface Choices {

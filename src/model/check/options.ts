@@ -27,6 +27,10 @@ const collectionOptions: OptionChecks = {
   relations: record('{ tags: manyToMany(…) }'),
   indexes: checkedElsewhere,
   access: record('{ read: anyone }'),
+  computed: record("{ open_tasks: count('tasks') }"),
+  prepare: checkedElsewhere,
+  check: checkedElsewhere,
+  limits: checkedElsewhere,
 }
 
 const operations: OptionChecks = Object.fromEntries(

@@ -101,6 +101,7 @@ function compareRule(rule: Of<'compare'>, outline: Outline, context: Context): R
     return fault(context, `\`${outline.name}\` has no field \`${rule.field}\`.${meant}`)
   }
   if (rule.operand.kind === 'userId') return userRule(rule, outline, context)
+  if (rule.operand.kind !== 'literal') return fault(context, 'Rules cannot compare with this yet.')
   const { value } = rule.operand
   if (value !== null && !declared.type.operators.includes(rule.comparison)) {
     const name = declared.type.name

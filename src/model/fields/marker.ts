@@ -9,8 +9,48 @@ export interface Marker<Name extends MarkerName = MarkerName> {
   readonly [marker]: Name
 }
 
-/** The time of the write. */
-export const now: Marker<'now'> = Object.freeze({ [marker]: 'now' as const })
+/** A length of time. There is nothing longer than a week: how long a month is depends on when it begins. */
+export interface Duration {
+  readonly weeks?: number
+  readonly days?: number
+  readonly hours?: number
+  readonly minutes?: number
+  readonly seconds?: number
+}
+
+/** A moment before or after now, for rules. */
+export interface ShiftedNow {
+  readonly [marker]: 'shiftedNow'
+  readonly shiftMs: number
+}
+
+const unitsMs: Readonly<Record<keyof Duration, number>> = {
+  weeks: 604_800_000,
+  days: 86_400_000,
+  hours: 3_600_000,
+  minutes: 60_000,
+  seconds: 1_000,
+}
+
+/** NaN for what is no duration: `checkModel` reports it. */
+function millisecondsOf(duration: Duration): number {
+  const parts = Object.entries(duration ?? { none: Number.NaN })
+  return parts.reduce((sum, [unit, count]) => sum + unitsMs[unit as keyof Duration] * Number(count), 0)
+}
+
+function shifted(shiftMs: number): ShiftedNow {
+  return Object.freeze({ [marker]: 'shiftedNow' as const, shiftMs })
+}
+
+/** The time of the write; in a rule the time of the request, also shifted: `now.minus({ minutes: 15 })`. */
+export const now: Marker<'now'> & {
+  plus(duration: Duration): ShiftedNow
+  minus(duration: Duration): ShiftedNow
+} = Object.freeze({
+  [marker]: 'now' as const,
+  plus: (duration: Duration) => shifted(millisecondsOf(duration)),
+  minus: (duration: Duration) => shifted(-millisecondsOf(duration)),
+})
 
 /** The id of the caller. */
 export const currentUser: Marker<'currentUser'> = Object.freeze({ [marker]: 'currentUser' as const })
@@ -25,8 +65,20 @@ export const markerNames: Readonly<Record<MarkerName, string>> = {
   uuid: 'randomUuid',
 }
 
+function nameOf(value: unknown): MarkerName | 'shiftedNow' | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  return (value as Partial<Marker | ShiftedNow>)[marker]
+}
+
 /** Which marker a value is, if it is one. */
 export function markerOf(value: unknown): MarkerName | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  return (value as Partial<Marker>)[marker]
+  const found = nameOf(value)
+  return found === 'shiftedNow' ? undefined : found
+}
+
+/** By how many milliseconds a value that stands for now is shifted; undefined if it does not stand for it. */
+export function shiftOf(value: unknown): number | undefined {
+  const found = nameOf(value)
+  if (found === 'now') return 0
+  return found === 'shiftedNow' ? (value as ShiftedNow).shiftMs : undefined
 }

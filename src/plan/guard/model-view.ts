@@ -178,6 +178,7 @@ function foldComparison(rule: Rule & { kind: 'compare' }, row: Collection, acces
     if (!access.signedIn) return never
     return { kind: 'compare', field, operator: comparison === 'in' ? 'eq' : comparison, operand }
   }
+  if (operand.kind !== 'literal') return never
   const { value } = operand
   if (comparison === 'in') return foldIn(field, value)
   if (value === null && comparison === 'eq') return { kind: 'isNull', field }

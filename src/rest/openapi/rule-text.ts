@@ -13,6 +13,7 @@ const comparisons = {
 
 function operandInWords(rule: Rule & { kind: 'compare' }): string {
   if (rule.operand.kind === 'userId') return 'the caller'
+  if (rule.operand.kind !== 'literal') return rule.operand.kind
   const { value } = rule.operand
   return Array.isArray(value) ? value.map(each => JSON.stringify(each)).join(', ') : JSON.stringify(value)
 }

@@ -109,6 +109,7 @@ export function anywaySql(rule: Rule, place: Place, model: Model, not = false): 
 
 function neverSql({ operand, comparison }: Of<'compare'>): string {
   if (operand.kind === 'userId') return `NOT coalesce(${isSignedIn}, FALSE)`
+  if (operand.kind !== 'literal') return 'TRUE'
   const { value } = operand
   if (value === null) return comparison === 'eq' || comparison === 'ne' ? 'FALSE' : 'TRUE'
   return Array.isArray(value) && value.every(one => one === null) ? 'TRUE' : 'FALSE'
@@ -132,6 +133,7 @@ const symbols = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=', in:
 function compareSql({ field: name, comparison, operand }: Of<'compare'>, place: Place): string {
   const column = `${place.name}.${ident(name)}`
   if (operand.kind === 'userId') return `${column} ${symbols[comparison]} ${userId}`
+  if (operand.kind !== 'literal') return 'FALSE'
   const { value } = operand
   const field = fieldOf(place, name)
   if (comparison === 'in') {

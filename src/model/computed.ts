@@ -1,0 +1,62 @@
+/** Computed fields: read-only values that the database computes from a row and the rows that it relates to. */
+import type { AccessRule } from './access.ts'
+import type { Rule, Scalar } from './rule.ts'
+
+export type AggregateFunction = 'count' | 'sum' | 'min' | 'max' | 'avg'
+
+export type DatePart = 'year' | 'month' | 'day' | 'hour' | 'weekday' | 'date'
+
+/** An expression over a row of its collection. */
+export type Expression =
+  /** A field of the row, or along to-one relations: `project.organization_id`. */
+  | { readonly kind: 'field'; readonly field: string }
+  | { readonly kind: 'literal'; readonly value: Scalar }
+  /** Over the rows that a to-many relation reaches, of which the caller may read the row and the field. */
+  | {
+      readonly kind: 'aggregate'
+      readonly function: AggregateFunction
+      readonly relation: string
+      /** Undefined for `count`. */
+      readonly field: string | undefined
+      readonly where: Rule | undefined
+    }
+  /** A field of the first of these rows. */
+  | {
+      readonly kind: 'first'
+      readonly relation: string
+      readonly field: string
+      /** As in `?sort=`. */
+      readonly sort: readonly string[]
+      readonly where: Rule | undefined
+    }
+  | {
+      readonly kind: 'arithmetic'
+      readonly operator: '+' | '-' | '*' | '/'
+      readonly left: Expression
+      readonly right: Expression
+    }
+  | { readonly kind: 'concat'; readonly parts: readonly Expression[] }
+  | { readonly kind: 'coalesce'; readonly parts: readonly Expression[] }
+  | {
+      readonly kind: 'when'
+      readonly rule: Rule
+      readonly then: Expression
+      readonly otherwise: Expression
+    }
+  | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: Expression }
+
+declare const valueType: unique symbol
+
+export interface ComputedOptions {
+  readonly description?: string
+  /** A rule in addition to the collection's. Where it fails, the field is null. */
+  readonly access?: { readonly read?: AccessRule }
+}
+
+/** A declared computed field. `Value` is the type of its value. */
+export interface ComputedDeclaration<Value = unknown> {
+  readonly kind: 'computed'
+  readonly expression: Expression
+  readonly options: ComputedOptions
+  readonly [valueType]?: Value
+}

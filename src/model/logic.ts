@@ -1,0 +1,145 @@
+/**
+ * A product's own logic, as a model declares it: actions, queries, reactions and jobs. `logic/` runs them.
+ * The types here are those of the checked declaration; `declaration.ts` and `types.ts` infer the ones that authors see.
+ */
+import type { AccessRule } from './access.ts'
+import type { FieldDeclaration } from './fields/declared.ts'
+import type { JsonValue } from './fields/type.ts'
+
+/** An item of a collection, as an input (its id is given) or an output. */
+export interface ItemDeclaration<C extends string = string> {
+  readonly kind: 'item'
+  readonly collection: C
+}
+
+/** An input that is an item: its id is given, and it must be one that the caller may read. */
+export function item<const C extends string>(collection: C): ItemDeclaration<C> {
+  return Object.freeze({ kind: 'item', collection })
+}
+
+export type ValueDeclarations = Readonly<Record<string, FieldDeclaration | ItemDeclaration>>
+
+/** A type of event that an action emits, besides those of every change. */
+export interface EmittedDeclaration {
+  readonly fields?: Readonly<Record<string, FieldDeclaration>>
+  /** Who is given the event, by the item that it is about. Left out: whoever may read the item. */
+  readonly access?: AccessRule
+  readonly description?: string
+}
+
+/** Common to actions and queries. */
+interface OperationOptions {
+  /** The collection of the item that it is about. */
+  readonly on?: string
+  /** The collection that it belongs to. */
+  readonly of?: string
+  readonly input?: ValueDeclarations
+  /** Left out: it answers with nothing. */
+  readonly output?: ValueDeclarations | ItemDeclaration
+  /** With `on`, judged by the item. Left out: for administrators only. */
+  readonly access?: AccessRule
+  /** A scope of its own, e.g. `archive:project`. Left out: `write:{type}` of `on` or `of`, for a query `read:{type}`. */
+  readonly scope?: string
+  readonly description?: string
+  /** Takes its context, see `logic/context.ts`. */
+  // biome-ignore lint/suspicious/noExplicitAny: `declaration.ts` types it.
+  readonly run: (context: any) => unknown
+}
+
+export interface ActionOptions extends OperationOptions {
+  /** By type, e.g. `project.archived`. */
+  readonly emits?: Readonly<Record<string, EmittedDeclaration>>
+}
+
+export type QueryOptions = OperationOptions
+
+export interface ActionDeclaration<Options extends ActionOptions = ActionOptions> {
+  readonly kind: 'action'
+  readonly options: Options
+}
+
+export interface QueryDeclaration<Options extends QueryOptions = QueryOptions> {
+  readonly kind: 'query'
+  readonly options: Options
+}
+
+export interface ReactionDeclaration {
+  readonly kind: 'reaction'
+  /** Types of events, e.g. `task.updated`, `task.*`. */
+  readonly types: readonly string[]
+  // biome-ignore lint/suspicious/noExplicitAny: `declaration.ts` types it.
+  readonly run: (context: any) => unknown
+  readonly description?: string | undefined
+}
+
+export interface JobDeclaration {
+  readonly kind: 'job'
+  /** A cron expression, or words such as `day at 03:00`; undefined: only `later` starts it. */
+  readonly schedule: string | undefined
+  /** An IANA name, e.g. `Europe/Berlin`; `UTC` if left out. */
+  readonly timeZone: string | undefined
+  readonly input: Readonly<Record<string, FieldDeclaration>> | undefined
+  // biome-ignore lint/suspicious/noExplicitAny: `declaration.ts` types it.
+  readonly run: (context: any) => unknown
+  readonly description?: string | undefined
+}
+
+export interface LogicDeclaration {
+  readonly actions?: Readonly<Record<string, ActionDeclaration>>
+  readonly queries?: Readonly<Record<string, QueryDeclaration>>
+  readonly reactions?: Readonly<Record<string, ReactionDeclaration>>
+  readonly jobs?: Readonly<Record<string, JobDeclaration>>
+}
+
+/** Who writes, as logic sees it: null when nobody is signed in. Frozen. */
+export interface LogicCaller {
+  readonly id: number
+  readonly role: string
+  /** `'all'`: no scope limits the credential. */
+  readonly scopes: 'all' | readonly string[]
+}
+
+/** An item as logic sees it: the stored fields, internal ones left out, as JSON. Frozen. */
+export type LogicItem = Readonly<Record<string, JsonValue>>
+
+/** What `prepare` and `check` are given. All of it is frozen. */
+export interface WriteContext {
+  readonly next: LogicItem
+  /** The stored row, which is locked; undefined for a create. */
+  readonly previous: LogicItem | undefined
+  readonly caller: LogicCaller | null
+  /** The time of the write, ISO 8601 UTC. */
+  readonly now: string
+}
+
+/** Values to set besides; undefined and `{}`: none. */
+export type Prepare = (context: WriteContext) => Readonly<Record<string, JsonValue>> | undefined
+
+/** A fault of one field, or of the item where no field is named. */
+export interface WriteFault {
+  readonly field?: string
+  readonly message: string
+  /** `invalid` if left out. */
+  readonly code?: string
+}
+
+export type CheckWrite = (context: WriteContext) => readonly WriteFault[] | undefined
+
+/** How many items there may be, in all or for each value of a field. */
+export interface LimitDeclaration {
+  readonly kind: 'atMost'
+  readonly count: number
+  readonly options: {
+    /** The field, of which each value has a limit of its own. */
+    readonly per?: string
+    /** Which items count. Left out: all. */
+    readonly where?: AccessRule
+    /** What the CONFLICT says. */
+    readonly message?: string
+  }
+}
+
+/** No more than `count` items, e.g. `atMost(100, { per: 'project_id', where: field('status').ne('done') })`. */
+export function atMost(count: number, options: LimitDeclaration['options'] = {}): LimitDeclaration {
+  return Object.freeze({ kind: 'atMost', count, options })
+}
