@@ -2,7 +2,7 @@
 import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import { createBackground } from '../auth/background.ts'
-import { createMail } from '../auth/mail.ts'
+import type { Mail } from '../auth/mail.ts'
 import { ownCollections } from '../auth/own-collections.ts'
 import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
@@ -45,6 +45,7 @@ interface TransportParts {
   readonly cluster: Cluster
   readonly settings: Settings
   readonly log: Log
+  readonly mail: Mail
   /** The address of the service. */
   readonly issuer: () => string
 }
@@ -58,11 +59,11 @@ export interface Transports {
 }
 
 export function openTransports(parts: TransportParts): Transports {
-  const { model, run, store, records, apps, secrets, authenticate, limits, cluster, settings, issuer } = parts
+  const { model, run, store, records, apps, secrets, authenticate, limits, cluster, settings, mail, issuer } =
+    parts
   const { logger } = parts.log
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
   const serviceName = settings['theme.name']
-  const mail = createMail({ smtp: settings['mail.smtp'], from: settings['mail.from'] }, logger)
   const counters = cluster.counters
   const work = createBackground(unawaited(logger))
   const writeAddress = addressWriter({
