@@ -8,7 +8,7 @@ import { generateKey } from '../../src/auth/key.ts'
 import type { GivenSettings } from '../../src/config.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import type { Service } from '../../src/serve/service.ts'
-import { serve } from '../../src/serve/service.ts'
+import { serve } from '../../src/serve.ts'
 import blog from '../models/blog.ts'
 
 export interface TestService {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { generateKey } from '../../src/auth/key.ts'
 import type { GivenSettings } from '../../src/config.ts'
 import type { Service } from '../../src/serve/service.ts'
-import { serve } from '../../src/serve/service.ts'
+import { serve } from '../../src/serve.ts'
 import blog from '../models/blog.ts'
 import { type Backend, sqlite } from './backends.ts'
 
