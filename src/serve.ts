@@ -24,7 +24,7 @@ import type { Principal } from './principal.ts'
 import { besideWorkers } from './serve/beside-workers.ts'
 import { followOthers, openCluster } from './serve/cluster.ts'
 import { openCredentials } from './serve/credentials.ts'
-import { openData, serviceData } from './serve/data.ts'
+import { dataParts, serviceData } from './serve/data.ts'
 import { errorReplies, isGraphql } from './serve/error-replies.ts'
 import { faultLog } from './serve/fault-log.ts'
 import type { LazyGraphql } from './serve/graphql.ts'
@@ -74,7 +74,9 @@ export async function start(model: Model, settings: Settings, options: StartOpti
       ...{ model, settings, log },
       prepare: () => prepare(model, settings, log),
     })
-    return besideWorkers(started, model, settings)
+    return besideWorkers(started, model, () =>
+      open(model, { ...settings, autoMigrate: false }, log, { listen: false, background: false }),
+    )
   }
   return (await open(model, settings, log, options)).service
 }
@@ -122,7 +124,7 @@ interface Parts {
 
 async function assemble(parts: Parts): Promise<OpenService> {
   const { model, store, encrypted, cluster, log, traces, settings, options } = parts
-  const { worker, simulation } = options
+  const { worker, simulation, background = true } = options
   followOthers(store, cluster)
   const timing = settings.serverTiming ? serverTiming(store.queries) : undefined
   const traced = tracedStore(store, traces)
@@ -136,9 +138,8 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
   const mail = simulation?.mail ?? createMail(mailSettings(settings), log.logger)
-  const { rest, graphql, oauth, events, webhooks } = openTransports({
-    ...{ ...parts, ...credentials, run, limits, issuer, mail },
-  })
+  const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail } })
+  const { rest, graphql, oauth, events, webhooks } = transports
   const metrics = createMetrics(
     () => [
       ...requestMetrics(limits, credentials.counts),
@@ -186,16 +187,15 @@ async function assemble(parts: Parts): Promise<OpenService> {
     ...faultLog(log),
   })
   if (options.listen !== false) await http.listen(worker !== undefined)
-  const firstAdministrator = worker || simulation ? undefined : await bootstrapped(parts, run, http)
+  const firstAdministrator = worker || !background ? undefined : await bootstrapped(parts, run, http)
   state.starting = false
   // One thread of a process sends.
-  if (worker === undefined || worker.index === 0) webhooks.start()
+  if (background && (worker === undefined || worker.index === 0)) webhooks.start()
   const url = options.listen === false ? issuer() : listeningUrl(settings, http)
-  if (!worker)
-    log.logger.info(
-      { database: publicName(settings.database) },
-      `${options.listen === false ? 'mounted at' : 'listening on'} ${url}`,
-    )
+  if (!worker && background) {
+    const place = options.listen === false ? 'expected at' : 'listening on'
+    log.logger.info({ database: publicName(settings.database) }, `${place} ${url}`)
+  }
   const delaySeconds = settings.shutdownDelay
   const slow = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
   const close = shutdown({
@@ -213,7 +213,10 @@ async function assemble(parts: Parts): Promise<OpenService> {
     delaySeconds,
   })
   const { handler, upgrade } = http
-  const data = serviceData(run, openData(model, run))
+  const data = serviceData(
+    dataParts(model, transports, () => store.refresh()),
+    run,
+  )
   return { service: { url, firstAdministrator, data, handler, upgrade, close }, run, http }
 }
 

@@ -1,10 +1,13 @@
 /** What a program that embeds Portico reads and writes items with. */
 import { findUser } from '../auth/accounts/users.ts'
 import { ApiError } from '../errors.ts'
+import { createData, type DataParts, executeBy } from '../logic/create-data.ts'
 import type { CollectionData, DataOf } from '../logic/data.ts'
 import type { Model } from '../model/model.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
-import { type Principal, system, user } from '../principal.ts'
+import { type Principal, service, user } from '../principal.ts'
+import type { Transports } from './transports.ts'
 
 /** A user: their id, or their item. */
 export type UserReference = number | { readonly id: number }
@@ -18,9 +21,6 @@ export type ServiceData = DataOf & {
   as(user: UserReference): DataOf
 }
 
-/** The items as a principal. */
-export type OpenData = (principal: Principal) => DataOf
-
 /** The principal of a user as they are now, whom no credential limits. Rejects with NOT_FOUND for an unknown user. */
 export async function presentUser(run: Run, reference: UserReference): Promise<Principal> {
   const id = typeof reference === 'number' ? reference : reference.id
@@ -29,20 +29,31 @@ export async function presentUser(run: Run, reference: UserReference): Promise<P
   return user(id, found.role, 'all')
 }
 
-// TODO(actions): createData
-export function openData(_model: Model, _run: Run): OpenData {
-  return () => ({})
+/**
+ * What programs read and write: each call by itself, as a request of the principal's. `refresh`: notices what other nodes
+ * have committed.
+ */
+export function dataParts(
+  model: Model,
+  { run, hooks }: Pick<Transports, 'run' | 'hooks'>,
+  refresh: () => Awaitable<void>,
+): DataParts {
+  const execute = executeBy(run)
+  return { model, hooks, execute: (plan, principal) => then(refresh(), () => execute(plan, principal)) }
 }
 
-export function serviceData(run: Run, open: OpenData): ServiceData {
-  const own = open(system)
-  const as = (reference: UserReference) => dataAs(own, async () => open(await presentUser(run, reference)))
-  return Object.freeze({ ...own, as }) as unknown as ServiceData
+export function serviceData(parts: DataParts, run: Run): ServiceData {
+  const as = (reference: UserReference) =>
+    dataAs(parts.model, async () => createData(parts, await presentUser(run, reference)))
+  const own = createData(parts, service)
+  return new Proxy(own, {
+    get: (_, name) => (name === 'as' ? as : own[String(name)]),
+  }) as unknown as ServiceData
 }
 
-/** The same collections by `open`, which is asked before each call. */
-export function dataAs(collections: DataOf, open: () => Promise<DataOf>): DataOf {
-  const names = Object.keys(collections)
+/** The collections by name, as a principal that `open` finds anew for each call. */
+export function dataAs(model: Model, open: () => Promise<DataOf>): DataOf {
+  const names = [...model.collections.keys()]
   return Object.freeze(Object.fromEntries(names.map(name => [name, openedLate(name, open)])))
 }
 

@@ -40,6 +40,8 @@ export interface StartOptions {
   readonly worker?: WorkerContext | undefined
   /** See `ServeOptions`. */
   readonly listen?: boolean | undefined
+  /** False: no first administrator is created, and nothing runs that no request asks for. */
+  readonly background?: boolean | undefined
   /** For tests. */
   readonly simulation?: Simulation | undefined
 }

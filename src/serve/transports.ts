@@ -19,7 +19,7 @@ import { createIdempotency } from '../idempotency.ts'
 import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
 import type { Awaitable } from '../plan/answer.ts'
-import type { Run } from '../plan/run.ts'
+import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import type { Records } from '../records.ts'
 import { createRest } from '../rest/rest.ts'
@@ -51,6 +51,9 @@ interface TransportParts {
 }
 
 export interface Transports {
+  /** Plans made of what others ask for, with the rules of the built-in collections. */
+  readonly run: Run
+  readonly hooks: CreateHooks
   readonly rest: (exchange: Exchange, principal: Principal) => Awaitable<Reply>
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
@@ -104,6 +107,8 @@ export function openTransports(parts: TransportParts): Transports {
     onFault: faultsOf('the delivery of events'),
   })
   return {
+    run: transportRun,
+    hooks,
     rest: createRest({
       ...{ model, run: transportRun, hooks, idempotency, actions, baseUrl: settings.baseUrl },
       // Every call is an exchange: it carries the headers of the budget.
