@@ -212,12 +212,10 @@ async function assemble(parts: Parts): Promise<OpenService> {
     state,
     delaySeconds,
   })
+  const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
-  const data = serviceData(
-    dataParts(model, transports, () => store.refresh()),
-    run,
-  )
-  return { service: { url, firstAdministrator, data, handler, upgrade, close }, run, http }
+  const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
+  return { service, run, http, data }
 }
 
 function mailSettings(settings: Settings) {

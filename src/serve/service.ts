@@ -5,6 +5,7 @@ import type { FirstAdministrator } from '../auth/bootstrap.ts'
 import type { Mail } from '../auth/mail.ts'
 import type { GivenSettings } from '../config.ts'
 import type { HttpServer } from '../http.ts'
+import type { DataParts } from '../logic/create-data.ts'
 import type { Run } from '../plan/run.ts'
 import type { WorkerContext } from '../workers/context.ts'
 import type { ServiceData } from './data.ts'
@@ -58,4 +59,5 @@ export interface OpenService {
   readonly service: Service
   readonly run: Run
   readonly http: HttpServer
+  readonly data: DataParts
 }
