@@ -136,6 +136,7 @@ function wholeSql(value: Sql, dialect: Dialect): Sql {
 /** Sums of fractions depend on their order, in the last digits. */
 function realSql(value: Sql, dialect: Dialect): Sql {
   return sql`CASE WHEN ${value} IS NOT NULL THEN ${dialect.rounded(moderate(value))} END`
+}
 
 function concatSql({ parts }: Of<'concat' | 'coalesce'>, row: Row): Sql {
   const texts = parts.map(part => {
