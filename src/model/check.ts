@@ -32,7 +32,7 @@ function accessOf(outline: Outline, rules: RuleCheck): CollectionAccess {
   }
 }
 
-function collectionOf(outline: Outline, rules: RuleCheck, faults: Faults): Collection {
+function collectionOf(outline: Outline, outlines: Outlines, rules: RuleCheck, faults: Faults): Collection {
   const { name, singular, options, relations } = outline
   checkCollectionOptions(options, name, faults)
   const fields = [...outline.fields].map(([field, declared]) =>
@@ -51,7 +51,7 @@ function collectionOf(outline: Outline, rules: RuleCheck, faults: Faults): Colle
     deprecated: deprecationOf(options.deprecated, `${name}.deprecated`, faults),
     renamedFrom: options.renamedFrom,
     unlogged: outline.unlogged,
-    computed: computedOf(outline, rules, faults),
+    computed: computedOf(outline, outlines, rules, faults),
     ...writeLogicOf(outline, rules, faults),
   }
 }
@@ -61,7 +61,7 @@ function collectionsOf(
   rules: RuleCheck,
   faults: Faults,
 ): ReadonlyMap<string, Collection> {
-  const collections = [...outlines.values()].map(outline => collectionOf(outline, rules, faults))
+  const collections = [...outlines.values()].map(outline => collectionOf(outline, outlines, rules, faults))
   checkRenames(collections, name => name, faults)
   return new Map(collections.map(collection => [collection.name, collection]))
 }

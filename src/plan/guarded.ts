@@ -3,8 +3,11 @@
  * `Condition`. Only `guard.ts` makes one; the brand sees to that.
  */
 import type { ApiError } from '../errors.ts'
+import type { AggregateFunction, DatePart } from '../model/computed.ts'
+import type { FieldType } from '../model/fields/field-type.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, FieldDefault, ManyToMany, ToMany, ToOne } from '../model/model.ts'
+import type { Scalar } from '../model/rule.ts'
 import type { Principal } from '../principal.ts'
 import type { FieldForm, PageWindow, Param } from './plan.ts'
 
@@ -69,7 +72,53 @@ export type Condition =
 export interface VisibleField {
   readonly field: Field
   readonly when: Condition
+  /** Of a computed field; others are columns. */
+  readonly computation?: Computation
 }
+
+/** A value that is computed from a row, as far as the caller may read what it is computed from; null where not. */
+export type Computation = ComputationPart & { readonly type: FieldType }
+
+export type ComputationPart =
+  | { readonly kind: 'column'; readonly field: VisibleField }
+  | { readonly kind: 'literal'; readonly value: Scalar }
+  /** Of the row that a to-one relation leads to, if it fulfils `rows`. */
+  | {
+      readonly kind: 'related'
+      readonly path: Path
+      readonly when: Condition
+      readonly rows: Condition
+      readonly value: Computation
+    }
+  /** `field` undefined: how many rows there are. */
+  | {
+      readonly kind: 'aggregate'
+      readonly function: AggregateFunction
+      readonly path: Path
+      readonly rows: Condition
+      readonly field: VisibleField | undefined
+    }
+  | {
+      readonly kind: 'first'
+      readonly path: Path
+      readonly rows: Condition
+      readonly sort: readonly GuardedSort[]
+      readonly field: VisibleField
+    }
+  | {
+      readonly kind: 'arithmetic'
+      readonly operator: '+' | '-' | '*' | '/'
+      readonly left: Computation
+      readonly right: Computation
+    }
+  | { readonly kind: 'concat' | 'coalesce'; readonly parts: readonly Computation[] }
+  | {
+      readonly kind: 'when'
+      readonly condition: Condition
+      readonly value: Computation
+      readonly otherwise: Computation
+    }
+  | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: Computation }
 
 /** From the rows of one collection to those of another. */
 export type Path =

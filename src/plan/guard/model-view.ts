@@ -14,6 +14,8 @@ export interface ModelView {
   names(collection: Collection): Names
   /** Which rows the rule holds for. */
   rule(rule: Rule, collection: Collection): Condition
+  /** The same for a rule that permits nothing: it limits Portico itself as well. */
+  holds(rule: Rule, collection: Collection): Condition
   /** Which rows of the collection may be read. */
   readable(collection: Collection): Condition
   /** Which rows of the collection may be created, changed or deleted. */
@@ -79,6 +81,7 @@ function createView(model: Model, access: AccessClass): ModelView {
     },
     names: collection => remembered(names, collection, () => namesIn(collection, view)),
     rule: (rule, collection) => (access.system ? always : fold(rule, collection, view)),
+    holds: (rule, collection) => fold(rule, collection, view),
     readable: collection =>
       remembered(readable, collection.name, () => view.rule(collection.access.read, collection)),
     writable: (collection, operation) =>
@@ -100,10 +103,11 @@ function remembered<K, V>(known: Map<K, V>, key: K, make: () => V): V {
 }
 
 function namesIn(collection: Collection, view: ModelView): Names {
-  const { fields, relations, searchable } = collection
+  const { fields, relations, searchable, computed } = collection
   return {
     collection,
     fields: new Map([...fields].filter(([, field]) => isShown(field, collection, view))),
+    computed: new Map([...computed].filter(([, field]) => isShown(field, collection, view))),
     relations: new Map([...relations].filter(([, relation]) => isLinkShown(relation, collection, view))),
     searched: searchable.filter(field => view.shownIn(collection, field).kind === 'always'),
   }

@@ -3,7 +3,7 @@ import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import { maxCounted, totalModes } from '../../plan/plan.ts'
 import { maxSearchCharacters, maxSearchTerms } from '../../plan/text-search.ts'
-import { canFollow, visibleFields } from '../operations.ts'
+import { canFollow, visibleComputed, visibleFields } from '../operations.ts'
 import { maxListedValues } from '../query/filter.ts'
 import { defaultPerPage, lastPage, maxPerPage } from '../query/list.ts'
 import type { Document } from './names.ts'
@@ -11,7 +11,8 @@ import { shownSchema } from './values.ts'
 
 const names = {
   fields:
-    'Only these fields, separated by commas: the items of the answer have these alone, whatever their schema requires.',
+    'Only these fields, separated by commas: the items of the answer have these alone, whatever their schema requires. ' +
+    '`*` stands for all that are not computed: `*,open_tasks` adds a computed field to them.',
   include:
     'Relations to expand in place, separated by commas; a dot goes one relation further. A credential that is ' +
     'limited to scopes needs those to read what they lead to.',
@@ -152,7 +153,7 @@ const identifierOf = (name: string): string => name.replaceAll(/[^a-z0-9]/g, '')
 
 /** Filters by equality along one relation, up to `maxRelatedParameters`. */
 function relatedFilters(document: Document, collection: Collection): readonly JsonSchema[] {
-  const taken = new Set(visibleFields(collection).map(({ name }) => identifierOf(name)))
+  const taken = new Set(namedFields(collection).map(({ name }) => identifierOf(name)))
   const found: JsonSchema[] = []
   for (const relation of collection.relations.values()) {
     const target = document.model.collections.get(relation.target)
@@ -168,12 +169,17 @@ function relatedFilters(document: Document, collection: Collection): readonly Js
   return found
 }
 
+/** The fields by which lists are filtered and sorted. */
+function namedFields(collection: Collection): readonly Field[] {
+  return [...visibleFields(collection), ...visibleComputed(collection)]
+}
+
 function isSearchable(collection: Collection): boolean {
   return collection.searchable.some(field => visibleFields(collection).includes(field))
 }
 
 function sortParameter(collection: Collection): JsonSchema {
-  const sortable = visibleFields(collection).filter(field => field.type.sortable)
+  const sortable = namedFields(collection).filter(field => field.type.sortable)
   const list = sortable.map(field => `\`${field.name}\``).join(', ')
   const rank = isSearchable(collection) ? ` With \`q\`, \`-q\` alone: by rank, the best first.` : ''
   return {
@@ -188,7 +194,7 @@ function sortParameter(collection: Collection): JsonSchema {
 
 /** In a collection with a field of that name, `total` is its filter. */
 function totalName(collection: Collection): readonly string[] {
-  return visibleFields(collection).some(({ name }) => name === 'total') ? [] : ['total']
+  return namedFields(collection).some(({ name }) => name === 'total') ? [] : ['total']
 }
 
 /** Every parameter of a list; of the filters along relations, those along one. */
@@ -204,7 +210,7 @@ export function listParameters(document: Document, collection: Collection): Json
           }),
         ]
       : []),
-    ...visibleFields(collection).flatMap(field =>
+    ...namedFields(collection).flatMap(field =>
       field.type.operators.map(operator => filter({ document, collection, field }, operator)),
     ),
     ...relatedFilters(document, collection),

@@ -3,7 +3,7 @@ import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import { typeInWords } from '../../model/json-schema/faults.ts'
 import { formats } from '../../model/json-schema/formats.ts'
 import type { Field } from '../../model/model.ts'
-import { findField, quoted } from '../../plan/names.ts'
+import { fieldNames, findField, namedField, quoted } from '../../plan/names.ts'
 import { containedFault, searchFault } from '../../plan/text-search.ts'
 import type { CollectionView } from './collection-view.ts'
 import type { FilterTemplate } from './list-template.ts'
@@ -23,8 +23,8 @@ export function parseFilterName(start: CollectionView, name: string): FilterTemp
   const [, names = '', operator = 'eq'] = filterName.exec(name) ?? []
   const path = names.split('.')
   const fieldName = path.pop() ?? ''
-  if (path.length === 0 && !start.fields.has(fieldName)) {
-    throw unknownParameter(name, [...listParameterNames, ...start.fields.keys(), 'total'])
+  if (path.length === 0 && namedField(start, fieldName) === undefined) {
+    throw unknownParameter(name, [...listParameterNames, ...fieldNames(start), 'total'])
   }
   const { view, deprecations, secret } = follow(start, name, [...path, fieldName])
   const field = findField(view, fieldName, refuseAt(name, [...path, fieldName], path.length))

@@ -6,6 +6,7 @@ import { booleanEncoding } from '../../model/fields/boolean.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Condition, ConditionOperator, Operand, Path, VisibleField } from '../../plan/guarded.ts'
+import { computedSql } from './computed.ts'
 import type { Dialect } from './dialect.ts'
 import type { Row } from './row.ts'
 import { arg, type Bind, type Conversion, join, type Sql, sql, userId } from './writer.ts'
@@ -89,15 +90,21 @@ function joined(
 
 /** The field's value: null in the rows where it is hidden. */
 export function visible(field: VisibleField, row: Row): Sql {
-  const column = row.column(field.field.name)
-  if (field.when.kind === 'always') return column
-  return sql`CASE WHEN ${conditionSql(field.when, row)} THEN ${column} END`
+  const value = valueSql(field, row)
+  if (field.when.kind === 'always') return value
+  return sql`CASE WHEN ${conditionSql(field.when, row)} THEN ${value} END`
+}
+
+/** The field's value, whether or not it is hidden. */
+export function valueSql({ field, computation }: VisibleField, row: Row): Sql {
+  return computation === undefined ? row.column(field.name) : computedSql(computation, row)
 }
 
 function compare(condition: Compare, row: Row, exact: boolean, form: RelatedForm): Sql {
   const { field, when } = condition.field
   const mayUseIndex = condition.operand.kind !== 'literal' || !row.excludedFromIndexes.has(field.name)
-  const column = mayUseIndex ? row.column(field.name) : row.dialect.withoutIndex(row.column(field.name))
+  const value = valueSql(condition.field, row)
+  const column = mayUseIndex ? value : row.dialect.withoutIndex(value)
   const test = comparison(condition, column, row.dialect)
   const unknown = field.optional || condition.operand.kind !== 'literal'
   const twoValued = exact && unknown ? sql`(${test}) IS TRUE` : test

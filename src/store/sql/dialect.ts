@@ -1,5 +1,5 @@
 /** What differs between databases in the SQL of reads and writes. */
-import type { Cell } from '../../model/fields/encoding.ts'
+import type { Cell, Encoding } from '../../model/fields/encoding.ts'
 import type { Field } from '../../model/model.ts'
 import type { Bind, Conversion, Sql } from './writer.ts'
 
@@ -48,6 +48,14 @@ export interface Dialect {
   contains(column: Sql, part: Sql): Sql
   /** The column's value, for a comparison that no index is looked up for. */
   withoutIndex(column: Sql): Sql
+  /** The value as one of this encoding. */
+  cast(value: Sql, encoding: Encoding): Sql
+  /** An aggregate: the sum of numbers, 0 of none. Whole ones are added exactly. */
+  sum(value: Sql, isWhole: boolean): Sql
+  /** A number of double precision, to 15 significant digits: what databases add in another order differs beyond. */
+  rounded(value: Sql): Sql
+  /** The day of the week, 1 (Monday) to 7, of a day as `YYYY-MM-DD`. */
+  weekday(day: Sql): Sql
   /** Null-safe equality of values of a field. */
   same(left: Sql, right: Sql, field: Field): Sql
   /** Whether an index leads to what is the `same` as a value that may be null. */

@@ -3,7 +3,7 @@
  * PostgreSQL 15 writes nested objects without spaces. Text columns are declared COLLATE "C", so they compare by
  * code point.
  */
-import type { Cell } from '../../model/fields/encoding.ts'
+import type { Cell, Encoding } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import { searchTerms } from '../../plan/text-search.ts'
@@ -52,6 +52,18 @@ export function arrayOf(items: readonly (Cell | null)[]): string {
     item === null ? 'NULL' : `"${String(item).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
   )
   return `{${quoted.join(',')}}`
+}
+
+function cast(value: Sql, { postgres: { type } }: Encoding): Sql {
+  const plain = sql`CAST(${value} AS ${[withoutCollation(type)]})`
+  return type.includes(' COLLATE ') ? sql`${plain} COLLATE "C"` : plain
+}
+
+/** The calendar repeats itself every 400 years. It has no year 0 here. */
+function weekday(day: Sql): Sql {
+  const part = (from: string, length: string) => sql`substr(${day}, ${[from]}, ${[length]})::int`
+  const date = sql`make_date(${part('1', '4')} + 400, ${part('6', '2')}, ${part('9', '2')})`
+  return sql`CAST(extract(isodow FROM ${date}) AS bigint)`
 }
 
 /** No word is empty: the array of an empty one is found nowhere. */
@@ -115,6 +127,12 @@ export const postgres: Dialect = {
   // Its statistics say how many rows there are of each value.
   withoutIndex: column => column,
   contains: (column, part) => sql`strpos(${column}, ${part}) > 0`,
+  cast,
+  // Of doubles, the sum depends on their order.
+  sum: (value, isWhole) =>
+    isWhole ? sql`coalesce(sum(${value}), 0)` : sql`coalesce(sum((${value})::text::numeric), 0)`,
+  rounded: value => sql`(${value})::double precision::numeric::double precision`,
+  weekday,
   same: (left, right, field) =>
     sql`${comparable(left, field)} IS NOT DISTINCT FROM ${comparable(right, field)}`,
   seeksNull: false,

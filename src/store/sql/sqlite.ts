@@ -71,6 +71,10 @@ export const sqlite: Dialect = {
   // https://sqlite.org/optoverview.html, 3: a unary plus. It does not know of how many rows a list shows only the first.
   withoutIndex: column => sql`+${column}`,
   contains: (column, part) => sql`instr(${column}, ${part}) > 0`,
+  cast: (value, { sqlite }) => sql`CAST(${value} AS ${[sqlite.type]})`,
+  sum: value => sql`total(${value})`,
+  rounded: value => sql`CAST(printf('%.15g', ${value}) AS REAL)`,
+  weekday: day => sql`(strftime('%w', ${day}) + 6) % 7 + 1`,
   same: (left, right) => sql`${left} IS ${right}`,
   seeksNull: true,
   nulls: () => nothing,
