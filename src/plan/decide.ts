@@ -34,7 +34,9 @@ export function decide(
       if (value === undefined) return undefined
       if (condition.kind === 'isNull') return value === null
       const { operand } = condition
-      return isValue(operand) ? compare(value, condition.operator, givenValue(operand, args, userId)) : undefined
+      return isValue(operand)
+        ? compare(value, condition.operator, givenValue(operand, args, userId))
+        : undefined
     }
     default:
       return undefined
