@@ -11,7 +11,7 @@ import { requireChecks } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import type { Author, ItemChange } from './event.ts'
 import { References } from './references.ts'
-import type { Steps, WriteRun, WriteScope } from './steps.ts'
+import { type Steps, type WriteRun, type WriteScope, writeInputs } from './steps.ts'
 import { none, textOf } from './written.ts'
 
 export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): WriteRun<S> {
@@ -29,7 +29,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
   return function* create(plan, scope) {
     const slots = valuesOf(set, plan, scope.at)
     requireValues(set, slots)
-    const inputs = { args: plan.args, userId: plan.principal.userId, slots }
+    const inputs = writeInputs(plan, scope, slots)
     const inserted = yield* insert(inputs, scope)
     const id = Number(inserted[ID])
     index?.write(
@@ -136,6 +136,9 @@ function isOwn(condition: Condition): boolean {
     case 'never':
       return true
     case 'compare':
+      return condition.operand.kind !== 'caller' && isOwn(condition.field.when)
+    case 'fields':
+      return condition.left.steps.length + condition.right.steps.length === 0
     case 'isNull':
     case 'nullness':
       return isOwn(condition.field.when)
