@@ -3,7 +3,7 @@
  * `Condition`. Only `guard.ts` makes one; the brand sees to that.
  */
 import type { ApiError } from '../errors.ts'
-import type { JsonValue } from '../model/fields/type.ts'
+import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, FieldDefault, ManyToMany, ToMany, ToOne } from '../model/model.ts'
 import type { Principal } from '../principal.ts'
 import type { FieldForm, PageWindow, Param } from './plan.ts'
@@ -33,7 +33,8 @@ export type Operand =
   | { readonly kind: 'literal'; readonly value: JsonValue }
   | { readonly kind: 'userId' }
 
-export type ConditionOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
+/** What a field is compared by; `null` becomes a condition of its own. */
+export type ConditionOperator = Exclude<FilterOperator, 'null'>
 
 /** Two-valued over a row: never unknown, so `not` is safe. */
 export type Condition =

@@ -6,13 +6,16 @@ import { booleanEncoding } from '../../model/fields/boolean.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Condition, ConditionOperator, Operand, Path, VisibleField } from '../../plan/guarded.ts'
+import { beyondPrefix } from '../../plan/text-match.ts'
 import type { Dialect } from './dialect.ts'
 import type { Row } from './row.ts'
 import { arg, type Bind, type Conversion, join, type Sql, sql, userId } from './writer.ts'
 
 type Compare = Extract<Condition, { kind: 'compare' }>
 
-const symbols: Readonly<Record<Exclude<ConditionOperator, 'in' | 'contains'>, Sql>> = {
+const symbols: Readonly<
+  Record<Exclude<ConditionOperator, 'in' | 'contains' | 'icontains' | 'starts_with'>, Sql>
+> = {
   eq: ['='],
   ne: ['<>'],
   gt: ['>'],
@@ -110,7 +113,19 @@ function comparison({ field, operator, operand }: Compare, column: Sql, dialect:
   if (operator === 'in') return dialect.isIn(column, bindOf(operand, listOf(encoding, dialect)))
   const value = bindOf(operand, encoding)
   if (operator === 'contains') return dialect.contains(column, [value])
+  if (operator === 'icontains') return dialect.matches(column, bindOf(operand, dialect.caselessPattern))
+  if (operator === 'starts_with') return beginsWith(column, value, bindOf(operand, beyond))
   return sql`${column} ${symbols[operator]} ${value}`
+}
+
+/** As a range, to which an index leads. */
+function beginsWith(column: Sql, prefix: Bind, end: Bind): Sql {
+  return sql`(${column} >= ${prefix} AND ${column} < ${end})`
+}
+
+const beyond: Conversion = {
+  name: 'beyond prefix',
+  encode: prefix => beyondPrefix(String(prefix)) ?? String(prefix),
 }
 
 /** A list of values, each of which has the encoding. */

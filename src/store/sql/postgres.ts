@@ -6,6 +6,7 @@
 import type { Cell } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
+import { caselessPattern } from '../../plan/text-match.ts'
 import { searchTerms } from '../../plan/text-search.ts'
 import { type Dialect, type Searched, type SearchedRow, searchTable, storedTable } from './dialect.ts'
 import { type Bind, join, name, of, over, quoted, type Sql, sql } from './writer.ts'
@@ -52,6 +53,11 @@ export function arrayOf(items: readonly (Cell | null)[]): string {
     item === null ? 'NULL' : `"${String(item).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
   )
   return `{${quoted.join(',')}}`
+}
+
+/** https://www.postgresql.org/docs/15/functions-matching.html, 9.7.3 */
+function regexLiteral(character: string): string {
+  return '.*+?()[]{}|\\^$'.includes(character) ? `\\${character}` : character
 }
 
 /** No word is empty: the array of an empty one is found nowhere. */
@@ -115,6 +121,8 @@ export const postgres: Dialect = {
   // Its statistics say how many rows there are of each value.
   withoutIndex: column => column,
   contains: (column, part) => sql`strpos(${column}, ${part}) > 0`,
+  matches: (column, pattern) => sql`${column} ~ ${pattern}`,
+  caselessPattern: { name: 'caseless', encode: text => caselessPattern(String(text), regexLiteral) },
   same: (left, right, field) =>
     sql`${comparable(left, field)} IS NOT DISTINCT FROM ${comparable(right, field)}`,
   seeksNull: false,
