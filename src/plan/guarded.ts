@@ -5,7 +5,7 @@
 import type { ApiError } from '../errors.ts'
 import type { AggregateFunction, DatePart } from '../model/computed.ts'
 import type { FieldType } from '../model/fields/field-type.ts'
-import type { JsonValue } from '../model/fields/type.ts'
+import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, FieldDefault, ManyToMany, ToMany, ToOne } from '../model/model.ts'
 import type { Scalar } from '../model/rule.ts'
 import type { Principal } from '../principal.ts'
@@ -52,7 +52,8 @@ export type Operand =
   /** A claim of the caller's token; missing where it is of another type than the field. */
   | { readonly kind: 'claim'; readonly claim: string }
 
-export type ConditionOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
+/** What a field is compared by; `null` becomes a condition of its own. */
+export type ConditionOperator = Exclude<FilterOperator, 'null'>
 
 /** Two-valued over a row: never unknown, so `not` is safe. */
 export type Condition =
@@ -69,7 +70,7 @@ export type Condition =
   | {
       readonly kind: 'fields'
       readonly left: FieldPath
-      readonly operator: Exclude<ConditionOperator, 'in' | 'contains'>
+      readonly operator: Exclude<ConditionOperator, 'in' | 'contains' | 'icontains' | 'starts_with'>
       readonly right: FieldPath
     }
   | { readonly kind: 'isNull'; readonly field: VisibleField }
