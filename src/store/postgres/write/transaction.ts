@@ -1,7 +1,8 @@
 /** Transactions of several steps on PostgreSQL, on one connection: reads see what the steps before them have changed. */
 import { ApiError } from '../../../errors.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
-import type { GuardedProgram, Together } from '../../../plan/transaction.ts'
+import type { Act, GuardedProgram, Together } from '../../../plan/transaction.ts'
+import { system } from '../../../principal.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
 import type { Answer, ReadShape } from '../../read/answers.ts'
@@ -12,9 +13,11 @@ import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
 import type { RecordChanges } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { noSlots } from '../../values.ts'
+import { type ActStep, runActSlowly } from '../../write/act.ts'
 import {
   type GuardedPlanStep,
   type GuardedStep,
+  isAct,
   isRecordChange,
   isTogether,
   isWrite,
@@ -28,6 +31,7 @@ import { failureOf, TransactionFailed } from '../connections/failure.ts'
 import { type Query, type Statement, statementOf } from '../connections/statement.ts'
 import { statementsOf } from '../read/reads.ts'
 import type { Security } from '../row-security/security.ts'
+import type { HeldLocks } from './act-locks.ts'
 import type { Scope } from './scope.ts'
 
 /**
@@ -69,7 +73,7 @@ export class TransactionReads {
   async read(plan: GuardedRead | GuardedCompositeRead, scope: Scope): Promise<Answer> {
     const { shape, args, principal } = plan
     // What Portico asks for itself asks by keys.
-    if (!principal.access.system) await this.#statistics?.require(plan)
+    if (principal !== system) await this.#statistics?.require(plan)
     const snapshot = batched<Query>(
       queries => Promise.all(queries.map(query => scope.ask(query))),
       // Nothing is known that could be older.
@@ -94,6 +98,8 @@ export interface TransactionParts {
   readonly records: Pick<RecordChanges<Statement>, 'steps'>
   /** How long others may wait for it, in milliseconds. */
   readonly limitMs: number
+  /** Of a transaction with acts that changes something. */
+  readonly locks?: HeldLocks | undefined
 }
 
 /** Runs the program within the transaction of `scope`. */
@@ -108,7 +114,7 @@ export async function runProgram<T>(
     let done: StepDone
     try {
       if (performance.now() > until) throw tooLong()
-      done = await stepDone(step, scope, parts)
+      done = isAct(step) ? await acted(step, run, scope, parts) : await stepDone(step, scope, parts)
     } catch (cause) {
       run.fail(failureOf(cause))
     }
@@ -121,7 +127,27 @@ function tooLong(): ApiError {
   return new ApiError('UNAVAILABLE', 'The transaction takes too long: do less in one.')
 }
 
-async function stepDone(step: GuardedStep, scope: Scope, parts: TransactionParts): Promise<StepDone> {
+/** Each of its steps is undone by itself where it fails, so that the function may go on. */
+async function acted<T>(
+  act: Act<GuardedPlanStep>,
+  run: ProgramRun<T>,
+  scope: Scope,
+  parts: TransactionParts,
+): Promise<StepDone> {
+  await runActSlowly(act, async step => {
+    if (!isRecordChange(step)) await scope.lock(parts.locks?.more(act.act, step) ?? [], parts.limitMs)
+    const done = (own: Scope) => stepDone(step, own, parts)
+    // A read that fails has changed nothing, but has ended the transaction.
+    return run.answerOf(await scope.savepoint(done))
+  })
+  return { kind: 'act' }
+}
+
+async function stepDone(
+  step: Exclude<GuardedStep, Act<unknown>> | ActStep,
+  scope: Scope,
+  parts: TransactionParts,
+): Promise<StepDone> {
   if (isRecordChange(step)) {
     return { kind: 'record', done: await scope.answered(parts.records.steps(step), ({ inputs }) => inputs) }
   }

@@ -11,6 +11,8 @@ export class SqliteScope implements WriteScope<Statement> {
   at = ''
   /** The connection counts the changes itself. */
   hasChanged = false
+  /** Whether code of the model runs within the transaction: what others would read is not committed. */
+  isActing = false
 
   constructor(events: EventLog) {
     this.#events = events
