@@ -40,7 +40,7 @@ export type Expression =
   | {
       readonly kind: 'when'
       readonly rule: Rule
-      readonly then: Expression
+      readonly value: Expression
       readonly otherwise: Expression
     }
   | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: Expression }
