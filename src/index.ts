@@ -45,6 +45,7 @@ export type { JsonSchema, JsonValue } from './model/fields/type.ts'
 export { url } from './model/fields/url.ts'
 export { uuid } from './model/fields/uuid.ts'
 export { atMost, item } from './model/logic.ts'
+export { action, every, job, on, query } from './model/logic-builders.ts'
 export type { Model } from './model/model.ts'
 export type { CollectionName, CreateInput, Item } from './model/types.ts'
 export type { GivenSettings, Service }
