@@ -34,6 +34,8 @@ export interface Principal {
    * or `key:` and the id of an API key. Null: it ends with nothing, as what an app makes by itself.
    */
   readonly grant: string | null
+  /** By how many reactions and jobs, each caused by the one before, it came to this; left out: by none. */
+  readonly depth?: number
 }
 
 /** Through what a user asks. */

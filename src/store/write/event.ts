@@ -4,8 +4,8 @@ import type { SqlValue } from '../values.ts'
 
 export type EventKind = 'created' | 'updated' | 'deleted'
 
-/** Who makes a change: a user, an app, both or neither. */
-export type Author = Pick<Principal, 'userId' | 'appId'>
+/** Who makes a change: a user, an app, both or neither; and by how many reactions it came. */
+export type Author = Pick<Principal, 'userId' | 'appId' | 'depth'>
 
 /** A change of one item. */
 export interface ItemChange {

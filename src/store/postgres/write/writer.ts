@@ -233,5 +233,6 @@ function columnsOf(events: Scope['events']): string[] {
     arrayOf(events.map(event => event.by.userId)),
     arrayOf(events.map(event => event.by.appId)),
     arrayOf(events.map(event => event.type ?? null)),
+    arrayOf(events.map(event => event.by.depth ?? null)),
   ]
 }
