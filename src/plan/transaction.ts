@@ -2,6 +2,7 @@
  * A transaction as a generator: it yields steps, is given the answer to each, and what it returns is the result. All of
  * it is committed at once, or nothing is. A step sees what the steps before it have changed.
  */
+import type { JsonValue } from '../model/fields/type.ts'
 import type { Principal } from '../principal.ts'
 import type { NewRecord, RecordKey } from '../records.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from './answer.ts'
@@ -35,15 +36,29 @@ export interface Act<P> {
   /** For messages, and for what is known of the tables that it needs, e.g. `actions.archive`. */
   readonly act: string
   /** It is called once for each try of the transaction. */
-  readonly start: (run: RunStep<P | RecordChange>) => Promise<unknown>
+  readonly start: (run: RunStep<ActStep<P>>) => Promise<unknown>
   /** Runs work, and then the microtasks that it leaves. Throws where they take too long. */
   readonly turn: (work: () => void) => void
   /** How long it may take, in milliseconds. */
   readonly limitMs: number
 }
 
+/** An event of a declared type, besides those of changes. Its answer is `true`. */
+export interface Emission {
+  readonly emit: string
+  readonly collection: string
+  readonly itemId: number
+  /** The item as JSON text, as events log it. */
+  readonly row: string
+  readonly values: Readonly<Record<string, JsonValue>>
+  readonly by: Principal
+}
+
 /** `P`: a plan, or a guarded one. */
-export type Steps<P> = P | RecordChange | Together<P> | Act<P>
+export type Steps<P> = P | RecordChange | Together<P> | Act<P> | Emission
+
+/** What an `Act` asks for. */
+export type ActStep<P> = P | RecordChange | Emission
 
 export type StepAnswer = ReadAnswer | CompositeAnswer | WriteAnswer | readonly WriteAnswer[] | boolean
 

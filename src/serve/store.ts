@@ -13,6 +13,7 @@ import { createGuard, type Guard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
 import type {
   Act,
+  ActStep,
   GuardedProgram,
   PlanAs,
   Program,
@@ -173,9 +174,14 @@ function guarded<T>(
 ): GuardedProgram<T> {
   const readyPlan = (plan: ProgramPlan | PlanAs) =>
     'shape' in plan ? guard(plan, principal) : guard(plan.plan, plan.as)
+  const readyStep = (step: ActStep<ProgramPlan | PlanAs>) => {
+    if ('emit' in step) return step
+    return 'kind' in step ? encrypt(step) : readyPlan(step)
+  }
   const ready = (step: ProgramStep) => {
     if ('shape' in step || 'as' in step) return readyPlan(step)
-    if ('act' in step) return readyAct(step, one => ('kind' in one ? encrypt(one) : readyPlan(one)))
+    if ('emit' in step) return step
+    if ('act' in step) return readyAct(step, readyStep)
     return 'together' in step ? { ...step, together: readyAll(step, readyPlan) } : encrypt(step)
   }
   return {
@@ -199,10 +205,7 @@ function guarded<T>(
   }
 }
 
-function readyAct<P, G>(
-  { start, ...kept }: Act<P>,
-  ready: (step: P | RecordChange) => G | RecordChange,
-): Act<G> {
+function readyAct<P, G>({ start, ...kept }: Act<P>, ready: (step: ActStep<P>) => ActStep<G>): Act<G> {
   return { ...kept, start: run => start(step => run(ready(step))) }
 }
 

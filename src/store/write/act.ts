@@ -5,13 +5,13 @@
 import { inspect } from 'node:util'
 import { ApiError } from '../../errors.ts'
 import type { Awaitable } from '../../plan/answer.ts'
-import type { Act, RecordChange, StepAnswer } from '../../plan/transaction.ts'
+import type { Act, ActStep, StepAnswer } from '../../plan/transaction.ts'
 import type { GuardedPlanStep } from './transaction.ts'
 
-export type ActStep = GuardedPlanStep | RecordChange
+export type GuardedActStep = ActStep<GuardedPlanStep>
 
 interface Call {
-  readonly step: ActStep
+  readonly step: GuardedActStep
   readonly resolve: (answer: StepAnswer) => void
   readonly reject: (error: unknown) => void
 }
@@ -19,7 +19,7 @@ interface Call {
 type Outcome = { readonly error: unknown } | 'done'
 
 /** Runs the whole of it now. `run`: answers at once, or throws. */
-export function runAct(act: Act<GuardedPlanStep>, run: (step: ActStep) => StepAnswer): void {
+export function runAct(act: Act<GuardedPlanStep>, run: (step: GuardedActStep) => StepAnswer): void {
   const actRun = new ActRun(act)
   actRun.turn(() => actRun.start(run))
   actRun.end()
@@ -28,11 +28,11 @@ export function runAct(act: Act<GuardedPlanStep>, run: (step: ActStep) => StepAn
 /** Runs it, with one step at a time. */
 export async function runActSlowly(
   act: Act<GuardedPlanStep>,
-  run: (step: ActStep) => Promise<StepAnswer>,
+  run: (step: GuardedActStep) => Promise<StepAnswer>,
 ): Promise<void> {
   const actRun = new ActRun(act)
   const calls: Call[] = []
-  const ask = (step: ActStep) =>
+  const ask = (step: GuardedActStep) =>
     new Promise<StepAnswer>((resolve, reject) => calls.push({ step, resolve, reject }))
   await nextTurn()
   actRun.turn(() => actRun.start(ask))
@@ -65,8 +65,8 @@ class ActRun {
     this.#until = performance.now() + act.limitMs
   }
 
-  start(run: (step: ActStep) => Awaitable<StepAnswer>): void {
-    const guarded = (step: ActStep) => {
+  start(run: (step: GuardedActStep) => Awaitable<StepAnswer>): void {
+    const guarded = (step: GuardedActStep) => {
       if (this.#hasEnded) throw fault(`${this.#act.act} has ended: what it did not wait for is refused.`)
       if (performance.now() > this.#until) throw this.#tooLong()
       return run(step)

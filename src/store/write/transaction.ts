@@ -3,12 +3,14 @@ import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../../plan/answer
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../plan/guarded.ts'
 import type {
   Act,
+  Emission,
   GuardedProgram,
   RecordChange,
   StepAnswer,
   Steps,
   Together,
 } from '../../plan/transaction.ts'
+import type { ItemChange } from './event.ts'
 import type { WorkDone } from './work.ts'
 import type { Written } from './written.ts'
 
@@ -21,6 +23,7 @@ export type StepDone =
   | { readonly kind: 'writes'; readonly all: readonly Written[] }
   | { readonly kind: 'record'; readonly done: WorkDone<boolean> }
   | { readonly kind: 'act' }
+  | { readonly kind: 'emission' }
 
 /** A program under way, within one try of its transaction. */
 export class ProgramRun<T> {
@@ -66,7 +69,10 @@ export class ProgramRun<T> {
   /** What the program is given, after noting what has changed. */
   answerOf(done: StepDone): StepAnswer {
     if (done.kind === 'read') return done.answer
-    if (done.kind === 'act') return true
+    if (done.kind === 'act' || done.kind === 'emission') {
+      this.#hasWritten ||= done.kind === 'emission'
+      return true
+    }
     if (done.kind === 'record') {
       for (const name of done.done.changed) this.#changed.add(name)
       return done.done.value
@@ -82,7 +88,7 @@ export class ProgramRun<T> {
   }
 }
 
-export type GuardedPlanStep = Exclude<GuardedStep, RecordChange | Together<unknown> | Act<unknown>>
+export type GuardedPlanStep = Exclude<GuardedStep, RecordChange | Together<unknown> | Act<unknown> | Emission>
 
 export function isRecordChange(step: GuardedStep): step is RecordChange {
   return 'kind' in step
@@ -90,6 +96,19 @@ export function isRecordChange(step: GuardedStep): step is RecordChange {
 
 export function isAct(step: GuardedStep): step is Act<GuardedPlanStep> {
   return 'act' in step
+}
+
+export function isEmission(step: GuardedStep): step is Emission {
+  return 'emit' in step
+}
+
+/** An emission as the log has it: an update of no field, with values in place of their names. */
+export function changeOf({ emit, collection, itemId, row, values, by }: Emission): ItemChange {
+  return { collection, itemId, kind: 'updated', data: row, before: null, changed: values, by, type: emit }
+}
+
+export function isPlan(step: GuardedStep): step is GuardedPlanStep {
+  return 'shape' in step
 }
 
 export function isTogether(step: GuardedStep): step is Together<GuardedPlanStep> {

@@ -22,7 +22,9 @@ export class ActLocks {
   begin({ names }: Acts, serial: readonly string[]): HeldLocks {
     const modes = new Map(this.#locks.modesOf(serial))
     for (const name of names) addAll(modes, this.#needed.get(name) ?? new Map())
-    return new HeldLocks(modes, this.#locks, (name, more) => this.#learn(name, more))
+    return new HeldLocks(modes, this.#locks, more => {
+      for (const name of names) this.#learn(name, more)
+    })
   }
 
   #learn(name: string, more: Modes): void {
@@ -35,9 +37,9 @@ export class ActLocks {
 export class HeldLocks {
   readonly #held: Map<string, Mode>
   readonly #locks: TableLocks
-  readonly #learn: (name: string, more: Modes) => void
+  readonly #learn: (more: Modes) => void
 
-  constructor(held: Map<string, Mode>, locks: TableLocks, learn: (name: string, more: Modes) => void) {
+  constructor(held: Map<string, Mode>, locks: TableLocks, learn: (more: Modes) => void) {
     this.#held = held
     this.#locks = locks
     this.#learn = learn
@@ -48,15 +50,15 @@ export class HeldLocks {
     return this.#locks.statements(this.#held)
   }
 
-  /** Locks what a plan of the act touches and is not locked yet. */
-  more(name: string, plan: GuardedPlanStep): readonly Statement[] {
+  /** Locks what a plan touches and is not locked yet. */
+  more(plan: GuardedPlanStep): readonly Statement[] {
     const needed = isWrite(plan)
       ? this.#locks.modesOf([plan.shape.collection.name])
       : readModes(plan.shape.reads)
     const missing = [...needed].filter(([table, mode]) => !covers(this.#held.get(table), mode))
     if (missing.length === 0) return []
     const modes = new Map(missing)
-    this.#learn(name, modes)
+    this.#learn(modes)
     addAll(this.#held, modes)
     return this.#locks.statements(modes)
   }

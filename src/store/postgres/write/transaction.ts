@@ -13,11 +13,14 @@ import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
 import type { RecordChanges } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { noSlots } from '../../values.ts'
-import { type ActStep, runActSlowly } from '../../write/act.ts'
+import { type GuardedActStep, runActSlowly } from '../../write/act.ts'
 import {
+  changeOf,
   type GuardedPlanStep,
   type GuardedStep,
   isAct,
+  isEmission,
+  isPlan,
   isRecordChange,
   isTogether,
   isWrite,
@@ -114,7 +117,7 @@ export async function runProgram<T>(
     let done: StepDone
     try {
       if (performance.now() > until) throw tooLong()
-      done = isAct(step) ? await acted(step, run, scope, parts) : await stepDone(step, scope, parts)
+      done = isAct(step) ? await acted(step, run, scope, parts) : await lockedStep(step, scope, parts)
     } catch (cause) {
       run.fail(failureOf(cause))
     }
@@ -127,6 +130,11 @@ function tooLong(): ApiError {
   return new ApiError('UNAVAILABLE', 'The transaction takes too long: do less in one.')
 }
 
+/** Before the tables of a plan are first touched, in a transaction that does not know them beforehand. */
+async function lock(step: GuardedStep, scope: Scope, { locks, limitMs }: TransactionParts): Promise<void> {
+  if (locks !== undefined && isPlan(step)) await scope.lock(locks.more(step), limitMs)
+}
+
 /** Each of its steps is undone by itself where it fails, so that the function may go on. */
 async function acted<T>(
   act: Act<GuardedPlanStep>,
@@ -135,21 +143,34 @@ async function acted<T>(
   parts: TransactionParts,
 ): Promise<StepDone> {
   await runActSlowly(act, async step => {
-    if (!isRecordChange(step)) await scope.lock(parts.locks?.more(act.act, step) ?? [], parts.limitMs)
-    const done = (own: Scope) => stepDone(step, own, parts)
-    // A read that fails has changed nothing, but has ended the transaction.
-    return run.answerOf(await scope.savepoint(done))
+    await lock(step, scope, parts)
+    // Reads too: one that fails has ended the transaction.
+    return run.answerOf(await scope.savepoint(own => stepDone(step, own, parts)))
   })
   return { kind: 'act' }
 }
 
+async function lockedStep(
+  step: Exclude<GuardedStep, Act<unknown>>,
+  scope: Scope,
+  parts: TransactionParts,
+): Promise<StepDone> {
+  await lock(step, scope, parts)
+  return stepDone(step, scope, parts)
+}
+
 async function stepDone(
-  step: Exclude<GuardedStep, Act<unknown>> | ActStep,
+  step: Exclude<GuardedStep, Act<unknown>> | GuardedActStep,
   scope: Scope,
   parts: TransactionParts,
 ): Promise<StepDone> {
   if (isRecordChange(step)) {
     return { kind: 'record', done: await scope.answered(parts.records.steps(step), ({ inputs }) => inputs) }
+  }
+  if (isEmission(step)) {
+    scope.log(changeOf(step))
+    scope.hasChanged = true
+    return { kind: 'emission' }
   }
   if (isTogether(step)) return { kind: 'writes', all: await allWritten(step, scope, parts) }
   if (isWrite(step)) return { kind: 'write', written: await written(step, scope, parts) }

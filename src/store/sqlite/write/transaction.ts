@@ -13,11 +13,13 @@ import { type ListMemory, UnknownLists } from '../../read/known-lists.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import type { RecordChanges } from '../../records.ts'
 import { noSlots } from '../../values.ts'
-import { type ActStep, runAct } from '../../write/act.ts'
+import { type GuardedActStep, runAct } from '../../write/act.ts'
 import {
+  changeOf,
   type GuardedPlanStep,
   type GuardedStep,
   isAct,
+  isEmission,
   isRecordChange,
   isTogether,
   isWrite,
@@ -153,11 +155,15 @@ function savepoint<T>(connection: Connection, work: () => T): T {
 }
 
 function stepDone(
-  step: Exclude<GuardedStep, Act<unknown>> | ActStep,
+  step: Exclude<GuardedStep, Act<unknown>> | GuardedActStep,
   { writes, scope, reads, records }: TransactionParts,
   spent: Spent,
 ): StepDone {
   if (isRecordChange(step)) return { kind: 'record', done: answered(records.steps(step)) }
+  if (isEmission(step)) {
+    scope.log(changeOf(step))
+    return { kind: 'emission' }
+  }
   const write = (plan: GuardedWrite): Written => answered(writes.run(plan, scope))
   if (isTogether(step)) return { kind: 'writes', all: oneByOne(step, write) }
   if (isWrite(step)) return { kind: 'write', written: write(step) }
