@@ -24,6 +24,8 @@ export interface LoggedChange {
   readonly appId: number | null
   /** The event's type where it is not the usual one of its kind, e.g. `webhook.paused`. */
   readonly type: string | null
+  /** By how many reactions and jobs, each caused by the one before, it came to this. */
+  readonly depth: number
 }
 
 /** The numbers between which a reader may resume. */

@@ -111,11 +111,11 @@ export function checkModel(declaration: Declaration): Model {
   const outlines = outlinesOf(declaration, faults)
   checkGraphqlNames(outlines.values(), faults)
   findRelations(outlines, faults)
-  const scopes = scopesOf(outlines.values())
+  const scopes = scopesOf(outlines.values(), declaration.logic)
   const claims = new Set<string>()
   const rules = ruleCheck(outlines, scopes, faults, claims)
   const collections = collectionsOf(outlines, rules, faults)
-  const logic = logicOf(declaration.logic, outlines, rules, faults)
+  const logic = logicOf(declaration.logic, { outlines, rules, faults })
   if (faults.list.length > 0) throw new ModelError(faults.list)
   return frozen({ collections, scopes, logic, claims: [...claims].sort() })
 }

@@ -5,13 +5,14 @@
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import { type ChangeFeed, isLogEnd, type LoggedChange, maxBatchBytes } from '../change-feed.ts'
+import type { Position } from '../consumer/position.ts'
 import { isTemporary } from '../outage.ts'
 import { Batch, Turns } from './batch.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 import { type Directory, wants } from './directory.ts'
 import type { PossibleTypes, Show, WebhookOwners } from './owners.ts'
+import type { PartialEvent, Place } from './place.ts'
 import { changeWebhook, type NewDelivery, newDelivery, pauseWebhook, storedDelivery } from './plans.ts'
-import type { PartialEvent, Place, Position } from './position.ts'
 
 /** Events that are read at once. */
 const batchSize = 200
@@ -29,7 +30,7 @@ const allUsers = Number.MAX_SAFE_INTEGER
 
 export interface EnqueuerParts {
   readonly log: ChangeFeed
-  readonly position: Position
+  readonly position: Position<Place>
   readonly directory: Directory
   readonly show: Show
   readonly possibleTypes: PossibleTypes
@@ -256,7 +257,10 @@ export class Enqueuer {
     }
   }
 
-  async #commit(steps: Parameters<Position['commit']>[0], place = this.#read): Promise<readonly number[]> {
+  async #commit(
+    steps: Parameters<Position<Place>['commit']>[0],
+    place = this.#read,
+  ): Promise<readonly number[]> {
     this.#read = place
     return this.#parts.position.commit(steps, place)
   }

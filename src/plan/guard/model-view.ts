@@ -131,7 +131,7 @@ function isLinkShown(relation: Relation, collection: Collection, view: ModelView
 }
 
 function rowsShowing(field: Field, collection: Collection, view: ModelView): Condition {
-  if (view.access.system) return always
+  if (view.access.system && !view.access.logic) return always
   if (field.internal || field.writeOnly) return never
   const when = view.rule(field.access.read, collection)
   return when.kind === 'never' ? never : assuming(view.readable(collection), when)
