@@ -19,6 +19,23 @@ export {
 } from './model/access.ts'
 export { checkModel, ModelError, type ModelFault } from './model/check.ts'
 export {
+  avg,
+  coalesce,
+  computed,
+  concat,
+  count,
+  datePart,
+  dividedBy,
+  first,
+  max,
+  min,
+  minus,
+  plus,
+  sum,
+  times,
+  when,
+} from './model/computed-builders.ts'
+export {
   type CollectionDeclaration,
   collection,
   type Declaration,
