@@ -34,6 +34,8 @@ import { loggedTimeLimit } from './time-limit.ts'
 interface Serving {
   readonly log: Log
   readonly worker?: WorkerContext | undefined
+  /** The time, in milliseconds since 1970; for tests. */
+  readonly now?: (() => number) | undefined
 }
 
 /** The model's database, made or brought up to date. Without `serving` no replica is asked. */
@@ -56,7 +58,8 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const otherThreads = serving?.worker?.otherThreads
   const unsafe = serving && { onUnsafe: (cause: unknown) => endProcess(cause, serving.worker) }
   const readers = serving && readersOf(settings, serving.log)
-  return openSqlite(model, { file: database, otherThreads, readers, ...shared, ...unsafe })
+  const clock = serving?.now && { now: serving.now }
+  return openSqlite(model, { file: database, otherThreads, readers, ...shared, ...unsafe, ...clock })
 }
 
 /** Only what serves has requests that wait: commands read on their own event loop. */
