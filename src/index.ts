@@ -19,6 +19,23 @@ export {
 } from './model/access.ts'
 export { checkModel, ModelError, type ModelFault } from './model/check.ts'
 export {
+  avg,
+  coalesce,
+  computed,
+  concat,
+  count,
+  datePart,
+  dividedBy,
+  first,
+  max,
+  min,
+  minus,
+  plus,
+  sum,
+  times,
+  when,
+} from './model/computed-builders.ts'
+export {
   type CollectionDeclaration,
   collection,
   type Declaration,
@@ -45,6 +62,7 @@ export type { JsonSchema, JsonValue } from './model/fields/type.ts'
 export { url } from './model/fields/url.ts'
 export { uuid } from './model/fields/uuid.ts'
 export { atMost, item } from './model/logic.ts'
+export { action, every, job, on, query } from './model/logic-builders.ts'
 export type { Model } from './model/model.ts'
 export type { CollectionName, CreateInput, Item } from './model/types.ts'
 export type { GivenSettings, ServeOptions, Service }
