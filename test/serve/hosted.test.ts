@@ -41,7 +41,9 @@ async function hosted(use: (given: Hosted) => Promise<void>, host = plain, given
       try {
         await use({ service, server, port, key, url: `http://127.0.0.1:${port}` })
       } finally {
-        server.closeAllConnections()
+        // Ends WebSockets too.
+      await service.close()
+      server.closeAllConnections()
         await new Promise(resolve => server.close(resolve))
       }
     },
@@ -162,7 +164,7 @@ function opened(url: string): Promise<WebSocket> {
 interface SocketMessage {
   readonly type: string
   readonly id?: string
-  readonly payload?: unknown
+  readonly payload?: { readonly data?: unknown }
 }
 
 /** Resolves with the first message that fits. */
@@ -193,7 +195,7 @@ test('WebSockets open at /graphql, and nowhere else', async () => {
     subscribe('2', '{ posts { title } }')
     await answered
     await service.data.posts?.create({ title: 'Live', author_id: 1 })
-    assert.deepEqual((await event).payload, { data: { newPost: { title: 'Live' } } })
+    assert.deepEqual((await event).payload?.data, { newPost: { title: 'Live' } })
     socket.close()
     await assert.rejects(opened(`ws://127.0.0.1:${port}/other`), /404/)
   })
