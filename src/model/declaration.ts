@@ -4,7 +4,7 @@ import type { UserFields } from './builtin.ts'
 import type { ComputedDeclaration } from './computed.ts'
 import type { DeprecationOptions, FieldDeclarations, Reference } from './fields/declared.ts'
 import type { CheckWrite, LimitDeclaration, LogicDeclaration, Prepare } from './logic.ts'
-import type { CheckedCollections } from './model-faults.ts'
+import type { CheckedCollections, CheckedLogic } from './model-faults.ts'
 import type { FieldRulesIn, OwnRow } from './rule-types.ts'
 import type { TypedCheck, TypedPrepare } from './write-types.ts'
 
@@ -119,17 +119,23 @@ interface TraitsOf<F, S, R, A, K, L extends readonly unknown[]> {
 
 export type CollectionDeclarations = Readonly<Record<string, CollectionDeclaration>>
 
-export interface Declaration<Collections extends CollectionDeclarations = CollectionDeclarations> {
+export interface Declaration<
+  Collections extends CollectionDeclarations = CollectionDeclarations,
+  Logic extends LogicDeclaration = LogicDeclaration,
+> {
   readonly kind: 'model'
   readonly collections: Collections
-  readonly logic: LogicDeclaration
+  readonly logic: Logic
 }
 
 /** A model. The keys are the names of the collections: plural, in snake_case. `logic`: what the product does with them. */
-export function model<const C extends CollectionDeclarations>(
+export function model<
+  const C extends CollectionDeclarations,
+  const L extends LogicDeclaration<C> = Record<never, never>,
+>(
   collections: C & NoInfer<CheckedCollections<C>>,
-  logic: LogicDeclaration = {},
-): Declaration<C> {
+  logic: L & NoInfer<CheckedLogic<C, L>> = {} as L & CheckedLogic<C, L>,
+): Declaration<C, L> {
   return Object.freeze({ kind: 'model', collections, logic })
 }
 
