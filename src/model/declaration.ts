@@ -117,10 +117,18 @@ interface TraitsOf<F, S, R, A, K, L extends readonly unknown[]> {
   readonly rules: Exclude<A[keyof A], undefined> | FieldRulesIn<F> | RuleOf<K[keyof K]> | RuleOf<L[number]>
 }
 
+/**
+ * What every collection is. Not `CollectionDeclaration`: the compiler would infer fields of any name from it while it
+ * reads the declared ones.
+ */
+type AnyCollection = Pick<CollectionDeclaration, 'kind' | 'extends'>
+
+export type AnyCollections = Readonly<Record<string, AnyCollection>>
+
 export type CollectionDeclarations = Readonly<Record<string, CollectionDeclaration>>
 
 export interface Declaration<
-  Collections extends CollectionDeclarations = CollectionDeclarations,
+  Collections extends AnyCollections = CollectionDeclarations,
   Logic extends LogicDeclaration = LogicDeclaration,
 > {
   readonly kind: 'model'
@@ -130,7 +138,7 @@ export interface Declaration<
 
 /** A model. The keys are the names of the collections: plural, in snake_case. `logic`: what the product does with them. */
 export function model<
-  const C extends CollectionDeclarations,
+  const C extends AnyCollections,
   const L extends LogicDeclaration<C> = Record<never, never>,
 >(
   collections: C & NoInfer<CheckedCollections<C>>,

@@ -3,7 +3,7 @@
  * collections, is inferred from where the declaration is written: within `model(…)`.
  */
 import type { AccessRule } from './access.ts'
-import type { CollectionDeclarations } from './declaration.ts'
+import type { AnyCollections } from './declaration.ts'
 import type { FieldDeclarations } from './fields/declared.ts'
 import type {
   ActionDeclaration,
@@ -68,7 +68,7 @@ interface TypedAction<C, On, Of, In, Out, E> extends TypedOptions<C, On, Of, In,
 
 /** A named operation over several items, in one serialisable transaction. */
 export function action<
-  C extends CollectionDeclarations = CollectionDeclarations,
+  C extends AnyCollections = AnyCollections,
   const On extends NameIn<C> = never,
   const Of extends NameIn<C> = never,
   const In extends ValuesIn<C> = None,
@@ -80,7 +80,7 @@ export function action<
 
 /** A named operation that only reads, in one serialisable transaction. */
 export function query<
-  C extends CollectionDeclarations = CollectionDeclarations,
+  C extends AnyCollections = AnyCollections,
   const On extends NameIn<C> = never,
   const Of extends NameIn<C> = never,
   const In extends ValuesIn<C> = None,
@@ -95,7 +95,7 @@ interface Described {
 
 /** Runs after the commit of each event of these types, at least once and in the order of one item. */
 export function on<
-  C extends CollectionDeclarations = CollectionDeclarations,
+  C extends AnyCollections = AnyCollections,
   const T extends EventPattern<C> = EventPattern<C>,
 >(
   types: T | readonly T[],
@@ -118,11 +118,11 @@ interface EveryOptions extends Described {
 type RunJob<C, In> = (context: JobContext<C, In>) => Awaitable<unknown>
 
 /** A job that runs by a schedule: a cron expression, or words such as `day at 03:00`. */
-export function every<C extends CollectionDeclarations = CollectionDeclarations>(
+export function every<C extends AnyCollections = AnyCollections>(
   schedule: string,
   run: RunJob<C, None>,
 ): JobDeclaration<None, C>
-export function every<C extends CollectionDeclarations = CollectionDeclarations>(
+export function every<C extends AnyCollections = AnyCollections>(
   schedule: string,
   options: EveryOptions,
   run: RunJob<C, None>,
@@ -150,7 +150,7 @@ interface JobOptions<C, In> extends Described {
 
 /** A job that only `later` starts. */
 export function job<
-  C extends CollectionDeclarations = CollectionDeclarations,
+  C extends AnyCollections = AnyCollections,
   const In extends FieldDeclarations = None,
 >(options: JobOptions<C, In>): JobDeclaration<In, C> {
   const { input, run, description } = options ?? {}
