@@ -2,7 +2,13 @@
 import type { AccessRule } from './access.ts'
 import type { UserFields } from './builtin.ts'
 import type { ComputedDeclaration } from './computed.ts'
-import type { DeprecationOptions, FieldDeclarations, Reference } from './fields/declared.ts'
+import type {
+  DeprecationOptions,
+  FieldDeclaration,
+  FieldDeclarations,
+  FieldNarrowing,
+  Reference,
+} from './fields/declared.ts'
 import type { CheckWrite, LimitDeclaration, LogicDeclaration, Prepare } from './logic.ts'
 import type { CheckedCollections, CheckedLogic } from './model-faults.ts'
 import type { FieldRulesIn, OwnRow } from './rule-types.ts'
@@ -164,17 +170,33 @@ export function collection<
   })
 }
 
-type UsersRow<F, U> = OwnRow<UserFields & F, U, Reference<'users'>>
+/** Fields of `users`: new ones, and built-in ones that are narrowed. */
+type UsersFields = Readonly<Record<string, FieldDeclaration | FieldNarrowing>>
 
-interface DefinedUsers<F extends FieldDeclarations, U extends boolean, R, A, K, L>
-  extends Omit<PlainOptions<F, U>, 'renamedFrom' | 'deprecated'>,
-    TypedOptions<UserFields & F, U, R, A, K, L> {
+/** A built-in field with the options that narrow it. */
+type NarrowedField<Field, Options> = Field extends FieldDeclaration<infer Value, object, infer Trait>
+  ? FieldDeclaration<Value, Options & object, Trait>
+  : never
+
+type DeclaredUsers<F> = {
+  readonly [K in keyof F]: F[K] extends FieldDeclaration
+    ? F[K]
+    : NarrowedField<K extends keyof UserFields ? UserFields[K] : never, F[K]>
+}
+
+type AllUserFields<F> = Omit<UserFields, keyof F> & DeclaredUsers<F>
+type UsersRow<F, U> = OwnRow<AllUserFields<F>, U, Reference<'users'>>
+
+interface DefinedUsers<F extends UsersFields, U extends boolean, R, A, K, L>
+  extends Omit<PlainOptions<FieldDeclarations, U>, 'renamedFrom' | 'deprecated'>,
+    TypedOptions<AllUserFields<F>, U, R, A, K, L> {
+  /** New fields; of built-in ones rules and a description: `email: { access: { read: owner('id') } }`. */
   readonly fields?: F
 }
 
 /** Extends the built-in collection of accounts. */
 export function users<
-  const F extends FieldDeclarations = None,
+  const F extends UsersFields = None,
   const U extends boolean = false,
   const R extends Joins = None,
   const A extends Access<UsersRow<F, U>> = None,
@@ -182,9 +204,9 @@ export function users<
   const L extends Limits<UsersRow<F, U>> = readonly [],
 >(
   options: DefinedUsers<F, U, R, A, K, L> = {},
-): CollectionDeclaration<F, U, TraitsOf<F, 'user', R, A, K, L>> {
-  const fields = options.fields ?? ({} as F)
-  const all = { ...options, fields } as unknown as CollectionOptions<F, U>
+): CollectionDeclaration<DeclaredUsers<F>, U, TraitsOf<DeclaredUsers<F>, 'user', R, A, K, L>> {
+  const fields = options.fields ?? {}
+  const all = { ...options, fields } as unknown as CollectionOptions<DeclaredUsers<F>, U>
   return Object.freeze({ kind: 'collection', extends: 'users', options: all })
 }
 
