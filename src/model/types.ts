@@ -1,9 +1,9 @@
 /** The TypeScript types of items and bodies, inferred from a declaration. */
-import type { CollectionDeclarations, Declaration } from './declaration.ts'
+import type { AnyCollections, Declaration } from './declaration.ts'
 import type { ChangesOf, Flat, InputOf } from './item-types.ts'
 import type { FieldsIn, ItemIn, NameIn } from './model-types.ts'
 
-type CollectionsOf<M> = M extends Declaration<infer C extends CollectionDeclarations> ? C : never
+type CollectionsOf<M> = M extends Declaration<infer C extends AnyCollections> ? C : never
 
 /** The names of a model's collections, the built-in ones among them. */
 export type CollectionName<M extends Declaration> = NameIn<CollectionsOf<M>>
