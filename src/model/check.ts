@@ -39,11 +39,12 @@ function collectionOf(outline: Outline, rules: RuleCheck, faults: Faults): Colle
     fieldOf(field, declared, outline, rules, faults),
   )
   checkRenames(fields, field => `${name}.fields.${field}`, faults)
+  const byName = new Map(fields.map(field => [field.name, field]))
   return {
     name,
     singular,
     description: options.description,
-    fields: new Map(fields.map(field => [field.name, field])),
+    fields: byName,
     relations,
     indexes: indexesOf(outline, faults),
     access: accessOf(outline, rules),
@@ -52,7 +53,7 @@ function collectionOf(outline: Outline, rules: RuleCheck, faults: Faults): Colle
     renamedFrom: options.renamedFrom,
     unlogged: outline.unlogged,
     computed: computedOf(outline, rules, faults),
-    ...writeLogicOf(outline, rules, faults),
+    ...writeLogicOf(outline, byName, rules, faults),
   }
 }
 

@@ -219,11 +219,13 @@ export interface ReferenceCheck {
   readonly self: boolean
 }
 
-/** How many items may have the assigned value, which refers to an item of `target`: else CONFLICT. */
-export interface GuardedMost {
-  readonly assignment: GuardedAssignment
-  readonly target: string
+/** How many items there may be after the write: else CONFLICT. */
+export interface GuardedLimit {
   readonly count: number
+  /** The field, of each value of which there may be as many: items without a value do not count. Undefined: in all. */
+  readonly per: Field | undefined
+  /** Which items count, by their own fields alone. */
+  readonly where: Condition
   readonly refusal: string
 }
 
@@ -231,7 +233,7 @@ export interface GuardedCreate {
   readonly kind: 'create'
   readonly collection: Collection
   readonly set: readonly GuardedAssignment[]
-  readonly most: GuardedMost | undefined
+  readonly limits: readonly GuardedLimit[]
   readonly references: readonly ReferenceCheck[]
   /** Over the new row. */
   readonly after: readonly Check[]
@@ -250,6 +252,8 @@ export interface GuardedUpdate {
   readonly references: readonly ReferenceCheck[]
   readonly ifMatch: Param | undefined
   readonly eventType: string | undefined
+  /** Those that the update may concern. */
+  readonly limits: readonly GuardedLimit[]
   /** Over the stored row: what does not fulfil `rows` is NOT_FOUND, what fails `before` FORBIDDEN. */
   readonly rows: Condition
   readonly before: readonly Check[]

@@ -28,6 +28,7 @@ import type { Store } from '../store/store.ts'
 import type { Cascade } from '../store/write/cascades.ts'
 import type { WorkerContext } from '../workers/context.ts'
 import { logSlowList } from './slow-lists.ts'
+import { loggedTimeLimit } from './time-limit.ts'
 
 /** What serves, beside the settings. */
 interface Serving {
@@ -43,7 +44,8 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const onCascade = serving && cascadeIn(serving.log)
   const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
   const retention = { keptMs: settings['events.retention'] * 1000, maxBytes: settings['events.maxBytes'] }
-  const shared = { cacheBytes, autoMigrate, retention, onSurplus, onCascade, queries }
+  const timeLimit = serving && loggedTimeLimit(serving.log.logger)
+  const shared = { cacheBytes, autoMigrate, retention, onSurplus, onCascade, queries, timeLimit }
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)

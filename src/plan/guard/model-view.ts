@@ -8,6 +8,7 @@ import type { Condition, Path, VisibleField } from '../guarded.ts'
 import type { Names } from '../names.ts'
 
 export interface ModelView {
+  readonly model: Model
   readonly access: AccessClass
   collection(name: string): Collection
   /** What of the collection this class can name. */
@@ -71,6 +72,7 @@ function createView(model: Model, access: AccessClass): ModelView {
   const shownIn = new Map<Field, Condition>()
   const names = new Map<Collection, Names>()
   const view: ModelView = {
+    model,
     access,
     collection(name) {
       const found = model.collections.get(name)

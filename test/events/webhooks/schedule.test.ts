@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Timetable } from '../../../src/events/consumer/timetable.ts'
+import { retryDelayMs } from '../../../src/events/consumer/back-off.ts'
 import {
   longestDelayMs,
   parseRetryAfter,
   retryAt,
-  retryDelayMs,
 } from '../../../src/events/webhooks/schedule.ts'
 import { fakeClock } from './clock.ts'
 

@@ -34,7 +34,11 @@ import { failureOf, TransactionFailed } from '../connections/failure.ts'
 import { type Query, type Statement, statementOf } from '../connections/statement.ts'
 import { statementsOf } from '../read/reads.ts'
 import type { Security } from '../row-security/security.ts'
+
 import type { HeldLocks } from './act-locks.ts'
+
+import { isLimited } from './lock-order.ts'
+
 import type { Scope } from './scope.ts'
 
 /**
@@ -189,7 +193,7 @@ async function allWritten(
 ): Promise<readonly Written[]> {
   const all: Written[] = []
   const plans = writesOf(step)
-  const most = plans.some(({ shape }) => shape.kind === 'create' && shape.most) ? 1 : writesAtOnce
+  const most = plans.some(({ shape }) => isLimited(shape)) ? 1 : writesAtOnce
   for (let at = 0; at < plans.length; at += most) {
     const scopes: Scope[] = []
     const settled = await Promise.allSettled(

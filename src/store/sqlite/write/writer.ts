@@ -4,6 +4,7 @@ import type { Model } from '../../../model/model.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import type { GuardedProgram } from '../../../plan/transaction.ts'
+import type { TimeLimit } from '../../../time-limit.ts'
 import type { RecordChanges } from '../../records.ts'
 import type { StoreCounts } from '../../store.ts'
 import type { OnCascade } from '../../write/cascades.ts'
@@ -39,6 +40,7 @@ export interface WriterOptions {
   readonly identity: FileIdentity
   readonly onCascade: OnCascade | undefined
   readonly reads: TransactionReads
+  readonly timeLimit: TimeLimit
 }
 
 export class Writer {
@@ -50,7 +52,7 @@ export class Writer {
 
   constructor({ model, connection, events }: WriterContext, options: WriterOptions) {
     const { maxWaiting, lockWaitMs, lock, now, atCommit, afterCommit, health, identity } = options
-    this.#writes = new Writes(new SqliteWrites(model, connection), options.onCascade)
+    this.#writes = new Writes(new SqliteWrites(model, connection, options.timeLimit), options.onCascade)
     this.#scope = new SqliteScope(events)
     this.#reads = options.reads
     this.#connection = connection
