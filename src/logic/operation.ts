@@ -11,7 +11,7 @@ import type { CreateHooks } from '../plan/run.ts'
 import { selected } from '../plan/system-plans.ts'
 import type { ProgramSteps } from '../plan/transaction.ts'
 import type { Principal } from '../principal.ts'
-import type { TimeLimit } from '../time-limit.ts'
+import { createTimeLimit, type TimeLimit } from '../time-limit.ts'
 import { actingAs, collectionOf, decided, refused, withScopesDecided } from './access.ts'
 import { interned } from './data-plans.ts'
 import { OperationContext } from './operation-context.ts'
@@ -33,6 +33,13 @@ export interface OperationParts {
   readonly limits: OperationLimits
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
+}
+
+export const usualLimits: OperationLimits = { timeMs: 1000, operations: 1000, tries: 3 }
+
+/** With the usual bounds. */
+export function operationParts(model: Model, hooks: CreateHooks): OperationParts {
+  return { model, hooks, timeLimit: createTimeLimit(), limits: usualLimits, now: Date.now }
 }
 
 /** One to be done. */
