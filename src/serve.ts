@@ -10,6 +10,7 @@ import { publicName } from './config/database.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
 import { path as graphqlPath } from './graphql/transports/http-reply.ts'
 import { createHttp, type Exchange, type HttpParts, type HttpServer } from './http.ts'
+import { registerReactions } from './logic/runner.ts'
 import { checkModel } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { Model } from './model/model.ts'
@@ -30,6 +31,7 @@ import {
   clusterMetrics,
   eventMetrics,
   httpMetrics,
+  reactionMetrics,
   replicaMetrics,
   requestMetrics,
   requestRecorder,
@@ -114,7 +116,7 @@ async function assemble(parts: Parts): Promise<Service> {
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
-  const { rest, graphql, oauth, events, webhooks } = openTransports({
+  const { rest, graphql, oauth, events, webhooks, reactions } = openTransports({
     ...{ ...parts, ...credentials, run, limits, issuer },
   })
   const metrics = createMetrics(
@@ -127,6 +129,7 @@ async function assemble(parts: Parts): Promise<Service> {
       ...clusterMetrics(cluster),
       ...eventMetrics(events),
       ...webhookMetrics(webhooks),
+      ...reactionMetrics(reactions),
     ],
     () => `${graphql.metrics()}${cacheMetrics()}`,
   )
@@ -163,11 +166,15 @@ async function assemble(parts: Parts): Promise<Service> {
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
     ...faultLog(log),
   })
+  if (worker === undefined) await registerReactions(model, store.records, store.changes)
   await http.listen(worker !== undefined)
   const firstAdministrator = worker ? undefined : await bootstrapped(parts, run, http)
   state.starting = false
-  // One thread of a process sends.
-  if (worker === undefined || worker.index === 0) webhooks.start()
+  // One thread of a process sends, and runs reactions and jobs.
+  if (worker === undefined || worker.index === 0) {
+    webhooks.start()
+    reactions.start()
+  }
   const url = listeningUrl(settings, http)
   if (!worker) log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
   const delaySeconds = settings.shutdownDelay
@@ -178,6 +185,7 @@ async function assemble(parts: Parts): Promise<Service> {
     oauth,
     events,
     webhooks,
+    reactions,
     store,
     cluster,
     slow,

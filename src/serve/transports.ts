@@ -28,6 +28,8 @@ import { clientOf } from './connected-client.ts'
 import { createProcessEvents } from './events.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
+import { openReactions, type RunningReactions } from './reactions.ts'
+import { loggedTimeLimit } from './time-limit.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
 import { openWebhookSender, type RunningSender } from './webhook-sender.ts'
 import { webhookActions } from './webhooks.ts'
@@ -55,6 +57,7 @@ export interface Transports {
   readonly oauth: LazyOauth
   readonly events: Events
   readonly webhooks: RunningSender
+  readonly reactions: RunningReactions
 }
 
 export function openTransports(parts: TransportParts): Transports {
@@ -143,6 +146,10 @@ export function openTransports(parts: TransportParts): Transports {
       onFault: faultsOf('the authorization server'),
     }),
     events,
+    reactions: openReactions({
+      ...{ model, store, run: transportRun, hooks, mail, settings, logger },
+      timeLimit: loggedTimeLimit(logger),
+    }),
     webhooks: openWebhookSender({
       model,
       store,
