@@ -6,6 +6,7 @@ import { openRecords } from '../auth/encryption/open-records.ts'
 import { isPostgres, publicName } from '../config/database.ts'
 import { requireUnlocked } from '../config/row-security.ts'
 import { type Settings, SettingsError } from '../config.ts'
+import { registerReactions } from '../logic/runner.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
@@ -141,6 +142,7 @@ export async function prepare(
   const store = await openStore(model, settings)
   try {
     const records = await openEncrypted(store, settings, log)
+    await registerReactions(model, store.records, store.changes)
     return await bootstrap(createRun(createGuard(model), store), records, settings)
   } finally {
     await store.close()

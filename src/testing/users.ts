@@ -15,10 +15,10 @@ export class TestUsers {
   }
 
   /** Returns the id. A name and an address are made up where none is given. */
-  create(values: Values = {}): Promise<number> {
+  create(values: object = {}): Promise<number> {
     this.#count++
     const made = { name: `User ${this.#count}`, email: `user${this.#count}@example.com` }
-    return createBySystem(this.#run, 'users', { ...made, ...values }, {})
+    return createBySystem(this.#run, 'users', { ...made, ...(values as Values) }, {})
   }
 
   /** A key of the user's, for requests; the same at every call. */

@@ -11,9 +11,9 @@ import {
   datetime,
   every,
   field,
+  type Item,
   integer,
   item,
-  type Item,
   job,
   model,
   now,
@@ -36,16 +36,37 @@ const declaration = model(
   {
     users: users({ fields: { email: { access: { read: owner('id').or(role('admin')) } } } }),
     projects: collection({
-      fields: { name: text(), archived: text({ optional: true }), owner_id: relation('users', { default: currentUser, inverse: 'projects' }) },
+      fields: {
+        name: text(),
+        archived: text({ optional: true }),
+        owner_id: relation('users', { default: currentUser, inverse: 'projects' }),
+      },
       computed: { open_tasks: count('tasks', field('status').ne('done')) },
-      access: { read: owner('owner_id'), create: owner('owner_id'), update: owner('owner_id'), delete: owner('owner_id') },
+      access: {
+        read: owner('owner_id'),
+        create: owner('owner_id'),
+        update: owner('owner_id'),
+        delete: owner('owner_id'),
+      },
     }),
     tasks: collection({
-      fields: { title: text(), status: choice(['open', 'done'], { default: 'open' }), completed_at: datetime({ optional: true }), project_id: relation('projects', { inverse: 'tasks' }) },
-      prepare: ({ next, previous, now }) => (next.status === 'done' && previous?.status !== 'done' ? { completed_at: now } : {}),
+      fields: {
+        title: text(),
+        status: choice(['open', 'done'], { default: 'open' }),
+        completed_at: datetime({ optional: true }),
+        project_id: relation('projects', { inverse: 'tasks' }),
+      },
+      prepare: ({ next, previous, now }) =>
+        next.status === 'done' && previous?.status !== 'done' ? { completed_at: now } : {},
       check: ({ next }) => (next.title === '' ? [{ field: 'title', message: 'A task needs a title.' }] : []),
       limits: [atMost(100, { per: 'project_id', where: field('status').ne('done') })],
-      access: { read: related('project', owner('owner_id')), create: related('project', owner('owner_id')), update: related('project', owner('owner_id')).and(field('created_at').gte(now.minus({ minutes: 15 }))) },
+      access: {
+        read: related('project', owner('owner_id')),
+        create: related('project', owner('owner_id')),
+        update: related('project', owner('owner_id')).and(
+          field('created_at').gte(now.minus({ minutes: 15 })),
+        ),
+      },
     }),
   },
   {
@@ -57,11 +78,14 @@ const declaration = model(
         access: owner('owner_id'),
         async run({ item, input, data }) {
           // As the service: the fifteen minutes of the rule do not hold here. `list` gives up to 100, `all` walks.
-          for await (const task of data.asSystem.tasks.all({ where: { project_id: item.id } })) await data.asSystem.tasks.update(task.id, { status: 'done' })
+          for await (const task of data.asSystem.tasks.all({ where: { project_id: item.id } }))
+            await data.asSystem.tasks.update(task.id, { status: 'done' })
           return data.projects.update(item.id, { archived: input.why })
         },
       }),
     },
-    queries: {}, reactions: { assigned: on('task.updated', async ({ event, mail }) => {}) }, jobs: { nightly: every('day at 03:00', async ({ data }) => {}) },
+    queries: {},
+    reactions: { assigned: on('task.updated', async ({ event, mail }) => {}) },
+    jobs: { nightly: every('day at 03:00', async ({ data }) => {}) },
   },
 )

@@ -42,8 +42,8 @@ async function hosted(use: (given: Hosted) => Promise<void>, host = plain, given
         await use({ service, server, port, key, url: `http://127.0.0.1:${port}` })
       } finally {
         // Ends WebSockets too.
-      await service.close()
-      server.closeAllConnections()
+        await service.close()
+        server.closeAllConnections()
         await new Promise(resolve => server.close(resolve))
       }
     },

@@ -2,6 +2,7 @@
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
+import type { Awaitable } from '../../plan/answer.ts'
 import type { Run as PlanRun } from '../../plan/run.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import { service } from '../../principal.ts'
@@ -17,6 +18,8 @@ export interface AttemptParts {
   readonly model: Model
   readonly run: PlanRun
   readonly hooks: DataParts['hooks']
+  /** Notices what other nodes have committed. */
+  readonly refresh: () => Awaitable<void>
   readonly mail: LogicMail
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly logOf: (run: Run) => LogicLog
@@ -133,13 +136,17 @@ class Attempt {
   }
 
   #shared(): RunContext {
-    const { model, run, hooks, mail, outgoing, logOf, clock } = this.#parts
+    const { model, run, hooks, refresh, mail, outgoing, logOf, clock } = this.#parts
     const { signal } = this.#abort
     const execute = executeBy(run)
     const parts: DataParts = {
       model,
       hooks,
-      execute: (plan, principal) => this.#gate(async () => execute(plan, principal)),
+      execute: (plan, principal) =>
+        this.#gate(async () => {
+          await refresh()
+          return execute(plan, principal)
+        }),
     }
     const data = createData(parts, { ...service, depth: this.#run.depth + 1 })
     const send = fetchBy(outgoing, signal)
