@@ -174,9 +174,10 @@ export function collection<
 type UsersFields = Readonly<Record<string, FieldDeclaration | FieldNarrowing>>
 
 /** A built-in field with the options that narrow it. */
-type NarrowedField<Field, Options> = Field extends FieldDeclaration<infer Value, object, infer Trait>
-  ? FieldDeclaration<Value, Options & object, Trait>
-  : never
+type NarrowedField<Field, Options> =
+  Field extends FieldDeclaration<infer Value, object, infer Trait>
+    ? FieldDeclaration<Value, Options & object, Trait>
+    : never
 
 type DeclaredUsers<F> = {
   readonly [K in keyof F]: F[K] extends FieldDeclaration

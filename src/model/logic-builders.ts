@@ -149,10 +149,9 @@ interface JobOptions<C, In> extends Described {
 }
 
 /** A job that only `later` starts. */
-export function job<
-  C extends AnyCollections = AnyCollections,
-  const In extends FieldDeclarations = None,
->(options: JobOptions<C, In>): JobDeclaration<In, C> {
+export function job<C extends AnyCollections = AnyCollections, const In extends FieldDeclarations = None>(
+  options: JobOptions<C, In>,
+): JobDeclaration<In, C> {
   const { input, run, description } = options ?? {}
   return Object.freeze({
     kind: 'job',
