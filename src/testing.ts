@@ -90,7 +90,8 @@ export async function testService<const M extends Declaration>(
     },
     mails,
     users: {
-      create: async values => (await service.data.users?.get(await users.create(values))) as unknown as Item<M, 'users'>,
+      create: async values =>
+        (await service.data.users?.get(await users.create(values))) as unknown as Item<M, 'users'>,
     },
     as: user => clientOf(() => presentUser(run, user)),
     anonymous: clientOf(() => anonymous('127.0.0.1')),

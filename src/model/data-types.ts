@@ -65,7 +65,7 @@ type Related<C, N, Name, Paths> = Name extends keyof ToOneIn<C, N>
 type Included<C, N, Paths> = { readonly [Name in Head<Paths> & string]: Related<C, N, Name, Paths> }
 
 /** What is named is given, computed fields too. */
-type Selected<Item, Names> = { readonly [K in Names & keyof Item]-?: Item[K] }
+type Selected<Item, Names> = { readonly [K in Names & keyof Item]: Exclude<Item[K], undefined> }
 
 /** An item as a read gives it. `Names`: of `fields`; `Paths`: of `include`; `never`: left out. */
 type ReadItem<C, N, Names, Paths> = [Names | Paths] extends [never]

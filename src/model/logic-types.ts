@@ -12,15 +12,15 @@ export type Awaitable<T> = T | Promise<T>
 
 export type ValuesIn<C> = Readonly<Record<string, FieldDeclaration | ItemDeclaration<NameIn<C>>>>
 
-type IsOption<F, Name extends string> =
+type MayBeLeftOut<F> =
   F extends FieldDeclaration<unknown, infer O>
-    ? O extends { readonly [K in Name]: unknown }
+    ? O extends { readonly optional: true } | { readonly default: unknown }
       ? true
       : false
     : false
 
 type FreeNames<Values> = {
-  [K in keyof Values]: true extends IsOption<Values[K], 'optional' | 'default'> ? K : never
+  [K in keyof Values]: MayBeLeftOut<Values[K]> extends true ? K : never
 }[keyof Values]
 
 /** A value as the operation gets it: what was left out has its default, or is null. */
