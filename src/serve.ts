@@ -227,7 +227,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
   const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
-  return { service, run, http, data, rest, reactions }
+  return { service, run, records: credentials.records, http, data, rest, reactions }
 }
 
 function mailSettings(settings: Settings) {

@@ -46,8 +46,14 @@ export interface TestService<M extends Declaration> {
   /** What would have been sent, the oldest first. */
   readonly mails: readonly Message[]
   readonly users: {
-    /** A name and an address are made up where none is given. Without a password, whose hash would take long. */
-    create(values?: Partial<CreateInput<M, 'users'>>): Promise<Item<M, 'users'>>
+    /**
+     * A name and an address are made up where none is given. The address counts as confirmed, unless `confirmed` is false.
+     * Without a password, whose hash would take long.
+     */
+    create(
+      values?: Partial<CreateInput<M, 'users'>>,
+      options?: { readonly confirmed?: boolean },
+    ): Promise<Item<M, 'users'>>
   }
   /**
    * As a user, with the role that they have at the time of each call and every scope. Calls reject with an `ApiError`, of
@@ -79,7 +85,7 @@ export async function testService<const M extends Declaration>(
     simulation: { clock, mail: collecting(mails) },
   })
   const { service, run, reactions } = opened
-  const users = new TestUsers(run)
+  const users = new TestUsers(run, opened.records)
   const clientOf = (principal: () => Promise<Principal> | Principal) =>
     createClient({ ...opened, principal }) as Client<M>
   return {
@@ -90,8 +96,10 @@ export async function testService<const M extends Declaration>(
     },
     mails,
     users: {
-      create: async values =>
-        (await service.data.users?.get(await users.create(values))) as unknown as Item<M, 'users'>,
+      create: async (values = {}, { confirmed = true } = {}) => {
+        const id = await users.create(values, confirmed)
+        return (await service.data.users?.get(id)) as unknown as Item<M, 'users'>
+      },
     },
     as: user => clientOf(() => presentUser(run, user)),
     anonymous: clientOf(() => anonymous('127.0.0.1')),

@@ -8,6 +8,7 @@ import type { Clock } from '../events/consumer/timetable.ts'
 import type { HttpServer } from '../http.ts'
 import type { DataParts } from '../logic/create-data.ts'
 import type { Run } from '../plan/run.ts'
+import type { Records } from '../records.ts'
 import type { WorkerContext } from '../workers/context.ts'
 import type { ServiceData } from './data.ts'
 import type { RunningReactions } from './reactions.ts'
@@ -60,6 +61,7 @@ export interface Simulation {
 export interface OpenService {
   readonly service: Service
   readonly run: Run
+  readonly records: Records
   readonly http: HttpServer
   readonly data: DataParts
   readonly rest: Transports['rest']
