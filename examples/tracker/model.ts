@@ -341,7 +341,7 @@ export default model(
     },
 
     jobs: {
-      cleanUp: every('day at 03:00', { timeZone: 'Europe/Berlin' }, async ({ data, now }) => {
+      clean_up: every('day at 03:00', { timeZone: 'Europe/Berlin' }, async ({ data, now }) => {
         const monthAgo = new Date(Date.parse(now) - 30 * 24 * 60 * 60 * 1000).toISOString()
         for await (const { id } of data.tasks.all({ where: { deleted_at: { lt: monthAgo } } }))
           await data.tasks.delete(id)
