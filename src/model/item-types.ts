@@ -1,5 +1,4 @@
 /** The types of items and bodies, inferred from the declared fields. */
-import type { ComputedDeclaration } from './computed.ts'
 import type { FieldDeclaration } from './fields/declared.ts'
 
 /** Makes editors show an intersection as one object type. */
@@ -57,8 +56,3 @@ export type StoredOf<F> = { readonly [K in StoredNames<F>]: OrNull<F[K]> }
 export type TimesOf<UpdatedAt> = [UpdatedAt] extends [true]
   ? { readonly created_at: string; readonly updated_at: string }
   : { readonly created_at: string }
-
-/** Computed fields: given where a read names them. */
-export type ComputedOf<K> = {
-  readonly [Name in keyof K]?: K[Name] extends ComputedDeclaration<infer Value> ? Value : never
-}
