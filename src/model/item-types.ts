@@ -53,6 +53,14 @@ export type WritableOf<F> = { readonly [K in WritableNames<F>]?: OrNull<F[K]> }
 /** The stored values, whoever may read them. */
 export type StoredOf<F> = { readonly [K in StoredNames<F>]: OrNull<F[K]> }
 
+/** Null where neither callers nor a default give a value: `prepare` has to. */
+type IsUnset<F> = [Is<F, 'readOnly'>, Has<F, 'default'>] extends [true, false] ? true : false
+
+/** The values of an item before `prepare` has set some. */
+export type UnpreparedOf<F> = {
+  readonly [K in StoredNames<F>]: IsUnset<F[K]> extends true ? OrNull<F[K]> | null : OrNull<F[K]>
+}
+
 export type TimesOf<UpdatedAt> = [UpdatedAt] extends [true]
   ? { readonly created_at: string; readonly updated_at: string }
   : { readonly created_at: string }
