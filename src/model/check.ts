@@ -111,9 +111,10 @@ export function checkModel(declaration: Declaration): Model {
   checkGraphqlNames(outlines.values(), faults)
   findRelations(outlines, faults)
   const scopes = scopesOf(outlines.values())
-  const rules = ruleCheck(outlines, scopes, faults)
+  const claims = new Set<string>()
+  const rules = ruleCheck(outlines, scopes, faults, claims)
   const collections = collectionsOf(outlines, rules, faults)
   const logic = logicOf(declaration.logic, outlines, rules, faults)
   if (faults.list.length > 0) throw new ModelError(faults.list)
-  return frozen({ collections, scopes, logic })
+  return frozen({ collections, scopes, logic, claims: [...claims].sort() })
 }

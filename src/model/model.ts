@@ -11,6 +11,8 @@ export interface Model {
   readonly collections: ReadonlyMap<string, Collection>
   /** Every scope of the model, in order, with the sentence that users read when they consent. */
   readonly scopes: ReadonlyMap<string, string>
+  /** The claims that rules name, in order. */
+  readonly claims: readonly string[]
   /** What the product does with its collections. */
   readonly logic: Logic
 }

@@ -31,10 +31,26 @@ export type GuardedShape =
   | GuardedUpdate
   | GuardedDelete
 
-export type Operand =
+/** A value that is known before any row is looked at. */
+export type Value =
   | { readonly kind: 'param'; readonly param: Param }
   | { readonly kind: 'literal'; readonly value: JsonValue }
   | { readonly kind: 'userId' }
+
+/** The right side of a comparison. */
+export type Operand =
+  | Value
+  /** The time of the request, shifted. Never missing. */
+  | { readonly kind: 'now'; readonly shiftMs: number }
+  /** A field of the caller's own stored row. `isConfirmed`: missing unless it is the address that they have confirmed. */
+  | {
+      readonly kind: 'caller'
+      readonly users: Collection
+      readonly field: Field
+      readonly isConfirmed: boolean
+    }
+  /** A claim of the caller's token; missing where it is of another type than the field. */
+  | { readonly kind: 'claim'; readonly claim: string }
 
 export type ConditionOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
 
@@ -48,6 +64,20 @@ export type Condition =
       readonly field: VisibleField
       readonly operator: ConditionOperator
       readonly operand: Operand
+    }
+  /** Two fields of stored rows, of rules. False when either is missing. */
+  | {
+      readonly kind: 'fields'
+      readonly left: FieldPath
+      readonly operator: Exclude<ConditionOperator, 'in' | 'contains'>
+      readonly right: FieldPath
+    }
+  /** The same as the caller sees them, of rules in computed fields. */
+  | {
+      readonly kind: 'values'
+      readonly left: Computation
+      readonly operator: Exclude<ConditionOperator, 'in' | 'contains'>
+      readonly right: Computation
     }
   | { readonly kind: 'isNull'; readonly field: VisibleField }
   /** `param` true: the field is null; false: it is not. For the filter operator `null`. */
@@ -67,6 +97,17 @@ export type Condition =
   | { readonly kind: 'and'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }
+
+/** A field of the row itself, or of the stored row to which to-one relations lead from it. */
+export interface FieldPath {
+  readonly steps: readonly ToOnePath[]
+  readonly field: Field
+}
+
+export interface ToOnePath {
+  readonly relation: ToOne
+  readonly target: Collection
+}
 
 /** A field that reads as null in the rows for which `when` fails. */
 export interface VisibleField {
@@ -122,7 +163,7 @@ export type ComputationPart =
 
 /** From the rows of one collection to those of another. */
 export type Path =
-  | { readonly relation: ToOne; readonly target: Collection }
+  | ToOnePath
   | { readonly relation: ToMany; readonly target: Collection }
   /** `joinRows`: which rows of the join collection count. */
   | {
@@ -173,6 +214,11 @@ interface GuardedReadBase {
   readonly reads: readonly string[]
   /** Whether the answer depends on `principal.userId`. */
   readonly personal: boolean
+  /**
+   * Whether it depends on more than rows and `principal.userId`: the time, claims, or whether an address is confirmed.
+   * Such an answer is never remembered, and no other request gets it.
+   */
+  readonly volatile: boolean
 }
 
 /** What an answer leaves out, by the keys that lead to it. */
@@ -234,7 +280,7 @@ export interface GuardedList extends GuardedReadBase {
 
 export interface GuardedAssignment {
   readonly field: Field
-  readonly value: Operand | { readonly kind: 'default'; readonly default: FieldDefault }
+  readonly value: Value | { readonly kind: 'default'; readonly default: FieldDefault }
   /** Updates only: the stored rows in which it is made; elsewhere the field stays. Left out: all of them. */
   readonly when?: Condition
   /**
@@ -261,7 +307,7 @@ export interface Check {
 /** A referred row must exist and be one that the caller may read, else VALIDATION_FAILED on the field. */
 export interface ReferenceCheck {
   readonly field: Field
-  readonly value: Operand
+  readonly value: Value
   readonly target: Collection
   readonly rows: Condition
   /** Whether the caller may be referred to, seen or not: whoever is signed in exists. */

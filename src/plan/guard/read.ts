@@ -1,6 +1,6 @@
 /** Reads: resolves every name in a plan's tree, and folds in the rules of every collection. */
 import { ApiError } from '../../errors.ts'
-import { isComputed } from '../../model/computed.ts'
+import { isComputed } from '../../model/computed-fields.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'
 import {
@@ -8,6 +8,7 @@ import {
   and,
   type Dependencies,
   dependencies,
+  include,
   look,
   lookAlong,
   lookAtField,
@@ -83,8 +84,12 @@ export function guardList(shape: ListShape, view: ModelView): GuardedList {
   }
 }
 
-export function conclude(found: Dependencies): { reads: readonly string[]; personal: boolean } {
-  return { reads: [...found.collections].sort(), personal: found.userId }
+export function conclude({
+  collections,
+  userId,
+  volatile,
+}: Dependencies): Pick<GuardedList, 'reads' | 'personal' | 'volatile'> {
+  return { reads: [...collections].sort(), personal: userId, volatile }
 }
 
 type Within = NonNullable<GuardedList['within']>
@@ -308,6 +313,5 @@ function lookAtRelation({ path, rows, when, select, list }: GuardedRelation, fou
   const beyond = dependencies()
   for (const { field } of list?.sort ?? []) lookAtField(field, beyond)
   lookAtSelect(select, beyond)
-  for (const name of beyond.collections) found.collections.add(name)
-  if (beyond.userId) found.userId = true
+  include(beyond, found)
 }

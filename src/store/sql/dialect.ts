@@ -60,6 +60,12 @@ export interface Dialect {
   same(left: Sql, right: Sql, field: Field): Sql
   /** Whether an index leads to what is the `same` as a value that may be null. */
   readonly seeksNull: boolean
+  /** The time of the request, shifted, as a field of the encoding holds it. Stable within a statement, so that indexes serve it. */
+  now(shiftMs: number, as: Encoding): Sql
+  /** The truth of a member of a JSON text. */
+  jsonTruth(text: Sql, member: string): Sql
+  /** The text of a member of a JSON text. */
+  jsonText(text: Sql, member: string): Sql
   /** What follows a sort key so that null is the smallest value. */
   nulls(descending: boolean): Sql
   /** What a collection's rows are read from as they are stored, whatever the caller may read. */

@@ -101,6 +101,20 @@ function searchedIn(collection: string, field: Field, words: Bind, { id, index }
   return sql`(SELECT ${column} @> ${words} FROM ${name(searchTable(collection))} WHERE "id" = ${id})`
 }
 
+/**
+ * The time by the database's clock, the same in all of a transaction. `clock`: a timestamptz.
+ * https://www.postgresql.org/docs/15/functions-formatting.html
+ */
+export function nowSql(
+  shiftMs: number,
+  { name: encoding }: Encoding,
+  clock = 'transaction_timestamp()',
+): string {
+  const shifted = `${clock} + interval '${shiftMs} milliseconds'`
+  const format = encoding === 'date' ? 'YYYY-MM-DD' : 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
+  return `to_char((${shifted}) AT TIME ZONE 'UTC', '${format}')`
+}
+
 export const postgres: Dialect = {
   sign: '$',
   object,
@@ -136,6 +150,9 @@ export const postgres: Dialect = {
   same: (left, right, field) =>
     sql`${comparable(left, field)} IS NOT DISTINCT FROM ${comparable(right, field)}`,
   seeksNull: false,
+  now: (shiftMs, as) => sql`coalesce(${{ from: 'now', shiftMs, as }}::text, ${[nowSql(shiftMs, as)]})`,
+  jsonTruth: (text, member) => sql`(${text}::json ->> ${quoted(member)})::boolean`,
+  jsonText: (text, member) => sql`${text}::json ->> ${quoted(member)}`,
   nulls: descending => (descending ? [' NULLS LAST'] : [' NULLS FIRST']),
   stored: collection => collection,
   search,

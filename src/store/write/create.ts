@@ -11,7 +11,7 @@ import { requireChecks } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import type { Author, ItemChange } from './event.ts'
 import { References } from './references.ts'
-import type { Steps, WriteRun, WriteScope } from './steps.ts'
+import { type Steps, type WriteRun, type WriteScope, writeInputs } from './steps.ts'
 import { none, textOf } from './written.ts'
 
 export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): WriteRun<S> {
@@ -29,7 +29,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
   return function* create(plan, scope) {
     const slots = valuesOf(set, plan, scope.at)
     requireValues(set, slots)
-    const inputs = { args: plan.args, userId: plan.principal.userId, slots }
+    const inputs = writeInputs(plan, scope, slots)
     const inserted = yield* insert(inputs, scope)
     const id = Number(inserted[ID])
     index?.write(
@@ -126,7 +126,11 @@ function isEvent({ select, rows, collection }: GuardedCreate): boolean {
 
 /** Whether a selection is made of the row alone. */
 function isAlone(select: readonly GuardedSelected[]): boolean {
-  return select.every(each => each.kind === 'constant' || (each.kind === 'field' && isOwn(each.field.when)))
+  return select.every(
+    each =>
+      each.kind === 'constant' ||
+      (each.kind === 'field' && each.field.computation === undefined && isOwn(each.field.when)),
+  )
 }
 
 /** Whether a condition speaks of the row alone. */
@@ -136,10 +140,14 @@ function isOwn(condition: Condition): boolean {
     case 'never':
       return true
     case 'compare':
+      return condition.operand.kind !== 'caller' && isOwn(condition.field.when)
+    case 'fields':
+      return condition.left.steps.length + condition.right.steps.length === 0
     case 'isNull':
     case 'nullness':
       return isOwn(condition.field.when)
     case 'related':
+    case 'values':
     case 'search':
       return false
     case 'and':

@@ -15,7 +15,7 @@ import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } fro
 import type { Author, ItemChange } from './event.ts'
 import { References } from './references.ts'
 import { rowLock } from './row-lock.ts'
-import type { Ask, Rows, Steps, WriteRun, WriteScope } from './steps.ts'
+import { type Ask, type Rows, type Steps, type WriteRun, type WriteScope, writeInputs } from './steps.ts'
 import { none, textOf } from './written.ts'
 
 export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): WriteRun<S> {
@@ -28,9 +28,9 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   const change = changer(shape, database)
   const touched = new Set([collection.name])
   return function* update(plan, scope) {
-    const { args, principal } = plan
+    const { args } = plan
     const slots = valuesOf(set, plan, scope.at)
-    const inputs = { args, userId: principal.userId, slots }
+    const inputs = writeInputs(plan, scope, slots)
     // In this order: each statement sees what was committed while the lock was waited for.
     const [, stored, found] = yield [lock?.(inputs), { statement: look, inputs }, references.ask(inputs)]
     const { changed, unchanged } = decide(shape, plan, stored?.[0], slots)

@@ -31,7 +31,7 @@ export interface PostgresOptions {
   readonly maxWaiting?: number
   /** Called for each deletion that takes many items with it, before its commit. */
   readonly onCascade?: OnCascade | undefined
-  /** The time, in milliseconds since 1970. */
+  /** The time, in milliseconds since 1970. Left out: the process's clock, and in access rules the database's. */
   readonly now?: () => number
   /** What is to be known of what reads cost; left out: nothing. */
   readonly queries?: StatisticsOptions | undefined
@@ -54,6 +54,7 @@ export function settled(options: PostgresOptions) {
       rowSecurity,
       maxWaiting,
       now,
+      clock: options.now,
       queries,
       onCascade: options.onCascade,
     },

@@ -80,6 +80,8 @@ export class TransactionReads {
       args,
       userId: principal.userId,
       slots: noSlots,
+      now: scope.now,
+      claims: principal.claims,
       actor,
       grown: (collection: string) => scope.grown(collection),
     }

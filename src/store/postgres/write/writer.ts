@@ -41,6 +41,8 @@ export interface WriterOptions {
   readonly onCascade: OnCascade | undefined
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
+  /** See `Groups`. */
+  readonly clock?: (() => number) | undefined
   readonly atRest: (connection: Connection) => Promise<void>
   /** After a commit. `xid`: of its transaction; `quiet`: it left no event. */
   readonly atCommit: (commit: {
@@ -57,7 +59,7 @@ export class Writer {
   readonly #locks: TableLocks
 
   constructor(database: PostgresWrites, options: WriterOptions) {
-    const { open, lease, lanes, patience, lockWaitMs, maxWaiting, now, atRest } = options
+    const { open, lease, lanes, patience, lockWaitMs, maxWaiting, now, clock, atRest } = options
     this.#options = options
     this.#writes = new Writes(database, options.onCascade)
     this.#locks = new TableLocks(database.model)
@@ -69,6 +71,7 @@ export class Writer {
       lockWaitMs,
       maxWaiting,
       now,
+      clock,
       atRest,
       beforeCommit: (transaction, done) => this.#leave(transaction, done),
     })

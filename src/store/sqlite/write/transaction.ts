@@ -43,7 +43,7 @@ export interface TransactionReadsParts extends InlineContext {
   readonly statistics: Pick<QueryStatistics, 'require'> | undefined
 }
 
-type AtOnce = (plan: GuardedRead | GuardedCompositeRead) => Answer
+type AtOnce = (plan: GuardedRead | GuardedCompositeRead, now: number) => Answer
 
 /** Reads within transactions: nothing remembered is used, and nothing is remembered. */
 export class TransactionReads {
@@ -59,17 +59,17 @@ export class TransactionReads {
     this.#budgetedRunOf = once(shape => runOf(shape, parts, true))
   }
 
-  /** `spent`: how long reads have taken in this transaction, in milliseconds. */
-  read(plan: GuardedRead | GuardedCompositeRead, spent: { readMs: number }): Answer {
+  /** `spent`: how long reads have taken in this transaction, in milliseconds; `now`: see `Inputs`. */
+  read(plan: GuardedRead | GuardedCompositeRead, spent: { readMs: number }, now: number): Answer {
     // What Portico asks for itself asks by keys.
-    if (plan.principal.access.system) return this.#runOf(plan.shape)(plan)
+    if (plan.principal.access.system) return this.#runOf(plan.shape)(plan, now)
     // At once, on SQLite.
     this.#statistics?.require(plan)
-    if (this.#budget === undefined) return this.#runOf(plan.shape)(plan)
+    if (this.#budget === undefined) return this.#runOf(plan.shape)(plan, now)
     const began = performance.now()
     const run = this.#budgetedRunOf(plan.shape)
     const leftMs = readBudgetMs - spent.readMs
-    const answer = leftMs > 0 ? this.#budget.run(() => run(plan), leftMs) : undefined
+    const answer = leftMs > 0 ? this.#budget.run(() => run(plan, now), leftMs) : undefined
     spent.readMs += performance.now() - began
     if (answer === undefined) throw new ApiError('BAD_REQUEST', tooSlow)
     return answer
@@ -82,9 +82,9 @@ function runOf(shape: ReadShape, parts: TransactionReadsParts, isBudgeted: boole
   const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
   const lists = isPaged ? new UnknownLists(shape, shape.window, parts.lists) : undefined
   const run = shapeRun(shape, inlineStatements(parts, isBudgeted), lists)
-  return ({ args, principal }) =>
+  return ({ args, principal: { userId, claims } }, now) =>
     // The snapshot answers at once, so that the run does.
-    run({ args, userId: principal.userId, slots: noSlots }, inlineSnapshot) as Answer
+    run({ args, userId, slots: noSlots, now, claims }, inlineSnapshot) as Answer
 }
 
 export interface TransactionParts {
@@ -119,7 +119,7 @@ function stepDone(
   const write = (plan: GuardedWrite): Written => answered(writes.run(plan, scope))
   if (isTogether(step)) return { kind: 'writes', all: oneByOne(step, write) }
   if (isWrite(step)) return { kind: 'write', written: write(step) }
-  return { kind: 'read', answer: reads.read(step, spent) }
+  return { kind: 'read', answer: reads.read(step, spent, scope.now) }
 }
 
 function oneByOne(
