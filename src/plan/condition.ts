@@ -105,7 +105,7 @@ function operandKey(operand: Operand): string {
     case 'now':
       return `now${operand.shiftMs}`
     case 'caller':
-      return `@${operand.field.name}`
+      return operand.when ? `@${operand.field.name}?${conditionKey(operand.when)}` : `@${operand.field.name}`
     case 'claim':
       return `claim${JSON.stringify(operand.claim)}`
     case 'literal':
@@ -179,6 +179,7 @@ function lookAtOperand(operand: Operand, found: Dependencies): void {
   found.userId = true
   found.collections.add(operand.users.name)
   if (operand.isConfirmed) found.volatile = true
+  if (operand.when) include(look(operand.when, dependencies()), found)
 }
 
 function lookAtPath({ steps, field }: FieldPath, found: Dependencies): Dependencies {

@@ -48,6 +48,8 @@ export type Operand =
       readonly users: Collection
       readonly field: Field
       readonly isConfirmed: boolean
+      /** Missing unless this holds for the row. Left out: it always does. */
+      readonly when?: Condition
     }
   /** A claim of the caller's token; missing where it is of another type than the field. */
   | { readonly kind: 'claim'; readonly claim: string }

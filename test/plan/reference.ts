@@ -433,8 +433,13 @@ export class Evaluation {
 }
 
 /** The answer to a read. */
-export function readReference(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): ReadResult {
-  const evaluation = new Evaluation(model, data, who, plan.args)
+export function readReference(
+  model: Model,
+  data: Data,
+  who: Principal,
+  plan: Plan<ReadShape>,
+  evaluation = new Evaluation(model, data, who, plan.args),
+): ReadResult {
   return plan.shape.kind === 'item' ? readItem(evaluation, plan.shape) : readList(evaluation, plan.shape)
 }
 

@@ -192,28 +192,22 @@ function seenRule(rule: Rule, row: Collection, view: ModelView): Condition {
   return seen(view.holds(rule, row), row, view)
 }
 
-/** A field of the caller's own item counts where the caller surely reads it. */
-function seesOperand(operand: Operand, view: ModelView): boolean {
-  if (operand.kind !== 'caller') return true
+/** A field of the caller's own item counts where the caller may read it. Undefined: that is nowhere. */
+function seenOperand(operand: Operand, view: ModelView): Operand | undefined {
+  if (operand.kind !== 'caller') return operand
   const { users, field } = operand
-  return holdsForSelf(view.readable(users)) && holdsForSelf(view.shownIn(users, field))
-}
-
-/** Whether a condition over `users` surely holds for the caller's own row. */
-function holdsForSelf(condition: Condition): boolean {
-  if (condition.kind === 'and') return condition.conditions.every(holdsForSelf)
-  if (condition.kind === 'or') return condition.conditions.some(holdsForSelf)
-  if (condition.kind !== 'compare') return condition.kind === 'always'
-  const { field, operator, operand } = condition
-  return field.field.name === 'id' && operator === 'eq' && operand.kind === 'userId'
+  const when = and(view.readable(users), view.shownIn(users, field))
+  if (when.kind === 'never') return undefined
+  return when.kind === 'always' ? operand : { ...operand, when }
 }
 
 function seen(condition: Condition, row: Collection, view: ModelView): Condition {
   switch (condition.kind) {
     case 'compare': {
       const field = seenField(condition.field.field.name, row, view)
-      const isSeen = field.when.kind !== 'never' && seesOperand(condition.operand, view)
-      return isSeen ? { ...condition, field } : never
+      const operand = seenOperand(condition.operand, view)
+      if (field.when.kind === 'never' || operand === undefined) return never
+      return { ...condition, field, operand }
     }
     case 'fields': {
       const [left, right] = [condition.left, condition.right].map(path => valueAlong(path, row, view))
