@@ -39,11 +39,12 @@ function collectionOf(outline: Outline, outlines: Outlines, rules: RuleCheck, fa
     fieldOf(field, declared, outline, rules, faults),
   )
   checkRenames(fields, field => `${name}.fields.${field}`, faults)
+  const byName = new Map(fields.map(field => [field.name, field]))
   return {
     name,
     singular,
     description: options.description,
-    fields: new Map(fields.map(field => [field.name, field])),
+    fields: byName,
     relations,
     indexes: indexesOf(outline, faults),
     access: accessOf(outline, rules),
@@ -52,7 +53,7 @@ function collectionOf(outline: Outline, outlines: Outlines, rules: RuleCheck, fa
     renamedFrom: options.renamedFrom,
     unlogged: outline.unlogged,
     computed: computedOf(outline, outlines, rules, faults),
-    ...writeLogicOf(outline, rules, faults),
+    ...writeLogicOf(outline, byName, rules, faults),
   }
 }
 
@@ -110,11 +111,11 @@ export function checkModel(declaration: Declaration): Model {
   const outlines = outlinesOf(declaration, faults)
   checkGraphqlNames(outlines.values(), faults)
   findRelations(outlines, faults)
-  const scopes = scopesOf(outlines.values())
+  const scopes = scopesOf(outlines.values(), declaration.logic)
   const claims = new Set<string>()
   const rules = ruleCheck(outlines, scopes, faults, claims)
   const collections = collectionsOf(outlines, rules, faults)
-  const logic = logicOf(declaration.logic, outlines, rules, faults)
+  const logic = logicOf(declaration.logic, { outlines, rules, faults })
   if (faults.list.length > 0) throw new ModelError(faults.list)
   return frozen({ collections, scopes, logic, claims: [...claims].sort() })
 }

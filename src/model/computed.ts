@@ -87,6 +87,7 @@ export type CheckedPart =
   | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: CheckedExpression }
 
 declare const valueType: unique symbol
+declare const needsType: unique symbol
 
 export interface ComputedOptions {
   readonly description?: string
@@ -94,10 +95,12 @@ export interface ComputedOptions {
   readonly access?: { readonly read?: AccessRule }
 }
 
-/** A declared computed field. `Value` is the type of its value. */
-export interface ComputedDeclaration<Value = unknown> {
+/** A declared computed field. `Value` is the type of its value, `Needs` what it needs of the row. */
+// biome-ignore lint/suspicious/noExplicitAny: an expression of which nothing is known fits everywhere.
+export interface ComputedDeclaration<out Value = unknown, in Needs = any> {
   readonly kind: 'computed'
   readonly expression: Expression
   readonly options: ComputedOptions
   readonly [valueType]?: Value
+  readonly [needsType]?: (row: Needs) => void
 }

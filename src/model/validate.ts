@@ -104,7 +104,8 @@ function bodyFaults(body: object, collection: Collection, mode: BodyMode): reado
   return faults.slice(0, maxFaults)
 }
 
-function refusal(faults: readonly FieldFault[]): ApiError {
+/** VALIDATION_FAILED for these faults, of which there is at least one. */
+export function refusal(faults: readonly FieldFault[]): ApiError {
   const first = faults[0]?.message ?? 'The body does not fit the collection.'
   const count = faults.length < maxFaults ? faults.length : `at least ${maxFaults}`
   const message = faults.length > 1 ? `The body has ${count} faults. ${first}` : first

@@ -208,28 +208,30 @@ function lookAtComputation(computation: Computation, found: Dependencies): void 
       return
     case 'related':
       look(computation.when, found)
-      return lookBeyond(computation, beyond => lookAtComputation(computation.value, beyond), found)
+      lookBeyond(computation, beyond => lookAtComputation(computation.value, beyond), found)
+      return
     case 'aggregate': {
       const { field } = computation
-      return lookBeyond(computation, beyond => field && lookAtField(field, beyond), found)
+      lookBeyond(computation, beyond => field && lookAtField(field, beyond), found)
+      return
     }
     case 'first': {
       const fields = [computation.field, ...computation.sort.map(({ field }) => field)]
-      return lookBeyond(
-        computation,
-        beyond => fields.forEach(field => void lookAtField(field, beyond)),
-        found,
-      )
+      lookBeyond(computation, beyond => fields.forEach(field => void lookAtField(field, beyond)), found)
+      return
     }
     case 'when':
       look(computation.condition, found)
       lookAtComputation(computation.value, found)
-      return lookAtComputation(computation.otherwise, found)
+      lookAtComputation(computation.otherwise, found)
+      return
     case 'arithmetic':
       lookAtComputation(computation.left, found)
-      return lookAtComputation(computation.right, found)
+      lookAtComputation(computation.right, found)
+      return
     case 'datePart':
-      return lookAtComputation(computation.of, found)
+      lookAtComputation(computation.of, found)
+      return
     default:
       for (const part of computation.parts) lookAtComputation(part, found)
   }

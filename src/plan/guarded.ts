@@ -5,7 +5,7 @@
 import type { ApiError } from '../errors.ts'
 import type { AggregateFunction, DatePart } from '../model/computed.ts'
 import type { FieldType } from '../model/fields/field-type.ts'
-import type { JsonValue } from '../model/fields/type.ts'
+import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, FieldDefault, ManyToMany, ToMany, ToOne } from '../model/model.ts'
 import type { Scalar } from '../model/rule.ts'
 import type { Principal } from '../principal.ts'
@@ -54,7 +54,8 @@ export type Operand =
   /** A claim of the caller's token; missing where it is of another type than the field. */
   | { readonly kind: 'claim'; readonly claim: string }
 
-export type ConditionOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
+/** What a field is compared by; `null` becomes a condition of its own. */
+export type ConditionOperator = Exclude<FilterOperator, 'null'>
 
 /** Two-valued over a row: never unknown, so `not` is safe. */
 export type Condition =
@@ -71,7 +72,7 @@ export type Condition =
   | {
       readonly kind: 'fields'
       readonly left: FieldPath
-      readonly operator: Exclude<ConditionOperator, 'in' | 'contains'>
+      readonly operator: Exclude<ConditionOperator, 'in' | 'contains' | 'icontains' | 'starts_with'>
       readonly right: FieldPath
     }
   /** The same as the caller sees them, of rules in computed fields. */
@@ -316,11 +317,13 @@ export interface ReferenceCheck {
   readonly self: boolean
 }
 
-/** How many items may have the assigned value, which refers to an item of `target`: else CONFLICT. */
-export interface GuardedMost {
-  readonly assignment: GuardedAssignment
-  readonly target: string
+/** How many items there may be after the write: else CONFLICT. */
+export interface GuardedLimit {
   readonly count: number
+  /** The field, of each value of which there may be as many: items without a value do not count. Undefined: in all. */
+  readonly per: Field | undefined
+  /** Which items count, by their own fields alone. */
+  readonly where: Condition
   readonly refusal: string
 }
 
@@ -328,7 +331,7 @@ export interface GuardedCreate {
   readonly kind: 'create'
   readonly collection: Collection
   readonly set: readonly GuardedAssignment[]
-  readonly most: GuardedMost | undefined
+  readonly limits: readonly GuardedLimit[]
   readonly references: readonly ReferenceCheck[]
   /** Over the new row. */
   readonly after: readonly Check[]
@@ -347,6 +350,8 @@ export interface GuardedUpdate {
   readonly references: readonly ReferenceCheck[]
   readonly ifMatch: Param | undefined
   readonly eventType: string | undefined
+  /** Those that the update may concern. */
+  readonly limits: readonly GuardedLimit[]
   /** Over the stored row: what does not fulfil `rows` is NOT_FOUND, what fails `before` FORBIDDEN. */
   readonly rows: Condition
   readonly before: readonly Check[]

@@ -69,7 +69,7 @@ function leads(filter: Filter, target: Collection): boolean {
   }
 }
 
-const indexedOperators: ReadonlySet<string> = new Set(['eq', 'in', 'gt', 'gte', 'lt', 'lte'])
+const indexedOperators: ReadonlySet<string> = new Set(['eq', 'in', 'gt', 'gte', 'lt', 'lte', 'starts_with'])
 
 function isIndexed({ fields, indexes }: Collection, name: string): boolean {
   const field = fields.get(name)

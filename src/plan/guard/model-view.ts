@@ -9,6 +9,7 @@ import type { Condition, Operand, Path, ToOnePath, VisibleField } from '../guard
 import type { Names } from '../names.ts'
 
 export interface ModelView {
+  readonly model: Model
   readonly access: AccessClass
   collection(name: string): Collection
   /** What of the collection this class can name. */
@@ -74,6 +75,7 @@ function createView(model: Model, access: AccessClass): ModelView {
   const shownIn = new Map<Field, Condition>()
   const names = new Map<Collection, Names>()
   const view: ModelView = {
+    model,
     access,
     collection(name) {
       const found = model.collections.get(name)
@@ -129,7 +131,7 @@ function isLinkShown(relation: Relation, collection: Collection, view: ModelView
 }
 
 function rowsShowing(field: Field, collection: Collection, view: ModelView): Condition {
-  if (view.access.system) return always
+  if (view.access.system && !view.access.logic) return always
   if (field.internal || field.writeOnly) return never
   const when = view.rule(field.access.read, collection)
   return when.kind === 'never' ? never : assuming(view.readable(collection), when)

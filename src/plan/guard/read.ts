@@ -45,7 +45,8 @@ import { mayNotRead, noSearch, refuseName, requireReadable } from './refusals.ts
 
 export function guardItem(shape: ItemShape, view: ModelView): GuardedItem {
   const collection = view.collection(shape.collection)
-  const rows = requireReadable(view, collection)
+  const readable = requireReadable(view, collection)
+  const rows = shape.rule === undefined ? readable : and(readable, view.rule(shape.rule, collection))
   const select = guardSelect(shape.select, collection, view)
   const found = dependencies()
   found.collections.add(collection.name)

@@ -1,7 +1,8 @@
 /** The parameters of the OpenAPI document. */
-import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
+import type { FilterOperator, JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import { maxCounted, totalModes } from '../../plan/plan.ts'
+import { takesText } from '../../plan/text-match.ts'
 import { maxSearchCharacters, maxSearchTerms } from '../../plan/text-search.ts'
 import { canFollow, visibleComputed, visibleFields } from '../operations.ts'
 import { maxListedValues } from '../query/filter.ts'
@@ -113,15 +114,15 @@ function comparedSchema({ document, collection, field }: Filtered): JsonSchema {
   return filterSchema === schema ? document.valueSchema(collection, field) : shownSchema(filterSchema)
 }
 
-function filterSchema(filtered: Filtered, operator: string): JsonSchema {
+function filterSchema(filtered: Filtered, operator: FilterOperator): JsonSchema {
   if (operator === 'null') return { type: 'boolean' }
-  if (operator === 'contains') return text
+  if (takesText(operator)) return text
   const schema = comparedSchema(filtered)
   if (operator === 'in') return { type: 'array', items: schema, minItems: 1, maxItems: maxListedValues }
   return schema.type === 'string' && Object.keys(schema).length === 1 ? text : schema
 }
 
-const words: Record<string, string> = {
+const words: Record<FilterOperator, string> = {
   eq: 'equal to',
   ne: 'not equal to',
   gt: 'greater than',
@@ -130,11 +131,13 @@ const words: Record<string, string> = {
   lte: 'at most',
   in: 'one of, separated by commas',
   contains: 'containing the text',
+  icontains: 'containing the text in any letter case',
+  starts_with: 'beginning with the text',
   null: 'without (true) or with (false) a value',
 }
 
 /** `named`: the field, after the relation that leads to it if it is a field of related items. */
-function filter(filtered: Filtered, operator: string, named = filtered.field.name): JsonSchema {
+function filter(filtered: Filtered, operator: FilterOperator, named = filtered.field.name): JsonSchema {
   const { field, collection } = filtered
   const name = operator === 'eq' ? named : `${named}[${operator}]`
   const deprecated = field.deprecated ?? (named === field.name ? undefined : collection.deprecated)

@@ -122,7 +122,8 @@ export const shared = {
     '`fields` names some: then they have those alone. Times are given out in UTC, and taken as RFC 3339 has them, without',
     'leap seconds. Whole numbers stay within ±(2^53 − 1). Filters go along relations too, up to three far and with every',
     'operator of the field at their end, as in `author.name[contains]=Ann`; the parameters of a list name the nearest of',
-    'them. Errors are',
+    'them. `not[status]=done` and `not[status][in]=a,b` negate a filter; `or[1][status]=open&or[2][author.name]=Ann` names',
+    'alternatives by numbers from 1 to 20, of which one must hold. Errors are',
     '`{"error": {"code", "message"}}`, or problem details (RFC 9457) with `Accept: application/problem+json`.',
   ].join('\n'),
   schemas: {

@@ -125,7 +125,7 @@ function isIndexable({ fields }: Collection, name: string): boolean {
   return fields.get(name)?.type.sortable ?? false
 }
 
-const rangeOperators: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte', 'in'])
+const rangeOperators: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte', 'in', 'starts_with'])
 
 function rangedField(condition: Condition, equal: readonly string[]): readonly string[] {
   if (condition.kind !== 'compare' || !rangeOperators.has(condition.operator)) return []
@@ -217,10 +217,10 @@ function comparedObstacle(
       `No index serves the filter by \`${name}\`: in some rows of \`${list.collection.name}\` its read rule hides it.`,
     ]
   }
-  if (operator === 'contains') {
+  if (operator === 'contains' || operator === 'icontains') {
     const declared = searchable ? '' : ` declare \`${name}\` with \`searchable: true\` and`
     return [
-      `No index serves \`${name}[contains]\`, which looks into every text:${declared} ask with \`?q=\`.`,
+      `No index serves \`${name}[${operator}]\`, which looks into every text:${declared} ask with \`?q=\`.`,
     ]
   }
   return []

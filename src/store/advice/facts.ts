@@ -135,7 +135,7 @@ class Shares {
   }
 
   #ofComparison({ field, operator }: Condition & { kind: 'compare' }, collection: Collection): number {
-    if (operator === 'contains') return this.#rare(collection)
+    if (operator === 'contains' || operator === 'icontains') return this.#rare(collection)
     const equal = this.ofColumn(collection, field.field.name)
     // What is asked for by a value of its own may be nowhere.
     if (equal === unknownShare && (operator === 'eq' || operator === 'in')) return this.#rare(collection)

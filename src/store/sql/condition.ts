@@ -14,6 +14,7 @@ import type {
   Value,
   VisibleField,
 } from '../../plan/guarded.ts'
+import { beyondPrefix } from '../../plan/text-match.ts'
 import { addressRecord } from '../../records.ts'
 import { computedSql, type RowSql } from './computed.ts'
 import type { Dialect } from './dialect.ts'
@@ -23,7 +24,9 @@ import { arg, type Bind, type Conversion, join, quoted, type Sql, sql, userId } 
 type Compare = Extract<Condition, { kind: 'compare' }>
 type Fields = Extract<Condition, { kind: 'fields' }>
 
-const symbols: Readonly<Record<Exclude<ConditionOperator, 'in' | 'contains'>, Sql>> = {
+const symbols: Readonly<
+  Record<Exclude<ConditionOperator, 'in' | 'contains' | 'icontains' | 'starts_with'>, Sql>
+> = {
   eq: ['='],
   ne: ['<>'],
   gt: ['>'],
@@ -128,7 +131,7 @@ type Values = Extract<Condition, { kind: 'values' }>
 
 function compareValues({ left, operator, right }: Values, row: Row, exact: boolean): Sql {
   const [a, b] = [left, right].map(value => computedSql(value, row, rowSql))
-  const test = sql`${a ?? []} ${symbols[operator]} ${b ?? []}`
+  const test = sql`${a ?? []} ${symbolOf(operator)} ${b ?? []}`
   return exact ? sql`(${test}) IS TRUE` : test
 }
 
@@ -151,12 +154,18 @@ function comparison({ field, operator, operand }: Compare, column: Sql, row: Row
   if (operator === 'in') return dialect.isIn(column, bindOf(operand, listOf(encoding, dialect)))
   const value = bindOf(operand, encoding)
   if (operator === 'contains') return dialect.contains(column, [value])
-  return sql`${column} ${symbols[operator]} ${value}`
+  if (operator === 'icontains') return dialect.matches(column, bindOf(operand, dialect.caselessPattern))
+  if (operator === 'starts_with') return beginsWith(column, value, bindOf(operand, beyond))
+  return sql`${column} ${symbolOf(operator)} ${value}`
+}
+
+function isSymbol(operator: ConditionOperator): operator is keyof typeof symbols {
+  return Object.hasOwn(symbols, operator)
 }
 
 function symbolOf(operator: ConditionOperator): Sql {
-  if (operator === 'in' || operator === 'contains') throw new TypeError(`${operator} takes a value`)
-  return symbols[operator]
+  if (isSymbol(operator)) return symbols[operator]
+  throw new TypeError(`${operator} takes a value`)
 }
 
 type Contextual = Exclude<Operand, Value>
@@ -213,6 +222,16 @@ function fieldSql({ steps, field }: FieldPath, row: Row): Sql {
     last = next
   }
   return sql`(SELECT ${last.column(field.name)} FROM ${from} WHERE ${link})`
+}
+
+/** As a range, to which an index leads. */
+function beginsWith(column: Sql, prefix: Bind, end: Bind): Sql {
+  return sql`(${column} >= ${prefix} AND ${column} < ${end})`
+}
+
+const beyond: Conversion = {
+  name: 'beyond prefix',
+  encode: prefix => beyondPrefix(String(prefix)) ?? String(prefix),
 }
 
 /** A list of values, each of which has the encoding. */

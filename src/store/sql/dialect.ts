@@ -46,6 +46,10 @@ export interface Dialect {
   /** Whether an index leads to the rows beyond a position by a comparison of rows, and not by its first value alone. */
   readonly comparesRows: boolean
   contains(column: Sql, part: Sql): Sql
+  /** That the text matches a pattern made by `caselessPattern`. */
+  matches(column: Sql, pattern: Bind): Sql
+  /** A text as the pattern of those that contain it in any letter case. */
+  readonly caselessPattern: Conversion
   /** The column's value, for a comparison that no index is looked up for. */
   withoutIndex(column: Sql): Sql
   /** The value as one of this encoding. */
