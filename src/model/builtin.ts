@@ -1,14 +1,9 @@
 /** The built-in collections and fields. */
 import { nobody, owner, related, role, signedIn } from './access.ts'
-import {
-  type CollectionDeclaration,
-  type CollectionOptions,
-  collection,
-  type FieldDeclarations,
-} from './declaration.ts'
+import { type CollectionDeclaration, type CollectionOptions, collection } from './declaration.ts'
 import { choice } from './fields/choice.ts'
 import { datetime } from './fields/datetime.ts'
-import { declared } from './fields/declared.ts'
+import { declared, type FieldDeclarations } from './fields/declared.ts'
 import { email } from './fields/email.ts'
 import { idType } from './fields/integer.ts'
 import { jsonType } from './fields/json.ts'

@@ -1,5 +1,5 @@
 /** Builds conditions in simplified form, and finds what they depend on. Equal meanings get equal forms where that is cheap. */
-import type { Condition, FieldPath, Operand, Path, VisibleField } from './guarded.ts'
+import type { Computation, Condition, FieldPath, Operand, Path, VisibleField } from './guarded.ts'
 
 export const always: Condition = Object.freeze({ kind: 'always' })
 export const never: Condition = Object.freeze({ kind: 'never' })
@@ -174,9 +174,66 @@ function lookAtPath({ steps, field }: FieldPath, found: Dependencies): Dependenc
   return found
 }
 
-export function lookAtField({ field, when }: VisibleField, found: Dependencies): Dependencies {
-  found.fields.add(field.name)
+export function lookAtField({ field, when, computation }: VisibleField, found: Dependencies): Dependencies {
+  if (computation) lookAtComputation(computation, found)
+  else found.fields.add(field.name)
   return look(when, found)
+}
+
+/** Whether the field's value is a column's own in every row, so that an index on it has its order. */
+export function isColumn({ when, computation }: VisibleField): boolean {
+  return when.kind === 'always' && computation === undefined
+}
+
+function lookAtComputation(computation: Computation, found: Dependencies): void {
+  switch (computation.kind) {
+    case 'literal':
+      return
+    case 'column':
+      lookAtField(computation.field, found)
+      return
+    case 'related':
+      look(computation.when, found)
+      lookBeyond(computation, beyond => lookAtComputation(computation.value, beyond), found)
+      return
+    case 'aggregate': {
+      const { field } = computation
+      lookBeyond(computation, beyond => field && lookAtField(field, beyond), found)
+      return
+    }
+    case 'first': {
+      const fields = [computation.field, ...computation.sort.map(({ field }) => field)]
+      lookBeyond(computation, beyond => fields.forEach(field => void lookAtField(field, beyond)), found)
+      return
+    }
+    case 'when':
+      look(computation.condition, found)
+      lookAtComputation(computation.value, found)
+      lookAtComputation(computation.otherwise, found)
+      return
+    case 'arithmetic':
+      lookAtComputation(computation.left, found)
+      lookAtComputation(computation.right, found)
+      return
+    case 'datePart':
+      lookAtComputation(computation.of, found)
+      return
+    default:
+      for (const part of computation.parts) lookAtComputation(part, found)
+  }
+}
+
+/** Adds what following a path depends on, and what `lookThere` finds in the rows that it reaches. */
+function lookBeyond(
+  { path, rows }: { readonly path: Path; readonly rows: Condition },
+  lookThere: (beyond: Dependencies) => void,
+  found: Dependencies,
+): void {
+  lookAlong(path, [rows], found)
+  const beyond = dependencies()
+  lookThere(beyond)
+  for (const name of beyond.collections) found.collections.add(name)
+  if (beyond.userId) found.userId = true
 }
 
 /** Adds what following `path` depends on, and the conditions over the rows that it reaches. */

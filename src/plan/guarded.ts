@@ -3,8 +3,11 @@
  * `Condition`. Only `guard.ts` makes one; the brand sees to that.
  */
 import type { ApiError } from '../errors.ts'
-import type { JsonValue } from '../model/fields/type.ts'
+import type { AggregateFunction, DatePart } from '../model/computed.ts'
+import type { FieldType } from '../model/fields/field-type.ts'
+import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, FieldDefault, ManyToMany, ToMany, ToOne } from '../model/model.ts'
+import type { Scalar } from '../model/rule.ts'
 import type { Principal } from '../principal.ts'
 import type { FieldForm, PageWindow, Param } from './plan.ts'
 
@@ -49,7 +52,8 @@ export type Operand =
   /** A claim of the caller's token; missing where it is of another type than the field. */
   | { readonly kind: 'claim'; readonly claim: string }
 
-export type ConditionOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
+/** What a field is compared by; `null` becomes a condition of its own. */
+export type ConditionOperator = Exclude<FilterOperator, 'null'>
 
 /** Two-valued over a row: never unknown, so `not` is safe. */
 export type Condition =
@@ -66,7 +70,7 @@ export type Condition =
   | {
       readonly kind: 'fields'
       readonly left: FieldPath
-      readonly operator: Exclude<ConditionOperator, 'in' | 'contains'>
+      readonly operator: Exclude<ConditionOperator, 'in' | 'contains' | 'icontains' | 'starts_with'>
       readonly right: FieldPath
     }
   | { readonly kind: 'isNull'; readonly field: VisibleField }
@@ -103,7 +107,53 @@ export interface ToOnePath {
 export interface VisibleField {
   readonly field: Field
   readonly when: Condition
+  /** Of a computed field; others are columns. */
+  readonly computation?: Computation
 }
+
+/** A value that is computed from a row, as far as the caller may read what it is computed from; null where not. */
+export type Computation = ComputationPart & { readonly type: FieldType }
+
+export type ComputationPart =
+  | { readonly kind: 'column'; readonly field: VisibleField }
+  | { readonly kind: 'literal'; readonly value: Scalar }
+  /** Of the row that a to-one relation leads to, if it fulfils `rows`. */
+  | {
+      readonly kind: 'related'
+      readonly path: Path
+      readonly when: Condition
+      readonly rows: Condition
+      readonly value: Computation
+    }
+  /** `field` undefined: how many rows there are. */
+  | {
+      readonly kind: 'aggregate'
+      readonly function: AggregateFunction
+      readonly path: Path
+      readonly rows: Condition
+      readonly field: VisibleField | undefined
+    }
+  | {
+      readonly kind: 'first'
+      readonly path: Path
+      readonly rows: Condition
+      readonly sort: readonly GuardedSort[]
+      readonly field: VisibleField
+    }
+  | {
+      readonly kind: 'arithmetic'
+      readonly operator: '+' | '-' | '*' | '/'
+      readonly left: Computation
+      readonly right: Computation
+    }
+  | { readonly kind: 'concat' | 'coalesce'; readonly parts: readonly Computation[] }
+  | {
+      readonly kind: 'when'
+      readonly condition: Condition
+      readonly value: Computation
+      readonly otherwise: Computation
+    }
+  | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: Computation }
 
 /** From the rows of one collection to those of another. */
 export type Path =
@@ -258,11 +308,13 @@ export interface ReferenceCheck {
   readonly self: boolean
 }
 
-/** How many items may have the assigned value, which refers to an item of `target`: else CONFLICT. */
-export interface GuardedMost {
-  readonly assignment: GuardedAssignment
-  readonly target: string
+/** How many items there may be after the write: else CONFLICT. */
+export interface GuardedLimit {
   readonly count: number
+  /** The field, of each value of which there may be as many: items without a value do not count. Undefined: in all. */
+  readonly per: Field | undefined
+  /** Which items count, by their own fields alone. */
+  readonly where: Condition
   readonly refusal: string
 }
 
@@ -270,7 +322,7 @@ export interface GuardedCreate {
   readonly kind: 'create'
   readonly collection: Collection
   readonly set: readonly GuardedAssignment[]
-  readonly most: GuardedMost | undefined
+  readonly limits: readonly GuardedLimit[]
   readonly references: readonly ReferenceCheck[]
   /** Over the new row. */
   readonly after: readonly Check[]
@@ -289,6 +341,8 @@ export interface GuardedUpdate {
   readonly references: readonly ReferenceCheck[]
   readonly ifMatch: Param | undefined
   readonly eventType: string | undefined
+  /** Those that the update may concern. */
+  readonly limits: readonly GuardedLimit[]
   /** Over the stored row: what does not fulfil `rows` is NOT_FOUND, what fails `before` FORBIDDEN. */
   readonly rows: Condition
   readonly before: readonly Check[]

@@ -27,7 +27,7 @@ import type {
 import { mergePatch } from '../../src/store/write/documents.ts'
 import { CURRENT } from './random.ts'
 import type { Data, ReadResult, Row } from './reference.ts'
-import { fitting, MOMENT, TIME, words } from './reference.ts'
+import { caseless, fitting, MOMENT, TIME, words } from './reference.ts'
 
 class Run {
   readonly data: Data
@@ -325,6 +325,8 @@ function compares(value: JsonValue, operator: ConditionOperator, other: JsonValu
     lte: () => place <= 0,
     in: () => Array.isArray(other) && other.includes(value),
     contains: () => String(value).includes(String(other)),
+    icontains: () => caseless(String(other)).test(String(value)),
+    starts_with: () => String(value).startsWith(String(other)),
   }
   return answers[operator]()
 }

@@ -62,6 +62,11 @@ export function words(text: JsonValue): readonly string[] {
   return plain.match(/[a-z]+/g) ?? []
 }
 
+/** Finds the text in any letter case: by simple case folding (ECMA-262, 22.2.2.7.3). */
+export function caseless(text: string): RegExp {
+  return new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu')
+}
+
 /** Whether a precondition lets an item pass that is the one with the tag `current`. */
 function passes(evaluation: Evaluation, ifMatch: number | undefined): boolean {
   const wanted = ifMatch === undefined ? '*' : evaluation.args[ifMatch]
@@ -364,6 +369,10 @@ export class Evaluation {
         const wanted = this.args[filter.param] ?? null
         if (filter.operator === 'null') return (value === null) === wanted
         if (filter.operator === 'contains') return value !== null && String(value).includes(String(wanted))
+        if (filter.operator === 'icontains')
+          return value !== null && caseless(String(wanted)).test(String(value))
+        if (filter.operator === 'starts_with')
+          return value !== null && String(value).startsWith(String(wanted))
         return test(value, filter.operator, wanted)
       }
     }

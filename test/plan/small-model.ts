@@ -52,7 +52,7 @@ function fieldType(
 const ordered: readonly FilterOperator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'null']
 export const types = {
   integer: fieldType('integer', wholeEncoding, ordered),
-  text: fieldType('text', textEncoding, [...ordered, 'contains']),
+  text: fieldType('text', textEncoding, [...ordered, 'contains', 'icontains', 'starts_with']),
   boolean: fieldType('boolean', booleanEncoding, ['eq', 'ne', 'null']),
   json: fieldType('json', documentEncoding, ['null']),
   datetime: fieldType('datetime', datetimeEncoding, ordered),

@@ -9,12 +9,15 @@ import type { Condition, Operand, Path, ToOnePath, VisibleField } from '../guard
 import type { Names } from '../names.ts'
 
 export interface ModelView {
+  readonly model: Model
   readonly access: AccessClass
   collection(name: string): Collection
   /** What of the collection this class can name. */
   names(collection: Collection): Names
   /** Which rows the rule holds for. */
   rule(rule: Rule, collection: Collection): Condition
+  /** The same for a rule that permits nothing: it limits Portico itself as well. */
+  holds(rule: Rule, collection: Collection): Condition
   /** Which rows of the collection may be read. */
   readable(collection: Collection): Condition
   /** Which rows of the collection may be created, changed or deleted. */
@@ -72,6 +75,7 @@ function createView(model: Model, access: AccessClass): ModelView {
   const shownIn = new Map<Field, Condition>()
   const names = new Map<Collection, Names>()
   const view: ModelView = {
+    model,
     access,
     collection(name) {
       const found = model.collections.get(name)
@@ -80,6 +84,7 @@ function createView(model: Model, access: AccessClass): ModelView {
     },
     names: collection => remembered(names, collection, () => namesIn(collection, view)),
     rule: (rule, collection) => (access.system ? always : fold(rule, collection, view)),
+    holds: (rule, collection) => fold(rule, collection, view),
     readable: collection =>
       remembered(readable, collection.name, () => view.rule(collection.access.read, collection)),
     writable: (collection, operation) =>
@@ -101,10 +106,11 @@ function remembered<K, V>(known: Map<K, V>, key: K, make: () => V): V {
 }
 
 function namesIn(collection: Collection, view: ModelView): Names {
-  const { fields, relations, searchable } = collection
+  const { fields, relations, searchable, computed } = collection
   return {
     collection,
     fields: new Map([...fields].filter(([, field]) => isShown(field, collection, view))),
+    computed: new Map([...computed].filter(([, field]) => isShown(field, collection, view))),
     relations: new Map([...relations].filter(([, relation]) => isLinkShown(relation, collection, view))),
     searched: searchable.filter(field => view.shownIn(collection, field).kind === 'always'),
   }
@@ -125,7 +131,7 @@ function isLinkShown(relation: Relation, collection: Collection, view: ModelView
 }
 
 function rowsShowing(field: Field, collection: Collection, view: ModelView): Condition {
-  if (view.access.system) return always
+  if (view.access.system && !view.access.logic) return always
   if (field.internal || field.writeOnly) return never
   const when = view.rule(field.access.read, collection)
   return when.kind === 'never' ? never : assuming(view.readable(collection), when)

@@ -1,5 +1,6 @@
 /** Reads: resolves every name in a plan's tree, and folds in the rules of every collection. */
 import { ApiError } from '../../errors.ts'
+import { isComputed } from '../../model/computed.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'
 import {
@@ -38,12 +39,14 @@ import type {
   Window,
 } from '../plan.ts'
 import { rankFault, rankField, rankKey } from '../rank.ts'
+import { computationOf } from './computed.ts'
 import type { ModelView, Reachable } from './model-view.ts'
 import { mayNotRead, noSearch, refuseName, requireReadable } from './refusals.ts'
 
 export function guardItem(shape: ItemShape, view: ModelView): GuardedItem {
   const collection = view.collection(shape.collection)
-  const rows = requireReadable(view, collection)
+  const readable = requireReadable(view, collection)
+  const rows = shape.rule === undefined ? readable : and(readable, view.rule(shape.rule, collection))
   const select = guardSelect(shape.select, collection, view)
   const found = dependencies()
   found.collections.add(collection.name)
@@ -143,7 +146,9 @@ function fieldOf(
   find = findField,
 ): VisibleField {
   const field = find(view.names(collection), name, refuse)
-  return { field, when: view.shownIn(collection, field) }
+  const when = view.shownIn(collection, field)
+  if (!isComputed(field)) return { field, when }
+  return { field, when, computation: computationOf(field, collection, view) }
 }
 
 /** Where a lenient selection lists what it leaves out; without it, a refusal refuses the whole plan. */

@@ -151,27 +151,30 @@ function writerOf(
   settings: Settings,
   { connector, security, lease, checks, changes, health, pruning, reads }: WriterParts,
 ): Writer {
-  const { url, lanes, timeout, maxWaiting, now, clock, onCascade } = settings
+  const { url, lanes, timeout, maxWaiting, now, clock, onCascade, timeLimit } = settings
   const cleaning = new Cleaning({ log: pruning, now })
-  return new Writer(security.isOn ? new SecuredWrites(model) : new PostgresWrites(model), {
-    open: () => openForLog(url, connector, now),
-    lease,
-    lanes,
-    patience: timeout,
-    lockWaitMs: lockWaitOf(timeout),
-    security,
-    reads,
-    maxWaiting,
-    health,
-    now,
-    clock,
-    onCascade,
-    atRest: connection => cleaning.clean(connection),
-    atCommit: ({ xid, names, quiet }) => {
-      checks.committed(xid, names)
-      if (!quiet) changes.tell('here')
+  return new Writer(
+    security.isOn ? new SecuredWrites(model, timeLimit) : new PostgresWrites(model, timeLimit),
+    {
+      open: () => openForLog(url, connector, now),
+      lease,
+      lanes,
+      patience: timeout,
+      lockWaitMs: lockWaitOf(timeout),
+      security,
+      reads,
+      maxWaiting,
+      health,
+      now,
+      clock,
+      onCascade,
+      atRest: connection => cleaning.clean(connection),
+      atCommit: ({ xid, names, quiet }) => {
+        checks.committed(xid, names)
+        if (!quiet) changes.tell('here')
+      },
     },
-  })
+  )
 }
 
 interface IdleParts {

@@ -14,7 +14,9 @@ import type {
   Value,
   VisibleField,
 } from '../../plan/guarded.ts'
+import { beyondPrefix } from '../../plan/text-match.ts'
 import { addressRecord } from '../../records.ts'
+import { computedSql } from './computed.ts'
 import type { Dialect } from './dialect.ts'
 import type { Row } from './row.ts'
 import { arg, type Bind, type Conversion, join, quoted, type Sql, sql, userId } from './writer.ts'
@@ -22,7 +24,9 @@ import { arg, type Bind, type Conversion, join, quoted, type Sql, sql, userId } 
 type Compare = Extract<Condition, { kind: 'compare' }>
 type Fields = Extract<Condition, { kind: 'fields' }>
 
-const symbols: Readonly<Record<Exclude<ConditionOperator, 'in' | 'contains'>, Sql>> = {
+const symbols: Readonly<
+  Record<Exclude<ConditionOperator, 'in' | 'contains' | 'icontains' | 'starts_with'>, Sql>
+> = {
   eq: ['='],
   ne: ['<>'],
   gt: ['>'],
@@ -101,15 +105,21 @@ function joined(
 
 /** The field's value: null in the rows where it is hidden. */
 export function visible(field: VisibleField, row: Row): Sql {
-  const column = row.column(field.field.name)
-  if (field.when.kind === 'always') return column
-  return sql`CASE WHEN ${conditionSql(field.when, row)} THEN ${column} END`
+  const value = valueSql(field, row)
+  if (field.when.kind === 'always') return value
+  return sql`CASE WHEN ${conditionSql(field.when, row)} THEN ${value} END`
+}
+
+/** The field's value, whether or not it is hidden. */
+export function valueSql({ field, computation }: VisibleField, row: Row): Sql {
+  return computation === undefined ? row.column(field.name) : computedSql(computation, row)
 }
 
 function compare(condition: Compare, row: Row, exact: boolean, form: RelatedForm): Sql {
   const { field, when } = condition.field
   const mayUseIndex = condition.operand.kind !== 'literal' || !row.excludedFromIndexes.has(field.name)
-  const column = mayUseIndex ? row.column(field.name) : row.dialect.withoutIndex(row.column(field.name))
+  const value = valueSql(condition.field, row)
+  const column = mayUseIndex ? value : row.dialect.withoutIndex(value)
   const test = comparison(condition, column, row)
   const unknown = field.optional || condition.operand.kind !== 'literal'
   const twoValued = exact && unknown ? sql`(${test}) IS TRUE` : test
@@ -124,12 +134,18 @@ function comparison({ field, operator, operand }: Compare, column: Sql, row: Row
   if (operator === 'in') return dialect.isIn(column, bindOf(operand, listOf(encoding, dialect)))
   const value = bindOf(operand, encoding)
   if (operator === 'contains') return dialect.contains(column, [value])
-  return sql`${column} ${symbols[operator]} ${value}`
+  if (operator === 'icontains') return dialect.matches(column, bindOf(operand, dialect.caselessPattern))
+  if (operator === 'starts_with') return beginsWith(column, value, bindOf(operand, beyond))
+  return sql`${column} ${symbolOf(operator)} ${value}`
+}
+
+function isSymbol(operator: ConditionOperator): operator is keyof typeof symbols {
+  return Object.hasOwn(symbols, operator)
 }
 
 function symbolOf(operator: ConditionOperator): Sql {
-  if (operator === 'in' || operator === 'contains') throw new TypeError(`${operator} takes a value`)
-  return symbols[operator]
+  if (isSymbol(operator)) return symbols[operator]
+  throw new TypeError(`${operator} takes a value`)
 }
 
 type Contextual = Exclude<Operand, Value>
@@ -185,6 +201,16 @@ function fieldSql({ steps, field }: FieldPath, row: Row): Sql {
     last = next
   }
   return sql`(SELECT ${last.column(field.name)} FROM ${from} WHERE ${link})`
+}
+
+/** As a range, to which an index leads. */
+function beginsWith(column: Sql, prefix: Bind, end: Bind): Sql {
+  return sql`(${column} >= ${prefix} AND ${column} < ${end})`
+}
+
+const beyond: Conversion = {
+  name: 'beyond prefix',
+  encode: prefix => beyondPrefix(String(prefix)) ?? String(prefix),
 }
 
 /** A list of values, each of which has the encoding. */

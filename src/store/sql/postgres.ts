@@ -6,6 +6,7 @@
 import type { Cell, Encoding } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
+import { caselessPattern } from '../../plan/text-match.ts'
 import { searchTerms } from '../../plan/text-search.ts'
 import { type Dialect, type Searched, type SearchedRow, searchTable, storedTable } from './dialect.ts'
 import { type Bind, join, name, of, over, quoted, type Sql, sql } from './writer.ts'
@@ -52,6 +53,23 @@ export function arrayOf(items: readonly (Cell | null)[]): string {
     item === null ? 'NULL' : `"${String(item).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
   )
   return `{${quoted.join(',')}}`
+}
+
+function cast(value: Sql, { postgres: { type } }: Encoding): Sql {
+  const plain = sql`CAST(${value} AS ${[withoutCollation(type)]})`
+  return type.includes(' COLLATE ') ? sql`${plain} COLLATE "C"` : plain
+}
+
+/** The calendar repeats itself every 400 years. It has no year 0 here. */
+function weekday(day: Sql): Sql {
+  const part = (from: string, length: string) => sql`substr(${day}, ${[from]}, ${[length]})::int`
+  const date = sql`make_date(${part('1', '4')} + 400, ${part('6', '2')}, ${part('9', '2')})`
+  return sql`CAST(extract(isodow FROM ${date}) AS bigint)`
+}
+
+/** https://www.postgresql.org/docs/15/functions-matching.html, 9.7.3 */
+function regexLiteral(character: string): string {
+  return '.*+?()[]{}|\\^$'.includes(character) ? `\\${character}` : character
 }
 
 /** No word is empty: the array of an empty one is found nowhere. */
@@ -129,6 +147,14 @@ export const postgres: Dialect = {
   // Its statistics say how many rows there are of each value.
   withoutIndex: column => column,
   contains: (column, part) => sql`strpos(${column}, ${part}) > 0`,
+  cast,
+  // Of doubles, the sum depends on their order.
+  sum: (value, isWhole) =>
+    isWhole ? sql`coalesce(sum(${value}), 0)` : sql`coalesce(sum((${value})::text::numeric), 0)`,
+  rounded: value => sql`(${value})::double precision::numeric::double precision`,
+  weekday,
+  matches: (column, pattern) => sql`${column} ~ ${pattern}`,
+  caselessPattern: { name: 'caseless', encode: text => caselessPattern(String(text), regexLiteral) },
   same: (left, right, field) =>
     sql`${comparable(left, field)} IS NOT DISTINCT FROM ${comparable(right, field)}`,
   seeksNull: false,

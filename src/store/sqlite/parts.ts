@@ -127,12 +127,22 @@ type WriterParts = Pick<
 
 function writerOf(model: Model, settings: Settings, parts: WriterParts): Writer {
   const { connection, versions, orders, events, changes, health, identity, checkpoints, reads } = parts
-  const { maxWaiting, busyTimeout: lockWaitMs, otherThreads, now, onCascade } = settings
+  const { maxWaiting, busyTimeout: lockWaitMs, otherThreads, now, onCascade, timeLimit } = settings
   const runsCheckpoints = connection.takeOverCheckpoints()
   return new Writer(
     { model, connection, events },
     {
-      ...{ maxWaiting, lockWaitMs, lock: otherThreads.lock, now, health, identity, onCascade, reads },
+      ...{
+        maxWaiting,
+        lockWaitMs,
+        lock: otherThreads.lock,
+        now,
+        health,
+        identity,
+        onCascade,
+        reads,
+        timeLimit,
+      },
       atCommit: ({ changed, removed, quiet }) => {
         versions.bump(changed)
         orders.bump(removed)

@@ -1,6 +1,7 @@
 /** A model with lists that indexes serve, and the values of their statements. */
 
 import {
+  type AccessRule,
   anyone,
   boolean,
   choice,
@@ -19,7 +20,7 @@ import { type TotalOrder, totalOrder } from '../../../src/plan/order.ts'
 import type { Bind } from '../../../src/store/sql/writer.ts'
 
 /** Posts of users, with these indexes, for those whom `read` lets see them. */
-export function postsWith(indexes: readonly IndexDeclaration[], read = anyone): Model {
+export function postsWith(indexes: readonly IndexDeclaration[], read: AccessRule = anyone): Model {
   const fields = {
     title: string(),
     status: choice(['draft', 'published', 'gone']),

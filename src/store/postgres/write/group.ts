@@ -24,8 +24,15 @@ export interface Job<T> extends Ordered {
 export interface OwnTransaction {
   /** Whether all of its statements see one snapshot. */
   readonly isSnapshot: boolean
-  /** Lock the tables to which nobody else may write meanwhile. */
-  readonly locks: readonly Statement[]
+  /** Lock the tables to which nobody else may write meanwhile; of each try. */
+  readonly locks: () => readonly Statement[]
+  /** Whether it may wait for tables, or reads much. */
+  readonly isLong: boolean
+  /**
+   * How often it is tried where it is in the way of others, after which it fails with CONFLICT. Left out: as often as
+   * other transactions.
+   */
+  readonly tries?: number | undefined
 }
 
 export interface Done<T> {
@@ -126,9 +133,10 @@ export class Groups<T> {
   async #alone(
     transaction: Transaction,
     waiting: QueuedWrite<T>,
-    { locks, isSnapshot }: OwnTransaction,
+    { locks: locksOf, isSnapshot, tries }: OwnTransaction,
   ): Promise<Outcomes<T> | undefined> {
     try {
+      const locks = locksOf()
       if (locks.length > 0) await this.#lockTables(transaction, locks)
       else transaction.queue(isSnapshot ? beginSnapshot : begin)
       const scope = new Scope(transaction, this.#moment())
@@ -137,6 +145,7 @@ export class Groups<T> {
     } catch (cause) {
       const failure = transaction.failure ?? cause
       await this.#rollBack(transaction)
+      if (tries !== undefined && isLockTimeout(failure)) throw new Again(failure)
       waiting.reject(failureOf(cause instanceof ApiError ? cause : failure))
       return undefined
     }

@@ -1,9 +1,19 @@
 /** One write within a transaction on PostgreSQL: what it asks, and what it leaves for the commit. */
-import type { Inputs } from '../../values.ts'
+import { slot, sql } from '../../sql/writer.ts'
+import { type Inputs, slotted } from '../../values.ts'
 import type { ChangeEvent, ItemChange } from '../../write/event.ts'
 import type { Ask, Asks, Rows, Steps, WriteScope } from '../../write/steps.ts'
-import type { Query, Statement } from '../connections/statement.ts'
+import { ConnectionLost, isLockTimeout, isPassing } from '../connections/failure.ts'
+import { type Query, type Statement, statementOf } from '../connections/statement.ts'
 import type { Transaction } from '../connections/transaction.ts'
+
+const savepoint = statementOf(sql`SAVEPOINT "one_step"`)
+const release = statementOf(sql`RELEASE "one_step"`)
+const rollbackTo = statementOf(sql`ROLLBACK TO "one_step"`)
+
+/** As long as the first try of a transaction that locks its tables at the start. */
+const heldLockMs = 50
+const limitLockWait = statementOf(sql`SELECT set_config('lock_timeout', ${slot(0)}, true)`)
 
 /** What may be sent together: an answer to all of it must come in time. */
 const maxStatementsAtOnce = 1000
@@ -47,6 +57,34 @@ export class Scope implements WriteScope<Statement> {
     this.events.push(...events)
     for (const [collection, difference] of totals) this.count(collection, difference)
     this.hasChanged ||= hasChanged
+  }
+
+  /** Work that is undone by itself where it fails, unless all of the transaction has to be tried again. */
+  async savepoint<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
+    const own = this.beside()
+    this.#transaction.queue(savepoint)
+    try {
+      const value = await work(own)
+      this.#transaction.queue(release)
+      this.join(own)
+      return value
+    } catch (cause) {
+      const failure = this.#transaction.failure ?? cause
+      if (failure instanceof ConnectionLost || isPassing(failure) || isLockTimeout(failure)) throw failure
+      this.#transaction.recover()
+      this.#transaction.queue(rollbackTo)
+      await this.#transaction.rows(release)
+      throw failure
+    }
+  }
+
+  /** Locks tables while the transaction holds others, so that it does not wait for long. `lockWaitMs`: from then on. */
+  async lock(locks: readonly Statement[], lockWaitMs: number): Promise<void> {
+    if (locks.length === 0) return
+    this.#transaction.queue(limitLockWait, slotted([String(heldLockMs)]))
+    const locked = locks.map(lock => this.#transaction.rows(lock))
+    this.#transaction.queue(limitLockWait, slotted([String(lockWaitMs)]))
+    await Promise.all(locked)
   }
 
   rows(statement: Statement, inputs: Inputs): Promise<Rows> {

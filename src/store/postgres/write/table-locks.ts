@@ -13,7 +13,9 @@ import { type Statement, statementOf } from '../connections/statement.ts'
  * `EXCLUSIVE`: nobody else changes rows or locks them to change them later, so that no check of another write lies before
  * this transaction, and its change after it. `SHARE`: nobody else changes rows; several transactions may say so at once.
  */
-type Mode = 'EXCLUSIVE' | 'SHARE'
+export type Mode = 'EXCLUSIVE' | 'SHARE'
+
+export type Modes = ReadonlyMap<string, Mode>
 
 export class TableLocks {
   readonly #model: Model
@@ -28,12 +30,16 @@ export class TableLocks {
    * Locks the tables of these collections and of those that change with deletions in them for changes, and those that
    * decide reads and writes of them, by rules and references, as they are.
    */
-  of(collections: readonly string[]): readonly Statement[] {
+  modesOf(collections: readonly string[]): Modes {
     const modes = new Map<string, Mode>()
     const reached = collections.map(collection => this.#reachedFrom(collection))
     for (const { decides } of reached) for (const table of decides) modes.set(table, 'SHARE')
     for (const { changes } of reached) for (const table of changes) modes.set(table, 'EXCLUSIVE')
-    // All lock in one order, so that none waits for another in a ring.
+    return modes
+  }
+
+  /** All lock in one order, so that none waits for another in a ring. */
+  statements(modes: Modes): readonly Statement[] {
     return [...modes.keys()].sort().map(table => this.#statement(table, modes.get(table) ?? 'SHARE'))
   }
 

@@ -12,6 +12,8 @@ export class SqliteScope implements WriteScope<Statement> {
   now = 0
   /** The connection counts the changes itself. */
   hasChanged = false
+  /** Whether code of the model runs within the transaction: what others would read is not committed. */
+  isActing = false
 
   constructor(events: EventLog) {
     this.#events = events
