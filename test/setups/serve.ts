@@ -6,6 +6,7 @@ import type { Service } from '../../src/serve/service.ts'
 import { serve } from '../../src/serve.ts'
 import blog from '../models/blog.ts'
 import drafts from '../models/drafts.ts'
+import embargo from '../models/embargo.ts'
 import notes from '../models/notes.ts'
 import rich from '../models/rich.ts'
 import { blogModel, startCluster } from '../nodes/cluster.ts'
@@ -17,6 +18,7 @@ const NODES = 3
 const files = new Map<Declaration, string>([
   [blog, blogModel],
   [drafts, resolve(import.meta.dirname, '../models/drafts.ts')],
+  [embargo, resolve(import.meta.dirname, '../models/embargo.ts')],
   [notes, resolve(import.meta.dirname, '../models/notes.ts')],
   [rich, resolve(import.meta.dirname, '../models/rich.ts')],
 ])
