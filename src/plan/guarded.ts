@@ -3,10 +3,11 @@
  * `Condition`. Only `guard.ts` makes one; the brand sees to that.
  */
 import type { ApiError } from '../errors.ts'
+import type { DatePart } from '../model/fields/date-parts.ts'
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, FieldDefault, ManyToMany, ToMany, ToOne } from '../model/model.ts'
 import type { Principal } from '../principal.ts'
-import type { FieldForm, PageWindow, Param } from './plan.ts'
+import type { FieldForm, FieldMeasure, GroupSort, PageWindow, Param, SelectedFigure } from './plan.ts'
 
 declare const guarded: unique symbol
 
@@ -17,12 +18,13 @@ export interface GuardedPlan<S extends GuardedShape = GuardedShape> {
   readonly principal: Principal
 }
 
-export type GuardedRead = GuardedPlan<GuardedItem | GuardedList>
+export type GuardedRead = GuardedPlan<GuardedItem | GuardedList | GuardedAggregate>
 export type GuardedCompositeRead = GuardedPlan<GuardedComposite>
 export type GuardedWrite = GuardedPlan<GuardedCreate | GuardedUpdate | GuardedDelete>
 export type GuardedShape =
   | GuardedItem
   | GuardedList
+  | GuardedAggregate
   | GuardedComposite
   | GuardedCreate
   | GuardedUpdate
@@ -139,7 +141,7 @@ export interface GuardedComposite extends GuardedReadBase {
   readonly refusals: readonly Refusal[]
 }
 
-export type GuardedRoot = GuardedItemRoot | GuardedListRoot
+export type GuardedRoot = GuardedItemRoot | GuardedListRoot | GuardedAggregateRoot
 
 export interface GuardedItemRoot {
   readonly kind: 'item'
@@ -158,6 +160,42 @@ export interface GuardedListRoot {
   readonly rows: Condition
   readonly list: GuardedSelectedList
   readonly select: readonly GuardedSelected[]
+}
+
+export interface GuardedAggregateRoot {
+  readonly kind: 'aggregate'
+  readonly key: string
+  readonly collection: Collection
+  readonly rows: Condition
+  readonly aggregation: GuardedAggregation
+}
+
+/** What is computed of which groups; the condition over the rows is beside it. */
+export interface GuardedAggregation {
+  readonly groups: readonly GuardedGroupKey[]
+  readonly measures: readonly GuardedMeasure[]
+  /** A total order over the groups. */
+  readonly sort: readonly GroupSort[]
+  readonly offset: Param
+  readonly limit: Param
+  readonly select: readonly SelectedFigure[]
+}
+
+export interface GuardedGroupKey {
+  readonly field: VisibleField
+  readonly part: DatePart | undefined
+}
+
+export type GuardedMeasure =
+  | { readonly kind: 'count' }
+  | { readonly kind: FieldMeasure; readonly field: VisibleField }
+
+export interface GuardedAggregate extends GuardedReadBase {
+  readonly kind: 'aggregate'
+  readonly collection: Collection
+  readonly within: GuardedList['within']
+  readonly rows: Condition
+  readonly aggregation: GuardedAggregation
 }
 
 export interface GuardedItem extends GuardedReadBase {

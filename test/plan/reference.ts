@@ -400,6 +400,7 @@ export class Evaluation {
 /** The answer to a read. */
 export function readReference(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): ReadResult {
   const evaluation = new Evaluation(model, data, who, plan.args)
+  if (plan.shape.kind === 'aggregate') throw new TypeError('see aggregates.ts')
   return plan.shape.kind === 'item' ? readItem(evaluation, plan.shape) : readList(evaluation, plan.shape)
 }
 

@@ -158,7 +158,7 @@ function ofComposite(plan: Plan<CompositeShape>, who: Principal): Decisions {
     rows: told(root.rows, args),
     sort: list && toldSort(list.sort),
     page: list?.connection && toldPage(list.after, sizeOf(list, args), args),
-    select: toldSelect(root.select, args),
+    select: root.kind === 'aggregate' ? root.aggregation : toldSelect(root.select, args),
     reads,
     personal,
   }
