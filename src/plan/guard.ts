@@ -42,6 +42,7 @@ import type {
 } from './plan.ts'
 import type { ProgramPlan } from './transaction.ts'
 
+export { groupFault, measureFault } from './guard/aggregate.ts'
 export { namesFor, readsEveryRow, staticRule } from './guard/model-view.ts'
 
 /**
