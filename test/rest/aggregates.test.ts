@@ -214,7 +214,7 @@ test('a request in other words is told the right ones', async () => {
     ['sum=title', /"sum" names "title", which is no quantity/],
     ['avg=project_id', /no quantity/],
     ['sum=', /"sum" is empty/],
-    ['count=points', /"count" takes no value/],
+    ['count=points', /"count" must be true or false, or have no value/],
     ['group_by=count&count', /"group_by" names "count", under which a group has figures too/],
     [
       'group_by=status&sort=-points',

@@ -78,15 +78,19 @@ export function parseAggregate(scope: ListScope, query: string): BoundAggregate 
 
 function shapeKeyOf(parameter: Parameter): string {
   const { name, value } = parameter
-  if (name === 'count' && value !== '') {
-    const message = `The parameter "count" takes no value, not ${quoted(value)}: it counts the items of each group.`
-    throw parameterFault(name, 'wrong_type', message)
-  }
+  if (name === 'count') return `count=${isCounted(parameter)}`
   if (!structural.has(name)) return JSON.stringify(name)
   requireValue(parameter)
   if (namesOnly.test(value)) return `${name}=${value}`
   const message = `The parameter "${name}" must be names separated by commas, not ${quoted(value)}.`
   throw parameterFault(name, 'wrong_type', message)
+}
+
+/** Also without a value, as in `?count`. */
+function isCounted({ value }: Parameter): boolean {
+  if (['', 'true', 'false'].includes(value)) return value !== 'false'
+  const message = `The parameter "count" must be true or false, or have no value, not ${quoted(value)}: it counts the items of each group.`
+  throw parameterFault('count', 'wrong_type', message)
 }
 
 function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): AggregateTemplate {
@@ -184,8 +188,9 @@ function parseMeasures(view: CollectionView, parameters: readonly Parameter[]): 
       return { kind, field, key: `${kind}.${name}` }
     })
   })
-  const isCounted = figures.length === 0 || given(parameters, 'count') !== undefined
-  return isCounted ? [count, ...figures] : figures
+  const counted = parameters.find(({ name }) => name === 'count')
+  const hasCount = figures.length === 0 || (counted !== undefined && isCounted(counted))
+  return hasCount ? [count, ...figures] : figures
 }
 
 function requireNone(parameter: string, fault: string | undefined): void {
