@@ -158,6 +158,7 @@ export interface AggregateRoot {
   readonly kind: 'aggregate'
   readonly key: string
   readonly collection: string
+  readonly search: Param | undefined
   readonly aggregation: Aggregation
 }
 

@@ -4,7 +4,7 @@ import type { Filter, SelectedList } from '../../plan/plan.ts'
 import { isIndexed, mayScan } from '../../plan/scans.ts'
 
 /** Points for a list of a whole collection. */
-const collectionScanCost = 50
+export const collectionScanCost = 50
 /** Points for a list of an item's relation: only the related rows are scanned. */
 const innerScanCost = 5
 /** How many items a filter is assumed to find behind a to-many relation. It follows the next relation for each of them. */

@@ -32,14 +32,11 @@ export function guardAggregate(shape: AggregateShape, view: ModelView): GuardedA
 }
 
 export function guardAggregateRoot(
-  { kind, key, collection: name, aggregation }: AggregateRoot,
+  { kind, key, collection: name, search, aggregation }: AggregateRoot,
   view: ModelView,
 ): GuardedAggregateRoot {
   const { filter } = aggregation
-  const { collection, rows } = guardRows(
-    { collection: name, within: undefined, filter, search: undefined },
-    view,
-  )
+  const { collection, rows } = guardRows({ collection: name, within: undefined, filter, search }, view)
   return { kind, key, collection, rows, aggregation: guardAggregation(aggregation, collection, view) }
 }
 

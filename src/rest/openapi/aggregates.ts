@@ -42,15 +42,11 @@ export const aggregateParameters: { readonly [name: string]: JsonSchema } = {
     ),
     example: '-count',
   },
-  group_page: query(
-    'page',
-    'The page.',
-    shownSchema({ type: 'integer', minimum: 1, maximum: lastPage, default: 1 }),
-  ),
+  group_page: query('page', 'The page.', shownSchema({ type: 'integer', minimum: 1, maximum: lastPage })),
   groups_per_page: query(
     'per_page',
-    'Groups on a page.',
-    shownSchema({ type: 'integer', minimum: 1, maximum: maxPerPage, default: maxPerPage }),
+    `Groups on a page; ${maxPerPage} where it is left out.`,
+    shownSchema({ type: 'integer', minimum: 1, maximum: maxPerPage }),
   ),
 }
 

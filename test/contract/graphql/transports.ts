@@ -198,7 +198,8 @@ export function inRestWords(value: JsonValue, key = ''): JsonValue {
     )
   }
   if ((key === 'id' || key.endsWith('_id')) && typeof value === 'string') return Number(value)
-  return key === 'visibility' && typeof value === 'string' ? value.toLowerCase() : value
+  const isChoice = key === 'visibility' || key === 'state'
+  return isChoice && typeof value === 'string' ? value.toLowerCase() : value
 }
 
 async function fill(run: Run): Promise<void> {
