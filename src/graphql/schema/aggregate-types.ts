@@ -148,7 +148,8 @@ function groupName({ field, part }: GroupKey): string {
 
 /** A field goes before a part that is called the same. */
 function aggregateFields(collection: Collection): AggregateFields {
-  const shown = shownFields(collection)
+  // Clients take objects with an `id` for items, and remember them by it.
+  const shown = shownFields(collection).filter(({ name }) => name !== 'id')
   const sortable = shown.filter(({ type }) => type.sortable)
   const summable = shown.filter(({ type }) => type.summable)
   const parts = sortable.flatMap(field =>
