@@ -1,7 +1,7 @@
 /** The package's exports: for model files, and for programs that embed Portico. */
 import type { GivenSettings } from './config.ts'
 import type { Declaration } from './model/declaration.ts'
-import type { Service } from './serve.ts'
+import type { ServeOptions, Service } from './serve/service.ts'
 
 export {
   type AccessRule,
@@ -18,6 +18,23 @@ export {
   signedIn,
 } from './model/access.ts'
 export { checkModel, ModelError, type ModelFault } from './model/check.ts'
+export {
+  avg,
+  coalesce,
+  computed,
+  concat,
+  count,
+  datePart,
+  dividedBy,
+  first,
+  max,
+  min,
+  minus,
+  plus,
+  sum,
+  times,
+  when,
+} from './model/computed-builders.ts'
 export {
   type CollectionDeclaration,
   collection,
@@ -45,16 +62,17 @@ export type { JsonSchema, JsonValue } from './model/fields/type.ts'
 export { url } from './model/fields/url.ts'
 export { uuid } from './model/fields/uuid.ts'
 export { atMost, item } from './model/logic.ts'
+export { action, every, job, on, query } from './model/logic-builders.ts'
 export type { Model } from './model/model.ts'
 export type { CollectionName, CreateInput, Item } from './model/types.ts'
-export type { GivenSettings, Service }
+export type { GivenSettings, ServeOptions, Service }
 
 /**
  * Serves a model until the service is closed. Settings that are not given come from the environment or have their
  * defaults. Rejects with a `ModelError` or a `SettingsError` that lists every fault.
  */
-export async function serve(declaration: Declaration, settings: GivenSettings = {}): Promise<Service> {
+export async function serve(declaration: Declaration, options: ServeOptions = {}): Promise<Service> {
   // Imported on demand: a model file needs only the declarations.
   const service = await import('./serve.ts')
-  return service.serve(declaration, settings)
+  return service.serve(declaration, options)
 }

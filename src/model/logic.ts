@@ -5,6 +5,7 @@
 import type { AccessRule } from './access.ts'
 import type { FieldDeclaration } from './fields/declared.ts'
 import type { JsonValue } from './fields/type.ts'
+import type { PathNeeds } from './rule-types.ts'
 
 /** An item of a collection, as an input (its id is given) or an output. */
 export interface ItemDeclaration<C extends string = string> {
@@ -125,21 +126,30 @@ export interface WriteFault {
 
 export type CheckWrite = (context: WriteContext) => readonly WriteFault[] | undefined
 
-/** How many items there may be, in all or for each value of a field. */
-export interface LimitDeclaration {
+interface LimitOptions<Field extends string = string, Needs = never> {
+  /** The field, of which each value has a limit of its own. */
+  readonly per?: Field
+  /** Which items count. Left out: all. */
+  readonly where?: AccessRule<Needs>
+  /** What the CONFLICT says. */
+  readonly message?: string
+}
+
+declare const needsType: unique symbol
+
+/** How many items there may be, in all or for each value of a field. `Needs` is what it needs of a row. */
+// biome-ignore lint/suspicious/noExplicitAny: a limit of which nothing is known fits everywhere.
+export interface LimitDeclaration<in Needs = any> {
   readonly kind: 'atMost'
   readonly count: number
-  readonly options: {
-    /** The field, of which each value has a limit of its own. */
-    readonly per?: string
-    /** Which items count. Left out: all. */
-    readonly where?: AccessRule
-    /** What the CONFLICT says. */
-    readonly message?: string
-  }
+  readonly options: LimitOptions
+  readonly [needsType]?: (row: Needs) => void
 }
 
 /** No more than `count` items, e.g. `atMost(100, { per: 'project_id', where: field('status').ne('done') })`. */
-export function atMost(count: number, options: LimitDeclaration['options'] = {}): LimitDeclaration {
+export function atMost<const Field extends string = never, Needs = unknown>(
+  count: number,
+  options: LimitOptions<Field, Needs> = {},
+): LimitDeclaration<PathNeeds<Field> & Needs> {
   return Object.freeze({ kind: 'atMost', count, options })
 }

@@ -7,6 +7,7 @@
  */
 import type { DatePart } from '../model/fields/date-parts.ts'
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
+import type { Rule } from '../model/rule.ts'
 import type { TotalOrder } from './order.ts'
 
 export type { Sort } from './order.ts'
@@ -30,6 +31,8 @@ export interface ItemShape {
   readonly collection: string
   readonly id: Param
   readonly select: readonly Selected[]
+  /** A checked rule that must hold besides the collection's own. */
+  readonly rule?: Rule
 }
 
 /** The items of a collection; with `within`, those that a parent item reaches by a to-many relation. */

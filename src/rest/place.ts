@@ -23,5 +23,6 @@ function detailsAt({ code, message, details }: ApiError, place: string, inside: 
   if (details === undefined || details.length === 0) {
     return [{ field: place, code: code.toLowerCase(), message }]
   }
-  return details.map(fault => ({ ...fault, field: `${inside}.${fault.field}` }))
+  // A fault without a field is of the whole item.
+  return details.map(fault => ({ ...fault, field: fault.field === '' ? inside : `${inside}.${fault.field}` }))
 }

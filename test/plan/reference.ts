@@ -41,6 +41,9 @@ export type WriteResult = Refused | { readonly data: Data; readonly id: number }
 
 export const TIME = '2026-01-01T00:00:00.000Z'
 
+/** The time of every request. */
+export const MOMENT = Date.parse(TIME)
+
 const never: Rule = { kind: 'nobody' }
 
 /** The words of the texts that the tests use. */

@@ -133,6 +133,7 @@ export function model(...collections: readonly Collection[]): Model {
   return {
     collections: new Map(collections.map(one => [one.name, one])),
     scopes: new Map(),
+    claims: [],
     logic: { actions: new Map(), queries: new Map(), reactions: new Map(), jobs: new Map() },
   }
 }

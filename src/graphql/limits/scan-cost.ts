@@ -1,4 +1,5 @@
 /** The cost of a list for rows that the database must scan because no index leads to the matches. */
+import { manyRelations } from '../../model/computed.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import type { Filter, SelectedList } from '../../plan/plan.ts'
 import { isIndexed, mayScan } from '../../plan/scans.ts'
@@ -31,8 +32,10 @@ export function scanCost(rows: ListRows, { model, target, inner, counted }: Scan
 /** How many nested to-many relations the filter follows. */
 function listsWithin(filter: Filter, of: Collection, model: Model): number {
   switch (filter.kind) {
-    case 'compare':
-      return 0
+    case 'compare': {
+      const field = of.computed.get(filter.field)
+      return field === undefined ? 0 : Math.min(1, manyRelations(field.expression))
+    }
     case 'not':
       return listsWithin(filter.filter, of, model)
     case 'related': {

@@ -55,12 +55,18 @@ function defaultOf(declared: FieldDeclaration, place: string, faults: Faults): F
 }
 
 /** Reports contradictory options. */
-function checkTogether(field: Field, builtin: boolean, place: string, faults: Faults): void {
+function checkTogether(
+  field: Field,
+  builtin: boolean,
+  isPrepared: boolean,
+  place: string,
+  faults: Faults,
+): void {
   if (field.readOnly && field.writeOnly) {
     faults.add(place, 'Read-only and write-only leave nothing. Write `internal: true` instead.')
   }
   const needsValue = !field.optional && field.default === undefined && !builtin
-  if (needsValue && (field.readOnly || field.internal)) {
+  if (needsValue && (field.internal || (field.readOnly && !isPrepared))) {
     const how = field.internal ? 'internal' : 'read-only'
     faults.add(
       place,
@@ -198,7 +204,7 @@ export function fieldOf(
     faults.add(option ? `${place}.${option}` : place, message)
   if (declared.faults.length > 0) return readOf(name, bare(declared), outline, rules, faults)
   const field = readOf(name, declared, outline, rules, faults)
-  checkTogether(field, outline.builtin.has(name), place, faults)
+  checkTogether(field, outline.builtin.has(name), outline.options.prepare !== undefined, place, faults)
   checkWritable(field, declared, place, faults)
   if (!outline.builtin.has(name)) checkAccount(field, outline.name, place, faults)
   checkSearchable(field, place, faults)

@@ -1,13 +1,149 @@
 /** Checks what every write of a collection goes through: `prepare`, `check`, and limits. */
-import type { Collection } from '../model.ts'
+import { isObject } from '../fields/declared.ts'
+import type { LimitDeclaration } from '../logic.ts'
+import type { Collection, Field, Limit } from '../model.ts'
+import { didYouMean } from '../nearest.ts'
+import type { Rule } from '../rule.ts'
 import type { Faults } from './faults.ts'
 import type { Outline } from './outline.ts'
 import type { RuleCheck } from './rules.ts'
 
+type Fields = ReadonlyMap<string, Field>
+
+interface LimitContext {
+  readonly outline: Outline
+  readonly fields: Fields
+  readonly rules: RuleCheck
+  readonly faults: Faults
+  readonly place: string
+}
+
 export function writeLogicOf(
   outline: Outline,
-  _rules: RuleCheck,
-  _faults: Faults,
+  fields: Fields,
+  rules: RuleCheck,
+  faults: Faults,
 ): Pick<Collection, 'prepare' | 'check' | 'limits'> {
-  return { prepare: outline.options.prepare, check: outline.options.check, limits: [] }
+  const { prepare, check, limits = [] } = outline.options
+  checkFunction('prepare', prepare, outline, faults)
+  checkFunction('check', check, outline, faults)
+  if (!Array.isArray(limits)) {
+    faults.add(`${outline.name}.limits`, 'Write a list: `limits: [atMost(100)]`.')
+    return { prepare, check, limits: [] }
+  }
+  const checked = limits.flatMap((limit: unknown, index) => {
+    const place = `${outline.name}.limits[${index}]`
+    return limitOf(limit, { outline, fields, rules, faults, place }) ?? []
+  })
+  return { prepare, check, limits: checked }
+}
+
+const examples = {
+  prepare: '({ next, now }) => ({ … })',
+  check: "({ next }) => [{ field: 'title', message: '…' }]",
+}
+
+/** Within a write nothing can be waited for. */
+const asynchronous = /^Async|Generator/
+
+function checkFunction(option: 'prepare' | 'check', value: unknown, { name }: Outline, faults: Faults): void {
+  if (value === undefined) return
+  const place = `${name}.${option}`
+  if (typeof value !== 'function') {
+    faults.add(place, `Write a function: \`${option}: ${examples[option]}\`.`)
+  } else if (asynchronous.test(Object.getPrototypeOf(value)?.constructor?.name ?? '')) {
+    faults.add(place, 'It must be a plain function: it runs within the write, and cannot wait.')
+  }
+}
+
+const maxMessageLength = 1000
+
+function limitOf(declared: unknown, context: LimitContext): Limit | undefined {
+  const { outline, fields, rules, faults, place } = context
+  if (!isLimit(declared)) {
+    faults.add(place, "This is no limit. Write e.g. `atMost(100, { per: 'project_id' })`.")
+    return undefined
+  }
+  const { count, options } = declared
+  if (!Number.isSafeInteger(count) || count < 1) {
+    faults.add(place, `At most how many? Write a whole number above 0, not \`${String(count)}\`.`)
+  }
+  for (const option of Object.keys(options)) {
+    if (['per', 'where', 'message'].includes(option)) continue
+    const meant = didYouMean(option, ['per', 'where', 'message'])
+    faults.add(
+      place,
+      `There is no option \`${option}\`.${meant} A limit takes \`per\`, \`where\` and \`message\`.`,
+    )
+  }
+  const per = options.per === undefined ? undefined : groupingField(options.per, context)
+  const where = rules(options.where, outline, `${place}.where`, { kind: 'anyone' })
+  if (!isOfRowAlone(where)) faults.add(`${place}.where`, notOfRowAlone)
+  for (const name of fieldsOf(where)) {
+    if (fields.get(name)?.internal)
+      faults.add(`${place}.where`, `\`${name}\` is internal: nobody could know why.`)
+  }
+  return { count, per, where, message: messageOf(options.message, count, per, context) }
+}
+
+function isLimit(value: unknown): value is LimitDeclaration {
+  return isObject(value) && value.kind === 'atMost' && isObject(value.options)
+}
+
+function groupingField(name: unknown, { outline, fields, faults, place }: LimitContext): Field | undefined {
+  const field = fields.get(String(name))
+  if (field === undefined || field.internal) {
+    const meant = didYouMean(String(name), fields.keys())
+    faults.add(`${place}.per`, `\`${outline.name}\` has no field \`${String(name)}\`.${meant}`)
+    return undefined
+  }
+  if (!field.type.operators.includes('eq')) {
+    faults.add(
+      `${place}.per`,
+      `\`${field.name}\` is a ${field.type.name} field, whose values cannot be compared.`,
+    )
+  }
+  return field
+}
+
+function messageOf(
+  message: unknown,
+  count: number,
+  per: Field | undefined,
+  { outline, faults, place }: LimitContext,
+): string {
+  if (message === undefined) {
+    const what = `${outline.name.replaceAll('_', ' ')}${per === undefined ? '' : ` with the same ${per.name}`}`
+    return `There may be at most ${count} ${what}, and there are as many.`
+  }
+  if (typeof message === 'string' && message !== '' && message.length <= maxMessageLength) return message
+  faults.add(`${place}.message`, `Write a sentence of at most ${maxMessageLength} characters.`)
+  return ''
+}
+
+const notOfRowAlone =
+  'Only what an item itself holds decides whether it counts: compare its fields with constants, not with the caller, the time or related items.'
+
+/** Whether only a write of the row itself can change what the rule says of it. */
+function isOfRowAlone(rule: Rule): boolean {
+  switch (rule.kind) {
+    case 'anyone':
+    case 'nobody':
+      return true
+    case 'compare':
+      return rule.operand.kind === 'literal' && !rule.field.includes('.')
+    case 'and':
+    case 'or':
+      return rule.rules.every(isOfRowAlone)
+    case 'not':
+      return isOfRowAlone(rule.rule)
+    default:
+      return false
+  }
+}
+
+function fieldsOf(rule: Rule): readonly string[] {
+  if (rule.kind === 'compare') return [rule.field]
+  if (rule.kind === 'and' || rule.kind === 'or') return rule.rules.flatMap(fieldsOf)
+  return rule.kind === 'not' ? fieldsOf(rule.rule) : []
 }

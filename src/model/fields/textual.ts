@@ -52,7 +52,7 @@ export function storableText(value: JsonValue): string {
 }
 
 /** PostgreSQL can store neither U+0000 nor lone surrogates. */
-function isStorable(value: JsonValue): boolean {
+export function isStorable(value: JsonValue): boolean {
   return typeof value === 'string' && value.isWellFormed() && !value.includes('\0')
 }
 

@@ -8,9 +8,8 @@ import type {
   GuardedAggregation,
   GuardedGroupKey,
   GuardedMeasure,
-  VisibleField,
 } from '../guarded.ts'
-import { findField, quoted } from '../names.ts'
+import { quoted } from '../names.ts'
 import type {
   AggregateRoot,
   AggregateShape,
@@ -21,8 +20,7 @@ import type {
   Measure,
 } from '../plan.ts'
 import type { ModelView } from './model-view.ts'
-import { conclude, guardRows } from './read.ts'
-import { refuseName } from './refusals.ts'
+import { conclude, fieldOf, guardRows } from './read.ts'
 
 export function guardAggregate(shape: AggregateShape, view: ModelView): GuardedAggregate {
   const { collection, within, rows, found } = guardRows(shape, view)
@@ -66,7 +64,7 @@ function guardGroup(
   collection: Collection,
   view: ModelView,
 ): GuardedGroupKey {
-  const field = visibleField(name, collection, view)
+  const field = fieldOf(collection, name, view)
   const fault = groupFault(field.field, part)
   if (fault !== undefined) throw new ApiError('BAD_REQUEST', `The request ${fault}`)
   return { field, part }
@@ -74,15 +72,10 @@ function guardGroup(
 
 function guardMeasure(measure: Measure, collection: Collection, view: ModelView): GuardedMeasure {
   if (measure.kind === 'count') return measure
-  const field = visibleField(measure.field, collection, view)
+  const field = fieldOf(collection, measure.field, view)
   const fault = measureFault(field.field, measure.kind)
   if (fault !== undefined) throw new ApiError('BAD_REQUEST', `The request ${fault}`)
   return { kind: measure.kind, field }
-}
-
-function visibleField(name: string, collection: Collection, view: ModelView): VisibleField {
-  const field = findField(view.names(collection), name, refuseName)
-  return { field, when: view.shownIn(collection, field) }
 }
 
 /** Why items cannot be grouped by it, as the end of a sentence; undefined where they can. */

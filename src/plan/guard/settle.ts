@@ -22,10 +22,9 @@ const maxOpenChecks = 5
 
 /** Undefined when no check can be decided by values: the shape itself runs. */
 export function settleWrite<S extends GuardedCreate | GuardedUpdate>(shape: S): Settle<S> | undefined {
-  const open = [
-    ...shape.after.map(check => openCheck(check, shape)),
-    ...shape.references.flatMap(openReference),
-  ]
+  // `prepare` may change what the values say.
+  const after = shape.collection.prepare === undefined ? shape.after : []
+  const open = [...after.map(check => openCheck(check, shape)), ...shape.references.flatMap(openReference)]
   const decidable = open.slice(0, maxOpenChecks)
   if (decidable.length === 0) return undefined
   const variants: S[] = []

@@ -3,19 +3,20 @@ import { ApiError, type FieldFault } from '../../errors.ts'
 import type { Collection, Field, FieldDefault } from '../../model/model.ts'
 import { type BodyMode, isWritable } from '../../model/schemas.ts'
 import { unwritableFault } from '../../model/validate.ts'
-import { dependencies, look } from '../condition.ts'
+import { always, dependencies, look } from '../condition.ts'
 import type {
   Check,
   Condition,
   GuardedAssignment,
   GuardedCreate,
   GuardedDelete,
-  GuardedMost,
+  GuardedLimit,
   GuardedSelected,
   GuardedUpdate,
   ReferenceCheck,
   Refusal,
 } from '../guarded.ts'
+import { concerns, limitsOf } from '../limits.ts'
 import type { Assignment, CreateShape, DeleteShape, Most, UpdateShape } from '../plan.ts'
 import type { ModelView } from './model-view.ts'
 import { guardSelect } from './read.ts'
@@ -34,14 +35,14 @@ export function guardCreate(shape: CreateShape, view: ModelView): GuardedCreate 
   const set = [...chosen.filter(one => !own.has(one.field)), ...computed]
   const given = new Set(set.map(one => one.field))
   const rest = [...collection.fields.values()].filter(field => field.name !== 'id' && !given.has(field))
-  requireValues(rest)
+  requireValues(collection.prepare ? rest.filter(field => !isPrepared(field)) : rest)
   const refusals: Refusal[] = []
   const all = [...set, ...rest.map(initial)]
   return {
     kind: 'create',
     collection,
     set: all,
-    most: shape.most && bounded(shape.most, all),
+    limits: [...limitsOf(view.model, collection), ...(shape.most ? [bounded(shape.most, collection)] : [])],
     references: references(chosen, view),
     after: checks([{ condition: allowed, field: undefined }, ...rules]),
     rows: view.readable(collection),
@@ -50,11 +51,10 @@ export function guardCreate(shape: CreateShape, view: ModelView): GuardedCreate 
   }
 }
 
-function bounded({ field, count, refusal }: Most, set: readonly GuardedAssignment[]): GuardedMost {
-  const assignment = set.find(one => one.field.name === field)
-  const target = assignment?.field.reference?.target
-  if (!assignment || target === undefined) throw new TypeError(`${field} is no relation.`)
-  return { assignment, target, count, refusal }
+function bounded({ field, count, refusal }: Most, { name, fields }: Collection): GuardedLimit {
+  const per = fields.get(field)
+  if (per === undefined) throw new TypeError(`${name} has no field ${field}.`)
+  return { count, per, where: always, refusal }
 }
 
 export function guardUpdate(shape: UpdateShape, view: ModelView): GuardedUpdate {
@@ -77,9 +77,11 @@ export function guardUpdate(shape: UpdateShape, view: ModelView): GuardedUpdate 
     references: references(chosen, view),
     ifMatch: shape.ifMatch,
     eventType: shape.eventType,
+    limits: limitsOf(view.model, collection).filter(limit => collection.prepare || concerns(limit, set)),
     rows,
     before: checks([{ condition: allowed, field: undefined }, ...writeRules(chosen, collection, view)]),
-    after: dependsOn(allowed, set) ? checks([{ condition: allowed, field: undefined }]) : [],
+    after:
+      collection.prepare || dependsOn(allowed, set) ? checks([{ condition: allowed, field: undefined }]) : [],
     select: guardSelect(shape.select, collection, view, shape.lenient ? { refusals, keys: [] } : undefined),
     refusals,
     representation: representation(collection, view),
@@ -130,8 +132,9 @@ function fault(
   mode: BodyMode,
 ): FieldFault | undefined {
   const field = collection.fields.get(name)
-  // Portico itself may set every field but `id`.
-  const isSettable = field && (view.access.system ? name !== 'id' : isWritable(field, mode))
+  const { system, logic } = view.access
+  // Portico itself may set every field but `id`; the product's logic none that Portico keeps for itself.
+  const isSettable = field && (system ? name !== 'id' && !(logic && field.internal) : isWritable(field, mode))
   return isSettable ? undefined : unwritableFault(name, collection, mode)
 }
 
@@ -179,6 +182,11 @@ function references(set: readonly GuardedAssignment[], view: ModelView): readonl
     const self = view.access.signedIn && target.name === 'users'
     return [{ field, value, target, rows: view.readable(target), self }]
   })
+}
+
+/** Whether it is for `prepare` to give the field a value. */
+function isPrepared(field: Field): boolean {
+  return field.readOnly && !field.internal
 }
 
 function initial(field: Field): GuardedAssignment {

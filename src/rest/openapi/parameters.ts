@@ -4,7 +4,7 @@ import type { Collection, Field } from '../../model/model.ts'
 import { maxCounted, totalModes } from '../../plan/plan.ts'
 import { takesText } from '../../plan/text-match.ts'
 import { maxSearchCharacters, maxSearchTerms } from '../../plan/text-search.ts'
-import { canFollow, visibleFields } from '../operations.ts'
+import { canFollow, visibleComputed, visibleFields } from '../operations.ts'
 import { maxListedValues } from '../query/filter.ts'
 import { defaultPerPage, lastPage, maxPerPage } from '../query/list.ts'
 import type { Document } from './names.ts'
@@ -12,7 +12,8 @@ import { shownSchema } from './values.ts'
 
 const names = {
   fields:
-    'Only these fields, separated by commas: the items of the answer have these alone, whatever their schema requires.',
+    'Only these fields, separated by commas: the items of the answer have these alone, whatever their schema requires. ' +
+    '`*` stands for all that are not computed: `*,open_tasks` adds a computed field to them.',
   include:
     'Relations to expand in place, separated by commas; a dot goes one relation further. A credential that is ' +
     'limited to scopes needs those to read what they lead to.',
@@ -155,7 +156,7 @@ const identifierOf = (name: string): string => name.replaceAll(/[^a-z0-9]/g, '')
 
 /** Filters by equality along one relation, up to `maxRelatedParameters`. */
 function relatedFilters(document: Document, collection: Collection): readonly JsonSchema[] {
-  const taken = new Set(visibleFields(collection).map(({ name }) => identifierOf(name)))
+  const taken = new Set(namedFields(collection).map(({ name }) => identifierOf(name)))
   const found: JsonSchema[] = []
   for (const relation of collection.relations.values()) {
     const target = document.model.collections.get(relation.target)
@@ -171,12 +172,17 @@ function relatedFilters(document: Document, collection: Collection): readonly Js
   return found
 }
 
+/** The fields by which lists are filtered and sorted. */
+function namedFields(collection: Collection): readonly Field[] {
+  return [...visibleFields(collection), ...visibleComputed(collection)]
+}
+
 function isSearchable(collection: Collection): boolean {
   return collection.searchable.some(field => visibleFields(collection).includes(field))
 }
 
 function sortParameter(collection: Collection): JsonSchema {
-  const sortable = visibleFields(collection).filter(field => field.type.sortable)
+  const sortable = namedFields(collection).filter(field => field.type.sortable)
   const list = sortable.map(field => `\`${field.name}\``).join(', ')
   const rank = isSearchable(collection) ? ` With \`q\`, \`-q\` alone: by rank, the best first.` : ''
   return {
@@ -198,7 +204,7 @@ export function searchParameter(collection: Collection): readonly JsonSchema[] {
 
 /** In a collection with a field of that name, `total` is its filter. */
 function totalName(collection: Collection): readonly string[] {
-  return visibleFields(collection).some(({ name }) => name === 'total') ? [] : ['total']
+  return namedFields(collection).some(({ name }) => name === 'total') ? [] : ['total']
 }
 
 /** Every parameter of a list; of the filters along relations, those along one. */
@@ -207,7 +213,7 @@ export function listParameters(document: Document, collection: Collection): Json
     ...['page', 'per_page', 'cursor', 'fields', 'include', ...totalName(collection)].map(reference),
     sortParameter(collection),
     ...searchParameter(collection),
-    ...visibleFields(collection).flatMap(field =>
+    ...namedFields(collection).flatMap(field =>
       field.type.operators.map(operator => filter({ document, collection, field }, operator)),
     ),
     ...relatedFilters(document, collection),

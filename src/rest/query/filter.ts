@@ -3,7 +3,7 @@ import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import { typeInWords } from '../../model/json-schema/faults.ts'
 import { formats } from '../../model/json-schema/formats.ts'
 import type { Field } from '../../model/model.ts'
-import { findField, quoted } from '../../plan/names.ts'
+import { fieldNames, findField, namedField, quoted } from '../../plan/names.ts'
 import { operandFault, takesText } from '../../plan/text-match.ts'
 import { searchFault, type TextFault } from '../../plan/text-search.ts'
 import type { CollectionView } from './collection-view.ts'
@@ -24,7 +24,7 @@ export function parseFilterName(start: CollectionView, name: string): FilterTemp
   const parsed = parseGrouping(name)
   const path = parsed?.field.split('.') ?? []
   const fieldName = path.pop() ?? ''
-  if (parsed === undefined || (path.length === 0 && !start.fields.has(fieldName))) {
+  if (parsed === undefined || (path.length === 0 && namedField(start, fieldName) === undefined)) {
     throw unknownFilter(start, name, fieldName)
   }
   const { view, deprecations, secret } = follow(start, name, [...path, fieldName])
@@ -49,7 +49,7 @@ function unknownFilter(start: CollectionView, name: string, named: string): Erro
     const message = `The parameter ${quoted(name)} is not known here: write ${meant}.`
     return parameterFault(name, 'unknown_parameter', message)
   }
-  const known = [...listParameterNames, ...start.fields.keys(), 'total']
+  const known = [...listParameterNames, ...fieldNames(start), 'total']
   return unknownParameter(name, known, named === '' ? undefined : named)
 }
 

@@ -64,20 +64,21 @@ export function unitsOf(shape: ReadShape, argCount: number): readonly ListUnit[]
   return units.slice(0, maxUnits)
 }
 
-function baseOf({ reads, personal }: Base): Base {
-  return { reads, personal }
+function baseOf({ reads, personal, volatile }: Base): Base {
+  return { reads, personal, volatile }
 }
 
 /** An aggregate as a list in the order of its groups, of which all rows are looked at. */
 function aggregateUnit(shape: GuardedAggregate, keys: readonly string[]): ListUnit {
-  const { reads, personal, collection, within, rows, aggregation } = shape
+  const { collection, within, rows, aggregation } = shape
   const { groups, offset, limit } = aggregation
   const isWhole = groups.every(({ part }) => part === undefined)
   const sort = isWhole ? groups.map(({ field }) => ({ field, descending: false })) : []
   const window = { kind: 'page', offset, limit, total: 'none' } as const
   const list: GuardedList = {
     kind: 'list',
-    ...{ reads, personal, collection, within, rows, sort, window },
+    ...baseOf(shape),
+    ...{ collection, within, rows, sort, window },
     select: [],
   }
   return { list, aggregate: shape, words: aggregateWords(shape), around: [], keys }
@@ -88,15 +89,16 @@ function rowKeys({ connection }: GuardedSelectedList): readonly string[] {
   return connection ? ['rows'] : []
 }
 
-type Base = Pick<GuardedList, 'reads' | 'personal'>
+type Base = Pick<GuardedList, 'reads' | 'personal' | 'volatile'>
 
-function rootUnit({ key, collection, rows, list }: GuardedListRoot, { reads, personal }: Base): ListUnit {
-  const alone = asList({ reads, personal, collection, rows, within: undefined }, list)
+function rootUnit({ key, collection, rows, list }: GuardedListRoot, base: Base): ListUnit {
+  const { reads, personal, volatile } = base
+  const alone = asList({ reads, personal, volatile, collection, rows, within: undefined }, list)
   return { list: alone, words: listWords(alone), around: [], keys: [key, ...rowKeys(list)] }
 }
 
 function asList(
-  base: Pick<GuardedList, 'reads' | 'personal' | 'collection' | 'rows' | 'within'>,
+  base: Base & Pick<GuardedList, 'collection' | 'rows' | 'within'>,
   { sort, limit, after }: GuardedSelectedList,
 ): GuardedList {
   return { ...base, kind: 'list', sort, window: { kind: 'cursor', after, limit }, select: [] }
@@ -124,7 +126,8 @@ function nestedUnits(select: readonly GuardedSelected[], place: Place): void {
 function nestedList({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, place: Place): void {
   const { units, parent, around, shape, keys } = place
   const collection = path.target
-  const base = { reads: shape.reads, personal: shape.personal, collection, rows }
+  const { reads, personal, volatile } = shape
+  const base = { reads, personal, volatile, collection, rows }
   // Of the parent only its id matters.
   const within = { collection, id: parent, rows: always, path }
   const alone = asList({ ...base, within }, list)

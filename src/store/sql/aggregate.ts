@@ -85,8 +85,8 @@ function measureSql(measure: GuardedMeasure, row: Row): Sql {
   if (measure.kind === 'count') return ['count(*)']
   const { kind, field } = measure
   const value = visible(field, row)
-  if (kind === 'sum') return row.dialect.sum(value, field.field)
-  if (kind === 'avg') return average(row.dialect.sum(value, field.field), value)
+  if (kind === 'sum') return row.dialect.exactSum(value, field.field)
+  if (kind === 'avg') return average(row.dialect.exactSum(value, field.field), value)
   return row.dialect.extreme(kind, value, field.field)
 }
 

@@ -32,6 +32,13 @@ export function eventSql(collection: Collection, row: Row): Sql {
   return row.dialect.text(row.dialect.object(entries))
 }
 
+/** The item as the model's own code is given it. */
+export function itemSql(collection: Collection, row: Row): Sql {
+  const fields = [...collection.fields.values()].filter(field => !field.internal)
+  const entries = fields.map(field => [field.name, row.dialect.json(row.column(field.name), field)] as const)
+  return row.dialect.text(row.dialect.object(entries))
+}
+
 export function publicFields(collection: Collection): readonly Field[] {
   return [...collection.fields.values()].filter(field => !field.internal && !field.writeOnly)
 }

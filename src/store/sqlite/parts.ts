@@ -62,7 +62,7 @@ export function partsOf(model: Model, database: DatabaseSync, settings: Settings
   const slow = pool && { pool, budget: new ReadBudget(database, settings.readers?.budgetMs ?? 2) }
   const answers = new Answers(cacheBytes)
   const lists = listMemory({ versions, orders, keepsTotals: cacheBytes > 0 })
-  const reads = new SqliteReads({ connection, answers, lists, totals, walkedRows, slow })
+  const reads = new SqliteReads({ connection, answers, lists, totals, walkedRows, slow, now })
   const reader = observed(new Reader(reads), statistics)
   const events = new EventLog(connection, settings.retention)
   const changes: ChangeLog = new ChangeLog(connection, {
@@ -127,12 +127,22 @@ type WriterParts = Pick<
 
 function writerOf(model: Model, settings: Settings, parts: WriterParts): Writer {
   const { connection, versions, orders, events, changes, health, identity, checkpoints, reads } = parts
-  const { maxWaiting, busyTimeout: lockWaitMs, otherThreads, now, onCascade } = settings
+  const { maxWaiting, busyTimeout: lockWaitMs, otherThreads, now, onCascade, timeLimit } = settings
   const runsCheckpoints = connection.takeOverCheckpoints()
   return new Writer(
     { model, connection, events },
     {
-      ...{ maxWaiting, lockWaitMs, lock: otherThreads.lock, now, health, identity, onCascade, reads },
+      ...{
+        maxWaiting,
+        lockWaitMs,
+        lock: otherThreads.lock,
+        now,
+        health,
+        identity,
+        onCascade,
+        reads,
+        timeLimit,
+      },
       atCommit: ({ changed, removed, quiet }) => {
         versions.bump(changed)
         orders.bump(removed)

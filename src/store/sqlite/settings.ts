@@ -1,5 +1,6 @@
 /** What may be set of a store on SQLite, and its defaults. */
 import { resolve } from 'node:path'
+import { createTimeLimit, type TimeLimit } from '../../time-limit.ts'
 import type { StatisticsOptions } from '../advice/statistics.ts'
 import { type Retention, retentionOf } from '../log/pruning.ts'
 import type { OnCascade } from '../write/cascades.ts'
@@ -32,6 +33,8 @@ export interface SqliteOptions {
   readonly onUnsafe?: (cause: unknown) => void
   /** Called for each deletion that takes many items with it, before its commit. */
   readonly onCascade?: OnCascade | undefined
+  /** Bounds the model's own code; by default nobody hears of it. */
+  readonly timeLimit?: TimeLimit | undefined
   /** The time, in milliseconds since 1970. */
   readonly now?: () => number
   /** What is to be known of what reads cost; left out: nothing. */
@@ -57,7 +60,7 @@ export type Settings = ReturnType<typeof settled>
 export function settled(options: SqliteOptions) {
   const { cacheBytes = 64 * mebibyte, autoMigrate = true, retention, walkedRows = 500 } = options
   const { maxWaiting = 10_000, busyTimeout = 5000, now = Date.now, otherThreads = noOtherThreads } = options
-  const { onSurplus, readers, onUnsafe, onCascade, queries } = options
+  const { onSurplus, readers, onUnsafe, onCascade, queries, timeLimit = createTimeLimit() } = options
   return {
     file: options.file === ':memory:' ? options.file : resolve(options.file),
     ...{
@@ -70,6 +73,6 @@ export function settled(options: SqliteOptions) {
       now,
       otherThreads,
     },
-    ...{ onSurplus, readers, onUnsafe, onCascade, queries },
+    ...{ onSurplus, readers, onUnsafe, onCascade, queries, timeLimit },
   }
 }

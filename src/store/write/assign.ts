@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
 import type { FieldDefault } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
 import { encoded, type SqlValue } from '../values.ts'
@@ -11,19 +12,23 @@ export function valuesOf(set: readonly GuardedAssignment[], plan: GuardedPlan, n
   return set.map(one => assigned(one, plan, now))
 }
 
-/** The value that one assignment of a create stands for. `now`: see `valuesOf`. */
-export function assigned({ field, value }: GuardedAssignment, plan: GuardedPlan, now: string): SqlValue {
-  const { encoding } = field.type
+/** The value that one assignment stands for. `now`: see `valuesOf`. */
+export function assigned(one: GuardedAssignment, plan: GuardedPlan, now: string): SqlValue {
+  return encoded(jsonOf(one, plan, now), one.field.type.encoding)
+}
+
+/** The same, as JSON. */
+export function jsonOf({ field, value }: GuardedAssignment, plan: GuardedPlan, now: string): JsonValue {
   const { userId } = plan.principal
   switch (value.kind) {
     case 'param':
-      return encoded(plan.args[value.param], encoding)
+      return plan.args[value.param] ?? null
     case 'literal':
-      return encoded(value.value, encoding)
+      return value.value
     case 'userId':
       return userId
     case 'default':
-      return encoded(defaultValue(value.default, userId, now, encoding), encoding)
+      return defaultValue(value.default, userId, now, field.type.encoding) ?? null
   }
 }
 
@@ -40,7 +45,7 @@ function defaultValue(standard: FieldDefault, userId: number | null, now: string
  */
 export function requireValues(
   set: readonly GuardedAssignment[],
-  values: readonly SqlValue[],
+  values: readonly unknown[],
   changes?: readonly boolean[],
 ): void {
   const missing = set.filter(({ field }, index) => {

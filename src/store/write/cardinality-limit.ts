@@ -1,43 +1,116 @@
-/** Limits on how many items may refer to another one. */
+/** Limits on how many items there may be, in all or for each value of a field: asked once a write has changed its row. */
 import { ApiError } from '../../errors.ts'
-import type { GuardedCreate } from '../../plan/guarded.ts'
-import { name, slot, sql } from '../sql/writer.ts'
+import { wholeEncoding } from '../../model/fields/integer.ts'
+import type { Collection } from '../../model/model.ts'
+import type { GuardedLimit } from '../../plan/guarded.ts'
+import { conditionSql, where } from '../sql/condition.ts'
+import { Row } from '../sql/row.ts'
+import { name, quoted, type Sql, slot, sql } from '../sql/writer.ts'
 import { type SqlValue, slotted } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
-import type { Ask, Asks, Rows } from './steps.ts'
+import type { Asks, Rows, Steps } from './steps.ts'
 
-export interface CardinalityLimit<S> {
-  /** Locks the item that is referred to, then counts. `values`: of the create's assignments. */
-  asks(values: readonly SqlValue[]): Asks<S>
-  /** Throws CONFLICT where as many items refer to it as may. */
-  require(answers: readonly Rows[]): void
+export interface CardinalityLimits<S> {
+  /** Over the stored row, before a write: one output for each limit, the group in which it counts, or null. */
+  groups(row: Row): readonly Sql[]
+  /**
+   * Throws CONFLICT where the row of this id has come to count, and more rows do than may. `before`: its `groups`; left
+   * out for a new row.
+   */
+  require(id: number, before?: readonly (SqlValue | undefined)[]): Steps<S, void>
+}
+
+interface LimitStatements<S> {
+  readonly limit: GuardedLimit
+  /** Gives a row where the row of an id counts, and did not count in the group of the second slot; locks its group. */
+  readonly enter: S
+  /** How many rows of its group count, no more than one more than may. */
+  readonly count: S
 }
 
 /**
- * The lock keeps what is counted after it. It does not hinder references, whose checks take weaker ones
- * (https://www.postgresql.org/docs/15/explicit-locking.html, 13.3.2). The count is a statement of its own, which
- * sees what was committed while the lock was waited for.
+ * The lock is held until the commit, so that of two transactions which add to a group the second counts what the first has
+ * added: each statement sees what was committed while the lock was waited for
+ * (https://www.postgresql.org/docs/15/transaction-iso.html, 13.2.1). Undefined where nothing is limited.
  */
-export function cardinalityLimit<S>(
-  { collection, set, most: limit }: GuardedCreate,
-  { prepare, locks }: WriteDatabase<S>,
-): CardinalityLimit<S> | undefined {
-  if (limit === undefined) return undefined
-  const { field } = limit.assignment
-  const at = set.findIndex(one => one.field === field)
-  const lock =
-    locks && prepare(sql`SELECT 1 FROM ${name(limit.target)} WHERE "id" = ${slot(0)}${locks.change}`)
-  const count = prepare(
-    sql`SELECT count(*) FROM ${name(collection.name)} WHERE ${name(field.name)} = ${slot(0)}`,
-  )
+export function cardinalityLimits<S>(
+  collection: Collection,
+  limits: readonly GuardedLimit[],
+  database: WriteDatabase<S>,
+): CardinalityLimits<S> | undefined {
+  if (limits.length === 0) return undefined
+  const all = inLockOrder(limits).map(limit => statementsOf(collection, limit, database))
   return {
-    asks(values) {
-      const inputs = slotted([values[at] ?? null])
-      const locked: Ask<S> | undefined = lock && { statement: lock, inputs }
-      return [locked, { statement: count, inputs }]
-    },
-    require(answers) {
-      if (Number(answers[1]?.[0]?.[0]) >= limit.count) throw new ApiError('CONFLICT', limit.refusal)
+    groups: row => all.map(({ limit }) => groupSql(limit, row)),
+    *require(id, before = []) {
+      const entering = all.filter(({ limit }, index) => limit.per !== undefined || isNull(before[index]))
+      const asks: Asks<S> = entering.flatMap(one => {
+        const inputs = slotted([id, before[all.indexOf(one)] ?? null])
+        return [
+          { statement: one.enter, inputs },
+          { statement: one.count, inputs: slotted([id]) },
+        ]
+      })
+      if (asks.length > 0) requireRoom(entering, yield asks)
     },
   }
+}
+
+function isNull(value: SqlValue | undefined): boolean {
+  return value === undefined || value === null
+}
+
+function requireRoom<S>(entering: readonly LimitStatements<S>[], answers: readonly Rows[]): void {
+  for (const [index, { limit }] of entering.entries()) {
+    const [entered, counted] = [answers[2 * index], answers[2 * index + 1]]
+    if (entered?.length === 0) continue
+    if (Number(counted?.[0]?.[0]) > limit.count) throw new ApiError('CONFLICT', limit.refusal)
+  }
+}
+
+/** All transactions lock the groups of one row in the same order. */
+function inLockOrder(limits: readonly GuardedLimit[]): readonly GuardedLimit[] {
+  return limits.toSorted((one, other) => compare(one.per?.name ?? '', other.per?.name ?? ''))
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+function statementsOf<S>(
+  collection: Collection,
+  limit: GuardedLimit,
+  { dialect, prepare, locksGroup }: WriteDatabase<S>,
+): LimitStatements<S> {
+  const { per, count } = limit
+  const row = new Row(dialect, collection.name)
+  const key = [`${collection.name} ${per?.name ?? ''} `]
+  const lock = locksGroup?.(quoted(key.join('')), per && row.column(per.name)) ?? sql`1`
+  const isNew = per && sql`NOT (${dialect.same(row.column(per.name), [slot(1)], per)})`
+  const enters = where([
+    sql`${row.column('id')} = ${slot(0)}`,
+    conditionSql(limit.where, row),
+    ...(per ? [sql`${row.column(per.name)} IS NOT NULL`] : []),
+    ...(isNew ? [isNew] : []),
+  ])
+  const counted = new Row(dialect, collection.name)
+  const own = sql`(SELECT ${name(per?.name ?? 'id')} FROM ${name(collection.name)} WHERE "id" = ${slot(0)})`
+  const counts = where([
+    ...(per ? [sql`${counted.column(per.name)} = ${own}`] : []),
+    conditionSql(limit.where, counted),
+  ])
+  const most = dialect.limit({ from: 'constant', value: count + 1, as: wholeEncoding })
+  return {
+    limit,
+    enter: prepare(sql`SELECT ${lock} FROM ${row.from()}${enters}`),
+    count: prepare(
+      sql`SELECT count(*) FROM (SELECT 1 FROM ${counted.from()}${counts} LIMIT ${most}) AS "counted"`,
+    ),
+  }
+}
+
+/** The value of `per` in the rows that count; without `per` a constant. */
+function groupSql({ per, where: counts }: GuardedLimit, row: Row): Sql {
+  const group = per === undefined ? sql`1` : row.column(per.name)
+  return sql`CASE WHEN ${conditionSql(counts, row)} THEN ${group} END`
 }

@@ -1,6 +1,8 @@
 /** The rows that a deletion takes with it, whichever database they are in. */
 import { ApiError } from '../../errors.ts'
 import type { Collection, Field, Model, ToOne } from '../../model/model.ts'
+import type { Principal } from '../../principal.ts'
+import type { Steps, WriteScope } from './steps.ts'
 
 /** A row that goes, or one whose reference is cleared. */
 export interface Item {
@@ -79,6 +81,8 @@ export interface Referrer<S> extends Reference {
   readonly rows: S
   /** Clears the reference of an id, at the time of the second slot; returns the event's text. */
   readonly clear: S
+  /** Clears the reference of an id with all that the collection's own code and its limits ask; undefined: they ask nothing. */
+  readonly judged: ((id: number, by: Principal, scope: WriteScope<S>) => Steps<S, void>) | undefined
 }
 
 /** A removal as far as all databases do it: the rows themselves are still there. */

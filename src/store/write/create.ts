@@ -1,17 +1,24 @@
 /** Creates: checks what must hold before, inserts the row, and looks at what became of it. */
 import { ApiError } from '../../errors.ts'
-import type { Condition, GuardedCreate, GuardedSelected } from '../../plan/guarded.ts'
+import type {
+  Condition,
+  GuardedAssignment,
+  GuardedCreate,
+  GuardedPlan,
+  GuardedSelected,
+} from '../../plan/guarded.ts'
 import { Row } from '../sql/row.ts'
 import { checksSql, eventSql, publicFields, returned, shownSql } from '../sql/write.ts'
 import { type Sql, slot } from '../sql/writer.ts'
-import type { Inputs, ResultRow, SqlValue } from '../values.ts'
-import { requireValues, valuesOf } from './assign.ts'
-import { cardinalityLimit } from './cardinality-limit.ts'
+import { encoded, type Inputs, type ResultRow, type SqlValue } from '../values.ts'
+import { jsonOf, requireValues, valuesOf } from './assign.ts'
+import { cardinalityLimits } from './cardinality-limit.ts'
 import { requireChecks } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import type { Author, ItemChange } from './event.ts'
+import { type WriteLogic, writeLogicOf } from './logic.ts'
 import { References } from './references.ts'
-import type { Steps, WriteRun, WriteScope } from './steps.ts'
+import { type Steps, type WriteRun, type WriteScope, writeInputs } from './steps.ts'
 import { none, textOf } from './written.ts'
 
 export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): WriteRun<S> {
@@ -26,10 +33,11 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
   const index = database.searchIndex(collection)
   const indexed = searchable.map(field => set.findIndex(one => one.field === field))
   const changed = new Set([name])
+  const slotsOf = slotsMaker(shape, database)
+  const limits = cardinalityLimits(collection, shape.limits, database)
   return function* create(plan, scope) {
-    const slots = valuesOf(set, plan, scope.at)
-    requireValues(set, slots)
-    const inputs = { args: plan.args, userId: plan.principal.userId, slots }
+    const slots = slotsOf(plan, scope.at)
+    const inputs = writeInputs(plan, scope, slots)
     const inserted = yield* insert(inputs, scope)
     const id = Number(inserted[ID])
     index?.write(
@@ -43,10 +51,44 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
     const data = result[places.event] ?? null
     // The database itself hides the row.
     if (data === null) throw new ApiError('FORBIDDEN')
+    if (limits !== undefined) yield* limits.require(id)
     if (!collection.unlogged) scope.log(createdEvent(name, id, data, plan.principal))
     scope.count(name, 1)
     return { id, text: textOf(result[TEXT]), changed, removed: none }
   }
+}
+
+/** Makes the values to insert, in the order of `set`. Throws where they may not be stored. */
+type SlotsOf = (plan: GuardedPlan, now: string) => readonly SqlValue[]
+
+function slotsMaker<S>({ collection, set }: GuardedCreate, { timeLimit }: WriteDatabase<S>): SlotsOf {
+  const logic = writeLogicOf(collection, timeLimit)
+  if (logic !== undefined) return (plan, now) => preparedSlots(set, logic, plan, now)
+  return (plan, now) => {
+    const slots = valuesOf(set, plan, now)
+    requireValues(set, slots)
+    return slots
+  }
+}
+
+function preparedSlots(
+  set: readonly GuardedAssignment[],
+  logic: WriteLogic,
+  plan: GuardedPlan,
+  now: string,
+): readonly SqlValue[] {
+  const values = set.map(one => jsonOf(one, plan, now))
+  // What clients cannot set may be for `prepare` to set.
+  const isGiven = set.map(({ field }) => !field.readOnly)
+  requireValues(set, values, isGiven)
+  const entries = set.flatMap(({ field }, at) =>
+    field.internal ? [] : [[field.name, values[at] ?? null] as const],
+  )
+  const next = Object.fromEntries(entries)
+  const made = logic.run({ next, previous: undefined, principal: plan.principal, now })
+  const stored = set.map(({ field }, at) => (made.has(field) ? made.get(field) : values[at]) ?? null)
+  requireValues(set, stored)
+  return set.map(({ field }, at) => encoded(stored[at], field.type.encoding))
 }
 
 function createdEvent(collection: string, itemId: number, data: SqlValue, by: Author): ItemChange {
@@ -55,21 +97,18 @@ function createdEvent(collection: string, itemId: number, data: SqlValue, by: Au
 
 type Insert<S> = (inputs: Inputs, scope: WriteScope<S>) => Steps<S, ResultRow>
 
-/** Inserts the row once its references and its cardinality limit allow it. */
+/** Inserts the row once its references allow it. */
 function inserter<S>(shape: GuardedCreate, database: WriteDatabase<S>): Insert<S> {
   const { collection, set } = shape
   const own = returned(collection, database.dialect)
   const outputs = isReturnable(shape) ? createdOutputs(shape, own) : [own.column('id')]
   const references = new References(shape.references, database)
-  const limit = cardinalityLimit(shape, database)
   const { statement, checksReferences } = database.insertion(shape, references, outputs)
-  // Whether there is room for one item more is for those to know who may refer to it.
-  const asksFirst = limit !== undefined || (!checksReferences && references.checks.length > 0)
+  const asksFirst = !checksReferences && references.checks.length > 0
   return function* insert(inputs, scope) {
     if (asksFirst) {
-      const [found, ...counted] = yield [references.ask(inputs), ...(limit?.asks(inputs.slots) ?? [])]
+      const [found] = yield [references.ask(inputs)]
       references.require(found)
-      limit?.require(counted)
     }
     let rows: readonly ResultRow[] | undefined
     try {
@@ -136,6 +175,9 @@ function isOwn(condition: Condition): boolean {
     case 'never':
       return true
     case 'compare':
+      return condition.operand.kind !== 'caller' && isOwn(condition.field.when)
+    case 'fields':
+      return condition.left.steps.length + condition.right.steps.length === 0
     case 'isNull':
     case 'nullness':
       return isOwn(condition.field.when)

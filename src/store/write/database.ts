@@ -1,6 +1,7 @@
 /** What a database supplies to the writes that all databases share. */
 import type { Collection, Model } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../plan/guarded.ts'
+import type { TimeLimit } from '../../time-limit.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Row } from '../sql/row.ts'
 import type { Bind, Sql } from '../sql/writer.ts'
@@ -15,6 +16,10 @@ export interface WriteDatabase<S> {
   prepare(fragment: Sql): S
   /** What ends a SELECT to lock its rows. Left out: only one transaction writes at a time. */
   readonly locks?: RowLocks
+  /** An expression that locks what a text and a value name until the transaction ends. Left out: as for `locks`. */
+  locksGroup?(key: Sql, value: Sql | undefined): Sql
+  /** What runs the model's own code. */
+  readonly timeLimit: TimeLimit
   insertion(shape: GuardedCreate, references: References<S>, outputs: readonly Sql[]): Insertion<S>
   look(options: LookOptions): Look<S>
   /** A statement, of an id, that gives a row where the database itself allows the caller to delete it. */

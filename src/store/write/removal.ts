@@ -3,6 +3,7 @@
  * the tree is asked for in one step.
  */
 import type { Collection, ToOne } from '../../model/model.ts'
+import type { Principal } from '../../principal.ts'
 import { recordsOfItems } from '../../records.ts'
 import { once } from '../once.ts'
 import { recordSql, versionName } from '../records.ts'
@@ -21,8 +22,9 @@ import {
   type Walked,
 } from './cascade-set.ts'
 import type { Cascades } from './cascades.ts'
+import { judgedClearing } from './clearing.ts'
 import type { WriteDatabase } from './database.ts'
-import type { Author, ItemChange } from './event.ts'
+import type { Author } from './event.ts'
 import type { Ask, Asks, Rows, Steps, WriteScope } from './steps.ts'
 
 export class Removal<S> {
@@ -40,7 +42,7 @@ export class Removal<S> {
    * Removes a row that is locked, with all that depends on it. Throws CONFLICT when a row that stays, and must not
    * lose its reference, refers to one that goes. `data`: the event's text of the row.
    */
-  *remove(item: Item, data: SqlValue, by: Author, scope: WriteScope<S>): Steps<S, Walked<S>> {
+  *remove(item: Item, data: SqlValue, by: Principal, scope: WriteScope<S>): Steps<S, Walked<S>> {
     const startedAt = performance.now()
     const walked = yield* this.#walk.walk(item, data, by, scope)
     yield* this.#database.remove(walked, collection => this.#walk.statements(collection).remove, scope)
@@ -82,7 +84,7 @@ class RemovalWalk<S> {
   }
 
   /** Throws CONFLICT when a row that stays, and must not lose its reference, refers to one that goes. */
-  *walk(first: Item, data: SqlValue, by: Author, scope: WriteScope<S>): Steps<S, Walked<S>> {
+  *walk(first: Item, data: SqlValue, by: Principal, scope: WriteScope<S>): Steps<S, Walked<S>> {
     const cascadeSet = yield* this.#collect(first)
     yield* this.#requireUnreferred(cascadeSet)
     const cleared = yield* this.#clear(cascadeSet, by, scope)
@@ -124,7 +126,7 @@ class RemovalWalk<S> {
   /** Returns how many references each collection lost, by its name. */
   *#clear(
     cascadeSet: CascadeSet<Referrer<S>>,
-    by: Author,
+    by: Principal,
     scope: WriteScope<S>,
   ): Steps<S, ReadonlyMap<string, number>> {
     const referring = this.#referring(cascadeSet.items, 'clear')
@@ -133,7 +135,20 @@ class RemovalWalk<S> {
       const items = ids[at]?.map(id => ({ ...referrer, id })) ?? []
       return items.filter(item => !cascadeSet.has(item))
     })
-    // In this order: a row that loses two references has an event after each.
+    const isJudged = ({ judged }: Referrer<S>) => judged !== undefined
+    yield* this.#clearPlainly(
+      cleared.filter(item => !isJudged(item)),
+      by,
+      scope,
+    )
+    for (const item of cleared) if (item.judged !== undefined) yield* item.judged(item.id, by, scope)
+    const counts = new Map<string, number>()
+    for (const { collection } of cleared) counts.set(collection.name, (counts.get(collection.name) ?? 0) + 1)
+    return counts
+  }
+
+  /** In this order: a row that loses two references has an event after each. */
+  *#clearPlainly(cleared: readonly (Referrer<S> & Item)[], by: Author, scope: WriteScope<S>): Steps<S, void> {
     const states = yield* asked(
       cleared.flatMap(item => [
         this.#state(item),
@@ -143,11 +158,10 @@ class RemovalWalk<S> {
     for (const [at, { collection, id, field }] of cleared.entries()) {
       if (collection.unlogged) continue
       const [before, data] = [states[2 * at], states[2 * at + 1]].map(rows => rows?.[0]?.[0] ?? null)
-      scope.log(clearedEvent({ collection, id, field }, before ?? null, data ?? null, by))
+      const changed = clearedNames(field, collection)
+      const event = { collection: collection.name, itemId: id, kind: 'updated', changed, by } as const
+      scope.log({ ...event, data: data ?? null, before: before ?? null })
     }
-    const counts = new Map<string, number>()
-    for (const { collection } of cleared) counts.set(collection.name, (counts.get(collection.name) ?? 0) + 1)
-    return counts
   }
 
   /** `first`: the event's text of the first item. */
@@ -191,16 +205,6 @@ class RemovalWalk<S> {
   }
 }
 
-function clearedEvent(
-  { collection, id, field }: Item & Pick<Reference, 'field'>,
-  before: SqlValue,
-  data: SqlValue,
-  by: Author,
-): ItemChange {
-  const changed = clearedNames(field, collection)
-  return { collection: collection.name, itemId: id, kind: 'updated', data, before, changed, by }
-}
-
 function* asked<S>(asks: Asks<S>): Steps<S, readonly Rows[]> {
   return asks.length === 0 ? [] : yield asks
 }
@@ -227,14 +231,16 @@ function statementsOf<S>(collection: Collection, { dialect, prepare }: WriteData
   }
 }
 
-function referrerOf<S>(reference: Reference, { dialect, prepare, locks }: WriteDatabase<S>): Referrer<S> {
+function referrerOf<S>(reference: Reference, database: WriteDatabase<S>): Referrer<S> {
   const { collection, field, onDelete } = reference
+  const { dialect, prepare, locks } = database
   const touch = collection.fields.has('updated_at') ? sql`, "updated_at" = ${slot(1)}` : []
   const lock = (onDelete === 'cascade' ? locks?.remove : locks?.change) ?? []
   const referring = referringSql(collection.name, field.name, slot(0), dialect.limit(slot(1)))
   return {
     ...reference,
     rows: prepare(sql`${referring}${lock}`),
+    judged: onDelete === 'clear' ? judgedClearing(reference, database) : undefined,
     clear: prepare(
       sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = NULL${touch} WHERE "id" = ${slot(0)} RETURNING ${eventSql(collection, returned(collection, dialect))}`,
     ),

@@ -5,17 +5,20 @@ import type { GuardedAssignment, GuardedPlan, GuardedUpdate } from '../../plan/g
 import { conditionSql } from '../sql/condition.ts'
 import { Row } from '../sql/row.ts'
 import { objectSql } from '../sql/select.ts'
-import { changesSql, checksSql, eventSql, rowSql, shownSql, updateSql } from '../sql/write.ts'
-import { arg, name, type Sql, sql } from '../sql/writer.ts'
-import type { Inputs, ResultRow, SqlValue } from '../values.ts'
+import { changesSql, checksSql, eventSql, rowSql } from '../sql/write.ts'
+import { arg, type Sql, sql } from '../sql/writer.ts'
+import type { ResultRow, SqlValue } from '../values.ts'
 import { requireValues, valuesOf } from './assign.ts'
+import { cardinalityLimits } from './cardinality-limit.ts'
+import { CHECKS, changer, EVENT, isLogged, realChanges, TEXT } from './change.ts'
 import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } from './documents.ts'
 import type { Author, ItemChange } from './event.ts'
 import { References } from './references.ts'
 import { rowLock } from './row-lock.ts'
-import type { Ask, Rows, Steps, WriteRun, WriteScope } from './steps.ts'
+import { type WriteRun, writeInputs } from './steps.ts'
+import { updateLogic } from './update-logic.ts'
 import { none, textOf } from './written.ts'
 
 export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): WriteRun<S> {
@@ -23,21 +26,36 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   const id = arg(shape.id)
   const row = new Row(database.dialect, collection.name)
   const lock = rowLock(collection, id, 'change', database)
-  const look = database.prepare(rowSql(row, id, storedOutputs(shape, row)))
+  const limits = cardinalityLimits(collection, shape.limits, database)
+  const logic = updateLogic(shape, database)
+  const outputs = storedOutputs(shape, row)
+  const groupsAt = outputs.length + (logic === undefined ? 0 : 1)
+  const more = [...(logic === undefined ? [] : [logic.stored(row)]), ...(limits?.groups(row) ?? [])]
+  const look = database.prepare(rowSql(row, id, [...outputs, ...more]))
   const references = new References(shape.references, database)
   const change = changer(shape, database)
   const touched = new Set([collection.name])
   return function* update(plan, scope) {
-    const { args, principal } = plan
-    const slots = valuesOf(set, plan, scope.at)
-    const inputs = { args, userId: principal.userId, slots }
+    const { args } = plan
+    const values = logic?.valuesOf(plan, scope.at)
+    const slots = values?.slots ?? valuesOf(set, plan, scope.at)
+    const inputs = writeInputs(plan, scope, slots)
     // In this order: each statement sees what was committed while the lock was waited for.
     const [, stored, found] = yield [lock?.(inputs), { statement: look, inputs }, references.ask(inputs)]
-    const { changed, unchanged } = decide(shape, plan, stored?.[0], slots)
-    references.require(found, unchanged)
+    const decided = decide(shape, plan, stored?.[0], slots)
+    references.require(found, decided.unchanged)
     const itemId = Number(args[shape.id])
-    const became = yield* change(itemId, changed, inputs, scope)
+    const made = values && logic?.made(values, decided.changed, stored?.[0]?.[outputs.length])
+    const changed = made?.changed ?? decided.changed
+    const became = yield* (made?.change ?? change)(
+      itemId,
+      changed,
+      made ? { ...inputs, slots: made.slots } : inputs,
+      scope,
+    )
     requireAllowed(shape, became)
+    if (limits !== undefined && changed.length > 0)
+      yield* limits.require(itemId, stored?.[0]?.slice(groupsAt))
     const event = eventOf(shape, plan.principal, itemId, changed, [stored?.[0]?.[BEFORE], became[EVENT]])
     if (event !== undefined) scope.log(event)
     return {
@@ -49,52 +67,9 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   }
 }
 
-type Change<S> = (
-  id: number,
-  changed: readonly GuardedAssignment[],
-  inputs: Inputs & { readonly slots: readonly SqlValue[] },
-  scope: WriteScope<S>,
-) => Steps<S, ResultRow>
-
-/** Changes the row and looks at what became of it: in one round trip, unless its search terms are stored between. */
-function changer<S>(shape: GuardedUpdate, database: WriteDatabase<S>): Change<S> {
-  const { collection, set } = shape
-  const id = arg(shape.id)
-  const row = new Row(database.dialect, collection.name)
-  const look = database.look({ row, id, outputs: changedOutputs(shape, row), shown: TEXT })
-  const index = set.some(({ field }) => field.searchable) ? database.searchIndex(collection) : undefined
-  const returned = index === undefined ? [sql`1`] : collection.searchable.map(field => name(field.name))
-  const statement =
-    set.length === 0
-      ? undefined
-      : database.prepare(updateSql(collection, set, id, returned, database.dialect))
-  return function* change(itemId, changed, inputs, scope) {
-    if (statement === undefined || changed.length === 0) return look.row(yield look.asks(inputs))
-    const update: Ask<S> = { statement, inputs, purpose: 'change' }
-    const isIndexed = index !== undefined && changed.some(({ field }) => field.searchable)
-    let answers: readonly Rows[]
-    try {
-      answers = yield isIndexed ? [update] : [update, ...look.asks(inputs)]
-    } catch (cause) {
-      throw database.refused(cause, set, inputs.slots)
-    }
-    const [updated = [], ...looked] = answers
-    // The row is there, so the database itself withholds it.
-    if (updated[0] === undefined) throw new ApiError('FORBIDDEN')
-    if (!isIndexed) return look.row(looked)
-    index.write(itemId, updated[0], false, scope)
-    return look.row(yield look.asks(inputs))
-  }
-}
-
 /** Where things stand among the outputs of the stored row. */
 const BEFORE = 2
 const STORED_CHECKS = 3
-/** Where things stand among those of the changed one. */
-const TEXT = 0
-const EVENT = 1
-const CHECKS = 2
-
 /** Visible; the representation; the event's text; the checks; whether each assignment changes something; the documents. */
 function storedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
   const { collection, rows, representation, before, set, ifMatch } = shape
@@ -106,18 +81,6 @@ function storedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
     ...set.map((one, index) => changesSql(one, index, row)),
     ...documentOutputs(set, row),
   ]
-}
-
-/** The answer; the event; the checks. */
-function changedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
-  const { select, rows, collection, after } = shape
-  const event: Sql = isLogged(shape) ? eventSql(collection, row) : ['NULL']
-  return [shownSql(select, rows, row), event, ...checksSql(after, row)]
-}
-
-/** Whether an update may leave an event. */
-function isLogged({ collection, set }: GuardedUpdate): boolean {
-  return !collection.unlogged && set.some(({ field }) => !field.internal)
 }
 
 /** What an update comes to. */
@@ -163,13 +126,12 @@ function changesOf(
   return changes
 }
 
-/** `updated_at` alone is no change, nor is what is withheld. */
+/** What is withheld is no change. */
 function changedAssignments(
   set: readonly GuardedAssignment[],
   changes: readonly boolean[],
 ): readonly GuardedAssignment[] {
-  const changed = set.filter(({ withheld }, index) => changes[index] && !withheld)
-  return changed.every(({ field }) => field.name === 'updated_at') ? [] : changed
+  return realChanges(set.filter(({ withheld }, index) => changes[index] && !withheld))
 }
 
 /** Throws FORBIDDEN unless the row may be as it became. */

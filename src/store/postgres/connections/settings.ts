@@ -1,4 +1,6 @@
 /** What may be set of a store on PostgreSQL, and what it is by itself. */
+
+import { createTimeLimit, type TimeLimit } from '../../../time-limit.ts'
 import type { StatisticsOptions } from '../../advice/statistics.ts'
 import { type Retention, retentionOf } from '../../log/pruning.ts'
 import type { OnCascade } from '../../write/cascades.ts'
@@ -31,7 +33,9 @@ export interface PostgresOptions {
   readonly maxWaiting?: number
   /** Called for each deletion that takes many items with it, before its commit. */
   readonly onCascade?: OnCascade | undefined
-  /** The time, in milliseconds since 1970. */
+  /** Bounds the model's own code; by default nobody hears of it. */
+  readonly timeLimit?: TimeLimit | undefined
+  /** The time, in milliseconds since 1970. Left out: the process's clock, and in access rules the database's. */
   readonly now?: () => number
   /** What is to be known of what reads cost; left out: nothing. */
   readonly queries?: StatisticsOptions | undefined
@@ -44,7 +48,7 @@ export type Settings = ReturnType<typeof settled>
 export function settled(options: PostgresOptions) {
   const { url, connections = 8, replicas = [], timeout = 10_000, cacheBytes = 64 * mebibyte } = options
   const { autoMigrate = true, rowSecurity = false } = options
-  const { maxWaiting = 10_000, now = Date.now, queries } = options
+  const { maxWaiting = 10_000, now = Date.now, queries, timeLimit = createTimeLimit() } = options
   const lanes = Math.max(1, Math.floor(connections / 4))
   return {
     ...{ url, connections, lanes, replicas, timeout, cacheBytes },
@@ -54,7 +58,9 @@ export function settled(options: PostgresOptions) {
       rowSecurity,
       maxWaiting,
       now,
+      clock: options.now,
       queries,
+      timeLimit,
       onCascade: options.onCascade,
     },
   }

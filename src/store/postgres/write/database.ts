@@ -2,6 +2,7 @@
 
 import type { Collection, Field, Model } from '../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../../plan/guarded.ts'
+import type { TimeLimit } from '../../../time-limit.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { postgres, withoutCollation } from '../../sql/postgres.ts'
 import { insertSql, rowSql } from '../../sql/write.ts'
@@ -28,12 +29,20 @@ const undefer = statementOf(sql`SET CONSTRAINTS ALL IMMEDIATE`)
 
 export class PostgresWrites implements WriteDatabase<Statement> {
   readonly model: Model
+  readonly timeLimit: TimeLimit
   readonly dialect: Dialect = postgres
   readonly prepare = statementOf
   readonly locks = { change: sql` FOR NO KEY UPDATE`, remove: sql` FOR UPDATE` }
 
-  constructor(model: Model) {
+  constructor(model: Model, timeLimit: TimeLimit) {
     this.model = model
+    this.timeLimit = timeLimit
+  }
+
+  /** Not the row that `value` may refer to: only whoever adds to the group waits, and values refer to nothing too. */
+  locksGroup(key: Sql, value: Sql | undefined): Sql {
+    const text = value === undefined ? key : sql`${key} || ${value}::text`
+    return sql`pg_advisory_xact_lock(hashtextextended(${text}, 0))`
   }
 
   insertion(

@@ -55,7 +55,14 @@ export function itemKey(collection: string, id: unknown): string {
   return `${collection}/${String(id).padStart(16, '0')}`
 }
 
-/** That of the item which a create with a cardinality limit locks. */
-export function limitedItemKey({ most: limit }: GuardedCreate, plan: GuardedWrite): string | undefined {
-  return limit && itemKey(limit.target, assigned(limit.assignment, plan, ''))
+/** Whether it counts what others of its transaction have written. */
+export function isLimited(shape: GuardedWrite['shape']): boolean {
+  return shape.kind !== 'delete' && shape.limits.length > 0
+}
+
+/** The key of a create with a limit: of what it counts, as far as its values say. */
+export function limitKey({ collection, limits, set }: GuardedCreate, plan: GuardedWrite): string | undefined {
+  const per = limits.find(limit => limit.per !== undefined)?.per
+  const assignment = set.find(({ field }) => field === per)
+  return assignment && itemKey(`${collection.name}.${assignment.field.name}`, assigned(assignment, plan, ''))
 }

@@ -197,9 +197,10 @@ function groupsOf(shape: GuardedAggregate, context: PlanContext) {
 /** A root as a read of its own. */
 function aggregateAlone(
   { collection, rows, aggregation }: GuardedAggregateRoot,
-  { reads, personal }: GuardedComposite,
+  { reads, personal, volatile }: GuardedComposite,
 ): GuardedAggregate {
-  return { kind: 'aggregate', collection, within: undefined, rows, aggregation, reads, personal }
+  const within = undefined
+  return { kind: 'aggregate', collection, within, rows, aggregation, reads, personal, volatile }
 }
 
 function isComposite({ kind }: ReadShape): boolean {

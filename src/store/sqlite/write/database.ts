@@ -1,6 +1,7 @@
 /** What SQLite supplies to writes. One transaction at a time writes, so it locks no rows. */
 import type { Collection, Model } from '../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../../plan/guarded.ts'
+import type { TimeLimit } from '../../../time-limit.ts'
 import { once } from '../../once.ts'
 import { sqlite } from '../../sql/sqlite.ts'
 import { insertSql, rowSql } from '../../sql/write.ts'
@@ -24,13 +25,15 @@ import { SearchIndex } from './search-index.ts'
 
 export class SqliteWrites implements WriteDatabase<Statement> {
   readonly model: Model
+  readonly timeLimit: TimeLimit
   readonly dialect = sqlite
   readonly #connection: Connection
   /** Lets a row refer to no row, while references are checked later: to the negative of its own id, and so to no other row's. */
   readonly #detach: (referrer: Referrer<Statement>) => Statement
 
-  constructor(model: Model, connection: Connection) {
+  constructor(model: Model, connection: Connection, timeLimit: TimeLimit) {
     this.model = model
+    this.timeLimit = timeLimit
     this.#connection = connection
     this.#detach = once(({ collection, field }) =>
       connection.prepare(

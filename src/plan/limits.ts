@@ -1,0 +1,29 @@
+/** A collection's limits, which are the same for all callers. */
+import type { Collection, Model } from '../model/model.ts'
+import { anonymous } from '../principal.ts'
+import { dependencies, look } from './condition.ts'
+import { viewOf } from './guard/model-view.ts'
+import type { GuardedAssignment, GuardedLimit } from './guarded.ts'
+
+const known = new WeakMap<Collection, readonly GuardedLimit[]>()
+
+export function limitsOf(model: Model, collection: Collection): readonly GuardedLimit[] {
+  const found = known.get(collection)
+  if (found !== undefined) return found
+  // The rules of limits do not ask who calls.
+  const view = viewOf(model, anonymous('').access)
+  const made = collection.limits.map(({ count, per, where, message }) => {
+    return { count, per, where: view.rule(where, collection), refusal: message }
+  })
+  known.set(collection, made)
+  return made
+}
+
+/** Whether setting these fields may make one item more count. */
+export function concerns(
+  { per, where }: GuardedLimit,
+  set: readonly Pick<GuardedAssignment, 'field'>[],
+): boolean {
+  const { fields } = look(where, dependencies())
+  return set.some(({ field }) => field === per || fields.has(field.name))
+}

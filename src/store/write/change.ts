@@ -1,0 +1,69 @@
+/** The change of an update: of a row that is locked, and of which it is known what changes. */
+import { ApiError } from '../../errors.ts'
+import type { GuardedAssignment, GuardedUpdate } from '../../plan/guarded.ts'
+import { Row } from '../sql/row.ts'
+import { checksSql, eventSql, shownSql, updateSql } from '../sql/write.ts'
+import { arg, name, type Sql, sql } from '../sql/writer.ts'
+import type { Inputs, ResultRow, SqlValue } from '../values.ts'
+import type { WriteDatabase } from './database.ts'
+import type { Ask, Rows, Steps, WriteScope } from './steps.ts'
+
+export type Change<S> = (
+  id: number,
+  changed: readonly GuardedAssignment[],
+  inputs: Inputs & { readonly slots: readonly SqlValue[] },
+  scope: WriteScope<S>,
+) => Steps<S, ResultRow>
+
+/** Changes the row and looks at what became of it: in one round trip, unless its search terms are stored between. */
+export function changer<S>(shape: GuardedUpdate, database: WriteDatabase<S>): Change<S> {
+  const { collection, set } = shape
+  const id = arg(shape.id)
+  const row = new Row(database.dialect, collection.name)
+  const look = database.look({ row, id, outputs: changedOutputs(shape, row), shown: TEXT })
+  const index = set.some(({ field }) => field.searchable) ? database.searchIndex(collection) : undefined
+  const returned = index === undefined ? [sql`1`] : collection.searchable.map(field => name(field.name))
+  const statement =
+    set.length === 0
+      ? undefined
+      : database.prepare(updateSql(collection, set, id, returned, database.dialect))
+  return function* change(itemId, changed, inputs, scope) {
+    if (statement === undefined || changed.length === 0) return look.row(yield look.asks(inputs))
+    const update: Ask<S> = { statement, inputs, purpose: 'change' }
+    const isIndexed = index !== undefined && changed.some(({ field }) => field.searchable)
+    let answers: readonly Rows[]
+    try {
+      answers = yield isIndexed ? [update] : [update, ...look.asks(inputs)]
+    } catch (cause) {
+      throw database.refused(cause, set, inputs.slots)
+    }
+    const [updated = [], ...looked] = answers
+    // The row is there, so the database itself withholds it.
+    if (updated[0] === undefined) throw new ApiError('FORBIDDEN')
+    if (!isIndexed) return look.row(looked)
+    index.write(itemId, updated[0], false, scope)
+    return look.row(yield look.asks(inputs))
+  }
+}
+
+/** Where things stand among the outputs of the changed row. */
+export const TEXT = 0
+export const EVENT = 1
+export const CHECKS = 2
+
+/** The answer; the event; the checks. */
+function changedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
+  const { select, rows, collection, after } = shape
+  const event: Sql = isLogged(shape) ? eventSql(collection, row) : ['NULL']
+  return [shownSql(select, rows, row), event, ...checksSql(after, row)]
+}
+
+/** Whether an update may leave an event. */
+export function isLogged({ collection, set }: GuardedUpdate): boolean {
+  return !collection.unlogged && set.some(({ field }) => !field.internal)
+}
+
+/** `updated_at` alone is no change. */
+export function realChanges(changed: readonly GuardedAssignment[]): readonly GuardedAssignment[] {
+  return changed.every(({ field }) => field.name === 'updated_at') ? [] : changed
+}

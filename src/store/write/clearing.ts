@@ -1,0 +1,127 @@
+/**
+ * References that a deletion clears in collections with code or limits of their own: row by row, since each goes through
+ * `prepare`, `check` and the limits as any other change of it.
+ */
+import { ApiError } from '../../errors.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Collection, Field } from '../../model/model.ts'
+import type { GuardedAssignment } from '../../plan/guarded.ts'
+import { concerns, limitsOf } from '../../plan/limits.ts'
+import type { Principal } from '../../principal.ts'
+import { Row } from '../sql/row.ts'
+import { eventSql, itemSql, returned, rowSql, updateSql } from '../sql/write.ts'
+import { name, type Sql, slot } from '../sql/writer.ts'
+import { encoded, type SqlValue, slotted } from '../values.ts'
+import { cardinalityLimits } from './cardinality-limit.ts'
+import type { Reference } from './cascade-set.ts'
+import type { WriteDatabase } from './database.ts'
+import { type PreparedValues, type WriteLogic, writeLogicOf } from './logic.ts'
+import type { Steps, WriteScope } from './steps.ts'
+
+type Clearing<S> = (id: number, by: Principal, scope: WriteScope<S>) => Steps<S, void>
+
+/** Where things stand among the outputs of the stored row. */
+const ITEM = 0
+const EVENT = 1
+const GROUPS = 2
+
+/** Undefined where nothing but the reference changes. */
+export function judgedClearing<S>(reference: Reference, database: WriteDatabase<S>): Clearing<S> | undefined {
+  const { collection, field } = reference
+  const logic = writeLogicOf(collection, database.timeLimit)
+  const concerned = limitsOf(database.model, collection).filter(limit => {
+    return collection.prepare !== undefined || concerns(limit, [{ field }])
+  })
+  if (logic === undefined && concerned.length === 0) return undefined
+  const limits = cardinalityLimits(collection, concerned, database)
+  const row = new Row(database.dialect, collection.name)
+  const look = database.prepare(
+    rowSql(row, slot(0), [
+      itemSql(collection, row),
+      eventSql(collection, row),
+      ...(limits?.groups(row) ?? []),
+    ]),
+  )
+  const change = changerOf(collection, database)
+  return function* clear(id, by, scope) {
+    const [rows] = yield [{ statement: look, inputs: slotted([id]) }]
+    const stored = rows?.[0] ?? []
+    const values = clearedValues(reference, logic, String(stored[ITEM]), by, scope.at)
+    const data = yield* change(id, values, scope)
+    if (limits !== undefined) yield* limits.require(id, stored.slice(GROUPS))
+    if (collection.unlogged) return
+    const changed = [...values.keys()].filter(one => !one.internal && !one.writeOnly).map(one => one.name)
+    const event = { collection: collection.name, itemId: id, kind: 'updated', changed, by } as const
+    scope.log({ ...event, data, before: stored[EVENT] ?? null })
+  }
+}
+
+/** All that changes with the reference. */
+function clearedValues(
+  reference: Reference,
+  logic: WriteLogic | undefined,
+  stored: string,
+  principal: Principal,
+  now: string,
+): PreparedValues {
+  const { collection, field } = reference
+  const values = new Map<Field, JsonValue>([[field, null]])
+  const touched = collection.fields.get('updated_at')
+  if (touched !== undefined) values.set(touched, touched.type.encoding.now?.(now) ?? now)
+  if (logic === undefined) return values
+  const previous = JSON.parse(stored)
+  const given = [...values].map(([{ name: key }, value]) => [key, value] as const)
+  const next = { ...previous, ...Object.fromEntries(given) }
+  const made = runLogic(reference, () => logic.run({ next, previous, principal, now }))
+  return new Map([...values, ...made])
+}
+
+/** What `check` says of the item is not for whoever deletes another one: they may not be able to read it. */
+function runLogic({ collection, field }: Reference, run: () => PreparedValues): PreparedValues {
+  try {
+    return run()
+  } catch (cause) {
+    if (!(cause instanceof ApiError) || cause.code !== 'VALIDATION_FAILED') throw cause
+    const message = `Items of ${collection.name} may not lose what they refer to by ${field.name}.`
+    throw new ApiError('CONFLICT', message, { cause })
+  }
+}
+
+/** Changes the row and returns the event's text of it. */
+type Changer<S> = (id: number, values: PreparedValues, scope: WriteScope<S>) => Steps<S, SqlValue>
+
+function changerOf<S>(collection: Collection, database: WriteDatabase<S>): Changer<S> {
+  const own = returned(collection, database.dialect)
+  const index = database.searchIndex(collection)
+  const texts = collection.searchable.map((field): Sql => name(field.name))
+  const known = new Map<string, S>()
+  const statementFor = (set: readonly GuardedAssignment[]): S => {
+    const key = set.map(one => one.field.name).join()
+    const found = known.get(key)
+    if (found !== undefined) return found
+    if (known.size >= maxStatements) known.clear()
+    const outputs = [eventSql(collection, own), ...texts]
+    const made = database.prepare(updateSql(collection, set, slot(set.length), outputs, database.dialect))
+    known.set(key, made)
+    return made
+  }
+  return function* change(id, values, scope) {
+    const set = [...values.keys()].map(field => ({ field, value: nothing }))
+    const slots = [...values].map(([{ type }, value]) => encoded(value, type.encoding))
+    const ask = { statement: statementFor(set), inputs: slotted([...slots, id]) }
+    let changed: readonly SqlValue[] | undefined
+    try {
+      const [rows] = yield [ask]
+      changed = rows?.[0]
+    } catch (cause) {
+      throw database.refused(cause, set, slots)
+    }
+    if (index !== undefined && set.some(({ field }) => field.searchable)) {
+      index.write(id, changed?.slice(1) ?? [], false, scope)
+    }
+    return changed?.[0] ?? null
+  }
+}
+
+const maxStatements = 64
+const nothing = { kind: 'literal', value: null } as const
