@@ -7,6 +7,7 @@ import blog from '../models/blog.ts'
 import drafts from '../models/drafts.ts'
 import notes from '../models/notes.ts'
 import rich from '../models/rich.ts'
+import tasks from '../models/tasks.ts'
 import { blogModel, startCluster } from '../nodes/cluster.ts'
 import type { Served } from './setup.ts'
 
@@ -18,6 +19,7 @@ const files = new Map<Declaration, string>([
   [drafts, resolve(import.meta.dirname, '../models/drafts.ts')],
   [notes, resolve(import.meta.dirname, '../models/notes.ts')],
   [rich, resolve(import.meta.dirname, '../models/rich.ts')],
+  [tasks, resolve(import.meta.dirname, '../models/tasks.ts')],
 ])
 
 export async function serveHere(declaration: Declaration, settings: GivenSettings): Promise<Served> {
