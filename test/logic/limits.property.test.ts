@@ -214,6 +214,6 @@ for (const { name, within } of databases) {
   test(`no more items count than may, and none is refused that may (${name})`, () =>
     fc.assert(
       fc.asyncProperty(batches, all => within(place => tried(place, all))),
-      { numRuns: name === 'SQLite' ? 60 : 12 },
+      { numRuns: name === 'SQLite' ? 60 : 12, endOnFailure: true },
     ))
 }
