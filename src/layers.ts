@@ -35,7 +35,7 @@ export const modules: Readonly<Record<string, Module>> = {
   'static-assets': { imports: ['plan'] },
   cache: { imports: [] },
   'time-limit': { imports: [] },
-  model: { imports: [], packages: ['ajv', 'ajv-formats'] },
+  model: { imports: [], packages: ['ajv', 'ajv-formats', 'croner'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },
   cluster: { imports: [], packages: ['ioredis'] },
@@ -43,7 +43,7 @@ export const modules: Readonly<Record<string, Module>> = {
   idempotency: { imports: ['plan', 'cluster'] },
   rest: { imports: ['plan', 'model', 'events', 'idempotency', 'logic'] },
   events: { imports: ['plan', 'model', 'outgoing'] },
-  logic: { imports: ['plan', 'model', 'events', 'outgoing'], packages: ['croner'] },
+  logic: { imports: ['plan', 'model', 'events', 'outgoing'] },
   graphql: {
     imports: ['plan', 'model', 'events', 'idempotency', 'logic'],
     packages: ['graphql', 'graphql-ws', 'ws'],

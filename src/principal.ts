@@ -15,6 +15,15 @@ export interface AccessClass {
   readonly scopes: Scopes
   /** Portico itself: no rule, scope or field visibility applies. */
   readonly system: boolean
+  /** Of `system`: the product's own logic, from which internal and write-only fields stay hidden. */
+  readonly logic?: true
+}
+
+/** Claims of a token, of those that rules of the model name. */
+export interface Claims {
+  /** Equal only for equal claims. */
+  readonly key: string
+  readonly values: ReadonlyMap<string, string | number | boolean>
 }
 
 export interface Principal {
@@ -32,6 +41,10 @@ export interface Principal {
    * or `key:` and the id of an API key. Null: it ends with nothing, as what an app makes by itself.
    */
   readonly grant: string | null
+  /** Of a trusted issuer's token; left out: there are none. */
+  readonly claims?: Claims | undefined
+  /** By how many reactions and jobs, each caused by the one before, it came to this; left out: by none. */
+  readonly depth?: number
 }
 
 /** Through what a user asks. */
@@ -104,6 +117,20 @@ export const system: Principal = Object.freeze({
   appId: null,
   grant: null,
 })
+
+/** The product's own logic, as the service: no rule and no scope applies, and its changes have no actor. */
+export const service: Principal = Object.freeze({
+  ...system,
+  access: Object.freeze({ ...system.access, key: 'service', logic: true }),
+  budgetKey: 'service',
+})
+
+/** The same user through the same app, limited by no scope: for what one scope stands for. */
+export function withoutScopes(principal: Principal): Principal {
+  const { signedIn, role, scopes, system: isSystem } = principal.access
+  if (isSystem || scopes === 'all' || !signedIn) return principal
+  return { ...principal, access: internAccess(role, 'all', signedIn) }
+}
 
 /** Whether the scopes contain `scope`; `write:x` covers `read:x`, `*` covers everything. */
 export function hasScope(scopes: Scopes, scope: string): boolean {

@@ -1,14 +1,27 @@
 /** Builders of access rules. A rule is data (see `rule.ts`); only the guard evaluates it. */
 import { type Marker, markerOf, type ShiftedNow, shiftOf } from './fields/marker.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from './rule.ts'
+import type { CompareNeeds, NeedsOf, RelationNeeds } from './rule-types.ts'
 
-/** A rule that can be chained: `owner('author_id').or(role('admin'))`. */
-export interface AccessRule {
+declare const needsType: unique symbol
+
+/**
+ * A rule that can be chained: `owner('author_id').or(role('admin'))`. `Needs` is what it needs of the row: the compiler
+ * refuses it where the row has less.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: a rule of which nothing is known fits everywhere.
+export interface AccessRule<in Needs = any> {
   readonly rule: Rule
+  /** Only the compiler has it. */
+  readonly [needsType]: (row: Needs) => void
   /** This rule and all the others must hold. */
-  and(...others: readonly AccessRule[]): AccessRule
+  and<const Others extends readonly AccessRule[]>(
+    ...others: Others
+  ): AccessRule<Needs & NeedsOf<Others[number]>>
   /** This rule or one of the others must hold. */
-  or(...others: readonly AccessRule[]): AccessRule
+  or<const Others extends readonly AccessRule[]>(
+    ...others: Others
+  ): AccessRule<Needs & NeedsOf<Others[number]>>
 }
 
 function rulesIn(rules: readonly AccessRule[]): readonly Rule[] {
@@ -16,54 +29,60 @@ function rulesIn(rules: readonly AccessRule[]): readonly Rule[] {
 }
 
 function chain(rule: Rule): AccessRule {
-  return Object.freeze({
+  const made: Omit<AccessRule, typeof needsType> = {
     rule: Object.freeze(rule),
     and: (...others: readonly AccessRule[]) => chain({ kind: 'and', rules: [rule, ...rulesIn(others)] }),
     or: (...others: readonly AccessRule[]) => chain({ kind: 'or', rules: [rule, ...rulesIn(others)] }),
-  })
+  }
+  return Object.freeze(made) as AccessRule
 }
 
 /** Everyone, signed in or not. */
-export const anyone: AccessRule = chain({ kind: 'anyone' })
+export const anyone: AccessRule<unknown> = chain({ kind: 'anyone' })
 
 /** No one; not even an administrator. */
-export const nobody: AccessRule = chain({ kind: 'nobody' })
+export const nobody: AccessRule<unknown> = chain({ kind: 'nobody' })
 
 /** Every signed-in user. */
-export const signedIn: AccessRule = chain({ kind: 'signedIn' })
+export const signedIn: AccessRule<unknown> = chain({ kind: 'signedIn' })
 
 /** Users with one of these roles. */
-export function role(...roles: readonly string[]): AccessRule {
+export function role(...roles: readonly string[]): AccessRule<unknown> {
   return chain({ kind: 'role', roles })
 }
 
 /** Credentials that have this scope, e.g. `scope('write:post')`. A session that is not limited to scopes has all. */
-export function scope(name: string): AccessRule {
+export function scope(name: string): AccessRule<unknown> {
   return chain({ kind: 'scope', scope: name })
 }
 
 /** The user whose id is in the field. On `users` itself: `owner('id')`. */
-export function owner(fieldName: string): AccessRule {
+export function owner<const Field extends string>(
+  fieldName: Field,
+): AccessRule<CompareNeeds<Field, 'eq', Marker<'currentUser'>>> {
   return compare(fieldName, 'eq', { kind: 'userId' })
 }
 
 /** The rule holds for the related row, or for at least one row of a to-many relation. */
-export function related(relation: string, rule: AccessRule): AccessRule {
+export function related<const Relation extends string, Needs>(
+  relation: Relation,
+  rule: AccessRule<Needs>,
+): AccessRule<RelationNeeds<Relation, Needs>> {
   return chain({ kind: 'related', relation, rule: rule?.rule })
 }
 
 /** The rule does not hold. */
-export function not(rule: AccessRule): AccessRule {
+export function not<Needs>(rule: AccessRule<Needs>): AccessRule<Needs> {
   return chain({ kind: 'not', rule: rule?.rule })
 }
 
 /** What the caller's own item of `users` has in a field: `caller('email')`. An address only when it is confirmed. */
-export interface CallerOperand {
+export interface CallerOperand<Field extends string = string> {
   readonly operand: 'caller'
-  readonly field: string
+  readonly field: Field
 }
 
-export function caller(fieldName: string): CallerOperand {
+export function caller<const Field extends string>(fieldName: Field): CallerOperand<Field> {
   return Object.freeze({ operand: 'caller', field: fieldName })
 }
 
@@ -84,17 +103,25 @@ type Comparable = Ordered | Marker<'currentUser'> | CallerOperand | ClaimOperand
 type Ordered = Scalar | Marker<'now'> | ShiftedNow | FieldRules
 
 /** A field, and its comparisons. A comparison with a missing value is false. */
-export interface FieldRules {
+export interface FieldRules<out Path extends string = string> {
   /** The field's name, or a path along to-one relations: `task.project.organization_id`. */
-  readonly field: string
-  eq(value: Comparable): AccessRule
-  ne(value: Comparable): AccessRule
-  gt(value: Ordered): AccessRule
-  gte(value: Ordered): AccessRule
-  lt(value: Ordered): AccessRule
-  lte(value: Ordered): AccessRule
-  in(values: readonly Scalar[]): AccessRule
+  readonly field: Path
+  readonly eq: Equation<Path>
+  readonly ne: Equation<Path>
+  readonly gt: Inequality<Path>
+  readonly gte: Inequality<Path>
+  readonly lt: Inequality<Path>
+  readonly lte: Inequality<Path>
+  in<const Value extends Scalar>(values: readonly Value[]): AccessRule<CompareNeeds<Path, 'eq', Value>>
 }
+
+type Equation<Path extends string> = <const Value extends Comparable>(
+  value: Value,
+) => AccessRule<CompareNeeds<Path, 'eq', Value>>
+
+type Inequality<Path extends string> = <const Value extends Ordered>(
+  value: Value,
+) => AccessRule<CompareNeeds<Path, 'order', Value>>
 
 function operandOf(value: Comparable | readonly Scalar[]): RuleOperand {
   if (markerOf(value) === 'currentUser') return { kind: 'userId' }
@@ -116,7 +143,7 @@ function compare(name: string, comparison: Comparison, operand: RuleOperand): Ac
 }
 
 /** Starts a comparison: `field('status').eq('published')`, `field('task.project_id').eq(field('project_id'))`. */
-export function field(name: string): FieldRules {
+export function field<const Path extends string>(name: Path): FieldRules<Path> {
   const comparing = (comparison: Comparison) => (value: Comparable | readonly Scalar[]) =>
     compare(name, comparison, operandOf(value))
   return {

@@ -11,14 +11,20 @@ import { string } from './fields/string.ts'
 import { text } from './fields/text.ts'
 import { texts } from './fields/texts.ts'
 import { url } from './fields/url.ts'
-import type { Collection, Model } from './model.ts'
+import type { Collection } from './model.ts'
 
 /** The types of events that are not the usual ones of their collection. */
 const ownTypes: ReadonlyMap<string, readonly string[]> = new Map([['webhooks', ['webhook.paused']]])
 
+type Logged = Pick<Collection, 'name' | 'singular' | 'unlogged'>
+
 /** What a webhook's `types` may hold, with the collection whose events it means; undefined: all events. */
-export function webhookTypes({ collections }: Model): ReadonlyMap<string, Collection | undefined> {
-  const types = new Map<string, Collection | undefined>()
+export function webhookTypes<C extends Logged>({
+  collections,
+}: {
+  readonly collections: ReadonlyMap<string, C>
+}): ReadonlyMap<string, C | undefined> {
+  const types = new Map<string, C | undefined>()
   for (const collection of collections.values()) {
     if (collection.unlogged) continue
     const { name, singular } = collection

@@ -1,14 +1,9 @@
 /** The built-in collections and fields. */
 import { nobody, owner, related, role, signedIn } from './access.ts'
-import {
-  type CollectionDeclaration,
-  type CollectionOptions,
-  collection,
-  type FieldDeclarations,
-} from './declaration.ts'
+import { type CollectionDeclaration, type CollectionOptions, collection } from './declaration.ts'
 import { choice } from './fields/choice.ts'
 import { datetime } from './fields/datetime.ts'
-import { declared } from './fields/declared.ts'
+import { declared, type FieldDeclarations } from './fields/declared.ts'
 import { email } from './fields/email.ts'
 import { idType } from './fields/integer.ts'
 import { jsonType } from './fields/json.ts'
@@ -48,13 +43,16 @@ const userAccess = {
   delete: role('admin'),
 }
 
-/** `users`, extended by the model's declaration. */
-export function usersWith(added: CollectionDeclaration | undefined): CollectionDeclaration {
+/** `users`, extended by the model's declaration. `narrowed`: built-in fields of which the model says more. */
+export function usersWith(
+  added: CollectionDeclaration | undefined,
+  narrowed: FieldDeclarations,
+): CollectionDeclaration {
   const { fields, access, ...rest } = added?.options ?? { fields: {} }
   const options: CollectionOptions = {
     description: 'The people who have an account.',
     ...rest,
-    fields: { ...userFields, ...fields, ...userFields } as FieldDeclarations,
+    fields: { ...userFields, ...fields, ...userFields, ...narrowed } as FieldDeclarations,
     access: { ...userAccess, ...access },
   }
   return { kind: 'collection', extends: 'users', options }

@@ -1,16 +1,24 @@
 /** The functions that a model file is written with. `checkModel` checks what they return. */
 import type { AccessRule } from './access.ts'
+import type { UserFields } from './builtin.ts'
 import type { ComputedDeclaration } from './computed.ts'
-import type { DeprecationOptions, FieldDeclaration } from './fields/declared.ts'
+import type {
+  DeprecationOptions,
+  FieldDeclaration,
+  FieldDeclarations,
+  FieldNarrowing,
+  Reference,
+} from './fields/declared.ts'
 import type { CheckWrite, LimitDeclaration, LogicDeclaration, Prepare } from './logic.ts'
+import type { CheckedCollections, CheckedLogic } from './model-faults.ts'
+import type { FieldRulesIn, OwnRow } from './rule-types.ts'
+import type { TypedCheck, TypedPrepare } from './write-types.ts'
 
 type Operation = 'read' | 'create' | 'update' | 'delete'
 
-export type FieldDeclarations = Readonly<Record<string, FieldDeclaration>>
-
-export interface ManyToManyDeclaration {
+export interface ManyToManyDeclaration<Target extends string = string> {
   readonly kind: 'manyToMany'
-  readonly target: string
+  readonly target: Target
   readonly through: string
   readonly from: string
   readonly to: string
@@ -51,15 +59,13 @@ export interface CollectionOptions<
   readonly limits?: readonly LimitDeclaration[]
 }
 
-/** The options that extend `users`. It is built in, so it cannot be renamed or deprecated. */
-type UsersOptions<
-  Fields extends FieldDeclarations = FieldDeclarations,
-  UpdatedAt extends boolean = boolean,
-> = Partial<Omit<CollectionOptions<Fields, UpdatedAt>, 'singular' | 'renamedFrom' | 'deprecated'>>
+declare const traitsType: unique symbol
 
+/** A declared collection. `Traits` is what the compiler knows of it besides its fields, see `TraitsOf`. */
 export interface CollectionDeclaration<
   Fields extends FieldDeclarations = FieldDeclarations,
   UpdatedAt extends boolean = boolean,
+  Traits = unknown,
 > {
   readonly kind: 'collection'
   /** The built-in collection that this one extends. */
@@ -67,45 +73,149 @@ export interface CollectionDeclaration<
   /** Of built-in collections: see `Collection.unlogged`. */
   readonly unlogged?: true
   readonly options: CollectionOptions<Fields, UpdatedAt>
+  readonly [traitsType]?: Traits
 }
+
+/** Options with the same meaning in all collections. */
+type PlainOptions<F extends FieldDeclarations, U extends boolean> = Omit<
+  CollectionOptions<F, U>,
+  'fields' | 'singular' | 'relations' | 'access' | 'computed' | 'prepare' | 'check' | 'limits'
+>
+
+/** Options that the collection's own fields decide on. */
+interface TypedOptions<Own, U, R, A, K, L> {
+  readonly relations?: R
+  /** Operations without a rule are for administrators only. */
+  readonly access?: A
+  /** Read-only fields that the database computes. */
+  readonly computed?: K
+  /** Sets values of an item that is about to be written. Pure and synchronous. */
+  readonly prepare?: TypedPrepare<Own, U>
+  /** Finds what is wrong with an item that is about to be written. Pure and synchronous. */
+  readonly check?: TypedCheck<Own, U>
+  /** How many items there may be. */
+  readonly limits?: L
+}
+
+interface DefinedCollection<F extends FieldDeclarations, U extends boolean, S, R, A, K, L>
+  extends PlainOptions<F, U>,
+    TypedOptions<F, U, R, A, K, L> {
+  readonly fields: F
+  /** The name of one item. Required only where it cannot be derived from the collection's name. */
+  readonly singular?: S
+}
+
+type Access<Row> = { readonly [operation in Operation]?: AccessRule<Row> }
+type Joins = Readonly<Record<string, ManyToManyDeclaration>>
+type Computed<Row> = Readonly<Record<string, ComputedDeclaration<unknown, Row>>>
+type Limits<Row> = readonly LimitDeclaration<Row>[]
+type None = Record<never, never>
+
+type RuleOf<Part> = Part extends ComputedDeclaration<unknown, infer Needs> | LimitDeclaration<infer Needs>
+  ? AccessRule<Needs>
+  : never
+
+interface TraitsOf<F, S, R, A, K, L extends readonly unknown[]> {
+  readonly singular: S
+  readonly relations: R
+  readonly computed: K
+  /** All its rules, as a union. */
+  readonly rules: Exclude<A[keyof A], undefined> | FieldRulesIn<F> | RuleOf<K[keyof K]> | RuleOf<L[number]>
+}
+
+/**
+ * What every collection is. Not `CollectionDeclaration`: the compiler would infer fields of any name from it while it
+ * reads the declared ones.
+ */
+type AnyCollection = Pick<CollectionDeclaration, 'kind' | 'extends'>
+
+export type AnyCollections = Readonly<Record<string, AnyCollection>>
 
 export type CollectionDeclarations = Readonly<Record<string, CollectionDeclaration>>
 
-export interface Declaration<Collections extends CollectionDeclarations = CollectionDeclarations> {
+export interface Declaration<
+  Collections extends AnyCollections = CollectionDeclarations,
+  Logic extends LogicDeclaration = LogicDeclaration,
+> {
   readonly kind: 'model'
   readonly collections: Collections
-  readonly logic: LogicDeclaration
+  readonly logic: Logic
 }
 
 /** A model. The keys are the names of the collections: plural, in snake_case. `logic`: what the product does with them. */
-export function model<const C extends CollectionDeclarations>(
-  collections: C,
-  logic: LogicDeclaration = {},
-): Declaration<C> {
+export function model<
+  const C extends AnyCollections,
+  const L extends LogicDeclaration<C> = Record<never, never>,
+>(
+  collections: C & NoInfer<CheckedCollections<C>>,
+  logic: L & NoInfer<CheckedLogic<C, L>> = {} as L & CheckedLogic<C, L>,
+): Declaration<C, L> {
   return Object.freeze({ kind: 'model', collections, logic })
 }
 
 /** A collection of items. Every item also has an `id` and a `created_at`. */
-export function collection<const F extends FieldDeclarations, const U extends boolean = false>(
-  options: CollectionOptions<F, U>,
-): CollectionDeclaration<F, U> {
-  return Object.freeze({ kind: 'collection', extends: undefined, options })
+export function collection<
+  const F extends FieldDeclarations,
+  const U extends boolean = false,
+  const S extends string = string,
+  const R extends Joins = None,
+  const A extends Access<OwnRow<F, U>> = None,
+  const K extends Computed<OwnRow<F, U>> = None,
+  const L extends Limits<OwnRow<F, U>> = readonly [],
+>(options: DefinedCollection<F, U, S, R, A, K, L>): CollectionDeclaration<F, U, TraitsOf<F, S, R, A, K, L>> {
+  return Object.freeze({
+    kind: 'collection',
+    extends: undefined,
+    options: options as unknown as CollectionOptions<F, U>,
+  })
+}
+
+/** Fields of `users`: new ones, and built-in ones that are narrowed. */
+type UsersFields = Readonly<Record<string, FieldDeclaration | FieldNarrowing>>
+
+/** A built-in field with the options that narrow it. */
+type NarrowedField<Field, Options> =
+  Field extends FieldDeclaration<infer Value, object, infer Trait>
+    ? FieldDeclaration<Value, Options & object, Trait>
+    : never
+
+type DeclaredUsers<F> = {
+  readonly [K in keyof F]: F[K] extends FieldDeclaration
+    ? F[K]
+    : NarrowedField<K extends keyof UserFields ? UserFields[K] : never, F[K]>
+}
+
+type AllUserFields<F> = Omit<UserFields, keyof F> & DeclaredUsers<F>
+type UsersRow<F, U> = OwnRow<AllUserFields<F>, U, Reference<'users'>>
+
+interface DefinedUsers<F extends UsersFields, U extends boolean, R, A, K, L>
+  extends Omit<PlainOptions<FieldDeclarations, U>, 'renamedFrom' | 'deprecated'>,
+    TypedOptions<AllUserFields<F>, U, R, A, K, L> {
+  /** New fields; of built-in ones rules and a description: `email: { access: { read: owner('id') } }`. */
+  readonly fields?: F
 }
 
 /** Extends the built-in collection of accounts. */
 export function users<
-  const F extends FieldDeclarations = Record<never, never>,
+  const F extends UsersFields = None,
   const U extends boolean = false,
->(options: UsersOptions<F, U> = {}): CollectionDeclaration<F, U> {
-  const fields = options.fields ?? ({} as F)
-  return Object.freeze({ kind: 'collection', extends: 'users', options: { ...options, fields } })
+  const R extends Joins = None,
+  const A extends Access<UsersRow<F, U>> = None,
+  const K extends Computed<UsersRow<F, U>> = None,
+  const L extends Limits<UsersRow<F, U>> = readonly [],
+>(
+  options: DefinedUsers<F, U, R, A, K, L> = {},
+): CollectionDeclaration<DeclaredUsers<F>, U, TraitsOf<DeclaredUsers<F>, 'user', R, A, K, L>> {
+  const fields = options.fields ?? {}
+  const all = { ...options, fields } as unknown as CollectionOptions<DeclaredUsers<F>, U>
+  return Object.freeze({ kind: 'collection', extends: 'users', options: all })
 }
 
 /** A relation through a join collection, whose fields `from` and `to` hold the two ids. */
-export function manyToMany(
-  target: string,
+export function manyToMany<const Target extends string>(
+  target: Target,
   join: { readonly through: string; readonly from: string; readonly to: string },
-): ManyToManyDeclaration {
+): ManyToManyDeclaration<Target> {
   return Object.freeze({ kind: 'manyToMany', target, ...join })
 }
 

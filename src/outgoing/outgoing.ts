@@ -19,7 +19,7 @@ export interface OutgoingOptions {
 
 export interface OutgoingRequest {
   readonly url: string
-  readonly method?: 'GET' | 'POST'
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   /** From the look-up of the name to the end of the body. */

@@ -148,6 +148,8 @@ export interface Change {
   readonly appId: number | null
   /** The event's type where it is not the usual one of its kind, e.g. `webhook.paused`. */
   readonly type: string | null
+  /** By how many reactions and jobs, each caused by the one before, it came to this. */
+  readonly depth: number
 }
 
 /** `from`: whether this store has committed, or something has come from elsewhere that it can now read. */

@@ -16,6 +16,7 @@ export function loggedChange(parts: Partial<LoggedChange>): LoggedChange {
     userId: null,
     appId: null,
     type: null,
+    depth: 0,
     ...parts,
   }
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  type AccessRule,
   anyone,
   boolean,
   checkModel,
@@ -898,7 +899,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'a rule that goes too far',
       () => {
-        let far = anyone
+        let far: AccessRule = anyone
         for (let step = 0; step < 6; step++) far = related('next', far)
         return postFaults({ fields: { next_id: relation('posts') }, access: { read: far } })
       },
@@ -996,7 +997,7 @@ test('a long name never meets the pattern that it could keep busy for ever', () 
 })
 
 test('nobody is asked at sign-up for what only some roles may write, however the rule says so', () => {
-  const signUpFaults = (write: typeof anyone) => {
+  const signUpFaults = (write: AccessRule) => {
     const fields = { about: string({ optional: true, signUp: true, access: { write } }) }
     return faultsOf(model({ users: users({ fields }) }))
   }
@@ -1011,7 +1012,7 @@ test('all faults are told at once, each with its place', () => {
   const declaration = model({
     posts: collection({
       fields: { id: string(), text: text({ max: 0.5 }), author: relation('user') },
-      access: { read: owner('autor'), create: role() },
+      access: { read: owner('autor' as string), create: role() },
     }),
     sheep: collection({ fields: {}, indexes: [index('x')] }),
   })
@@ -1024,7 +1025,7 @@ test('all faults are told at once, each with its place', () => {
 })
 
 test('rules that need nothing but the asker, and those that go as far as they may', () => {
-  let far = field('title').eq('x')
+  let far: AccessRule = field('title').eq('x')
   for (let step = 0; step < 5; step++) far = related('next', far)
   const fields = {
     title: string(),

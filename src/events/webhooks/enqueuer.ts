@@ -4,14 +4,15 @@
  */
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
-import type { ChangeFeed, LoggedChange } from '../change-feed.ts'
+import { type ChangeFeed, isLogEnd, type LoggedChange, maxBatchBytes } from '../change-feed.ts'
+import type { Position } from '../consumer/position.ts'
 import { isTemporary } from '../outage.ts'
 import { Batch, Turns } from './batch.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 import { type Directory, wants } from './directory.ts'
 import type { PossibleTypes, Show, WebhookOwners } from './owners.ts'
+import type { PartialEvent, Place } from './place.ts'
 import { changeWebhook, type NewDelivery, newDelivery, pauseWebhook, storedDelivery } from './plans.ts'
-import type { PartialEvent, Place, Position } from './position.ts'
 
 /** Events that are read at once. */
 const batchSize = 200
@@ -29,7 +30,7 @@ const allUsers = Number.MAX_SAFE_INTEGER
 
 export interface EnqueuerParts {
   readonly log: ChangeFeed
-  readonly position: Position
+  readonly position: Position<Place>
   readonly directory: Directory
   readonly show: Show
   readonly possibleTypes: PossibleTypes
@@ -111,8 +112,9 @@ export class Enqueuer {
       this.#read = { event: Math.max(this.#read.event, await log.last()), partial: null }
       return false
     }
-    const changes = await log.after(this.#read.event, batchSize)
-    if (!this.#isKept || changes.length === batchSize) await this.#noticeGap()
+    const changes = await log.after(this.#read.event, batchSize, maxBatchBytes)
+    const isEnd = isLogEnd(changes, batchSize)
+    if (!this.#isKept || !isEnd) await this.#noticeGap()
     const turns = new Turns()
     for (const change of changes) {
       await this.#fanOut(change, turns)
@@ -121,7 +123,7 @@ export class Enqueuer {
     }
     const isFar = this.#read.event - this.#parts.position.place.event >= storeEvery
     if (this.#batch.size > 0 || isFar) await this.#flush(this.#read)
-    return changes.length === batchSize
+    return !isEnd
   }
 
   /** Tells of events that were pruned before this sender came to them. */
@@ -161,7 +163,7 @@ export class Enqueuer {
 
   async #catchUpOne(webhook: Webhook, position: number): Promise<boolean> {
     const { log, directory, onGap } = this.#parts
-    const changes = await log.after(position, batchSize)
+    const changes = await log.after(position, batchSize, maxBatchBytes)
     const { pruned } = await log.bounds()
     if (pruned > position) onGap(webhook, position + 1, pruned)
     const due = changes.filter(({ event }) => event <= this.#read.event)
@@ -176,7 +178,8 @@ export class Enqueuer {
       if (this.#batch.size >= maxSteps) await this.#flush(this.#read)
       await turns.next()
     }
-    const isThere = due.length < batchSize && done === (due.at(-1)?.event ?? position)
+    const hasAll = due.length < changes.length || isLogEnd(changes, batchSize)
+    const isThere = hasAll && done === (due.at(-1)?.event ?? position)
     this.#batch.positions.set(webhook.id, isThere ? null : done)
     await this.#flush(this.#read)
     return !isThere && !this.#isFull(webhook)
@@ -254,7 +257,10 @@ export class Enqueuer {
     }
   }
 
-  async #commit(steps: Parameters<Position['commit']>[0], place = this.#read): Promise<readonly number[]> {
+  async #commit(
+    steps: Parameters<Position<Place>['commit']>[0],
+    place = this.#read,
+  ): Promise<readonly number[]> {
     this.#read = place
     return this.#parts.position.commit(steps, place)
   }

@@ -2,13 +2,12 @@
 import { ApiError } from '../../errors.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
-import type { StepAnswer, Steps } from '../../plan/transaction.ts'
+import type { ProgramStep, StepAnswer } from '../../plan/transaction.ts'
 import { system } from '../../principal.ts'
 import type { NewRecord, Records } from '../../records.ts'
 import type { Delivery } from './delivery.ts'
 import { newMessageId } from './enqueuer.ts'
 import { changeDelivery, newDelivery, readPendingDelivery } from './plans.ts'
-import type { Step } from './position.ts'
 
 const kind = 'WebhookRequest'
 /** A request that nobody has found is not needed any more: the next sender finds the delivery itself. */
@@ -40,7 +39,7 @@ export function requestTest(
   return run.transaction({
     serial: undefined,
     principal: system,
-    *steps(): Generator<Steps<Step>, number, StepAnswer> {
+    *steps(): Generator<ProgramStep, number, StepAnswer> {
       const answer = yield create
       if (typeof answer !== 'object' || !('id' in answer)) throw new TypeError('a create answers with an id')
       yield { kind: 'put', record: requestRecord(answer.id, now) }
@@ -68,26 +67,30 @@ export async function requestRedelivery(
   await run.transaction({
     serial: undefined,
     principal: system,
-    *steps(): Generator<Steps<Step>, void, StepAnswer> {
+    *steps(): Generator<ProgramStep, void, StepAnswer> {
       yield change
       yield { kind: 'put', record: requestRecord(deliveryId, now) }
     },
   })
 }
 
-/** Takes up the requests, and passes on the deliveries that are still pending. */
+/**
+ * Takes up the requests, and passes on the deliveries that are still pending. `take` returns false for one that it will
+ * take when it is asked again.
+ */
 export async function takeRequests(
   run: Run,
   records: Pick<Records, 'after' | 'delete'>,
-  take: (delivery: Delivery) => void,
+  take: (delivery: Delivery) => boolean,
 ): Promise<void> {
   for (let last = ''; ; ) {
     const found = await records.after(kind, last, pageLength)
+    const taken: string[] = []
     for (const { id } of found) {
       const delivery = await readPendingDelivery(run, Number(id))
-      if (delivery) take(delivery)
+      if (delivery === undefined || take(delivery)) taken.push(id)
     }
-    await Promise.all(found.map(({ id }) => records.delete(kind, id)))
+    await Promise.all(taken.map(id => records.delete(kind, id)))
     last = found.at(-1)?.id ?? ''
     if (found.length < pageLength) return
   }

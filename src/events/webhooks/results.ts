@@ -3,13 +3,13 @@ import { ApiError } from '../../errors.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { system } from '../../principal.ts'
+import type { Verdict } from '../consumer/scheduler.ts'
 import type { Outcome } from './attempt.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 import type { Directory } from './directory.ts'
 import type { PauseReason } from './owners.ts'
 import { changeDelivery, changeWebhook, type DeliveryChange } from './plans.ts'
 import { failingPeriodMs, maxRetryAfterMs, retryAt } from './schedule.ts'
-import type { Verdict } from './scheduler.ts'
 
 /** Of attempts, by what became of them. */
 export interface AttemptCounts {
@@ -45,7 +45,7 @@ export class Results {
   }
 
   /** Records an attempt. Rejects where the database is away: then the attempt counts as not made. */
-  async settle(delivery: Delivery, webhook: Webhook, outcome: Outcome): Promise<Verdict> {
+  async settle(delivery: Delivery, webhook: Webhook, outcome: Outcome): Promise<Verdict<Delivery>> {
     const attempt = delivery.attempts + (outcome.kind === 'dropped' ? 0 : 1)
     if (outcome.kind === 'dropped') return this.#complete(delivery, 'dropped', { error: outcome.error })
     const change: DeliveryChange = {
@@ -59,7 +59,7 @@ export class Results {
     return this.#fail({ ...delivery, attempts: attempt }, webhook, outcome, change)
   }
 
-  async #succeed(delivery: Delivery, webhook: Webhook, change: DeliveryChange): Promise<Verdict> {
+  async #succeed(delivery: Delivery, webhook: Webhook, change: DeliveryChange): Promise<Verdict<Delivery>> {
     const verdict = await this.#complete(delivery, 'succeeded', change)
     await this.#setFailing(webhook, null)
     return verdict
@@ -70,7 +70,7 @@ export class Results {
     webhook: Webhook,
     outcome: Exclude<Outcome, { kind: 'dropped' }>,
     change: DeliveryChange,
-  ): Promise<Verdict> {
+  ): Promise<Verdict<Delivery>> {
     // A test is made once, and says nothing of other deliveries.
     if (delivery.event === null) return this.#complete(delivery, 'failed', change)
     const now = this.#parts.now()
@@ -96,7 +96,7 @@ export class Results {
     if (now - webhook.failingSince >= failingPeriodMs) this.#parts.pause(webhook, 'failing')
   }
 
-  async #retry(again: Delivery, change: DeliveryChange): Promise<Verdict> {
+  async #retry(again: Delivery, change: DeliveryChange): Promise<Verdict<Delivery>> {
     this.#parts.counts.retried++
     const due_at = new Date(again.dueAt).toISOString()
     const isThere = await this.#write(changeDelivery(again.id, { ...change, due_at }))
@@ -107,7 +107,7 @@ export class Results {
     { id, webhookId }: Delivery,
     status: 'succeeded' | 'failed' | 'dropped',
     change: DeliveryChange,
-  ): Promise<Verdict> {
+  ): Promise<Verdict<Delivery>> {
     const completed_at = new Date(this.#parts.now()).toISOString()
     await this.#write(changeDelivery(id, { ...change, status, due_at: null, completed_at }))
     this.#parts.counts[status]++

@@ -1,27 +1,15 @@
 /** When a failed delivery is tried again, and when it is given up. */
+import { longestBackOffMs, maxAttempts, retryDelayMs } from '../consumer/back-off.ts'
 
 const secondMs = 1000
 const hourMs = 3_600_000
 
-const firstDelayMs = 5 * secondMs
-const delayFactor = 4
-const maxDelayMs = 12 * hourMs
-/** A delay is up to this share shorter or longer, so that deliveries that failed together do not come back together. */
-const jitter = 0.2
-/** With these delays the last attempt is about three days after the first: 67 hours in the middle. */
-const maxAttempts = 13
 /** `Retry-After` is heeded up to this. */
 export const maxRetryAfterMs = 24 * hourMs
 /** No delay is longer. */
-export const longestDelayMs = Math.max(maxRetryAfterMs, maxDelayMs * (1 + jitter))
+export const longestDelayMs = Math.max(maxRetryAfterMs, longestBackOffMs)
 /** A webhook that fails for this long without a success in between is paused. */
 export const failingPeriodMs = 24 * hourMs
-
-/** In milliseconds; `failures`: how many attempts have failed, at least 1; `random`: from 0 to below 1. */
-export function retryDelayMs(failures: number, random: number): number {
-  const delay = Math.min(firstDelayMs * delayFactor ** (failures - 1), maxDelayMs)
-  return delay * (1 - jitter + 2 * jitter * random)
-}
 
 export interface FailedAttempt {
   /** How many attempts have failed, this one included. */

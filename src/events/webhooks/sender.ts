@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Run } from '../../plan/run.ts'
 import { listShape, readFirst } from '../../plan/system-plans.ts'
-import { Outage } from '../outage.ts'
+import { Lease } from '../consumer/lease.ts'
+import { LeasedLoop } from '../consumer/leased-loop.ts'
 import { isOutdated } from './enqueuer.ts'
-import { Lease, renewIntervalMs } from './lease.ts'
-import { NoLongerSender } from './position.ts'
+import { leaseKey } from './place.ts'
 import { Session, type SessionParts } from './session.ts'
 
 export interface SenderCounts {
@@ -35,46 +35,34 @@ export interface SenderParts extends Omit<SessionParts, 'counts'> {
   readonly elapsed: () => number
 }
 
-/** How often the sender looks for what no commit of this process told of. */
-const pollIntervalMs = 1000
-/** How often a node looks whether there are webhooks at all. */
-const dormantIntervalMs = 2000
-/** Attempts under way are awaited for so long when the service stops. */
-const stopTimeoutMs = 5000
-
-/**
- * A transaction is refused where a webhook or a user went while it was made. What is made of those that are left
- * succeeds; one that is refused again and again is reported.
- */
-const maxRefusals = 3
-
 const anyWebhook = listShape('webhooks', ['id'])
 
 export class WebhookSender {
   readonly counts: SenderCounts = { succeeded: 0, retried: 0, failed: 0, dropped: 0, paused: 0 }
   readonly #parts: SenderParts
-  readonly #lease: Lease
-  readonly #outage: Outage
-  #session: Session | undefined
-  #endSession: () => void = () => undefined
-  #running: Promise<void> | undefined
-  #isStopping = false
-  #wake: (() => void) | undefined
-  #isWoken = false
+  readonly #loop: LeasedLoop<Session>
   #known: { readonly version: number; readonly hasWebhooks: boolean } | undefined
   #behindSince: number | undefined
-  #refusals = 0
 
   constructor(parts: SenderParts) {
     this.#parts = parts
-    const { records, elapsed, log, onFault } = parts
-    this.#lease = new Lease({ records, elapsed, holder: randomUUID() })
-    this.#outage = new Outage(() => log.last(), onFault)
+    const { records, elapsed, log, clock, onFault } = parts
+    this.#loop = new LeasedLoop({
+      lease: new Lease({ key: leaseKey, records, elapsed, holder: randomUUID() }),
+      log,
+      clock,
+      onFault,
+      begin: holding => new Session({ ...parts, counts: this.counts }, holding),
+      isWanted: () => this.#hasWebhooks(),
+      isExpected: isOutdated,
+      onTurn: session => this.#noteLag(session),
+    })
   }
 
   get state(): SenderState {
-    const session = this.#session
-    const lagMs = this.#behindSince === undefined ? 0 : this.#parts.elapsed() - this.#behindSince
+    const { session } = this.#loop
+    const isBehind = session !== undefined && this.#behindSince !== undefined
+    const lagMs = isBehind ? this.#parts.elapsed() - (this.#behindSince ?? 0) : 0
     return {
       isSending: session !== undefined,
       queued: session?.queued ?? 0,
@@ -86,47 +74,12 @@ export class WebhookSender {
   }
 
   start(): void {
-    this.#running ??= this.#run()
+    this.#loop.start()
   }
 
   /** Awaits what is under way for a bounded time, and lets another node send. */
-  async stop(): Promise<void> {
-    this.#isStopping = true
-    this.#notify()
-    await this.#running
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#isStopping) {
-      if (!(await this.#turn())) await this.#idle()
-    }
-    await this.#leave(session => session.stop(stopTimeoutMs))
-  }
-
-  /** Returns whether to go on at once. */
-  async #turn(): Promise<boolean> {
-    try {
-      const hasMore = await this.#work()
-      this.#outage.over()
-      this.#refusals = 0
-      return hasMore
-    } catch (error) {
-      if (error instanceof NoLongerSender) await this.#leave(session => session.drop())
-      else if (!isOutdated(error) || ++this.#refusals === maxRefusals) this.#outage.report(error)
-      await this.#outage.pause()
-      return false
-    }
-  }
-
-  async #work(): Promise<boolean> {
-    const session = this.#session ?? (await this.#begin())
-    if (session === undefined) return false
-    if (!this.#lease.isHeld && !(await this.#lease.renew())) throw new NoLongerSender()
-    await this.#parts.log.look()
-    const hasMore = await session.work()
-    this.#noteLag(session)
-    if (session.webhooks === 0) await this.#leave(async () => undefined)
-    return hasMore
+  stop(): Promise<void> {
+    return this.#loop.stop()
   }
 
   #noteLag({ lag }: Session): void {
@@ -134,82 +87,14 @@ export class WebhookSender {
     else this.#behindSince ??= this.#parts.elapsed()
   }
 
-  async #begin(): Promise<Session | undefined> {
-    if (!(await this.#hasWebhooks())) return undefined
-    const term = await this.#lease.take()
-    if (term === undefined) return undefined
-    const isHeld = () => this.#lease.isHeld
-    const session = new Session({ ...this.#parts, counts: this.counts }, { term, isHeld })
-    this.#session = session
-    const off = this.#parts.log.onCommit(() => this.#notify())
-    const cancel = this.#renewals()
-    this.#endSession = () => {
-      off()
-      cancel()
-    }
-    return session
-  }
-
   async #hasWebhooks(): Promise<boolean> {
-    const { run, log, version } = this.#parts
-    await log.look()
+    const { run, version } = this.#parts
+    this.#behindSince = undefined
     const current = version()
     if (this.#known?.version !== current) {
       this.#known = { version: current, hasWebhooks: await hasAny(run) }
     }
     return this.#known.hasWebhooks
-  }
-
-  /** Renews the lease, also while a turn takes long. */
-  #renewals(): () => void {
-    const { clock } = this.#parts
-    let isEnded = false
-    let cancel: () => void = () => undefined
-    const next = () => {
-      cancel = clock.after(renewIntervalMs, async () => {
-        try {
-          if (!isEnded && !(await this.#lease.renew())) this.#notify()
-        } catch (error) {
-          this.#outage.report(error)
-        }
-        if (!isEnded) next()
-      })
-    }
-    next()
-    return () => {
-      isEnded = true
-      cancel()
-    }
-  }
-
-  async #leave(end: (session: Session) => Promise<void>): Promise<void> {
-    const session = this.#session
-    if (session === undefined) return
-    this.#session = undefined
-    this.#behindSince = undefined
-    await end(session)
-    this.#endSession()
-    // A database that is away lets the lease run out.
-    await this.#lease.release().catch(() => undefined)
-  }
-
-  #notify(): void {
-    this.#isWoken = true
-    this.#wake?.()
-  }
-
-  /** Resolves after a while, or when it is notified. */
-  async #idle(): Promise<void> {
-    if (!this.#isWoken && !this.#isStopping) {
-      const delayMs = this.#known?.hasWebhooks === false ? dormantIntervalMs : pollIntervalMs
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const cancel = this.#parts.clock.after(delayMs, resolve)
-      this.#wake = resolve
-      await promise
-      this.#wake = undefined
-      cancel()
-    }
-    this.#isWoken = false
   }
 }
 

@@ -3,19 +3,21 @@ import type { Outgoing } from '../../outgoing/outgoing.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Records } from '../../records.ts'
 import type { ChangeFeed } from '../change-feed.ts'
+import type { Holding, LeasedSession } from '../consumer/leased-loop.ts'
+import { Position } from '../consumer/position.ts'
+import { Scheduler, type Verdict } from '../consumer/scheduler.ts'
+import type { Clock } from '../consumer/timetable.ts'
 import { isTemporary } from '../outage.ts'
 import { createAttempt, type Outcome } from './attempt.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 import { Directory } from './directory.ts'
 import { Enqueuer } from './enqueuer.ts'
 import type { PauseReason, PossibleTypes, Show, WebhookOwners } from './owners.ts'
+import { type Place, positionKey } from './place.ts'
 import { readPending, readWebhooks } from './plans.ts'
-import { Position } from './position.ts'
 import { takeRequests } from './requests.ts'
 import { type AttemptCounts, Results } from './results.ts'
 import { Retention } from './retention.ts'
-import { Scheduler, type Verdict } from './scheduler.ts'
-import type { Clock } from './timetable.ts'
 
 export interface SessionParts {
   readonly run: Run
@@ -39,12 +41,6 @@ export interface SessionParts {
   readonly onFault: (error: unknown) => void
 }
 
-export interface Holding {
-  readonly term: number
-  /** Whether this node may still send. */
-  readonly isHeld: () => boolean
-}
-
 /** How long after it has lost the lease a delivery is looked at again, should it get it back. */
 const notHeldDelayMs = 1000
 const requestIntervalMs = 300
@@ -58,16 +54,18 @@ const reasons: Readonly<Record<PauseReason, string>> = {
   failing: 'No delivery has succeeded for 24 hours.',
 }
 
-export class Session {
+export class Session implements LeasedSession {
   readonly #parts: SessionParts
   readonly #holding: Holding
   readonly #directory: Directory
-  readonly #scheduler: Scheduler
+  readonly #scheduler: Scheduler<Delivery>
   readonly #results: Results
   readonly #retention: Retention
   readonly #attempt: ReturnType<typeof createAttempt>
   readonly #abort = new AbortController()
   readonly #pauses = new Map<number, PauseReason>()
+  /** While requests are read, the deliveries whose attempts ended meanwhile: what was read of them may be outdated. */
+  #attempted: Set<number> | undefined
   #enqueuer: Enqueuer | undefined
   #version = -1
   #reloadAt = 0
@@ -85,7 +83,12 @@ export class Session {
     this.#directory = new Directory(parts.possibleTypes)
     this.#attempt = createAttempt({ ...parts, now })
     this.#retention = new Retention({ run, now })
-    this.#scheduler = new Scheduler({ clock, onFault, attempt: delivery => this.#attemptOne(delivery) })
+    this.#scheduler = new Scheduler({
+      targetOf: ({ webhookId }: Delivery) => webhookId,
+      clock,
+      onFault,
+      attempt: delivery => this.#attemptOne(delivery),
+    })
     this.#results = new Results({
       run,
       directory: this.#directory,
@@ -97,8 +100,8 @@ export class Session {
     })
   }
 
-  get webhooks(): number {
-    return this.#directory.size
+  get isOver(): boolean {
+    return this.#directory.size === 0
   }
 
   /** Deliveries that wait in memory or are being attempted. */
@@ -122,7 +125,7 @@ export class Session {
 
   /**
    * Does a part of what there is to do; returns whether more is left. After a failure, the next call begins with what
-   * the database has. Rejects with `NoLongerSender` where another node has begun to send.
+   * the database has. Rejects with `LeaseLost` where another node has begun to send.
    */
   async work(): Promise<boolean> {
     const enqueuer = this.#enqueuer ?? (await this.#begin())
@@ -156,8 +159,9 @@ export class Session {
 
   async #begin(): Promise<Enqueuer> {
     const { run, records, log, clock } = this.#parts
-    const start = async () => log.last()
-    const position = await Position.take({ run, records }, this.#holding.term, start)
+    const start = async (): Promise<Place> => ({ event: await log.last(), partial: null })
+    const parts = { key: positionKey, run, records }
+    const position = await Position.take(parts, this.#holding.term, start)
     this.#version = -1
     this.#reloadAt = 0
     this.#directory.replace([])
@@ -200,7 +204,14 @@ export class Session {
     const { run, records, clock } = this.#parts
     if (clock.now() < this.#requestsAt) return
     this.#requestsAt = clock.now() + requestIntervalMs
-    await takeRequests(run, records, delivery => this.#queue(delivery))
+    const attempted = new Set<number>()
+    this.#attempted = attempted
+    await takeRequests(run, records, delivery => {
+      if (attempted.has(delivery.id)) return false
+      this.#queue(delivery)
+      return true
+    })
+    this.#attempted = undefined
   }
 
   /** Keeps the events that are not sent yet from being pruned by age. */
@@ -245,12 +256,13 @@ export class Session {
     }
   }
 
-  async #attemptOne(delivery: Delivery): Promise<Verdict> {
+  async #attemptOne(delivery: Delivery): Promise<Verdict<Delivery>> {
     const webhook = this.#directory.get(delivery.webhookId)
     // It is in the database, and found there once it may be sent.
     if (!this.#maySend(delivery, webhook)) return { succeeded: true, again: undefined }
     if (!this.#mayRecord()) return this.#notNow(delivery)
     const outcome = await this.#outcomeOf(delivery, webhook)
+    this.#attempted?.add(delivery.id)
     return this.#mayRecord() ? this.#results.settle(delivery, webhook, outcome) : this.#notNow(delivery)
   }
 
@@ -268,7 +280,7 @@ export class Session {
     return this.#holding.isHeld() && !this.#abort.signal.aborted
   }
 
-  #notNow(delivery: Delivery): Verdict {
+  #notNow(delivery: Delivery): Verdict<Delivery> {
     return { succeeded: false, again: { ...delivery, dueAt: this.#parts.clock.now() + notHeldDelayMs } }
   }
 }

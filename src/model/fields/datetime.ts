@@ -1,5 +1,5 @@
 import { daysOf } from './date.ts'
-import { declared, defaultOf, type FieldDeclaration, type FieldOptions } from './declared.ts'
+import { declared, defaultOf, type FieldDeclaration, type FieldOptions, type Time } from './declared.ts'
 import type { Encoding } from './encoding.ts'
 import type { FieldType, GraphqlScalar } from './field-type.ts'
 import type { Marker } from './marker.ts'
@@ -74,6 +74,6 @@ const datetimeType: FieldType = {
 }
 
 /** A point in time, to the millisecond, given out in UTC. Years 0000 to 9999. */
-export function datetime<const O extends DatetimeOptions>(options?: O): FieldDeclaration<string, O> {
+export function datetime<const O extends DatetimeOptions>(options?: O): FieldDeclaration<string, O, Time> {
   return declared({ type: datetimeType, options, checks: { default: defaultOf('now') } })
 }

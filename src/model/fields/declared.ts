@@ -35,6 +35,12 @@ export interface FieldOptions {
   readonly access?: { readonly read?: AccessRule; readonly write?: AccessRule }
 }
 
+/** What the model may say of a built-in field. Its rules hold in addition to those that are built in. */
+export interface FieldNarrowing {
+  readonly access?: FieldOptions['access']
+  readonly description?: string
+}
+
 /** The target of a relation field. */
 export interface Link {
   readonly target: string
@@ -50,16 +56,33 @@ export interface OptionFault {
 }
 
 declare const valueType: unique symbol
+declare const traitType: unique symbol
 
-/** A declared field. `Value` is the type of its value, `Options` what the declaration says about it. */
-export interface FieldDeclaration<Value = unknown, Options extends object = object> {
+/** The trait of a relation: `Target` is the collection whose id it holds. */
+export interface Reference<Target extends string> {
+  readonly target: Target
+}
+
+/** The trait of dates and times, which rules compare with `now`. */
+export interface Time {
+  readonly time: true
+}
+
+/**
+ * A declared field. `Value` is the type of its value, `Options` what the declaration says about it, `Trait` what rules
+ * need to know besides.
+ */
+export interface FieldDeclaration<Value = unknown, Options extends object = object, Trait = unknown> {
   readonly kind: 'field'
   readonly type: FieldType
   readonly options: Options
   readonly link: Link | undefined
   readonly faults: readonly OptionFault[]
   readonly [valueType]?: Value
+  readonly [traitType]?: Trait
 }
+
+export type FieldDeclarations = Readonly<Record<string, FieldDeclaration>>
 
 /** The options, any of which may be there. */
 export function optionsOf(field: FieldDeclaration): FieldOptions & AnyOptions {
@@ -171,9 +194,9 @@ interface Declared<Options extends object> {
 }
 
 /** Never throws: `checkModel` reports all faults at once. */
-export function declared<Value, Options extends object>(
+export function declared<Value, Options extends object, Trait = unknown>(
   made: Declared<Options>,
-): FieldDeclaration<Value, Options> {
+): FieldDeclaration<Value, Options, Trait> {
   const options = made.options ?? ({} as Options)
   const faults = [...optionFaults(options, { ...common, ...made.checks }), ...(made.faults ?? [])]
   return Object.freeze({ kind: 'field', type: made.type, options, link: made.link, faults })

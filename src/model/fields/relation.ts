@@ -1,4 +1,11 @@
-import { declared, defaultOf, type FieldDeclaration, type FieldOptions, nonEmptyText } from './declared.ts'
+import {
+  declared,
+  defaultOf,
+  type FieldDeclaration,
+  type FieldOptions,
+  nonEmptyText,
+  type Reference,
+} from './declared.ts'
 import { idType } from './integer.ts'
 import type { Marker } from './marker.ts'
 
@@ -26,10 +33,10 @@ const onDelete = (value: unknown) =>
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
 /** The id of an item of the collection `target`. */
-export function relation<const O extends RelationOptions>(
-  target: string,
+export function relation<const T extends string, const O extends RelationOptions>(
+  target: T,
   options?: O,
-): FieldDeclaration<number, O> {
+): FieldDeclaration<number, O, Reference<T>> {
   const mayBeUser = target === 'users' ? defaultOf('currentUser') : defaultOf()
   return declared({
     type: relationType,

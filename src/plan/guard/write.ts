@@ -132,8 +132,9 @@ function fault(
   mode: BodyMode,
 ): FieldFault | undefined {
   const field = collection.fields.get(name)
-  // Portico itself may set every field but `id`.
-  const isSettable = field && (view.access.system ? name !== 'id' : isWritable(field, mode))
+  const { system, logic } = view.access
+  // Portico itself may set every field but `id`; the product's logic none that Portico keeps for itself.
+  const isSettable = field && (system ? name !== 'id' && !(logic && field.internal) : isWritable(field, mode))
   return isSettable ? undefined : unwritableFault(name, collection, mode)
 }
 

@@ -4,7 +4,7 @@ import type { Change } from '../store.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 
 /** In the order in which `loggedChange` takes them. */
-export const changeColumns = sql`"id", "collection", "kind", "item_id", "data", "before", "changed", "at", "user_id", "app_id", "type"`
+export const changeColumns = sql`"id", "collection", "kind", "item_id", "data", "before", "changed", "at", "user_id", "app_id", "type", "depth"`
 
 /** About what a row takes beside its texts: numbers, names, page and index entries. */
 const rowBytes = 150
@@ -21,7 +21,7 @@ export const afterSql = sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > 
 export const afterWithinSql = sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > ${slot(0)} AND "id" <= (SELECT max("id") FROM (SELECT "id", sum("bytes") OVER (ORDER BY "id") - "bytes" AS "sum" FROM (SELECT "id", ${bytesSql} AS "bytes" FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0) AS "some") AS "summed" WHERE "sum" < ${slot(2)}) ORDER BY "id"`
 
 export function loggedChange(row: ResultRow): Change {
-  const [event, collection, kind, id, data, before, changed, at, userId, appId, type] = row
+  const [event, collection, kind, id, data, before, changed, at, userId, appId, type, depth] = row
   let names: readonly string[] | null | undefined
   return {
     event: Number(event),
@@ -39,6 +39,7 @@ export function loggedChange(row: ResultRow): Change {
     userId: numberOf(userId),
     appId: numberOf(appId),
     type: textOf(type),
+    depth: numberOf(depth) ?? 0,
   }
 }
 

@@ -1,5 +1,5 @@
 /** A clock that tests move. */
-import type { Clock } from '../../../src/events/webhooks/timetable.ts'
+import type { Clock } from '../../../src/events/consumer/timetable.ts'
 
 export interface FakeClock extends Clock {
   /** Moves on, calls what is due in order, and lets what was called run. */

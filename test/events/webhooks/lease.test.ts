@@ -1,18 +1,19 @@
 /** The lease and the position on every database: one holder, by clocks that do not agree, and no step of a former one. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Lease } from '../../../src/events/webhooks/lease.ts'
-import { NoLongerSender, Position } from '../../../src/events/webhooks/position.ts'
+import { Lease } from '../../../src/events/consumer/lease.ts'
+import { LeaseLost, Position } from '../../../src/events/consumer/position.ts'
+import { leaseKey, type Place, positionKey } from '../../../src/events/webhooks/place.ts'
 import { databases } from '../../store/databases.ts'
 import { type Fixture, within } from './fixture.ts'
 
 function holderOf({ store }: Fixture, holder: string, start: number) {
   const clock = { time: start }
-  const lease = new Lease({ records: store.records, holder, elapsed: () => clock.time })
+  const lease = new Lease({ key: leaseKey, records: store.records, holder, elapsed: () => clock.time })
   return { clock, lease }
 }
 
-const start = async () => 0
+const start = async (): Promise<Place> => ({ event: 0, partial: null })
 
 for (const database of databases) {
   describe(`the lease of the sender on ${database.name}`, () => {
@@ -71,14 +72,14 @@ for (const database of databases) {
       within(database, async fixture => {
         const { run, store, client, webhook, webhookRow } = fixture
         const id = await webhook({ position: 7 })
-        const parts = { run, records: store.records }
+        const parts = { key: positionKey, run, records: store.records }
         const former = await Position.take(parts, 1, start)
         await former.commit([], { event: 5, partial: null })
         const present = await Position.take(parts, 2, start)
         assert.equal(present.place.event, 5)
         const step = client.change('merge', 'webhooks', id, { position: 99 })
-        await assert.rejects(former.commit([step], { event: 6, partial: null }), NoLongerSender)
-        await assert.rejects(Position.take(parts, 1, start), NoLongerSender)
+        await assert.rejects(former.commit([step], { event: 6, partial: null }), LeaseLost)
+        await assert.rejects(Position.take(parts, 1, start), LeaseLost)
         assert.equal((await webhookRow(id))['position'], 7)
         await present.commit([step], { event: 9, partial: null })
         assert.equal((await webhookRow(id))['position'], 99)

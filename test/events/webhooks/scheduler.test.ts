@@ -1,22 +1,23 @@
 /** Which delivery is attempted when: order within an item, turns between webhooks and hosts, bounds, retries. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Scheduler, type Verdict } from '../../../src/events/consumer/scheduler.ts'
 import type { Delivery } from '../../../src/events/webhooks/delivery.ts'
-import { Scheduler, type Verdict } from '../../../src/events/webhooks/scheduler.ts'
 import { fakeClock, settled } from './clock.ts'
 
-const done: Verdict = { succeeded: true, again: undefined }
+const done: Verdict<Delivery> = { succeeded: true, again: undefined }
 
 function fixture(limits = {}) {
   const clock = fakeClock()
   /** Attempts that have begun and not ended, by the delivery's id. */
-  const open = new Map<number, (verdict: Verdict) => void>()
+  const open = new Map<number, (verdict: Verdict<Delivery>) => void>()
   const begun: number[] = []
   const faults: unknown[] = []
   const deliveries = new Map<number, Delivery>()
   const scheduler = new Scheduler({
     clock,
     limits,
+    targetOf: ({ webhookId }: Delivery) => webhookId,
     onFault: error => faults.push(error),
     attempt({ id }) {
       begun.push(id)
@@ -44,14 +45,14 @@ function fixture(limits = {}) {
     scheduler.add(delivery, host)
     return id
   }
-  const end = async (id: number, verdict: Verdict = done) => {
+  const end = async (id: number, verdict: Verdict<Delivery> = done) => {
     const resolve = open.get(id)
     assert.ok(resolve, `delivery ${id} is not being attempted`)
     open.delete(id)
     resolve(verdict)
     await settled()
   }
-  const retry = (id: number, delayMs: number): Verdict => {
+  const retry = (id: number, delayMs: number): Verdict<Delivery> => {
     const delivery = deliveries.get(id)
     assert.ok(delivery)
     return { succeeded: false, again: { ...delivery, dueAt: clock.now() + delayMs } }
@@ -108,7 +109,7 @@ test('a delivery that is asked for again is attempted at once, whenever it was d
 })
 
 test('webhooks of one host take turns, within the bound of the host', async () => {
-  const { add, end, begun } = fixture({ maxPerHost: 2, maxPerWebhook: 4 })
+  const { add, end, begun } = fixture({ maxPerHost: 2, maxPerTarget: 4 })
   for (const id of [11, 12, 13]) add({ id, webhookId: 1, host: 'one' })
   for (const id of [21, 22, 23]) add({ id, webhookId: 2, host: 'one' })
   assert.deepEqual(begun, [11, 12])
@@ -170,6 +171,7 @@ test('an attempt that cannot be recorded is made again', async () => {
   let attempts = 0
   const scheduler = new Scheduler({
     clock,
+    targetOf: ({ webhookId }: Delivery) => webhookId,
     onFault: error => faults.push(error),
     attempt: async () => {
       attempts++
@@ -187,7 +189,7 @@ test('an attempt that cannot be recorded is made again', async () => {
 })
 
 test('what waits of a removed webhook is dropped, and what is under way is not made again', async () => {
-  const { clock, scheduler, add, end, retry, begun } = fixture({ maxPerWebhook: 1 })
+  const { clock, scheduler, add, end, retry, begun } = fixture({ maxPerTarget: 1 })
   const first = add()
   add()
   scheduler.remove(1)

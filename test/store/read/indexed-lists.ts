@@ -1,6 +1,7 @@
 /** A model with lists that indexes serve, and the values of their statements. */
 
 import {
+  type AccessRule,
   anyone,
   boolean,
   choice,
@@ -19,7 +20,7 @@ import { type TotalOrder, totalOrder } from '../../../src/plan/order.ts'
 import type { Bind } from '../../../src/store/sql/writer.ts'
 
 /** Posts of users, with these indexes, for those whom `read` lets see them. */
-export function postsWith(indexes: readonly IndexDeclaration[], read = anyone): Model {
+export function postsWith(indexes: readonly IndexDeclaration[], read: AccessRule = anyone): Model {
   const fields = {
     title: string(),
     status: choice(['draft', 'published', 'gone']),
@@ -47,6 +48,7 @@ export function valuesOf(binds: readonly Bind[], args: readonly JsonValue[], slo
   return binds.map(bind => {
     if (bind.from === 'slot') return slots[bind.slot] ?? null
     if (bind.from === 'userId') return callerId
+    if (bind.from === 'now' || bind.from === 'claim') return null
     return (bind.from === 'arg' ? args[bind.param] : bind.value) as string | number | null
   })
 }

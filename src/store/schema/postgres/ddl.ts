@@ -58,9 +58,10 @@ export const ownTables: Readonly<Record<string, OwnTable>> = {
   "before" text,
   "user_id" bigint,
   "app_id" bigint,
-  "type" ${text}
+  "type" ${text},
+  "depth" integer
 )`,
-    added: { before: 'text', user_id: 'bigint', app_id: 'bigint', type: text },
+    added: { before: 'text', user_id: 'bigint', app_id: 'bigint', type: text, depth: 'integer' },
   },
   // Which transactions changed what, for the nodes that remember what they read.
   _touched: {

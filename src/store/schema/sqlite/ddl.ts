@@ -18,7 +18,8 @@ export const ownTables: readonly string[] = [
   "before" TEXT,
   "user_id" INTEGER,
   "app_id" INTEGER,
-  "type" TEXT
+  "type" TEXT,
+  "depth" INTEGER
 ) STRICT`,
   `CREATE TABLE IF NOT EXISTS "_records" (
   "kind" TEXT NOT NULL,
@@ -39,7 +40,7 @@ export const ownTables: readonly string[] = [
 
 /** Columns of Portico's own tables that databases of earlier versions lack, by table. */
 export const addedColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  _events: { before: 'TEXT', user_id: 'INTEGER', app_id: 'INTEGER', type: 'TEXT' },
+  _events: { before: 'TEXT', user_id: 'INTEGER', app_id: 'INTEGER', type: 'TEXT', depth: 'INTEGER' },
 }
 
 /** Everything that an empty database needs for a schema. */

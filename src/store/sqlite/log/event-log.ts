@@ -26,7 +26,7 @@ export class EventLog {
     this.#intervalMs = Math.min(maxIntervalMs, retention.idleMs)
     this.#statements = statementsOf(connection)
     this.#insert = connection.prepare(
-      sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)}, ${slot(7)}, ${slot(8)}, ${slot(9)})`,
+      sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)}, ${slot(7)}, ${slot(8)}, ${slot(9)}, ${slot(10)})`,
     )
   }
 
@@ -34,7 +34,10 @@ export class EventLog {
   add(at: string, { collection, itemId, kind, data, changed, before, by, type }: ItemChange): void {
     const names = changed === undefined ? null : JSON.stringify(changed)
     this.#insert.run(
-      slotted([at, collection, itemId, kind, data, names, before, by.userId, by.appId, type ?? null]),
+      slotted([
+        ...[at, collection, itemId, kind, data, names, before],
+        ...[by.userId, by.appId, type ?? null, by.depth ?? null],
+      ]),
     )
   }
 

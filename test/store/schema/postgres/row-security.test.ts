@@ -20,7 +20,7 @@ import {
 } from '../../../../src/index.ts'
 import type { AccessRule } from '../../../../src/model/access.ts'
 import { checkModel } from '../../../../src/model/check.ts'
-import type { FieldDeclarations } from '../../../../src/model/declaration.ts'
+import type { FieldDeclarations } from '../../../../src/model/fields/declared.ts'
 import type { Model } from '../../../../src/model/model.ts'
 import { user } from '../../../../src/principal.ts'
 import { copyDatabase } from '../../../../src/store/copy.ts'

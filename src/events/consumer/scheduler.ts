@@ -1,47 +1,58 @@
 /**
- * Decides which delivery is attempted when. Deliveries of one item keep their order, others overtake; webhooks and hosts
- * take turns (see `lane.ts`); what must wait for its time is in the timetable.
+ * Decides which task is attempted when. Tasks of one item keep their order, others overtake; targets (webhooks, reactions,
+ * jobs) and hosts take turns (see `lane.ts`); what must wait for its time is in the timetable.
  */
-import type { Delivery } from './delivery.ts'
-import { ItemQueue } from './item-queue.ts'
+import { ItemQueue, type Task } from './item-queue.ts'
 import { Lane, type LaneLimits } from './lane.ts'
 import { type Clock, Timetable } from './timetable.ts'
 
 /** What became of an attempt. */
-export interface Verdict {
+export interface Verdict<T extends Task> {
   readonly succeeded: boolean
-  /** The delivery as it is tried again; undefined: it is not. */
-  readonly again: Delivery | undefined
-  /** Until then no delivery of the webhook is attempted, in milliseconds since 1970. */
+  /** The task as it is tried again; undefined: it is not. */
+  readonly again: T | undefined
+  /** Until then no task of the target is attempted, in milliseconds since 1970. */
   readonly holdUntil?: number | undefined
 }
 
-export interface SchedulerParts {
+/** What tasks belong to, e.g. a webhook. */
+type TargetId = number | string
+
+export interface SchedulerParts<T extends Task> {
   readonly clock: Clock
+  readonly targetOf: (task: T) => TargetId
   /** Makes an attempt, and records what became of it. Rejects where that could not be recorded. */
-  readonly attempt: (delivery: Delivery) => Promise<Verdict>
+  readonly attempt: (task: T) => Promise<Verdict<T>>
   readonly onFault: (error: unknown) => void
   readonly limits?: Partial<SchedulerLimits>
 }
 
 export interface SchedulerLimits extends LaneLimits {
-  /** Of one webhook at once, while it answers quickly; otherwise one. */
-  readonly maxPerWebhook: number
+  /** Of one target at once, while it succeeds quickly. */
+  readonly maxPerTarget: number
+  /** Of one target at once otherwise. */
+  readonly maxPerSlowTarget: number
   /** What takes longer goes on among the slow ones. */
   readonly quickMs: number
 }
 
 /** For each lane. */
-const defaultLimits: SchedulerLimits = { maxInFlight: 32, maxPerHost: 4, maxPerWebhook: 4, quickMs: 2000 }
+const defaultLimits: SchedulerLimits = {
+  maxInFlight: 32,
+  maxPerHost: 4,
+  maxPerTarget: 4,
+  maxPerSlowTarget: 1,
+  quickMs: 2000,
+}
 /** An attempt that could not be recorded is made again after this. */
 const faultDelayMs = 5000
 
-interface Target {
-  readonly id: number
+interface Target<T extends Task> {
+  readonly id: TargetId
   readonly host: string
-  readonly items: Map<string, ItemQueue>
-  /** Items whose first delivery is due, in the order of their turns. */
-  readonly ready: Set<ItemQueue>
+  readonly items: Map<string, ItemQueue<T>>
+  /** Items whose first task is due, in the order of their turns. */
+  readonly ready: Set<ItemQueue<T>>
   /** Deliveries, those that are being attempted included. */
   size: number
   inFlight: number
@@ -50,18 +61,18 @@ interface Target {
   isRemoved: boolean
 }
 
-export class Scheduler {
-  readonly #parts: SchedulerParts
+export class Scheduler<T extends Task> {
+  readonly #parts: SchedulerParts<T>
   readonly #limits: SchedulerLimits
   readonly #timetable: Timetable
-  readonly #quick: Lane<Target>
-  readonly #slow: Lane<Target>
-  readonly #targets = new Map<number, Target>()
+  readonly #quick: Lane<Target<T>>
+  readonly #slow: Lane<Target<T>>
+  readonly #targets = new Map<TargetId, Target<T>>()
   readonly #running = new Set<Promise<void>>()
   #size = 0
   #isStopped = false
 
-  constructor(parts: SchedulerParts) {
+  constructor(parts: SchedulerParts<T>) {
     this.#parts = parts
     this.#limits = { ...defaultLimits, ...parts.limits }
     this.#timetable = new Timetable(parts.clock)
@@ -69,7 +80,7 @@ export class Scheduler {
     this.#slow = new Lane(this.#limits)
   }
 
-  /** How many deliveries wait or are being attempted. */
+  /** How many tasks wait or are being attempted. */
   get size(): number {
     return this.#size
   }
@@ -78,16 +89,16 @@ export class Scheduler {
     return this.#running.size
   }
 
-  sizeOf(webhookId: number): number {
-    return this.#targets.get(webhookId)?.size ?? 0
+  sizeOf(targetId: TargetId): number {
+    return this.#targets.get(targetId)?.size ?? 0
   }
 
   /** Whether its last attempt failed or was slow. */
-  isSlow(webhookId: number): boolean {
-    return this.#targets.get(webhookId)?.isSlow ?? false
+  isSlow(targetId: TargetId): boolean {
+    return this.#targets.get(targetId)?.isSlow ?? false
   }
 
-  /** The lowest event that waits or is being attempted, of all webhooks. */
+  /** The lowest event that waits or is being attempted, of all targets. */
   lowestEvent(): number | undefined {
     let lowest: number | undefined
     for (const { items } of this.#targets.values()) {
@@ -99,26 +110,32 @@ export class Scheduler {
     return lowest
   }
 
-  /** `host`: of the webhook's URL. One that is already here, and not being attempted, is replaced. */
-  add(delivery: Delivery, host: string): void {
+  /** `host`: of a webhook's URL, or the target's name. One that is already here, and not being attempted, is replaced. */
+  add(task: T, host: string): void {
     if (this.#isStopped) return
-    const target = this.#targets.get(delivery.webhookId) ?? this.#addTarget(delivery.webhookId, host)
-    const item = target.items.get(delivery.itemKey) ?? new ItemQueue(delivery.itemKey)
-    target.items.set(delivery.itemKey, item)
-    if (item.add(delivery)) this.#changeSize(target, 1)
+    const id = this.#parts.targetOf(task)
+    const target = this.#targets.get(id) ?? this.#addTarget(id, host)
+    const item = target.items.get(task.itemKey) ?? new ItemQueue<T>(task.itemKey)
+    target.items.set(task.itemKey, item)
+    if (item.add(task)) this.#changeSize(target, 1)
     this.#plan(target, item)
     this.#start()
   }
 
   /** Drops what waits. An attempt under way is finished, and not made again. */
-  remove(webhookId: number): void {
-    const target = this.#targets.get(webhookId)
+  remove(targetId: TargetId): void {
+    const target = this.#targets.get(targetId)
     if (target === undefined) return
-    this.#targets.delete(webhookId)
+    this.#targets.delete(targetId)
     target.isRemoved = true
     this.#changeSize(target, -target.size)
     this.#quick.leave(target)
     this.#slow.leave(target)
+  }
+
+  /** Starts what is due: the clock may have been set. */
+  look(): void {
+    this.#timetable.look()
   }
 
   /** Starts no attempt any more. Resolves when those under way are finished. */
@@ -128,8 +145,8 @@ export class Scheduler {
     await Promise.all(this.#running)
   }
 
-  #addTarget(id: number, host: string): Target {
-    const target: Target = {
+  #addTarget(id: TargetId, host: string): Target<T> {
+    const target: Target<T> = {
       id,
       host,
       items: new Map(),
@@ -144,13 +161,13 @@ export class Scheduler {
     return target
   }
 
-  #changeSize(target: Target, change: number): void {
+  #changeSize(target: Target<T>, change: number): void {
     target.size += change
     this.#size += change
   }
 
-  /** Lets the first delivery of an item wait for its time, or for its turn. */
-  #plan(target: Target, item: ItemQueue): void {
+  /** Lets the first task of an item wait for its time, or for its turn. */
+  #plan(target: Target<T>, item: ItemQueue<T>): void {
     const { head } = item
     if (head === undefined || item.isRunning || target.isRemoved) return
     if (head.dueAt > this.#parts.clock.now()) {
@@ -162,10 +179,10 @@ export class Scheduler {
     this.#wait(target)
   }
 
-  #planLater(target: Target, item: ItemQueue, dueAt: number): void {
+  #planLater(target: Target<T>, item: ItemQueue<T>, dueAt: number): void {
     if (item.plannedAt === dueAt) return
     item.plannedAt = dueAt
-    // Another delivery may be the first by then, and due later or earlier.
+    // Another task may be the first by then, and due later or earlier.
     this.#timetable.add(dueAt, () => {
       item.plannedAt = undefined
       this.#plan(target, item)
@@ -173,13 +190,13 @@ export class Scheduler {
     })
   }
 
-  #laneOf({ isSlow }: Target): Lane<Target> {
+  #laneOf({ isSlow }: Target<T>): Lane<Target<T>> {
     return isSlow ? this.#slow : this.#quick
   }
 
-  /** Lets a webhook wait for its turn, if it may and has something to send. */
-  #wait(target: Target): void {
-    const most = target.isSlow ? 1 : this.#limits.maxPerWebhook
+  /** Lets a target wait for its turn, if it may and has something to do. */
+  #wait(target: Target<T>): void {
+    const most = target.isSlow ? this.#limits.maxPerSlowTarget : this.#limits.maxPerTarget
     if (target.isRemoved || target.ready.size === 0 || target.inFlight >= most) return
     if (target.heldUntil > this.#parts.clock.now()) return
     this.#laneOf(target).wait(target)
@@ -196,20 +213,20 @@ export class Scheduler {
     }
   }
 
-  #startOne(lane: Lane<Target>, target: Target): void {
+  #startOne(lane: Lane<Target<T>>, target: Target<T>): void {
     const [item] = target.ready
-    const delivery = item?.head
-    if (item === undefined || delivery === undefined) return
+    const task = item?.head
+    if (item === undefined || task === undefined) return
     target.ready.delete(item)
     item.isRunning = true
     target.inFlight++
     lane.enter(target)
     this.#wait(target)
-    const running = this.#run(lane, target, item, delivery).finally(() => this.#running.delete(running))
+    const running = this.#run(lane, target, item, task).finally(() => this.#running.delete(running))
     this.#running.add(running)
   }
 
-  async #run(lane: Lane<Target>, target: Target, item: ItemQueue, delivery: Delivery): Promise<void> {
+  async #run(lane: Lane<Target<T>>, target: Target<T>, item: ItemQueue<T>, task: T): Promise<void> {
     const { attempt, clock, onFault } = this.#parts
     let entered = lane
     const cancel = clock.after(this.#limits.quickMs, () => {
@@ -221,27 +238,27 @@ export class Scheduler {
       this.#start()
     })
     const startedAt = clock.now()
-    let verdict: Verdict
+    let verdict: Verdict<T>
     try {
-      verdict = await attempt(delivery)
+      verdict = await attempt(task)
     } catch (error) {
       onFault(error)
-      verdict = { succeeded: false, again: { ...delivery, dueAt: clock.now() + faultDelayMs } }
+      verdict = { succeeded: false, again: { ...task, dueAt: clock.now() + faultDelayMs } }
     }
     cancel()
     target.isSlow = !verdict.succeeded || clock.now() - startedAt > this.#limits.quickMs
     entered.release(target)
     target.inFlight--
-    this.#settle(target, item, delivery, verdict)
+    this.#settle(target, item, task, verdict)
     this.#start()
   }
 
-  #settle(target: Target, item: ItemQueue, delivery: Delivery, { again, holdUntil }: Verdict): void {
+  #settle(target: Target<T>, item: ItemQueue<T>, task: T, { again, holdUntil }: Verdict<T>): void {
     item.isRunning = false
     if (target.isRemoved) return
-    if (again !== undefined) item.replace(delivery, again)
+    if (again !== undefined) item.replace(task, again)
     else {
-      item.remove(delivery)
+      item.remove(task)
       this.#changeSize(target, -1)
     }
     if (item.head === undefined) target.items.delete(item.key)
@@ -251,7 +268,7 @@ export class Scheduler {
     if (target.size === 0 && !target.isSlow && target.heldUntil === 0) this.#targets.delete(target.id)
   }
 
-  #hold(target: Target, until: number): void {
+  #hold(target: Target<T>, until: number): void {
     target.heldUntil = until
     this.#quick.leave(target)
     this.#slow.leave(target)

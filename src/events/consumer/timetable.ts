@@ -52,6 +52,11 @@ export class Timetable {
     this.#arm()
   }
 
+  /** Calls what is due: the clock may have been set. */
+  look(): void {
+    if (!this.#isClosed) this.#callDue()
+  }
+
   /** Calls nothing any more. */
   close(): void {
     this.#isClosed = true

@@ -1,13 +1,9 @@
 /**
- * Which node sends. The holder renews a record; when the record has not changed for a while, another node takes it over.
+ * Which node does what one node does for all: sends webhooks, runs reactions and jobs. The holder renews a record; when the record has not changed for a while, another node takes it over.
  * Every node measures that while by its own clock, from when it last saw a change, so clocks need not agree (Gray and
  * Cheriton, Leases, 1989). A holder that has not renewed in time stops by itself before another may take over.
  */
 import type { RecordKey, Records } from '../../records.ts'
-
-export const senderKind = 'WebhookSender'
-
-const key: RecordKey = { kind: senderKind, id: 'lease' }
 
 /** How often the holder renews, and the others look. */
 export const renewIntervalMs = 1500
@@ -19,6 +15,7 @@ const reliedOnMs = 4500
 export type LeaseRecords = Pick<Records, 'get' | 'add' | 'swap'>
 
 export interface LeaseParts {
+  readonly key: RecordKey
   readonly records: LeaseRecords
   /** Names this process and nobody else. */
   readonly holder: string
@@ -53,7 +50,7 @@ export class Lease {
 
   /** Takes the lease where it is free. Returns the term, or undefined where another node has it. */
   async take(): Promise<number | undefined> {
-    const { records, holder, elapsed } = this.#parts
+    const { key, records, holder, elapsed } = this.#parts
     const record = await records.get(key.kind, key.id)
     const startedAt = elapsed()
     if (record === undefined) {
@@ -74,7 +71,7 @@ export class Lease {
   async renew(): Promise<boolean> {
     const own = this.#own
     if (own === undefined) return false
-    const { records, elapsed } = this.#parts
+    const { key, records, elapsed } = this.#parts
     const startedAt = elapsed()
     const held: Held = JSON.parse(own)
     const next = JSON.stringify({ ...held, renewals: held.renewals + 1 } satisfies Held)
@@ -99,7 +96,8 @@ export class Lease {
     if (own === undefined) return
     this.forget()
     const free = JSON.stringify({ ...(JSON.parse(own) as Held), holder: null } satisfies Held)
-    await this.#parts.records.swap(key, own, free)
+    const { key, records } = this.#parts
+    await records.swap(key, own, free)
   }
 
   forget(): void {

@@ -1,0 +1,188 @@
+/** Work that one node does for all: the others watch whether it still does. */
+import type { ChangeFeed } from '../change-feed.ts'
+import { Outage } from '../outage.ts'
+import { type Lease, renewIntervalMs } from './lease.ts'
+import { LeaseLost } from './position.ts'
+import type { Clock } from './timetable.ts'
+
+/** What a node does while it has the lease. */
+export interface LeasedSession {
+  /** Whether there is nothing to do, and will not be until `isWanted`: the lease is given back. */
+  readonly isOver: boolean
+  /**
+   * Does a part of what there is to do; returns whether more is left. After a failure, the next call begins with what
+   * the database has. Rejects with `LeaseLost` where another node has the lease.
+   */
+  work(): Promise<boolean>
+  /** Awaits what is under way for a time. */
+  stop(timeoutMs: number): Promise<void>
+  /** Gives up what is under way. */
+  drop(): Promise<void>
+}
+
+export interface Holding {
+  readonly term: number
+  /** Whether this node may still work. */
+  readonly isHeld: () => boolean
+}
+
+export interface LeasedLoopParts<S extends LeasedSession> {
+  readonly lease: Lease
+  readonly log: ChangeFeed
+  readonly clock: Clock
+  readonly begin: (holding: Holding) => S
+  /** Whether there may be something to do for any node. */
+  readonly isWanted: () => Promise<boolean>
+  /** Whether a failure is to be expected, and is reported only when it comes again and again. */
+  readonly isExpected: (error: unknown) => boolean
+  readonly onFault: (error: unknown) => void
+  /** Called after each turn. */
+  readonly onTurn?: (session: S) => void
+}
+
+/** How often the holder looks for what no commit of this process told of. */
+const pollIntervalMs = 1000
+/** How often a node looks whether there is anything to do at all. */
+const dormantIntervalMs = 2000
+/** What is under way is awaited for so long when the service stops. */
+const stopTimeoutMs = 5000
+
+/** A transaction is refused where an item went while it was made. One that is refused again and again is reported. */
+const maxRefusals = 3
+
+export class LeasedLoop<S extends LeasedSession> {
+  readonly #parts: LeasedLoopParts<S>
+  readonly #outage: Outage
+  #session: S | undefined
+  #endSession: () => void = () => undefined
+  #running: Promise<void> | undefined
+  #isStopping = false
+  #isWanted = true
+  #wake: (() => void) | undefined
+  #isWoken = false
+  #refusals = 0
+
+  constructor(parts: LeasedLoopParts<S>) {
+    this.#parts = parts
+    this.#outage = new Outage(() => parts.log.last(), parts.onFault)
+  }
+
+  /** Undefined on nodes without the lease. */
+  get session(): S | undefined {
+    return this.#session
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  /** Awaits what is under way for a bounded time, and lets another node go on. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.notify()
+    await this.#running
+  }
+
+  /** There may be something to do. */
+  notify(): void {
+    this.#isWoken = true
+    this.#wake?.()
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopping) {
+      if (!(await this.#turn())) await this.#idle()
+    }
+    await this.#leave(session => session.stop(stopTimeoutMs))
+  }
+
+  /** Returns whether to go on at once. */
+  async #turn(): Promise<boolean> {
+    try {
+      const hasMore = await this.#work()
+      this.#outage.over()
+      this.#refusals = 0
+      return hasMore
+    } catch (error) {
+      if (error instanceof LeaseLost) await this.#leave(session => session.drop())
+      else if (!this.#parts.isExpected(error) || ++this.#refusals === maxRefusals) this.#outage.report(error)
+      await this.#outage.pause()
+      return false
+    }
+  }
+
+  async #work(): Promise<boolean> {
+    const { lease, log, onTurn } = this.#parts
+    const session = this.#session ?? (await this.#begin())
+    if (session === undefined) return false
+    if (!lease.isHeld && !(await lease.renew())) throw new LeaseLost()
+    await log.look()
+    const hasMore = await session.work()
+    onTurn?.(session)
+    if (session.isOver) await this.#leave(async () => undefined)
+    return hasMore
+  }
+
+  async #begin(): Promise<S | undefined> {
+    const { lease, log, isWanted, begin } = this.#parts
+    await log.look()
+    this.#isWanted = await isWanted()
+    if (!this.#isWanted) return undefined
+    const term = await lease.take()
+    if (term === undefined) return undefined
+    const session = begin({ term, isHeld: () => lease.isHeld })
+    this.#session = session
+    const off = log.onCommit(() => this.notify())
+    const cancel = this.#renewals()
+    this.#endSession = () => {
+      off()
+      cancel()
+    }
+    return session
+  }
+
+  /** Renews the lease, also while a turn takes long. */
+  #renewals(): () => void {
+    const { clock, lease } = this.#parts
+    let isEnded = false
+    let cancel: () => void = () => undefined
+    const next = () => {
+      cancel = clock.after(renewIntervalMs, async () => {
+        try {
+          if (!isEnded && !(await lease.renew())) this.notify()
+        } catch (error) {
+          this.#outage.report(error)
+        }
+        if (!isEnded) next()
+      })
+    }
+    next()
+    return () => {
+      isEnded = true
+      cancel()
+    }
+  }
+
+  async #leave(end: (session: S) => Promise<void>): Promise<void> {
+    const session = this.#session
+    if (session === undefined) return
+    this.#session = undefined
+    await end(session)
+    this.#endSession()
+    // A database that is away lets the lease run out.
+    await this.#parts.lease.release().catch(() => undefined)
+  }
+
+  /** Resolves after a while, or when it is notified. */
+  async #idle(): Promise<void> {
+    if (!this.#isWoken && !this.#isStopping) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const cancel = this.#parts.clock.after(this.#isWanted ? pollIntervalMs : dormantIntervalMs, resolve)
+      this.#wake = resolve
+      await promise
+      this.#wake = undefined
+      cancel()
+    }
+    this.#isWoken = false
+  }
+}

@@ -1,0 +1,82 @@
+/** Makes a run of each job for each of its due times: once, and once for all that were missed. */
+import type { Job, Model } from '../../model/model.ts'
+import { type Schedule, scheduleOf } from '../../model/schedule.ts'
+import { type JobRun, jobRun } from '../runs/run.ts'
+import { inputOf } from './later.ts'
+
+/** Of a job, in the record of positions. */
+export interface PlannedJob {
+  /** Changing either begins anew. */
+  readonly schedule: string
+  readonly timeZone: string
+  /** Up to when due times have become runs, in milliseconds since 1970. */
+  readonly until: number
+}
+
+export type PlannedJobs = Readonly<Record<string, PlannedJob>>
+
+interface Scheduled {
+  readonly job: Job
+  readonly text: string
+  readonly schedule: Schedule
+  next: number | undefined
+}
+
+export class Planner {
+  readonly #scheduled: readonly Scheduled[]
+  readonly #onMissed: (job: string, from: number, to: number) => void
+  #planned: PlannedJobs
+
+  constructor(model: Model, planned: PlannedJobs, onMissed: (job: string, from: number, to: number) => void) {
+    this.#onMissed = onMissed
+    this.#planned = planned
+    this.#scheduled = [...model.logic.jobs.values()].flatMap(job => {
+      const { schedule: text, timeZone } = job
+      if (text === undefined) return []
+      return [{ job, text, schedule: scheduleOf(text, timeZone), next: undefined }]
+    })
+  }
+
+  get planned(): PlannedJobs {
+    return this.#planned
+  }
+
+  /** The earliest due time; undefined: none. */
+  get next(): number | undefined {
+    const times = this.#scheduled.flatMap(({ next }) => (next === undefined ? [] : [next]))
+    return times.length === 0 ? undefined : Math.min(...times)
+  }
+
+  /** The runs that are due, whose due times `planned` now contains. `now`: in milliseconds since 1970. */
+  plan(now: number): readonly JobRun[] {
+    return this.#scheduled.flatMap(scheduled => this.#planOne(scheduled, now) ?? [])
+  }
+
+  /** When the schedule is due next after a time. */
+  nextOf(name: string, after: number): number | undefined {
+    return this.#scheduled.find(({ job }) => job.name === name)?.schedule.next(after)
+  }
+
+  #planOne(scheduled: Scheduled, now: number): JobRun | undefined {
+    const { job, text, schedule } = scheduled
+    const { timeZone, name } = job
+    const known = this.#planned[name]
+    if (known?.schedule !== text || known.timeZone !== timeZone) {
+      this.#set(name, { schedule: text, timeZone, until: now })
+      scheduled.next = schedule.next(now)
+      return undefined
+    }
+    scheduled.next ??= schedule.next(known.until)
+    if (scheduled.next === undefined || scheduled.next > now) return undefined
+    const dueAt = schedule.last(now, known.until) ?? scheduled.next
+    if (dueAt > scheduled.next) this.#onMissed(name, scheduled.next, dueAt)
+    this.#set(name, { ...known, until: dueAt })
+    scheduled.next = schedule.next(dueAt)
+    const scheduledFor = new Date(dueAt).toISOString()
+    return jobRun({ name, input: inputOf(job, {}), dueAt, depth: 0, scheduledFor })
+  }
+
+  #set(name: string, planned: PlannedJob): void {
+    this.#planned = { ...this.#planned, [name]: planned }
+  }
+}

@@ -1,0 +1,85 @@
+/** The runs of jobs that are stored: those that are due are taken into memory, a page at a time. */
+import type { Clock } from '../../events/consumer/timetable.ts'
+import type { Model } from '../../model/model.ts'
+import type { Records, StoredRecord } from '../../records.ts'
+import { type JobRun, jobKind, type Run, redated, removes, runOf, stores } from '../runs/run.ts'
+import type { PushGiven } from '../runs/session.ts'
+
+/** How often to look for what other processes have stored. */
+const lookIntervalMs = 500
+/** Runs of one page, and the most in memory. */
+const pageLength = 100
+/** A run of a job that the model does not have is looked at again after this: another node may have it. */
+const unknownDelayMs = 600_000
+
+export interface JobQueueParts {
+  readonly model: Model
+  readonly records: Pick<Records, 'after'>
+  readonly clock: Clock
+  readonly add: (run: Run) => void
+  readonly push: (...given: PushGiven) => void
+}
+
+export class JobQueue {
+  readonly #parts: JobQueueParts
+  /** The ids of the records of what is in memory. */
+  readonly #taken = new Set<string>()
+  #lookAt = 0
+
+  constructor(parts: JobQueueParts) {
+    this.#parts = parts
+  }
+
+  isTaken(recordId: string): boolean {
+    return this.#taken.has(recordId)
+  }
+
+  /** Makes the next `load` look at once. */
+  look(): void {
+    this.#lookAt = 0
+  }
+
+  /** Takes the runs that are due. */
+  async load(): Promise<void> {
+    const { clock, model, add } = this.#parts
+    const now = clock.now()
+    if (model.logic.jobs.size === 0 || now < this.#lookAt) return
+    this.#lookAt = now + lookIntervalMs
+    for (const record of await this.#page()) {
+      if (dueAtOf(record) > now || this.#taken.has(record.id)) continue
+      const run = runOf(record)
+      if (run.kind !== 'job') continue
+      this.#taken.add(record.id)
+      if (model.logic.jobs.has(run.name)) add(run)
+      else this.#putOff(run)
+    }
+  }
+
+  /** Whether a run is due that is not in memory, or in memory and not done. */
+  async hasDue(now: number): Promise<boolean> {
+    if (this.#parts.model.logic.jobs.size === 0) return false
+    const [first] = await this.#parts.records.after(jobKind, '', 1)
+    return first !== undefined && dueAtOf(first) <= now
+  }
+
+  /** It is done, or is to be found again. */
+  forget({ stored, kind }: Run): void {
+    if (kind !== 'job' || stored === undefined) return
+    this.#taken.delete(stored)
+    this.look()
+  }
+
+  async #page(): Promise<readonly StoredRecord[]> {
+    if (this.#taken.size >= pageLength) return []
+    return this.#parts.records.after(jobKind, '', pageLength + this.#taken.size)
+  }
+
+  #putOff(run: JobRun): void {
+    const later = redated(run, this.#parts.clock.now() + unknownDelayMs)
+    this.#parts.push([...removes(run), stores(later)], () => this.forget(run))
+  }
+}
+
+function dueAtOf({ id }: StoredRecord): number {
+  return Number(id.slice(0, id.indexOf('/')))
+}

@@ -1,0 +1,53 @@
+/** A change of the log as the event that a reaction gets: whole, as the service itself sees it. */
+import type { LoggedChange } from '../../events/change-feed.ts'
+import { typeOf } from '../../events/event-types.ts'
+import type { LogicItem } from '../../model/logic.ts'
+import type { Model } from '../../model/model.ts'
+
+export interface LogicEvent {
+  readonly id: string
+  /** E.g. `task.updated`. */
+  readonly type: string
+  /** When it was committed, ISO 8601 UTC. */
+  readonly created_at: string
+  readonly collection: string
+  readonly item_id: number
+  /** Null: nobody signed in, or the service itself. */
+  readonly actor: { readonly user_id: number; readonly app_id: number | null } | null
+  /** Of an update: the fields that changed. */
+  readonly changed: readonly string[] | null
+  /** The item after the change, before it for a deletion; of an emitted event, its fields. */
+  readonly data: LogicItem
+  /** Of an update: the item before it. */
+  readonly previous: LogicItem | null
+}
+
+/** Undefined: the model does not have the collection any more. */
+export function typeOfChange(model: Model, change: LoggedChange): string | undefined {
+  const collection = model.collections.get(change.collection)
+  return collection && typeOf(change, collection)
+}
+
+export function eventOf(model: Model, change: LoggedChange): LogicEvent {
+  const fields = model.collections.get(change.collection)?.fields
+  const isPublic = (name: string) => {
+    const field = fields?.get(name)
+    return field !== undefined && !field.internal && !field.writeOnly
+  }
+  const { userId, appId } = change
+  return Object.freeze({
+    id: String(change.event),
+    type: typeOfChange(model, change) ?? `${change.collection}.${change.kind}`,
+    created_at: change.at,
+    collection: change.collection,
+    item_id: change.id,
+    actor: userId === null ? null : Object.freeze({ user_id: userId, app_id: appId }),
+    changed: change.changed === null ? null : Object.freeze(change.changed.filter(isPublic)),
+    data: itemOf(change.row),
+    previous: change.before === null ? null : itemOf(change.before),
+  })
+}
+
+function itemOf(text: string): LogicItem {
+  return Object.freeze(JSON.parse(text))
+}

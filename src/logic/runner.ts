@@ -1,0 +1,123 @@
+/** Runs reactions and jobs: one node at a time does, the others watch whether it still does. */
+import { randomUUID } from 'node:crypto'
+import type { ChangeFeed } from '../events/change-feed.ts'
+import { Lease } from '../events/consumer/lease.ts'
+import { LeasedLoop } from '../events/consumer/leased-loop.ts'
+import type { Model } from '../model/model.ts'
+import type { Records } from '../records.ts'
+import type { RunCounts } from './runs/results.ts'
+import { leaseKey, type Place, positionKey } from './runs/run.ts'
+import { Session, type SessionParts } from './runs/session.ts'
+
+/** How it is now; zeros on nodes that run nothing. */
+export interface RunnerState {
+  readonly isRunning: boolean
+  readonly inFlight: number
+  /** Events that wait to be tried again, or for an earlier event of their item. */
+  readonly waiting: number
+  /** Events that the reaction which is furthest behind has not got to, and for how many seconds there have been some. */
+  readonly lagEvents: number
+  readonly lagSeconds: number
+}
+
+export interface RunnerParts extends Omit<SessionParts, 'counts' | 'onChange'> {
+  /** In milliseconds, from any beginning; never set back. */
+  readonly elapsed: () => number
+}
+
+export class Runner {
+  readonly counts: RunCounts = { succeeded: 0, retried: 0, failed: 0, skipped: 0 }
+  readonly #parts: RunnerParts
+  readonly #loop: LeasedLoop<Session>
+  #behindSince: number | undefined
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts
+    const { records, elapsed, log, clock, onFault } = parts
+    this.#loop = new LeasedLoop({
+      lease: new Lease({ key: leaseKey, records, elapsed, holder: randomUUID() }),
+      log,
+      clock,
+      onFault,
+      begin: holding => {
+        this.#behindSince = undefined
+        return new Session({ ...parts, counts: this.counts, onChange: () => this.#loop.notify() }, holding)
+      },
+      isWanted: async () => true,
+      isExpected: () => false,
+      onTurn: session => this.#noteLag(session),
+    })
+  }
+
+  get state(): RunnerState {
+    const { session } = this.#loop
+    const since = session === undefined ? undefined : this.#behindSince
+    return {
+      isRunning: session !== undefined,
+      inFlight: session?.inFlight ?? 0,
+      waiting: session?.waiting ?? 0,
+      lagEvents: session?.lag ?? 0,
+      lagSeconds: since === undefined ? 0 : (this.#parts.elapsed() - since) / 1000,
+    }
+  }
+
+  /** Does nothing where the model has neither reactions nor jobs. */
+  start(): void {
+    if (hasRuns(this.#parts.model)) this.#loop.start()
+  }
+
+  /** Awaits what is under way for a bounded time, and lets another node go on. */
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  /**
+   * Resolves when every event and every due job has been run that there was when it was called, or has failed and is to
+   * be tried again later. For tests: while another node runs them, it never resolves.
+   */
+  async settled(): Promise<void> {
+    this.start()
+    if (!hasRuns(this.#parts.model)) return
+    for (;;) {
+      this.#loop.notify()
+      await new Promise(resolve => setImmediate(resolve))
+      if (await this.#loop.session?.isSettled()) return
+    }
+  }
+
+  #noteLag({ lag }: Session): void {
+    if (lag === 0) this.#behindSince = undefined
+    else this.#behindSince ??= this.#parts.elapsed()
+  }
+}
+
+export function hasRuns({ logic }: Model): boolean {
+  return logic.reactions.size > 0 || logic.jobs.size > 0
+}
+
+const maxTries = 20
+
+/** Lets reactions that are new begin at the end of the log: called before the service takes its first request. */
+export async function registerReactions(
+  model: Model,
+  records: Pick<Records, 'get' | 'add' | 'swap'>,
+  log: Pick<ChangeFeed, 'last'>,
+): Promise<void> {
+  const names = [...model.logic.reactions.keys()]
+  if (names.length === 0) return
+  for (let tries = 0; tries < maxTries; tries++) {
+    const record = await records.get(positionKey.kind, positionKey.id)
+    const stored: Place & { readonly term: number } =
+      record === undefined ? { reactions: {}, jobs: {}, term: 0 } : JSON.parse(record.payload)
+    const added = names.filter(name => !Object.hasOwn(stored.reactions, name))
+    if (added.length === 0) return
+    const last = await log.last()
+    const reactions = { ...stored.reactions, ...Object.fromEntries(added.map(name => [name, last])) }
+    const payload = JSON.stringify({ ...stored, reactions })
+    const isStored =
+      record === undefined
+        ? await records.add({ ...positionKey, payload, expiresAt: null })
+        : await records.swap(positionKey, record.payload, payload)
+    if (isStored) return
+  }
+}

@@ -1,0 +1,206 @@
+/** One attempt to run a reaction or a job: within a time bound, with nothing left that it could do afterwards. */
+import type { Clock } from '../../events/consumer/timetable.ts'
+import type { Model } from '../../model/model.ts'
+import type { Outgoing } from '../../outgoing/outgoing.ts'
+import type { Run as PlanRun } from '../../plan/run.ts'
+import type { RecordChange } from '../../plan/transaction.ts'
+import { service } from '../../principal.ts'
+import type { TimeLimit } from '../../time-limit.ts'
+import type { DataParts } from '../create-data.ts'
+import { createData, executeBy } from '../create-data.ts'
+import { enqueueJob } from '../jobs/later.ts'
+import { eventOf } from '../reactions/event.ts'
+import { fetchBy, type LogicLog, type LogicMail, type RunContext } from './context.ts'
+import { idempotencyKeyOf, type Run } from './run.ts'
+
+export interface AttemptParts {
+  readonly model: Model
+  readonly run: PlanRun
+  readonly hooks: DataParts['hooks']
+  readonly mail: LogicMail
+  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly logOf: (run: Run) => LogicLog
+  readonly clock: Clock
+  readonly timeLimit: TimeLimit
+  /** How long one attempt may take. */
+  readonly timeoutMs: number
+}
+
+export type Outcome =
+  /** `later`: the runs of jobs that it has asked for. */
+  | { readonly kind: 'succeeded'; readonly later: readonly RecordChange[] }
+  | { readonly kind: 'failed'; readonly error: string }
+  /** The node stops, or has lost the lease: the attempt does not count. */
+  | { readonly kind: 'interrupted' }
+
+const maxErrorCharacters = 2000
+/** Runs of jobs that one attempt may start. */
+const maxLater = 1000
+
+class Interrupted extends Error {}
+
+/** Runs it to its end, to the time bound, or until `interrupt` is aborted. Never rejects. */
+export async function attemptRun(parts: AttemptParts, run: Run, interrupt: AbortSignal): Promise<Outcome> {
+  const attempt = new Attempt(parts, run)
+  const cancel = parts.clock.after(parts.timeoutMs, () => {
+    attempt.end(new Error(`It took longer than ${parts.timeoutMs / 1000} s (\`reactions.timeout\`).`))
+  })
+  const onInterrupt = () => attempt.end(new Interrupted('The node stops.'))
+  interrupt.addEventListener('abort', onInterrupt, { once: true })
+  if (interrupt.aborted) onInterrupt()
+  try {
+    return { kind: 'succeeded', later: await attempt.run() }
+  } catch (error) {
+    return error instanceof Interrupted ? { kind: 'interrupted' } : { kind: 'failed', error: textOf(error) }
+  } finally {
+    cancel()
+    interrupt.removeEventListener('abort', onInterrupt)
+  }
+}
+
+/** Why it failed, in words for the operator. */
+function textOf(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : `Thrown: ${shown(error)}`
+  return text.replaceAll('\0', '').slice(0, maxErrorCharacters)
+}
+
+function shown(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return typeof value
+  }
+}
+
+class Attempt {
+  readonly #parts: AttemptParts
+  readonly #run: Run
+  readonly #abort = new AbortController()
+  readonly #ended = Promise.withResolvers<never>()
+  readonly #later: RecordChange[] = []
+  #isOver = false
+
+  constructor(parts: AttemptParts, run: Run) {
+    this.#parts = parts
+    this.#run = run
+    this.#ended.promise.catch(() => undefined)
+  }
+
+  async run(): Promise<readonly RecordChange[]> {
+    try {
+      await Promise.race([this.#call(), this.#ended.promise])
+      return this.#later
+    } finally {
+      this.#isOver = true
+      // What follows is not the model's: it runs outside of the turn.
+      await new Promise(resolve => setImmediate(resolve))
+      this.#abort.abort()
+    }
+  }
+
+  /** Gives the attempt up. */
+  end(reason: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#ended.reject(reason)
+    this.#abort.abort(reason)
+  }
+
+  #call(): Promise<void> {
+    const { model } = this.#parts
+    const run = this.#run
+    return new Promise((resolve, reject) => {
+      this.#turn(() => {
+        const declared = run.kind === 'reaction' ? model.logic.reactions : model.logic.jobs
+        const handler = declared.get(run.name)?.run as ((context: unknown) => unknown) | undefined
+        // An asynchronous function, so that what it throws at once rejects too.
+        const call = async () => handler?.(Object.freeze(this.#context()))
+        call().then(() => resolve(), reject)
+      })
+    })
+  }
+
+  #context(): object {
+    const run = this.#run
+    const { model, clock } = this.#parts
+    if (run.kind === 'job') return { ...this.#shared(), input: run.input, scheduledFor: run.scheduledFor }
+    return {
+      ...this.#shared(),
+      event: eventOf(model, run.change),
+      attempt: run.attempts + 1,
+      now: isoOf(clock),
+    }
+  }
+
+  #shared(): RunContext {
+    const { model, run, hooks, mail, outgoing, logOf, clock } = this.#parts
+    const { signal } = this.#abort
+    const execute = executeBy(run)
+    const parts: DataParts = {
+      model,
+      hooks,
+      execute: (plan, principal) => this.#gate(async () => execute(plan, principal)),
+    }
+    const data = createData(parts, { ...service, depth: this.#run.depth + 1 })
+    const send = fetchBy(outgoing, signal)
+    return {
+      data: withSystem(data),
+      mail: Object.freeze({ send: (message: never) => this.#gate(() => mail.send(message)) }),
+      fetch: (url, options) => this.#gate(() => send(url, options)),
+      log: logOf(this.#run),
+      signal,
+      idempotencyKey: idempotencyKeyOf(this.#run),
+      later: (at, name, input) => this.#enqueue(at, name, input),
+      now: isoOf(clock),
+    }
+  }
+
+  #enqueue(at: string | Date, name: string, input: object | undefined): void {
+    const { model, clock } = this.#parts
+    this.#requireRunning()
+    if (this.#later.length >= maxLater) throw new RangeError(`One run starts at most ${maxLater} jobs.`)
+    this.#later.push(enqueueJob(at, name, input, { model, now: clock.now(), depth: this.#run.depth + 1 }))
+  }
+
+  #requireRunning(): void {
+    if (this.#isOver) throw new Error('The run has ended: nothing can be done in its name any more.')
+  }
+
+  /** Does something outside, and goes on with the code of the model in a turn of its own. */
+  #gate<T>(work: () => Promise<T>): Promise<T> {
+    this.#requireRunning()
+    return new Promise((resolve, reject) => {
+      // Outside of the turn: nothing of Portico's own is ended with the code of the model.
+      setImmediate(() => {
+        if (this.#isOver) return
+        work().then(
+          value => this.#turn(() => resolve(value)),
+          error => this.#turn(() => reject(error)),
+        )
+      })
+    })
+  }
+
+  /** Code of the model runs until it waits for something, and is ended if it never does. */
+  #turn(work: () => void): void {
+    const { name, kind } = this.#run
+    setImmediate(() => {
+      if (this.#isOver) return
+      try {
+        this.#parts.timeLimit.turn(`${kind === 'reaction' ? 'reactions' : 'jobs'}.${name}`, work)
+      } catch (error) {
+        this.end(error instanceof Error ? error : new Error(textOf(error)))
+      }
+    })
+  }
+}
+
+function isoOf(clock: Clock): string {
+  return new Date(clock.now()).toISOString()
+}
+
+function withSystem(data: RunContext['data'] | ReturnType<typeof createData>): RunContext['data'] {
+  return new Proxy(data, {
+    get: (target, name) => (name === 'asSystem' ? data : Reflect.get(target, name)),
+  }) as RunContext['data']
+}

@@ -1,0 +1,114 @@
+/** What operators ask for: to try a run again now, or to drop it. Whichever node runs everything finds the request. */
+import type { Clock } from '../../events/consumer/timetable.ts'
+import type { NewRecord, Records } from '../../records.ts'
+import type { Track } from '../reactions/track.ts'
+import {
+  deadKind,
+  type JobRun,
+  jobKind,
+  type ReactionRun,
+  type Run,
+  recordsOf,
+  redated,
+  removes,
+  requestKind,
+  runOf,
+  storedRun,
+  stores,
+} from './run.ts'
+import type { PushGiven } from './session.ts'
+
+export type RunAction = 'retry' | 'skip'
+
+const intervalMs = 500
+
+/** The request of an operator for a run: `{name}/{event}`. */
+export function requestRecord(action: RunAction, id: string): NewRecord {
+  return { kind: requestKind, id, payload: JSON.stringify({ action }), expiresAt: null }
+}
+
+interface RequestParts {
+  readonly records: Pick<Records, 'after' | 'get'>
+  readonly clock: Clock
+  readonly add: (run: Run) => void
+  readonly push: (...given: PushGiven) => void
+  /** Whether the run of a job of this record is under way, or about to be. */
+  readonly isTaken: (recordId: string) => boolean
+}
+
+export class RunRequests {
+  readonly #parts: RequestParts
+  readonly #trackOf: (reaction: string) => Track | undefined
+  /** Runs that are dropped when their turn comes. */
+  readonly #skipped = new Set<string>()
+  #takeAt = 0
+
+  constructor(parts: RequestParts, trackOf: (reaction: string) => Track | undefined) {
+    this.#parts = parts
+    this.#trackOf = trackOf
+  }
+
+  /** Whether the run is to be dropped; asked once, when it is its turn. */
+  isSkipped({ id }: Run): boolean {
+    return this.#skipped.delete(id)
+  }
+
+  async take(): Promise<void> {
+    const { records, clock, push } = this.#parts
+    if (clock.now() < this.#takeAt) return
+    this.#takeAt = clock.now() + intervalMs
+    for await (const { kind, id, payload } of recordsOf(records, requestKind)) {
+      const { action }: { readonly action: RunAction } = JSON.parse(payload)
+      const isDone = (await this.#dead(action, id)) || (await this.#job(action, id))
+      if (!isDone) await this.#waiting(action, id)
+      push([{ kind: 'delete', key: { kind, id } }])
+    }
+  }
+
+  async #dead(action: RunAction, id: string): Promise<boolean> {
+    const { records, push } = this.#parts
+    const record = await records.get(deadKind, id)
+    if (record === undefined) return false
+    const remove = { kind: 'delete', key: { kind: deadKind, id } } as const
+    if (action === 'skip') push([remove])
+    else this.#again(runOf(record), remove)
+    return true
+  }
+
+  /** An operator begins a new chain. */
+  #again(dead: Run, remove: PushGiven[0][number]): void {
+    const { clock, push, add } = this.#parts
+    const now = clock.now()
+    const fresh = { attempts: 0, depth: 0, dueAt: now }
+    if (dead.kind === 'job') return push([remove, stores(redated({ ...dead, ...fresh }, now))])
+    const run = storedRun({ ...dead, ...fresh }) as ReactionRun
+    push([remove, stores(run)])
+    const track = this.#trackOf(run.name)
+    if (track !== undefined) track.restore(run)
+    else add(run)
+  }
+
+  async #waiting(action: RunAction, id: string): Promise<void> {
+    const { records, clock, add } = this.#parts
+    const [name = '', event = ''] = id.split('/')
+    const track = this.#trackOf(name)
+    if (track === undefined) return
+    const record = await records.get('ReactionRun', `${name}/${event.padStart(16, '0')}`)
+    if (record === undefined) return
+    if (action === 'skip') this.#skipped.add(id)
+    add({ ...runOf(record), dueAt: clock.now() })
+  }
+
+  async #job(action: RunAction, id: string): Promise<boolean> {
+    const { records, clock, push } = this.#parts
+    for await (const record of recordsOf(records, jobKind)) {
+      if (!record.id.endsWith(`/${id}`)) continue
+      if (this.#parts.isTaken(record.id)) return true
+      const run = runOf(record) as JobRun
+      const again = action === 'skip' ? [] : [stores(redated(run, clock.now()))]
+      push([...removes(run), ...again])
+      return true
+    }
+    return false
+  }
+}

@@ -1,0 +1,309 @@
+/** What a node does while it is the one that runs reactions and jobs. */
+import { type ChangeFeed, type LoggedChange, maxBatchBytes } from '../../events/change-feed.ts'
+import type { Holding, LeasedSession } from '../../events/consumer/leased-loop.ts'
+import { Position } from '../../events/consumer/position.ts'
+import { Scheduler, type Verdict } from '../../events/consumer/scheduler.ts'
+import type { RecordChange } from '../../plan/transaction.ts'
+import type { Records } from '../../records.ts'
+import { Planner } from '../jobs/planner.ts'
+import { JobQueue } from '../jobs/queue.ts'
+import { Track } from '../reactions/track.ts'
+import { type AttemptParts, attemptRun } from './attempt.ts'
+import { RunRequests } from './requests.ts'
+import { Results, type RunCounts } from './results.ts'
+import { type Place, positionKey, type Run, recordsOf, runOf, storedRun, stores, waitingKind } from './run.ts'
+
+export interface SessionParts extends AttemptParts {
+  readonly records: Pick<Records, 'get' | 'add' | 'swap' | 'after'>
+  readonly log: ChangeFeed
+  /** How many runs there may be at once. */
+  readonly concurrency: number
+  /** From 0 to below 1. */
+  readonly random: () => number
+  readonly counts: RunCounts
+  /** Keeps the events after a number from being pruned by age. */
+  readonly hold: (event: number) => Promise<void>
+  /** A run has failed. `again`: when it is tried again, in milliseconds since 1970; undefined: it is a dead letter. */
+  readonly onFailed: (run: Run, error: string, again: number | undefined) => void
+  readonly onGap: (name: string, from: number, to: number) => void
+  readonly onMissed: (job: string, from: number, to: number) => void
+  /** The database has something of a reaction or job that the model does not have. */
+  readonly onUnknown: (name: string) => void
+  readonly onFault: (error: unknown) => void
+  /** There is something to store. */
+  readonly onChange: () => void
+}
+
+const batchSize = 200
+const holdIntervalMs = 10_000
+/** A position that passed only events of other types is stored after so many. */
+const storeEvery = 1000
+/** How long after it has lost the lease a run is looked at again, should it get it back. */
+const notHeldDelayMs = 1000
+/** What goes on to be slow leaves its place to others. */
+const quickMs = 2000
+
+interface Change {
+  readonly steps: readonly RecordChange[]
+  readonly committed: (() => void) | undefined
+}
+
+/** What a session has from the database. */
+interface Opened {
+  readonly position: Position<Place>
+  readonly tracks: readonly Track[]
+  readonly planner: Planner
+  readonly jobs: JobQueue
+  readonly requests: RunRequests
+  readonly scheduler: Scheduler<Run>
+  readonly abort: AbortController
+}
+
+export class Session implements LeasedSession {
+  readonly isOver = false
+  readonly #parts: SessionParts
+  readonly #holding: Holding
+  #opened: Opened | undefined
+  #pending: Change[] = []
+  /** Changes read in this turn, by the event before them. */
+  #batches = new Map<number, readonly LoggedChange[]>()
+  #holdAt = 0
+  #held: number | undefined
+  #newest = 0
+
+  constructor(parts: SessionParts, holding: Holding) {
+    this.#parts = parts
+    this.#holding = holding
+  }
+
+  /** Events that wait beside the log. */
+  get waiting(): number {
+    return this.#opened?.tracks.reduce((sum, { stored }) => sum + stored, 0) ?? 0
+  }
+
+  get inFlight(): number {
+    return this.#opened?.scheduler.inFlight ?? 0
+  }
+
+  /** How many events the reaction that is furthest behind has not got to, about. */
+  get lag(): number {
+    const positions = this.#opened?.tracks.map(({ position }) => position) ?? []
+    return positions.length === 0 ? 0 : Math.max(0, this.#newest - Math.min(...positions))
+  }
+
+  async work(): Promise<boolean> {
+    const opened = this.#opened ?? (await this.#begin())
+    try {
+      return await this.#work(opened)
+    } catch (error) {
+      await this.drop()
+      throw error
+    }
+  }
+
+  async stop(timeoutMs: number): Promise<void> {
+    const opened = this.#opened
+    if (opened === undefined) return
+    const cancel = this.#parts.clock.after(timeoutMs, () => opened.abort.abort())
+    await opened.scheduler.stop()
+    cancel()
+    // What cannot be stored is run again.
+    await this.#flush(opened).catch(this.#parts.onFault)
+  }
+
+  async drop(): Promise<void> {
+    const opened = this.#opened
+    if (opened === undefined) return
+    this.#opened = undefined
+    opened.abort.abort()
+    await opened.scheduler.stop()
+    this.#pending = []
+  }
+
+  /** Whether everything is done that was there or due when it was asked, but for what is tried again later. */
+  async isSettled(): Promise<boolean> {
+    const opened = this.#opened
+    if (opened === undefined) return false
+    const { scheduler, tracks, jobs, planner } = opened
+    scheduler.look()
+    jobs.look()
+    const last = await this.#parts.log.last()
+    const now = this.#parts.clock.now()
+    return (
+      scheduler.inFlight === 0 &&
+      this.#pending.length === 0 &&
+      tracks.every(({ read, isIdle }) => read >= last && isIdle) &&
+      (planner.next === undefined || planner.next > now) &&
+      !(await jobs.hasDue(now))
+    )
+  }
+
+  async #work(opened: Opened): Promise<boolean> {
+    const { tracks, requests, jobs } = opened
+    const { log } = this.#parts
+    this.#newest = await log.last()
+    await requests.take()
+    this.#plan(opened)
+    await jobs.load()
+    let hasMore = false
+    this.#batches = new Map()
+    for (const track of tracks) {
+      hasMore = (await track.refill(this.#newest, async () => log.bounds())) || hasMore
+    }
+    await this.#flush(opened)
+    await this.#hold(opened)
+    return hasMore || this.#pending.length > 0
+  }
+
+  async #begin(): Promise<Opened> {
+    const { model, run, records, log, clock } = this.#parts
+    const start = async (): Promise<Place> => ({ reactions: {}, jobs: {} })
+    const position = await Position.take({ key: positionKey, run, records }, this.#holding.term, start)
+    const { reactions, jobs } = position.place
+    const abort = new AbortController()
+    const last = await log.last()
+    const scheduler = this.#scheduler(abort)
+    const add = (task: Run) => scheduler.add(task, task.name)
+    const store = (task: Run) => {
+      this.#push([stores(task)])
+      add(storedRun(task))
+    }
+    const tracks = [...model.logic.reactions.values()].map(reaction => {
+      const { onGap } = this.#parts
+      const parts = { model, reaction, onRun: add, onWaiting: store, onGap }
+      const from = Object.hasOwn(reactions, reaction.name) ? reactions[reaction.name] : undefined
+      return new Track({ ...parts, position: from ?? last, read: event => this.#read(event) })
+    })
+    const push = (...given: PushGiven) => this.#push(...given)
+    const planner = new Planner(model, jobs, this.#parts.onMissed)
+    const queue = new JobQueue({ model, records, clock, add, push })
+    const isTaken = (id: string) => queue.isTaken(id)
+    const parts = { records, clock, add, push, isTaken }
+    const requests = new RunRequests(parts, name => tracks.find(track => track.name === name))
+    const opened = { position, tracks, planner, jobs: queue, requests, scheduler, abort }
+    await this.#restore(opened)
+    this.#opened = opened
+    this.#reportUnknown(Object.keys(reactions))
+    return opened
+  }
+
+  #scheduler(abort: AbortController): Scheduler<Run> {
+    const { clock, onFault, concurrency } = this.#parts
+    const share = Math.ceil(concurrency / 2)
+    return new Scheduler<Run>({
+      clock,
+      onFault,
+      targetOf: ({ name }) => name,
+      attempt: task => this.#attempt(task, abort.signal),
+      limits: {
+        maxInFlight: concurrency,
+        maxPerHost: share,
+        maxPerTarget: share,
+        maxPerSlowTarget: share,
+        quickMs,
+      },
+    })
+  }
+
+  async #restore({ tracks }: Opened): Promise<void> {
+    const unknown = new Set<string>()
+    for await (const record of recordsOf(this.#parts.records, waitingKind)) {
+      const task = runOf(record)
+      const track = tracks.find(({ name }) => name === task.name)
+      if (track === undefined) unknown.add(task.name)
+      else if (task.kind === 'reaction') track.restore(task)
+    }
+    for (const name of unknown) this.#parts.onUnknown(name)
+  }
+
+  #reportUnknown(names: readonly string[]): void {
+    const { model, onUnknown } = this.#parts
+    for (const name of names) if (!model.logic.reactions.has(name)) onUnknown(name)
+  }
+
+  async #read(event: number): Promise<readonly LoggedChange[]> {
+    const known = this.#batches.get(event)
+    if (known !== undefined) return known
+    const changes = await this.#parts.log.after(event, batchSize, maxBatchBytes)
+    this.#batches.set(event, changes)
+    return changes
+  }
+
+  #plan({ planner, jobs }: Opened): void {
+    const before = planner.planned
+    const runs = planner.plan(this.#parts.clock.now())
+    for (const task of runs) this.#push([stores(task)], () => jobs.look())
+    if (runs.length === 0 && planner.planned !== before) this.#push([])
+  }
+
+  #push(...[steps, committed]: PushGiven): void {
+    this.#pending.push({ steps, committed })
+    this.#parts.onChange()
+  }
+
+  /** Stores what has become of runs, and how far everything is. */
+  async #flush({ position, tracks, planner }: Opened): Promise<void> {
+    const { place } = position
+    const events = Object.fromEntries(tracks.map(track => [track.name, track.position]))
+    const isFar = tracks.some(({ name, position: at }) => {
+      const stored = place.reactions[name]
+      return stored === undefined || at - stored >= storeEvery
+    })
+    const changes = this.#pending
+    if (changes.length === 0 && !isFar) return
+    this.#pending = []
+    const steps = changes.flatMap(change => change.steps)
+    await position.commit(steps, {
+      reactions: { ...place.reactions, ...events },
+      jobs: planner.planned,
+    })
+    for (const { committed } of changes) committed?.()
+  }
+
+  async #hold({ position }: Opened): Promise<void> {
+    const { clock, hold, model } = this.#parts
+    if (clock.now() < this.#holdAt) return
+    this.#holdAt = clock.now() + holdIntervalMs
+    const { reactions } = position.place
+    const events = [...model.logic.reactions.keys()].flatMap(name => reactions[name] ?? [])
+    const lowest = events.length === 0 ? undefined : Math.min(...events)
+    if (lowest !== undefined && lowest !== this.#held) await hold(lowest)
+    this.#held = lowest
+  }
+
+  async #attempt(task: Run, signal: AbortSignal): Promise<Verdict<Run>> {
+    const opened = this.#opened
+    if (opened?.requests.isSkipped(task)) return this.#results(opened).skip(task)
+    if (opened === undefined || !this.#mayRecord(signal)) return this.#notNow(task)
+    const results = this.#results(opened)
+    if (results.isEndless(task)) return results.endless(task)
+    const outcome = await attemptRun(this.#parts, task, signal)
+    if (outcome.kind === 'interrupted' || this.#opened !== opened) return this.#notNow(task)
+    return results.settle(task, outcome)
+  }
+
+  #results({ tracks, planner, jobs }: Opened): Results {
+    const { clock, random, counts, onFailed } = this.#parts
+    return new Results({
+      trackOf: name => tracks.find(track => track.name === name),
+      nextOf: (name, after) => planner.nextOf(name, after),
+      forget: task => jobs.forget(task),
+      push: (...given) => this.#push(...given),
+      now: clock.now,
+      random,
+      counts,
+      onFailed,
+    })
+  }
+
+  #mayRecord(signal: AbortSignal): boolean {
+    return this.#holding.isHeld() && !signal.aborted
+  }
+
+  #notNow(task: Run): Verdict<Run> {
+    return { succeeded: false, again: { ...task, dueAt: this.#parts.clock.now() + notHeldDelayMs } }
+  }
+}
+
+/** The steps of a transaction, and what follows its commit. */
+export type PushGiven = [steps: readonly RecordChange[], committed?: () => void]
