@@ -52,7 +52,7 @@ export class OperationContext {
     } catch (error) {
       throw error instanceof Error ? error : new Error(`It threw ${inspect(error)}, which is no error.`)
     }
-    this.#calls.requireAwaited()
+    await this.#calls.requireAwaited()
     return returned
   }
 
@@ -160,7 +160,7 @@ function isWrite({ shape }: ProgramPlan): boolean {
 const shapes = new WeakMap<EmittedEvent, Collection>()
 
 function checkedValues(event: EmittedEvent, values: unknown): InputValues {
-  const shape = shapes.get(event) ?? collectionOfFields(event.type, event.fields)
+  const shape = shapes.get(event) ?? collectionOfFields(event.type.replaceAll('.', '_'), event.fields)
   shapes.set(event, shape)
   return bodyValidator(shape).create(values ?? {}).values
 }
