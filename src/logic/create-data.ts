@@ -21,6 +21,8 @@ export interface DataParts {
   /** Of collections whose items carry secrets: logic does not create them. */
   readonly hooks: CreateHooks
   readonly execute: Execute
+  /** Is given each call's promise. */
+  readonly track?: <T>(call: Promise<T>) => Promise<T>
 }
 
 /** Each call by itself, outside of transactions. */
@@ -75,18 +77,20 @@ class PrincipalData implements CollectionData {
     this.#plans = new DataPlans(namesOf(collection.name), namesOf)
   }
 
-  async get(id: number, options: ReadOptions = {}): Promise<LogicItem | null> {
-    const { text } = await this.#run<ItemAnswer>(this.#plans.item(id, options, this.#place('get')))
-    return text === null ? null : itemOf(text)
+  get(id: number, options: ReadOptions = {}): Promise<LogicItem | null> {
+    return this.#call(async () => {
+      const { text } = await this.#run<ItemAnswer>(this.#plans.item(id, options, this.#place('get')))
+      return text === null ? null : itemOf(text)
+    })
   }
 
-  async first(options: Omit<ListOptions, 'limit' | 'page'> = {}): Promise<LogicItem | null> {
+  first(options: Omit<ListOptions, 'limit' | 'page'> = {}): Promise<LogicItem | null> {
     const one = { ...options, limit: 1, page: 1 }
-    return (await this.#list(one, 'first'))[0] ?? null
+    return this.#call(async () => (await this.#list(one, 'first'))[0] ?? null)
   }
 
-  async list(options: ListOptions = {}): Promise<readonly LogicItem[]> {
-    return this.#list(options, 'list')
+  list(options: ListOptions = {}): Promise<readonly LogicItem[]> {
+    return this.#call(() => this.#list(options, 'list'))
   }
 
   async *all(options: Omit<ListOptions, 'limit' | 'page'> = {}): AsyncIterable<LogicItem> {
@@ -100,26 +104,39 @@ class PrincipalData implements CollectionData {
     }
   }
 
-  async count(where?: Where): Promise<number> {
-    const options = { limit: 1, fields: ['id'], ...(where && { where }) }
-    const plan = this.#plans.list(options, 'exact', this.#place('count'))
-    return (await this.#run<ListAnswer>(plan)).total ?? 0
+  count(where?: Where): Promise<number> {
+    return this.#call(async () => {
+      const options = { limit: 1, fields: ['id'], ...(where && { where }) }
+      const plan = this.#plans.list(options, 'exact', this.#place('count'))
+      return (await this.#run<ListAnswer>(plan)).total ?? 0
+    })
   }
 
-  async create(values: Values): Promise<LogicItem> {
-    this.#requirePlain('create', values)
-    const { values: set } = bodyValidator(this.#written).create(plainOf(values))
-    return this.#write(this.#plans.create(set, this.#place('create')))
+  create(values: Values): Promise<LogicItem> {
+    return this.#call(async () => {
+      this.#requirePlain('create', values)
+      const { values: set } = bodyValidator(this.#written).create(plainOf(values))
+      return this.#write(this.#plans.create(set, this.#place('create')))
+    })
   }
 
-  async update(id: number, values: Values): Promise<LogicItem> {
-    this.#requirePlain('update', values)
-    const { values: set } = bodyValidator(this.#written).merge(plainOf(values))
-    return this.#write(this.#plans.update(id, set, this.#place('update')))
+  update(id: number, values: Values): Promise<LogicItem> {
+    return this.#call(async () => {
+      this.#requirePlain('update', values)
+      const { values: set } = bodyValidator(this.#written).merge(plainOf(values))
+      return this.#write(this.#plans.update(id, set, this.#place('update')))
+    })
   }
 
-  async delete(id: number): Promise<void> {
-    await this.#run<WriteAnswer>(this.#plans.delete(id, this.#place('delete')))
+  delete(id: number): Promise<void> {
+    return this.#call(async () => {
+      await this.#run<WriteAnswer>(this.#plans.delete(id, this.#place('delete')))
+    })
+  }
+
+  #call<T>(work: () => Promise<T>): Promise<T> {
+    const call = work()
+    return this.#parts.track?.(call) ?? call
   }
 
   async #list(options: ListOptions, call: string): Promise<readonly LogicItem[]> {

@@ -6,6 +6,7 @@
  * requests and compiled once. `Param`s are indexes into the arguments.
  */
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
+import type { Rule } from '../model/rule.ts'
 import type { TotalOrder } from './order.ts'
 
 export type { Sort } from './order.ts'
@@ -29,6 +30,8 @@ export interface ItemShape {
   readonly collection: string
   readonly id: Param
   readonly select: readonly Selected[]
+  /** A checked rule that must hold besides the collection's own. */
+  readonly rule?: Rule
 }
 
 /** The items of a collection; with `within`, those that a parent item reaches by a to-many relation. */

@@ -23,8 +23,8 @@ export interface ReactionParts {
   readonly settings: Settings
   readonly logger: Logger
   readonly timeLimit: TimeLimit
-  /** Tests have one of their own. */
-  readonly clock?: RunnerParts['clock']
+  /** For tests: the time, in milliseconds since 1970. */
+  readonly now?: (() => number) | undefined
 }
 
 export interface RunningReactions {
@@ -51,7 +51,8 @@ export function openReactions(parts: ReactionParts): RunningReactions {
 }
 
 function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
-  const { model, store, run, hooks, mail, settings, logger, timeLimit, clock = systemClock } = parts
+  const { model, store, run, hooks, mail, settings, logger, timeLimit, now } = parts
+  const clock = now === undefined ? systemClock : { now, after: systemClock.after }
   return {
     ...{ model, run, hooks, clock, timeLimit },
     mail: checkedMail(mail),

@@ -6,23 +6,24 @@ import { openRecords } from '../auth/encryption/open-records.ts'
 import { isPostgres, publicName } from '../config/database.ts'
 import { requireUnlocked } from '../config/row-security.ts'
 import { type Settings, SettingsError } from '../config.ts'
-import { registerReactions } from '../logic/runner.ts'
+import { registerRuns } from '../logic/runner.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
 import { createGuard, type Guard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
 import type {
+  Act,
+  ActStep,
   GuardedProgram,
+  PlanAs,
   Program,
   ProgramPlan,
   ProgramStep,
   RecordChange,
   StepAnswer,
-  SystemPlan,
   Together,
 } from '../plan/transaction.ts'
-import { system } from '../principal.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import type { Cascade } from '../store/write/cascades.ts'
@@ -34,6 +35,8 @@ import { loggedTimeLimit } from './time-limit.ts'
 interface Serving {
   readonly log: Log
   readonly worker?: WorkerContext | undefined
+  /** The time, in milliseconds since 1970; for tests. */
+  readonly now?: (() => number) | undefined
 }
 
 /** The model's database, made or brought up to date. Without `serving` no replica is asked. */
@@ -56,7 +59,8 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const otherThreads = serving?.worker?.otherThreads
   const unsafe = serving && { onUnsafe: (cause: unknown) => endProcess(cause, serving.worker) }
   const readers = serving && readersOf(settings, serving.log)
-  return openSqlite(model, { file: database, otherThreads, readers, ...shared, ...unsafe })
+  const clock = serving?.now && { now: serving.now }
+  return openSqlite(model, { file: database, otherThreads, readers, ...shared, ...unsafe, ...clock })
 }
 
 /** Only what serves has requests that wait: commands read on their own event loop. */
@@ -138,11 +142,16 @@ export async function prepare(
   const store = await openStore(model, settings)
   try {
     const records = await openEncrypted(store, settings, log)
-    await registerReactions(model, store.records, store.changes)
+    await registerLogic(model, store)
     return await bootstrap(createRun(createGuard(model), store), records, settings)
   } finally {
     await store.close()
   }
+}
+
+/** Lets new reactions and jobs begin now. `now`: for tests, in milliseconds since 1970. */
+export function registerLogic(model: Model, store: Store, now: () => number = Date.now): Promise<void> {
+  return registerRuns(model, { records: store.records, log: store.changes, now: now() })
 }
 
 /** A record change as it is stored. */
@@ -175,10 +184,16 @@ function guarded<T>(
   encrypt: Encrypt,
   { principal, steps, ...kept }: Program<T>,
 ): GuardedProgram<T> {
-  const readyPlan = (plan: ProgramPlan | SystemPlan) =>
-    'shape' in plan ? guard(plan, principal) : guard(plan.asSystem, system)
+  const readyPlan = (plan: ProgramPlan | PlanAs) =>
+    'shape' in plan ? guard(plan, principal) : guard(plan.plan, plan.as)
+  const readyStep = (step: ActStep<ProgramPlan | PlanAs>) => {
+    if ('emit' in step) return step
+    return 'kind' in step ? encrypt(step) : readyPlan(step)
+  }
   const ready = (step: ProgramStep) => {
-    if ('shape' in step || 'asSystem' in step) return readyPlan(step)
+    if ('shape' in step || 'as' in step) return readyPlan(step)
+    if ('emit' in step) return step
+    if ('act' in step) return readyAct(step, readyStep)
     return 'together' in step ? { ...step, together: readyAll(step, readyPlan) } : encrypt(step)
   }
   return {
@@ -200,6 +215,10 @@ function guarded<T>(
       return step.value
     },
   }
+}
+
+function readyAct<P, G>({ start, ...kept }: Act<P>, ready: (step: ActStep<P>) => ActStep<G>): Act<G> {
+  return { ...kept, start: run => start(step => run(ready(step))) }
 }
 
 function readyAll<P, G>({ together, onFailure }: Together<P>, ready: (plan: P) => G): readonly G[] {

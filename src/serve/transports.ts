@@ -2,7 +2,7 @@
 import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import { createBackground } from '../auth/background.ts'
-import { createMail } from '../auth/mail.ts'
+import type { Mail } from '../auth/mail.ts'
 import { ownCollections } from '../auth/own-collections.ts'
 import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
@@ -19,7 +19,7 @@ import { createIdempotency } from '../idempotency.ts'
 import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
 import type { Awaitable } from '../plan/answer.ts'
-import type { Run } from '../plan/run.ts'
+import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import type { Records } from '../records.ts'
 import { createRest } from '../rest/rest.ts'
@@ -47,11 +47,17 @@ interface TransportParts {
   readonly cluster: Cluster
   readonly settings: Settings
   readonly log: Log
+  readonly mail: Mail
+  /** For tests: the time, in milliseconds since 1970. */
+  readonly now?: (() => number) | undefined
   /** The address of the service. */
   readonly issuer: () => string
 }
 
 export interface Transports {
+  /** Plans made of what others ask for, with the rules of the built-in collections. */
+  readonly run: Run
+  readonly hooks: CreateHooks
   readonly rest: (exchange: Exchange, principal: Principal) => Awaitable<Reply>
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
@@ -61,11 +67,11 @@ export interface Transports {
 }
 
 export function openTransports(parts: TransportParts): Transports {
-  const { model, run, store, records, apps, secrets, authenticate, limits, cluster, settings, issuer } = parts
+  const { model, run, store, records, apps, secrets, authenticate, limits, cluster, settings, mail, issuer } =
+    parts
   const { logger } = parts.log
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
   const serviceName = settings['theme.name']
-  const mail = createMail({ smtp: settings['mail.smtp'], from: settings['mail.from'] }, logger)
   const counters = cluster.counters
   const work = createBackground(unawaited(logger))
   const writeAddress = addressWriter({
@@ -106,6 +112,8 @@ export function openTransports(parts: TransportParts): Transports {
     onFault: faultsOf('the delivery of events'),
   })
   return {
+    run: transportRun,
+    hooks,
     rest: createRest({
       ...{ model, run: transportRun, hooks, idempotency, actions, baseUrl: settings.baseUrl },
       // Every call is an exchange: it carries the headers of the budget.
@@ -149,6 +157,7 @@ export function openTransports(parts: TransportParts): Transports {
     reactions: openReactions({
       ...{ model, store, run: transportRun, hooks, mail, settings, logger },
       timeLimit: loggedTimeLimit(logger),
+      now: parts.now,
     }),
     webhooks: openWebhookSender({
       model,

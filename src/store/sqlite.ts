@@ -91,6 +91,7 @@ class OpenStore implements SqliteStore {
 
   read(plan: GuardedRead): Awaitable<ReadAnswer> {
     this.#requireOpen()
+    this.#requireCommitted()
     try {
       return this.#reader.read(plan)
     } catch (cause) {
@@ -100,6 +101,7 @@ class OpenStore implements SqliteStore {
 
   composite(plan: GuardedCompositeRead): Awaitable<CompositeAnswer> {
     this.#requireOpen()
+    this.#requireCommitted()
     try {
       return this.#reader.read(plan)
     } catch (cause) {
@@ -165,6 +167,13 @@ class OpenStore implements SqliteStore {
     // Whoever closes the file last moves the log into it.
     await this.#parts.pool?.close()
     this.#connection.close()
+  }
+
+  /** All reads have the connection that writes. */
+  #requireCommitted(): void {
+    if (!this.#writer.isActing) return
+    const cause = new Error('An action reads by something other than its own `data`.')
+    throw new ApiError('INTERNAL_ERROR', undefined, { cause })
   }
 
   #requireOpen(): void {

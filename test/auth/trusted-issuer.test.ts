@@ -34,6 +34,7 @@ async function setup(given: Partial<TrustedIssuer> = {}) {
   const reader = trustedIssuerReader({
     issuers: [{ ...issuer, ...given }],
     scopes: new Set(['read:post', 'write:post']),
+    claims: ['org_id', 'level', 'staff', 'absent', 'nested', 'long', 'nul', '__proto__'],
     now: () => clock.now,
     version: () => clock.version,
     async fetchKeys(address) {
@@ -221,6 +222,7 @@ async function withServer(
   const reader = trustedIssuerReader({
     issuers: [{ ...issuer, jwksUri, user: 'sub' }],
     scopes: new Set(),
+    claims: [],
     version: () => 1,
     now: () => clock.now,
     async fetchKeys(address) {

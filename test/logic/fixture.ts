@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { collection, integer, model, relation, text } from '../../src/index.ts'
-import { Runner, type RunnerParts, registerReactions } from '../../src/logic/runner.ts'
+import { Runner, type RunnerParts, registerRuns } from '../../src/logic/runner.ts'
 import type { LogicMessage } from '../../src/logic/runs/context.ts'
 import { deadKind, recordsOf, runOf } from '../../src/logic/runs/run.ts'
 import { checkModel } from '../../src/model/check.ts'
@@ -67,7 +67,7 @@ export function within(
       const opened = logic(declared)
       const store = await place.open(opened)
       const made = open(opened, store, now)
-      await registerReactions(opened, store.records, store.changes)
+      await registerRuns(opened, { records: store.records, log: store.changes, now })
       try {
         await use(made.fixture, place)
         assert.deepEqual(made.fixture.faults, [])

@@ -26,17 +26,19 @@ for (const database of databases) {
       within(
         database,
         { jobs: { hourly: every('hour', ({ scheduledFor }: Context) => void due.push(scheduledFor ?? '')) } },
-        async ({ runner, until }) => {
+        async ({ runner, until, missed }) => {
           const nodes = [runner(patient), runner(patient), runner(patient)]
           for (const count of [1, 2, 3]) {
             await until(() => due.length === count, `due time ${count}`, 300_000)
           }
           await nodes.find(({ state }) => state.isRunning)?.stop()
           await until(() => due.length === 5, 'another node goes on', 300_000)
-          assert.deepEqual(
-            due,
-            [1, 2, 3, 4, 5].map(count => iso(noon + count * hour)),
-          )
+          // The clock may jump over an hour while a node is busy: it is missed, and told.
+          const times = due.map(time => (Date.parse(time) - noon) / hour)
+          assert.ok(times.every(Number.isInteger), String(times))
+          const skips = times.filter((time, at) => time !== (times[at - 1] ?? 0) + 1)
+          assert.equal(skips.length, missed.length)
+          assert.ok(times.every((time, at) => time > (times[at - 1] ?? 0)))
         },
         noon,
       ),

@@ -6,6 +6,7 @@ import type {
   Check,
   Condition,
   ConditionOperator,
+  FieldPath,
   GuardedAssignment,
   GuardedCreate,
   GuardedDelete,
@@ -25,7 +26,7 @@ import type {
 import { mergePatch } from '../../src/store/write/documents.ts'
 import { CURRENT } from './random.ts'
 import type { Data, ReadResult, Row } from './reference.ts'
-import { TIME, words } from './reference.ts'
+import { caseless, MOMENT, TIME, words } from './reference.ts'
 
 class Run {
   readonly data: Data
@@ -33,6 +34,8 @@ class Run {
   /** Every collection that was looked at. */
   readonly touched = new Set<string>()
   askedForUser = false
+  /** For the time or a claim. */
+  askedForMore = false
 
   constructor(data: Data, plan: GuardedPlan) {
     this.data = data
@@ -47,8 +50,29 @@ class Run {
   value(operand: Operand): JsonValue {
     if (operand.kind === 'param') return this.plan.args[operand.param] ?? null
     if (operand.kind === 'literal') return operand.value
+    if (operand.kind === 'now') {
+      this.askedForMore = true
+      return new Date(MOMENT + operand.shiftMs).toISOString()
+    }
+    if (operand.kind === 'claim') {
+      this.askedForMore = true
+      return this.plan.principal.claims?.values.get(operand.claim) ?? null
+    }
     this.askedForUser = true
-    return this.plan.principal.userId
+    const { userId } = this.plan.principal
+    if (operand.kind === 'userId') return userId
+    const own = this.rows(operand.users.name).find(one => one.id === userId)
+    return own?.[operand.field.name] ?? null
+  }
+
+  /** The value at the end of a path. */
+  reached({ steps, field }: FieldPath, row: Row): JsonValue {
+    let at: Row | undefined = row
+    for (const { relation, target } of steps) {
+      const id: JsonValue = at?.[relation.field] ?? null
+      at = this.rows(target.name).find(one => one.id === id)
+    }
+    return at?.[field.name] ?? null
   }
 
   read({ field, when }: VisibleField, row: Row): JsonValue {
@@ -63,6 +87,10 @@ class Run {
         return false
       case 'compare':
         return compares(this.read(condition.field, row), condition.operator, this.value(condition.operand))
+      case 'fields': {
+        const right = this.reached(condition.right, row)
+        return compares(this.reached(condition.left, row), condition.operator, right)
+      }
       case 'isNull':
         return this.read(condition.field, row) === null
       case 'nullness':
@@ -289,6 +317,8 @@ function compares(value: JsonValue, operator: ConditionOperator, other: JsonValu
     lte: () => place <= 0,
     in: () => Array.isArray(other) && other.includes(value),
     contains: () => String(value).includes(String(other)),
+    icontains: () => caseless(String(other)).test(String(value)),
+    starts_with: () => String(value).startsWith(String(other)),
   }
   return answers[operator]()
 }

@@ -48,7 +48,7 @@ const comparable: Readonly<Record<Name, readonly string[]>> = {
   post_tags: ['id', 'post_id', 'tag_id'],
 }
 
-const texts = fc.constantFrom('a', 'b', 'ab', 'a b', 'é', '\u{1F600}', '\uFFFD')
+const texts = fc.constantFrom('a', 'b', 'ab', 'AB', 'a b', '[a*', 'é', 'É', '\u{1F600}', '\uFFFD')
 const searches = fc.constantFrom('a', 'B', 'b  a', 'É', 'ab', 'x', 'a x', '\u{1F600}', '"a" OR b*')
 const ids = fc.integer({ min: 1, max: 4 })
 
@@ -272,7 +272,9 @@ function fieldName(of: Name): fc.Arbitrary<string> {
   )
 }
 
-const operators: readonly FilterOperator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'contains', 'null']
+const operators: readonly FilterOperator[] = [
+  ...(['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'contains', 'icontains', 'starts_with', 'null'] as const),
+]
 
 function filter(of: Name, depth = 2): fc.Arbitrary<Draft<Filter>> {
   const compare = fieldName(of).chain(field =>

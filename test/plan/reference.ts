@@ -41,6 +41,9 @@ export type WriteResult = Refused | { readonly data: Data; readonly id: number }
 
 export const TIME = '2026-01-01T00:00:00.000Z'
 
+/** The time of every request. */
+export const MOMENT = Date.parse(TIME)
+
 const never: Rule = { kind: 'nobody' }
 
 /** The words of the texts that the tests use. */
@@ -49,6 +52,11 @@ export function words(text: JsonValue): readonly string[] {
     .toLowerCase()
     .replaceAll('é', 'e')
   return plain.match(/[a-z]+/g) ?? []
+}
+
+/** Finds the text in any letter case: by simple case folding (ECMA-262, 22.2.2.7.3). */
+export function caseless(text: string): RegExp {
+  return new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu')
 }
 
 /** Whether a precondition lets an item pass that is the one with the tag `current`. */
@@ -320,6 +328,10 @@ export class Evaluation {
         const wanted = this.args[filter.param] ?? null
         if (filter.operator === 'null') return (value === null) === wanted
         if (filter.operator === 'contains') return value !== null && String(value).includes(String(wanted))
+        if (filter.operator === 'icontains')
+          return value !== null && caseless(String(wanted)).test(String(value))
+        if (filter.operator === 'starts_with')
+          return value !== null && String(value).startsWith(String(wanted))
         return test(value, filter.operator, wanted)
       }
     }

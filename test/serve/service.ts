@@ -7,7 +7,8 @@ import { after, before } from 'node:test'
 import { generateKey } from '../../src/auth/key.ts'
 import type { GivenSettings } from '../../src/config.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
-import { type Service, serve } from '../../src/serve.ts'
+import type { Service } from '../../src/serve/service.ts'
+import { serve } from '../../src/serve.ts'
 import blog from '../models/blog.ts'
 
 export interface TestService {

@@ -6,7 +6,7 @@ import type { Plan, ReadShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem, updateShape } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
-import type { Principal } from '../../principal.ts'
+import { type Principal, system } from '../../principal.ts'
 import type { WebhookGrants } from './grants.ts'
 import type { WebhookSecrets } from './secrets.ts'
 import { webhookById } from './stored.ts'
@@ -22,7 +22,7 @@ const versionById = itemShape('webhooks', ['secret_version'])
 const setVersion = updateShape('webhooks', ['secret_version'])
 
 function* readStep<R>(plan: Plan<ReadShape>): ProgramSteps<R | undefined> {
-  const { text } = (yield { asSystem: plan }) as ReadAnswer
+  const { text } = (yield { as: system, plan }) as ReadAnswer
   return text === null ? undefined : JSON.parse(text)
 }
 
@@ -38,7 +38,7 @@ export function rotateSecret(
       if (stored?.secret_version !== replaces) {
         throw new ApiError('CONFLICT', 'The secret was replaced at the same moment. Try again.')
       }
-      yield { asSystem: { shape: setVersion, args: [id, replaces + 1] } }
+      yield { as: system, plan: { shape: setVersion, args: [id, replaces + 1] } }
       yield { kind: 'put', record }
       return secret
     }
@@ -67,8 +67,8 @@ export async function enableWebhook(
     requireLasting(principal)
   }
   return function* steps() {
-    if (!isLive) yield { asSystem: { shape: adopt, args: [id, principal.grant] } }
-    yield { asSystem: { shape: enableShape, args: [id, ...enabledValues] } }
+    if (!isLive) yield { as: system, plan: { shape: adopt, args: [id, principal.grant] } }
+    yield { as: system, plan: { shape: enableShape, args: [id, ...enabledValues] } }
   }
 }
 

@@ -1,4 +1,5 @@
 /** The cost of a list for rows that the database must scan because no index leads to the matches. */
+import { manyRelations } from '../../model/computed.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import type { Filter, SelectedList } from '../../plan/plan.ts'
 
@@ -30,8 +31,10 @@ export function scanCost(rows: ListRows, { model, target, inner, counted }: Scan
 /** How many nested to-many relations the filter follows. */
 function listsWithin(filter: Filter, of: Collection, model: Model): number {
   switch (filter.kind) {
-    case 'compare':
-      return 0
+    case 'compare': {
+      const field = of.computed.get(filter.field)
+      return field === undefined ? 0 : Math.min(1, manyRelations(field.expression))
+    }
     case 'not':
       return listsWithin(filter.filter, of, model)
     case 'related': {
@@ -66,7 +69,7 @@ function leads(filter: Filter, target: Collection): boolean {
   }
 }
 
-const indexedOperators: ReadonlySet<string> = new Set(['eq', 'in', 'gt', 'gte', 'lt', 'lte'])
+const indexedOperators: ReadonlySet<string> = new Set(['eq', 'in', 'gt', 'gte', 'lt', 'lte', 'starts_with'])
 
 function isIndexed({ fields, indexes }: Collection, name: string): boolean {
   const field = fields.get(name)

@@ -2,20 +2,23 @@
 import type { LogicDeclaration } from '../logic.ts'
 import type { Logic } from '../model.ts'
 import type { Faults } from './faults.ts'
+import { actionsOf, queriesOf } from './operations.ts'
 import type { Outlines } from './outline.ts'
 import { jobsOf, reactionsOf } from './reactions.ts'
 import type { RuleCheck } from './rules.ts'
 
-export function logicOf(
-  declared: LogicDeclaration,
-  outlines: Outlines,
-  rules: RuleCheck,
-  faults: Faults,
-): Logic {
-  const emitted = Object.values(declared.actions ?? {}).flatMap(action =>
-    Object.keys(action?.options?.emits ?? {}),
-  )
+export interface LogicContext {
+  readonly outlines: Outlines
+  readonly rules: RuleCheck
+  readonly faults: Faults
+}
+
+export function logicOf(declared: LogicDeclaration, context: LogicContext): Logic {
+  const { outlines, rules, faults } = context
+  const actions = actionsOf(declared.actions, context)
+  const queries = queriesOf(declared.queries, context)
+  const emitted = [...actions.values()].flatMap(({ emits }) => [...emits.keys()])
   const reactions = reactionsOf(declared.reactions, outlines, emitted, faults)
   const jobs = jobsOf(declared.jobs, reactions, rules, faults)
-  return { actions: new Map(), queries: new Map(), reactions, jobs }
+  return { actions, queries, reactions, jobs }
 }

@@ -11,9 +11,12 @@ import {
 import { webhookDeliveries, webhooks } from '../builtin-webhooks.ts'
 import type { CollectionDeclaration, CollectionOptions, Declaration } from '../declaration.ts'
 import { type FieldDeclaration, isObject } from '../fields/declared.ts'
+import type { LogicDeclaration } from '../logic.ts'
 import type { Relation, ToOne } from '../model.ts'
 import type { Faults } from './faults.ts'
 import { checkCollectionName, checkFieldName, checkPlainName, singularOf } from './names.ts'
+import { narrowedField } from './narrowed-fields.ts'
+import { ownScopesOf } from './own-scopes.ts'
 
 /** A collection that is being checked. */
 export interface Outline {
@@ -29,6 +32,20 @@ export interface Outline {
   readonly relations: Map<string, Relation>
   /** To-one relations by the field that holds the id. Filled together with `relations`. */
   readonly references: Map<string, ToOne>
+}
+
+/** Of values that are no item's, so that their fields can be checked. */
+export function bareOutline(place: string, fields: Readonly<Record<string, FieldDeclaration>>): Outline {
+  return {
+    name: place,
+    singular: place,
+    options: { fields },
+    unlogged: true,
+    fields: new Map(Object.entries(fields)),
+    builtin: new Set(),
+    relations: new Map(),
+    references: new Map(),
+  }
 }
 
 export type Outlines = ReadonlyMap<string, Outline>
@@ -125,17 +142,21 @@ function outlineOf([name, declaration]: Entry, builtin: readonly string[], fault
 
 /** Reports changes of built-in fields and options. */
 function usersEntry(added: CollectionDeclaration | undefined, faults: Faults): Entry {
-  for (const field of Object.keys(added?.options.fields ?? {})) {
-    if (Object.hasOwn(userFields, field)) {
-      faults.add(`users.fields.${field}`, 'The field is built in and cannot be declared anew. Leave it out.')
-    }
-  }
+  const builtinFields = Object.entries(userFields).filter(([name]) =>
+    Object.hasOwn(added?.options.fields ?? {}, name),
+  )
+  const narrowed = Object.fromEntries(
+    builtinFields.map(([name, field]) => [
+      name,
+      narrowedField(name, field, added?.options.fields[name], faults),
+    ]),
+  )
   for (const option of ['singular', 'renamedFrom', 'deprecated']) {
     if (added && option in added.options) {
       faults.add(`users.${option}`, 'The accounts are built in: this cannot be said of them. Leave it out.')
     }
   }
-  return ['users', usersWith(added)]
+  return ['users', usersWith(added, narrowed)]
 }
 
 const builtinNames: ReadonlyMap<string, string> = new Map([
@@ -154,8 +175,8 @@ const builtin = [
   { name: 'webhook_deliveries', singular: 'webhook_delivery' },
 ]
 
-function builtinCollections(all: readonly Named[]): readonly Entry[] {
-  const scopes = [...scopesOf(all).keys()]
+function builtinCollections(all: readonly Named[], logic: LogicDeclaration): readonly Entry[] {
+  const scopes = [...scopesOf(all, logic).keys()]
   return [
     ['api_keys', apiKeys(scopes)],
     ['oauth_apps', oauthApps(scopes)],
@@ -170,14 +191,15 @@ interface Named {
   readonly singular: string
 }
 
-/** The scopes of collections, each with the sentence that users read when they consent. */
-export function scopesOf(outlines: Iterable<Named>) {
+/** The scopes of collections and of logic, each with the sentence that users read when they consent. */
+export function scopesOf(outlines: Iterable<Named>, logic: LogicDeclaration): ReadonlyMap<string, string> {
   const scopes = new Map<string, string>()
   for (const { name, singular } of outlines) {
     const items = builtinNames.get(name) ?? name.replaceAll('_', ' ')
     scopes.set(`read:${singular}`, `See ${items}`)
     scopes.set(`write:${singular}`, `See, create, change and delete ${items}`)
   }
+  for (const [scope, sentence] of ownScopesOf(logic, scopes)) scopes.set(scope, sentence)
   return scopes
 }
 
@@ -197,13 +219,13 @@ function checkSingulars(outlines: readonly Outline[], faults: Faults): void {
 /** All collections of the model: `users`, the declared ones in their order, the built-in ones. */
 export function outlinesOf(declaration: Declaration, faults: Faults): Outlines {
   const entries = declaredCollections(declaration, faults)
-  const added = entries.find(([name]) => name === 'users')?.[1]
+  const ofUsers = entries.find(([name]) => name === 'users')?.[1]
   const outlines = [
-    outlineOf(usersEntry(added, faults), Object.keys(userFields), faults),
+    outlineOf(usersEntry(ofUsers, faults), Object.keys(userFields), faults),
     ...entries.filter(([name]) => name !== 'users').map(entry => outlineOf(entry, [], faults)),
   ]
-  for (const [name, declaration] of builtinCollections([...outlines, ...builtin])) {
-    outlines.push(outlineOf([name, declaration], Object.keys(declaration.options.fields), faults))
+  for (const [name, added] of builtinCollections([...outlines, ...builtin], declaration.logic)) {
+    outlines.push(outlineOf([name, added], Object.keys(added.options.fields), faults))
   }
   checkSingulars(outlines, faults)
   return new Map(outlines.map(outline => [outline.name, outline]))

@@ -1,5 +1,6 @@
 /** Reads: resolves every name in a plan's tree, and folds in the rules of every collection. */
 import { ApiError } from '../../errors.ts'
+import { isComputed } from '../../model/computed.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'
 import {
@@ -7,6 +8,7 @@ import {
   and,
   type Dependencies,
   dependencies,
+  include,
   look,
   lookAlong,
   lookAtField,
@@ -37,12 +39,14 @@ import type {
   Window,
 } from '../plan.ts'
 import { rankFault, rankField, rankKey } from '../rank.ts'
+import { computationOf } from './computed.ts'
 import type { ModelView, Reachable } from './model-view.ts'
 import { mayNotRead, noSearch, refuseName, requireReadable } from './refusals.ts'
 
 export function guardItem(shape: ItemShape, view: ModelView): GuardedItem {
   const collection = view.collection(shape.collection)
-  const rows = requireReadable(view, collection)
+  const readable = requireReadable(view, collection)
+  const rows = shape.rule === undefined ? readable : and(readable, view.rule(shape.rule, collection))
   const select = guardSelect(shape.select, collection, view)
   const found = dependencies()
   found.collections.add(collection.name)
@@ -81,8 +85,12 @@ export function guardList(shape: ListShape, view: ModelView): GuardedList {
   }
 }
 
-export function conclude(found: Dependencies): { reads: readonly string[]; personal: boolean } {
-  return { reads: [...found.collections].sort(), personal: found.userId }
+export function conclude({
+  collections,
+  userId,
+  volatile,
+}: Dependencies): Pick<GuardedList, 'reads' | 'personal' | 'volatile'> {
+  return { reads: [...collections].sort(), personal: userId, volatile }
 }
 
 type Within = NonNullable<GuardedList['within']>
@@ -138,7 +146,9 @@ function fieldOf(
   find = findField,
 ): VisibleField {
   const field = find(view.names(collection), name, refuse)
-  return { field, when: view.shownIn(collection, field) }
+  const when = view.shownIn(collection, field)
+  if (!isComputed(field)) return { field, when }
+  return { field, when, computation: computationOf(field, collection, view) }
 }
 
 /** Where a lenient selection lists what it leaves out; without it, a refusal refuses the whole plan. */
@@ -304,6 +314,5 @@ function lookAtRelation({ path, rows, when, select, list }: GuardedRelation, fou
   const beyond = dependencies()
   for (const { field } of list?.sort ?? []) lookAtField(field, beyond)
   lookAtSelect(select, beyond)
-  for (const name of beyond.collections) found.collections.add(name)
-  if (beyond.userId) found.userId = true
+  include(beyond, found)
 }

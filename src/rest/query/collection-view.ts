@@ -5,7 +5,7 @@
 import { Cache, CacheBound } from '../../cache.ts'
 import type { Collection, Deprecation, ManyToMany, Model, Relation, ToMany } from '../../model/model.ts'
 import { namesFor } from '../../plan/guard.ts'
-import type { Names } from '../../plan/names.ts'
+import { fieldNames, type Names } from '../../plan/names.ts'
 import type { CreateShape, ItemShape, Selected, WriteShape } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
 import type { AccessClass } from '../../principal.ts'
@@ -56,6 +56,7 @@ export class CollectionView implements Names {
   readonly views: CollectionViews
   readonly collection: Collection
   readonly fields: Names['fields']
+  readonly computed: Names['computed']
   /** Those that lead to collections which somebody may read. */
   readonly relations: Names['relations']
   readonly searched: Names['searched']
@@ -67,10 +68,12 @@ export class CollectionView implements Names {
   readonly writes = new Cache<string, WriteShape>(shapesBound)
   readonly #sublists = new Map<string, ListScope>()
 
-  constructor(views: CollectionViews, { collection, fields, relations, searched }: Names, secret: boolean) {
+  constructor(views: CollectionViews, names: Names, secret: boolean) {
+    const { collection, fields, computed, relations, searched } = names
     this.views = views
     this.collection = collection
     this.fields = fields
+    this.computed = computed
     this.relations = relations
     this.searched = searched
     this.select = selected([...fields.keys()])
@@ -102,8 +105,9 @@ export type CollectionViews = ReadonlyMap<string, CollectionView>
 const maxViews = 400
 
 /** Equal for access classes that can name the same parts of a collection. */
-function keyOf({ fields, relations, searched }: Names): string {
-  return [...fields.keys(), ...relations.keys(), ...searched.map(({ name }) => `?${name}`)].join(' ')
+function keyOf(names: Names): string {
+  const { relations, searched } = names
+  return [...fieldNames(names), ...relations.keys(), ...searched.map(({ name }) => `?${name}`)].join(' ')
 }
 
 /** Finds the views of an access class. `secret` names the collections whose answers must not be stored. */

@@ -5,7 +5,7 @@
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import { cursorsOf } from '../../plan/cursor.ts'
-import { quoted } from '../../plan/names.ts'
+import { namedField, quoted } from '../../plan/names.ts'
 import type { Sort } from '../../plan/order.ts'
 import { type ListShape, type Param, type TotalMode, totalModes } from '../../plan/plan.ts'
 import { parseId } from '../path-id.ts'
@@ -15,7 +15,7 @@ import { parseFilterName, parseFilterValue, parseSearch } from './filter.ts'
 import type { BoundList, FilterTemplate, ListTemplate } from './list-template.ts'
 import { type Parameter, parameterFault, parseQuery, requireValue, unknownParameter } from './query-string.ts'
 import { Conditions } from './related-filters.ts'
-import { includedLimit, makeSelection, type Selection } from './select.ts'
+import { allFields, includedLimit, makeSelection, type Selection } from './select.ts'
 import { parseSort } from './sort.ts'
 
 export const defaultPerPage = 20
@@ -47,8 +47,8 @@ function pagingOf(parameters: readonly Parameter[]): Paging {
 }
 
 /** Whether the parameter is `total`; in a collection with a field of that name it is a filter. */
-function isTotal({ fields }: CollectionView, name: string): boolean {
-  return name === 'total' && !fields.has(name)
+function isTotal(view: CollectionView, name: string): boolean {
+  return name === 'total' && namedField(view, name) === undefined
 }
 
 function totalOf(view: CollectionView, kind: Paging, parameters: readonly Parameter[]): TotalMode {
@@ -73,7 +73,7 @@ function shapeKeyOf(parameter: Parameter): string {
   if (name === 'total' && totalModeNames.includes(value)) return `total=${value}`
   if (!structural.has(name)) return JSON.stringify(name)
   requireValue(parameter)
-  if (namesOnly.test(value)) return `${name}=${value}`
+  if (namesOnly.test(name === 'fields' ? value.replace(allFields, '') : value)) return `${name}=${value}`
   const message = `The parameter "${name}" must be names separated by commas, not ${quoted(value)}.`
   throw parameterFault(name, 'wrong_type', message)
 }
@@ -181,7 +181,7 @@ function presentationOf(
 }
 
 function sortedBy(view: CollectionView, sort: readonly Sort[]): readonly Field[] {
-  return sort.flatMap(({ field }) => view.fields.get(field) ?? [])
+  return sort.flatMap(({ field }) => namedField(view, field) ?? [])
 }
 
 function parseCount(parameters: readonly Parameter[], name: string, absent: number, most: number): number {

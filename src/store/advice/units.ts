@@ -59,15 +59,16 @@ function rowKeys({ connection }: GuardedSelectedList): readonly string[] {
   return connection ? ['rows'] : []
 }
 
-type Base = Pick<GuardedList, 'reads' | 'personal'>
+type Base = Pick<GuardedList, 'reads' | 'personal' | 'volatile'>
 
-function rootUnit({ key, collection, rows, list }: GuardedListRoot, { reads, personal }: Base): ListUnit {
-  const alone = asList({ reads, personal, collection, rows, within: undefined }, list)
+function rootUnit({ key, collection, rows, list }: GuardedListRoot, base: Base): ListUnit {
+  const { reads, personal, volatile } = base
+  const alone = asList({ reads, personal, volatile, collection, rows, within: undefined }, list)
   return { list: alone, words: listWords(alone), around: [], keys: [key, ...rowKeys(list)] }
 }
 
 function asList(
-  base: Pick<GuardedList, 'reads' | 'personal' | 'collection' | 'rows' | 'within'>,
+  base: Base & Pick<GuardedList, 'collection' | 'rows' | 'within'>,
   { sort, limit, after }: GuardedSelectedList,
 ): GuardedList {
   return { ...base, kind: 'list', sort, window: { kind: 'cursor', after, limit }, select: [] }
@@ -95,7 +96,8 @@ function nestedUnits(select: readonly GuardedSelected[], place: Place): void {
 function nestedList({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, place: Place): void {
   const { units, parent, around, shape, keys } = place
   const collection = path.target
-  const base = { reads: shape.reads, personal: shape.personal, collection, rows }
+  const { reads, personal, volatile } = shape
+  const base = { reads, personal, volatile, collection, rows }
   // Of the parent only its id matters.
   const within = { collection, id: parent, rows: always, path }
   const alone = asList({ ...base, within }, list)

@@ -21,6 +21,8 @@ export interface ReadDatabase {
   readonly isPersonal: boolean
   /** Begins a snapshot whose commits the versions count, where reads are answered at once. */
   hold(): void
+  /** What `now` stands for in rules, in milliseconds since 1970; undefined: the database's own clock. */
+  now(): number | undefined
   actor(principal: Principal): Actor | undefined
   runOf(shape: ReadShape): Run
 }

@@ -1,5 +1,5 @@
 /** What differs between databases in the SQL of reads and writes. */
-import type { Cell } from '../../model/fields/encoding.ts'
+import type { Cell, Encoding } from '../../model/fields/encoding.ts'
 import type { Field } from '../../model/model.ts'
 import type { Bind, Conversion, Sql } from './writer.ts'
 
@@ -46,12 +46,30 @@ export interface Dialect {
   /** Whether an index leads to the rows beyond a position by a comparison of rows, and not by its first value alone. */
   readonly comparesRows: boolean
   contains(column: Sql, part: Sql): Sql
+  /** That the text matches a pattern made by `caselessPattern`. */
+  matches(column: Sql, pattern: Bind): Sql
+  /** A text as the pattern of those that contain it in any letter case. */
+  readonly caselessPattern: Conversion
   /** The column's value, for a comparison that no index is looked up for. */
   withoutIndex(column: Sql): Sql
+  /** The value as one of this encoding. */
+  cast(value: Sql, encoding: Encoding): Sql
+  /** An aggregate: the sum of numbers, 0 of none. Whole ones are added exactly. */
+  sum(value: Sql, isWhole: boolean): Sql
+  /** A number of double precision, to 15 significant digits: what databases add in another order differs beyond. */
+  rounded(value: Sql): Sql
+  /** The day of the week, 1 (Monday) to 7, of a day as `YYYY-MM-DD`. */
+  weekday(day: Sql): Sql
   /** Null-safe equality of values of a field. */
   same(left: Sql, right: Sql, field: Field): Sql
   /** Whether an index leads to what is the `same` as a value that may be null. */
   readonly seeksNull: boolean
+  /** The time of the request, shifted, as a field of the encoding holds it. Stable within a statement, so that indexes serve it. */
+  now(shiftMs: number, as: Encoding): Sql
+  /** The truth of a member of a JSON text. */
+  jsonTruth(text: Sql, member: string): Sql
+  /** The text of a member of a JSON text. */
+  jsonText(text: Sql, member: string): Sql
   /** What follows a sort key so that null is the smallest value. */
   nulls(descending: boolean): Sql
   /** What a collection's rows are read from as they are stored, whatever the caller may read. */

@@ -9,7 +9,8 @@ import type {
   Path,
 } from '../../plan/guarded.ts'
 import type { FieldForm } from '../../plan/plan.ts'
-import { budgetCheck, conditionSql, isTrue, linked, visible, where } from './condition.ts'
+import { once } from './computed.ts'
+import { budgetCheck, conditionSql, isTrue, linked, valueSql, visible, where } from './condition.ts'
 import { excludedFromIndexes } from './index-exclusion.ts'
 import type { Row } from './row.ts'
 import { type Found, isRanked, rankedFirst, searchedFirst } from './search.ts'
@@ -26,9 +27,11 @@ function selectedSql(selected: GuardedSelected, row: Row): Sql {
   if (selected.kind === 'relation') {
     return selected.list === undefined ? toOne(selected, row) : toMany(selected, selected.list, row)
   }
-  const { field, when } = selected.field
-  const column = row.column(field.name)
-  const json = formed(column, field, selected.as, row)
+  const { field, when, computation } = selected.field
+  const json =
+    computation === undefined
+      ? formed(row.column(field.name), field, selected.as, row)
+      : once(valueSql(selected.field, row), value => formed(value, field, selected.as, row))
   return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`
 }
 

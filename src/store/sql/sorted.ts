@@ -56,7 +56,7 @@ function limitSql({ limit, offset }: SortedRows): Sql {
 }
 
 /** ` ORDER BY …`, null being the smallest value. */
-function orderBy(sort: readonly GuardedSort[], row: Row): Sql {
+export function orderBy(sort: readonly GuardedSort[], row: Row): Sql {
   return ordered(sort, row, ({ field }) => visible(field, row))
 }
 

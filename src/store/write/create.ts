@@ -18,7 +18,7 @@ import type { WriteDatabase } from './database.ts'
 import type { Author, ItemChange } from './event.ts'
 import { type WriteLogic, writeLogicOf } from './logic.ts'
 import { References } from './references.ts'
-import type { Steps, WriteRun, WriteScope } from './steps.ts'
+import { type Steps, type WriteRun, type WriteScope, writeInputs } from './steps.ts'
 import { none, textOf } from './written.ts'
 
 export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): WriteRun<S> {
@@ -37,7 +37,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
   const limits = cardinalityLimits(collection, shape.limits, database)
   return function* create(plan, scope) {
     const slots = slotsOf(plan, scope.at)
-    const inputs = { args: plan.args, userId: plan.principal.userId, slots }
+    const inputs = writeInputs(plan, scope, slots)
     const inserted = yield* insert(inputs, scope)
     const id = Number(inserted[ID])
     index?.write(
@@ -175,6 +175,9 @@ function isOwn(condition: Condition): boolean {
     case 'never':
       return true
     case 'compare':
+      return condition.operand.kind !== 'caller' && isOwn(condition.field.when)
+    case 'fields':
+      return condition.left.steps.length + condition.right.steps.length === 0
     case 'isNull':
     case 'nullness':
       return isOwn(condition.field.when)

@@ -1,4 +1,5 @@
 /** Changes as the event log keeps them. */
+import type { JsonValue } from '../../model/fields/type.ts'
 import type { Principal } from '../../principal.ts'
 import type { SqlValue } from '../values.ts'
 
@@ -16,8 +17,8 @@ export interface ItemChange {
   readonly data: SqlValue
   /** The item before an update, as `data`; null for others. */
   readonly before: SqlValue
-  /** The names of the fields that changed; for an update only. */
-  readonly changed: readonly string[] | undefined
+  /** For an update only, the names of the fields that changed; of an emitted event, its values. */
+  readonly changed: readonly string[] | Readonly<Record<string, JsonValue>> | undefined
   readonly by: Author
   /** The event's type where it is not the usual one of its kind. */
   readonly type?: string

@@ -1,7 +1,16 @@
 /** A transaction of several steps as one write of a commit: the program's generator is given the answer to each step. */
 import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../plan/guarded.ts'
-import type { GuardedProgram, RecordChange, StepAnswer, Steps, Together } from '../../plan/transaction.ts'
+import type {
+  Act,
+  Emission,
+  GuardedProgram,
+  RecordChange,
+  StepAnswer,
+  Steps,
+  Together,
+} from '../../plan/transaction.ts'
+import type { ItemChange } from './event.ts'
 import type { WorkDone } from './work.ts'
 import type { Written } from './written.ts'
 
@@ -13,6 +22,8 @@ export type StepDone =
   | { readonly kind: 'write'; readonly written: Written }
   | { readonly kind: 'writes'; readonly all: readonly Written[] }
   | { readonly kind: 'record'; readonly done: WorkDone<boolean> }
+  | { readonly kind: 'act' }
+  | { readonly kind: 'emission' }
 
 /** A program under way, within one try of its transaction. */
 export class ProgramRun<T> {
@@ -34,7 +45,7 @@ export class ProgramRun<T> {
 
   /** Goes on with what the step came to. */
   next(done: StepDone): void {
-    this.#step = this.#steps.next(this.#answerOf(done))
+    this.#step = this.#steps.next(this.answerOf(done))
   }
 
   /** Throws the step's failure in the program, and then it or what the program makes of it. */
@@ -55,8 +66,13 @@ export class ProgramRun<T> {
     return this.#hasWritten ? changes : { ...changes, quiet: true }
   }
 
-  #answerOf(done: StepDone): StepAnswer {
+  /** What the program is given, after noting what has changed. */
+  answerOf(done: StepDone): StepAnswer {
     if (done.kind === 'read') return done.answer
+    if (done.kind === 'act' || done.kind === 'emission') {
+      this.#hasWritten ||= done.kind === 'emission'
+      return true
+    }
     if (done.kind === 'record') {
       for (const name of done.done.changed) this.#changed.add(name)
       return done.done.value
@@ -72,10 +88,27 @@ export class ProgramRun<T> {
   }
 }
 
-export type GuardedPlanStep = Exclude<GuardedStep, RecordChange | Together<unknown>>
+export type GuardedPlanStep = Exclude<GuardedStep, RecordChange | Together<unknown> | Act<unknown> | Emission>
 
 export function isRecordChange(step: GuardedStep): step is RecordChange {
   return 'kind' in step
+}
+
+export function isAct(step: GuardedStep): step is Act<GuardedPlanStep> {
+  return 'act' in step
+}
+
+export function isEmission(step: GuardedStep): step is Emission {
+  return 'emit' in step
+}
+
+/** An emission as the log has it: an update of no field, with values in place of their names. */
+export function changeOf({ emit, collection, itemId, row, values, by }: Emission): ItemChange {
+  return { collection, itemId, kind: 'updated', data: row, before: null, changed: values, by, type: emit }
+}
+
+export function isPlan(step: GuardedStep): step is GuardedPlanStep {
+  return 'shape' in step
 }
 
 export function isTogether(step: GuardedStep): step is Together<GuardedPlanStep> {

@@ -137,7 +137,7 @@ export function newSecret(): NewSecret {
 
 /** Stores the first secret of a new app, in the transaction that creates the app. */
 export function* addFirst(appId: number, { computed }: NewSecret): ProgramSteps<void> {
-  yield { asSystem: createPlan('oauth_app_secrets', {}, { ...computed, app_id: appId }) }
+  yield { as: system, plan: createPlan('oauth_app_secrets', {}, { ...computed, app_id: appId }) }
 }
 
 export interface AppSecretsParts {

@@ -5,7 +5,7 @@
 import { ApiError } from '../../../errors.ts'
 import type { Connection } from '../connections/connection.ts'
 import { ConnectionSet, unreachableMessage } from '../connections/connection-set.ts'
-import { failureOf } from '../connections/failure.ts'
+import { failureOf, isLockTimeout, isPassing } from '../connections/failure.ts'
 import { Again, Groups, type GroupsOptions, type Job, type QueuedWrite, unavailable } from './group.ts'
 import { WriteQueues } from './queues.ts'
 
@@ -110,6 +110,7 @@ export class CommitQueue<T> {
   }
 
   async #lane(group: readonly QueuedWrite<T>[]): Promise<void> {
+    const most = group[0]?.job.own?.tries ?? maxTries
     for (let tries = 1; ; tries++) {
       let connection: Connection | undefined
       try {
@@ -118,7 +119,7 @@ export class CommitQueue<T> {
         await this.#groups.transact(connection, group)
         return
       } catch (cause) {
-        if (!(cause instanceof Again) || tries >= maxTries) return this.#refuse(group, cause)
+        if (!(cause instanceof Again) || tries >= most) return this.#refuse(group, cause)
         await new Promise(resolve => setTimeout(resolve, Math.random() * 20 * tries))
       } finally {
         if (connection !== undefined) await this.#rest(connection)
@@ -138,7 +139,19 @@ export class CommitQueue<T> {
   }
 
   #refuse(group: readonly QueuedWrite<T>[], cause: unknown): void {
-    const error = failureOf(cause instanceof Again ? cause.cause : cause)
-    for (const { reject } of group) reject(error.code === 'UNAVAILABLE' ? error : unavailable(cause))
+    const failure = cause instanceof Again ? cause.cause : cause
+    const error = isConflict(group, failure) ? conflict(failure) : failureOf(failure)
+    for (const { reject } of group)
+      reject(error.code === 'UNAVAILABLE' || error.code === 'CONFLICT' ? error : unavailable(cause))
   }
+}
+
+/** Of a transaction that says how often it is tried. */
+function isConflict<T>([first]: readonly QueuedWrite<T>[], failure: unknown): boolean {
+  return first?.job.own?.tries !== undefined && (isPassing(failure) || isLockTimeout(failure))
+}
+
+function conflict(cause: unknown): ApiError {
+  const message = 'Others changed the same at the same moment, several times. Nothing was done: try again.'
+  return new ApiError('CONFLICT', message, { headers: { 'Retry-After': '1' }, cause })
 }

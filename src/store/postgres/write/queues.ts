@@ -53,5 +53,5 @@ export class WriteQueues<T> {
 
 function kindOf<T>({ job: { own } }: QueuedWrite<T>): Kind {
   if (own === undefined) return 'shared'
-  return own.isSnapshot || own.locks.length > 0 ? 'long' : 'own'
+  return own.isLong ? 'long' : 'own'
 }

@@ -1,17 +1,32 @@
 /** One write within a transaction on PostgreSQL: what it asks, and what it leaves for the commit. */
-import type { Inputs } from '../../values.ts'
+import { slot, sql } from '../../sql/writer.ts'
+import { type Inputs, slotted } from '../../values.ts'
 import type { ChangeEvent, ItemChange } from '../../write/event.ts'
 import type { Ask, Asks, Rows, Steps, WriteScope } from '../../write/steps.ts'
-import type { Query, Statement } from '../connections/statement.ts'
+import { ConnectionLost, isLockTimeout, isPassing } from '../connections/failure.ts'
+import { type Query, type Statement, statementOf } from '../connections/statement.ts'
 import type { Transaction } from '../connections/transaction.ts'
+
+const savepoint = statementOf(sql`SAVEPOINT "one_step"`)
+const release = statementOf(sql`RELEASE "one_step"`)
+const rollbackTo = statementOf(sql`ROLLBACK TO "one_step"`)
+
+/** As long as the first try of a transaction that locks its tables at the start. */
+const heldLockMs = 50
+const limitLockWait = statementOf(sql`SELECT set_config('lock_timeout', ${slot(0)}, true)`)
 
 /** What may be sent together: an answer to all of it must come in time. */
 const maxStatementsAtOnce = 1000
 const noRows: Rows = []
 
+/** The time of a transaction, as its writes store it and as rules take it. */
+export type Moment = Pick<WriteScope<unknown>, 'at' | 'now'>
+
 export class Scope implements WriteScope<Statement> {
   readonly #transaction: Transaction
+  readonly #moment: Moment
   readonly at: string
+  readonly now: number | undefined
   readonly events: ChangeEvent[] = []
   /** By how much the number of items changes. */
   readonly totals = new Map<string, number>()
@@ -19,9 +34,11 @@ export class Scope implements WriteScope<Statement> {
   /** The writes that were done before it in the same transaction. */
   readonly #before: readonly Scope[]
 
-  constructor(transaction: Transaction, at: string, before: readonly Scope[] = []) {
+  constructor(transaction: Transaction, moment: Moment, before: readonly Scope[] = []) {
     this.#transaction = transaction
-    this.at = at
+    this.#moment = moment
+    this.at = moment.at
+    this.now = moment.now
     this.#before = before
   }
 
@@ -33,13 +50,41 @@ export class Scope implements WriteScope<Statement> {
 
   /** Of a write beside others, which is to be joined in its place. */
   beside(): Scope {
-    return new Scope(this.#transaction, this.at, [...this.#before, this])
+    return new Scope(this.#transaction, this.#moment, [...this.#before, this])
   }
 
   join({ events, totals, hasChanged }: Scope): void {
     this.events.push(...events)
     for (const [collection, difference] of totals) this.count(collection, difference)
     this.hasChanged ||= hasChanged
+  }
+
+  /** Work that is undone by itself where it fails, unless all of the transaction has to be tried again. */
+  async savepoint<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
+    const own = this.beside()
+    this.#transaction.queue(savepoint)
+    try {
+      const value = await work(own)
+      this.#transaction.queue(release)
+      this.join(own)
+      return value
+    } catch (cause) {
+      const failure = this.#transaction.failure ?? cause
+      if (failure instanceof ConnectionLost || isPassing(failure) || isLockTimeout(failure)) throw failure
+      this.#transaction.recover()
+      this.#transaction.queue(rollbackTo)
+      await this.#transaction.rows(release)
+      throw failure
+    }
+  }
+
+  /** Locks tables while the transaction holds others, so that it does not wait for long. `lockWaitMs`: from then on. */
+  async lock(locks: readonly Statement[], lockWaitMs: number): Promise<void> {
+    if (locks.length === 0) return
+    this.#transaction.queue(limitLockWait, slotted([String(heldLockMs)]))
+    const locked = locks.map(lock => this.#transaction.rows(lock))
+    this.#transaction.queue(limitLockWait, slotted([String(lockWaitMs)]))
+    await Promise.all(locked)
   }
 
   rows(statement: Statement, inputs: Inputs): Promise<Rows> {

@@ -4,6 +4,7 @@
  */
 import type { Collection, Model } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule.ts'
+import { followPath, pathsOf } from '../../../model/rule-paths.ts'
 import { name, sql } from '../../sql/writer.ts'
 import { referencesTo } from '../../write/cascade-set.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
@@ -12,7 +13,9 @@ import { type Statement, statementOf } from '../connections/statement.ts'
  * `EXCLUSIVE`: nobody else changes rows or locks them to change them later, so that no check of another write lies before
  * this transaction, and its change after it. `SHARE`: nobody else changes rows; several transactions may say so at once.
  */
-type Mode = 'EXCLUSIVE' | 'SHARE'
+export type Mode = 'EXCLUSIVE' | 'SHARE'
+
+export type Modes = ReadonlyMap<string, Mode>
 
 export class TableLocks {
   readonly #model: Model
@@ -27,12 +30,16 @@ export class TableLocks {
    * Locks the tables of these collections and of those that change with deletions in them for changes, and those that
    * decide reads and writes of them, by rules and references, as they are.
    */
-  of(collections: readonly string[]): readonly Statement[] {
+  modesOf(collections: readonly string[]): Modes {
     const modes = new Map<string, Mode>()
     const reached = collections.map(collection => this.#reachedFrom(collection))
     for (const { decides } of reached) for (const table of decides) modes.set(table, 'SHARE')
     for (const { changes } of reached) for (const table of changes) modes.set(table, 'EXCLUSIVE')
-    // All lock in one order, so that none waits for another in a ring.
+    return modes
+  }
+
+  /** All lock in one order, so that none waits for another in a ring. */
+  statements(modes: Modes): readonly Statement[] {
     return [...modes.keys()].sort().map(table => this.#statement(table, modes.get(table) ?? 'SHARE'))
   }
 
@@ -103,6 +110,13 @@ function addRule(rule: Rule, collection: Collection, model: Model, found: Set<st
     case 'not':
       addRule(rule.rule, collection, model, found)
       return
+    case 'compare':
+      for (const path of pathsOf(rule)) {
+        for (const { target } of followPath(path, collection, collectionIn(model)).steps)
+          found.add(target.name)
+      }
+      if (rule.operand.kind === 'caller') found.add('users')
+      return
     case 'related': {
       const relation = collection.relations.get(rule.relation)
       const target = relation && model.collections.get(relation.target)
@@ -111,5 +125,13 @@ function addRule(rule: Rule, collection: Collection, model: Model, found: Set<st
       found.add(target.name)
       addRule(rule.rule, target, model, found)
     }
+  }
+}
+
+function collectionIn({ collections }: Model): (name: string) => Collection {
+  return name => {
+    const found = collections.get(name)
+    if (found === undefined) throw new Error(`the model names ${name}, which is not there`)
+    return found
   }
 }

@@ -1,7 +1,8 @@
 /** Transactions of several steps on PostgreSQL, on one connection: reads see what the steps before them have changed. */
 import { ApiError } from '../../../errors.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
-import type { GuardedProgram, Together } from '../../../plan/transaction.ts'
+import type { Act, GuardedProgram, Together } from '../../../plan/transaction.ts'
+import { system } from '../../../principal.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
 import type { Answer, ReadShape } from '../../read/answers.ts'
@@ -12,9 +13,14 @@ import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
 import type { RecordChanges } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { noSlots } from '../../values.ts'
+import { type GuardedActStep, runActSlowly } from '../../write/act.ts'
 import {
+  changeOf,
   type GuardedPlanStep,
   type GuardedStep,
+  isAct,
+  isEmission,
+  isPlan,
   isRecordChange,
   isTogether,
   isWrite,
@@ -28,6 +34,7 @@ import { failureOf, TransactionFailed } from '../connections/failure.ts'
 import { type Query, type Statement, statementOf } from '../connections/statement.ts'
 import { statementsOf } from '../read/reads.ts'
 import type { Security } from '../row-security/security.ts'
+import type { HeldLocks } from './act-locks.ts'
 import { isLimited } from './lock-order.ts'
 import type { Scope } from './scope.ts'
 
@@ -70,7 +77,7 @@ export class TransactionReads {
   async read(plan: GuardedRead | GuardedCompositeRead, scope: Scope): Promise<Answer> {
     const { shape, args, principal } = plan
     // What Portico asks for itself asks by keys.
-    if (!principal.access.system) await this.#statistics?.require(plan)
+    if (principal !== system) await this.#statistics?.require(plan)
     const snapshot = batched<Query>(
       queries => Promise.all(queries.map(query => scope.ask(query))),
       // Nothing is known that could be older.
@@ -81,6 +88,8 @@ export class TransactionReads {
       args,
       userId: principal.userId,
       slots: noSlots,
+      now: scope.now,
+      claims: principal.claims,
       actor,
       grown: (collection: string) => scope.grown(collection),
     }
@@ -95,6 +104,8 @@ export interface TransactionParts {
   readonly records: Pick<RecordChanges<Statement>, 'steps'>
   /** How long others may wait for it, in milliseconds. */
   readonly limitMs: number
+  /** Of a transaction with acts that changes something. */
+  readonly locks?: HeldLocks | undefined
 }
 
 /** Runs the program within the transaction of `scope`. */
@@ -109,7 +120,7 @@ export async function runProgram<T>(
     let done: StepDone
     try {
       if (performance.now() > until) throw tooLong()
-      done = await stepDone(step, scope, parts)
+      done = isAct(step) ? await acted(step, run, scope, parts) : await lockedStep(step, scope, parts)
     } catch (cause) {
       run.fail(failureOf(cause))
     }
@@ -122,9 +133,47 @@ function tooLong(): ApiError {
   return new ApiError('UNAVAILABLE', 'The transaction takes too long: do less in one.')
 }
 
-async function stepDone(step: GuardedStep, scope: Scope, parts: TransactionParts): Promise<StepDone> {
+/** Before the tables of a plan are first touched, in a transaction that does not know them beforehand. */
+async function lock(step: GuardedStep, scope: Scope, { locks, limitMs }: TransactionParts): Promise<void> {
+  if (locks !== undefined && isPlan(step)) await scope.lock(locks.more(step), limitMs)
+}
+
+/** Each of its steps is undone by itself where it fails, so that the function may go on. */
+async function acted<T>(
+  act: Act<GuardedPlanStep>,
+  run: ProgramRun<T>,
+  scope: Scope,
+  parts: TransactionParts,
+): Promise<StepDone> {
+  await runActSlowly(act, async step => {
+    await lock(step, scope, parts)
+    // Reads too: one that fails has ended the transaction.
+    return run.answerOf(await scope.savepoint(own => stepDone(step, own, parts)))
+  })
+  return { kind: 'act' }
+}
+
+async function lockedStep(
+  step: Exclude<GuardedStep, Act<unknown>>,
+  scope: Scope,
+  parts: TransactionParts,
+): Promise<StepDone> {
+  await lock(step, scope, parts)
+  return stepDone(step, scope, parts)
+}
+
+async function stepDone(
+  step: Exclude<GuardedStep, Act<unknown>> | GuardedActStep,
+  scope: Scope,
+  parts: TransactionParts,
+): Promise<StepDone> {
   if (isRecordChange(step)) {
     return { kind: 'record', done: await scope.answered(parts.records.steps(step), ({ inputs }) => inputs) }
+  }
+  if (isEmission(step)) {
+    scope.log(changeOf(step))
+    scope.hasChanged = true
+    return { kind: 'emission' }
   }
   if (isTogether(step)) return { kind: 'writes', all: await allWritten(step, scope, parts) }
   if (isWrite(step)) return { kind: 'write', written: await written(step, scope, parts) }

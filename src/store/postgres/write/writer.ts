@@ -3,7 +3,7 @@
 import { ApiError } from '../../../errors.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
-import type { GuardedProgram } from '../../../plan/transaction.ts'
+import type { Acts, GuardedProgram } from '../../../plan/transaction.ts'
 import type { RecordChanges } from '../../records.ts'
 import { arrayOf } from '../../sql/postgres.ts'
 import type { StoreCounts } from '../../store.ts'
@@ -19,6 +19,7 @@ import { first, type Transaction } from '../connections/transaction.ts'
 import { addEvents, addTotals, lockLog, touch } from '../log/event-log.ts'
 import type { Security } from '../row-security/security.ts'
 import type { Lease } from '../versions/lease.ts'
+import { ActLocks } from './act-locks.ts'
 import { CommitQueue } from './commit.ts'
 import type { PostgresWrites } from './database.ts'
 import type { Done, Job, OwnTransaction } from './group.ts'
@@ -41,6 +42,8 @@ export interface WriterOptions {
   readonly onCascade: OnCascade | undefined
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
+  /** See `Groups`. */
+  readonly clock?: (() => number) | undefined
   readonly atRest: (connection: Connection) => Promise<void>
   /** After a commit. `xid`: of its transaction; `quiet`: it left no event. */
   readonly atCommit: (commit: {
@@ -55,12 +58,14 @@ export class Writer {
   readonly #queue: CommitQueue<Written>
   readonly #writes: Writes<Statement>
   readonly #locks: TableLocks
+  readonly #actLocks: ActLocks
 
   constructor(database: PostgresWrites, options: WriterOptions) {
-    const { open, lease, lanes, patience, lockWaitMs, maxWaiting, now, atRest } = options
+    const { open, lease, lanes, patience, lockWaitMs, maxWaiting, now, clock, atRest } = options
     this.#options = options
     this.#writes = new Writes(database, options.onCascade)
     this.#locks = new TableLocks(database.model)
+    this.#actLocks = new ActLocks(this.#locks)
     this.#queue = new CommitQueue({
       open,
       lease,
@@ -69,6 +74,7 @@ export class Writer {
       lockWaitMs,
       maxWaiting,
       now,
+      clock,
       atRest,
       beforeCommit: (transaction, done) => this.#leave(transaction, done),
     })
@@ -105,13 +111,13 @@ export class Writer {
     records: Pick<RecordChanges<Statement>, 'steps'>,
   ): Promise<T> {
     const { security, reads, lockWaitMs } = this.#options
-    const own = this.#ownTransaction(program)
-    const isLong = own !== undefined && (own.isSnapshot || own.locks.length > 0)
-    const limitMs = isLong ? lockWaitMs : Number.POSITIVE_INFINITY
+    const acting = program.acts && !program.snapshot ? this.#acting(program.acts, program) : undefined
+    const own = acting?.own ?? this.#ownTransaction(program)
+    const limitMs = own?.isLong ? lockWaitMs : Number.POSITIVE_INFINITY
     const parts = { writes: this.#writes, security, reads, records, limitMs }
     let done: { readonly result: T } | undefined
     const run = async (scope: Scope): Promise<Written> => {
-      const [result, written] = await runProgram(program, scope, parts)
+      const [result, written] = await runProgram(program, scope, { ...parts, locks: acting?.held() })
       done = { result }
       return written
     }
@@ -126,7 +132,19 @@ export class Writer {
     snapshot: isSnapshot = false,
   }: GuardedProgram<unknown>): OwnTransaction | undefined {
     if (serial === undefined && !isSnapshot) return undefined
-    return { locks: this.#locks.of(serial ?? []), isSnapshot }
+    const locks = this.#locks.statements(this.#locks.modesOf(serial ?? []))
+    return { locks: () => locks, isSnapshot, isLong: isSnapshot || locks.length > 0 }
+  }
+
+  /** `held`: of the try that is under way. */
+  #acting(acts: Acts, { serial = [] }: GuardedProgram<unknown>) {
+    let held = this.#actLocks.begin(acts, serial)
+    const locks = () => {
+      held = this.#actLocks.begin(acts, serial)
+      return held.first
+    }
+    const own: OwnTransaction = { locks, isSnapshot: false, isLong: true, tries: acts.tries }
+    return { own, held: () => held }
   }
 
   get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {

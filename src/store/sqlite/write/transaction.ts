@@ -4,7 +4,8 @@
  */
 import { ApiError } from '../../../errors.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
-import type { GuardedProgram, Together } from '../../../plan/transaction.ts'
+import type { Act, GuardedProgram, Together } from '../../../plan/transaction.ts'
+import { system } from '../../../principal.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
 import type { Answer, ReadShape } from '../../read/answers.ts'
@@ -12,9 +13,13 @@ import { type ListMemory, UnknownLists } from '../../read/known-lists.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import type { RecordChanges } from '../../records.ts'
 import { noSlots } from '../../values.ts'
+import { type GuardedActStep, runAct } from '../../write/act.ts'
 import {
+  changeOf,
   type GuardedPlanStep,
   type GuardedStep,
+  isAct,
+  isEmission,
   isRecordChange,
   isTogether,
   isWrite,
@@ -24,7 +29,7 @@ import {
 } from '../../write/transaction.ts'
 import type { Writes } from '../../write/writes.ts'
 import type { Written } from '../../write/written.ts'
-import type { Statement } from '../connection.ts'
+import type { Connection, Statement } from '../connection.ts'
 import { failureOf } from '../failure.ts'
 import type { ReadBudget } from '../read/budget.ts'
 import { inlineSnapshot, inlineStatements } from '../read/inline.ts'
@@ -43,7 +48,7 @@ export interface TransactionReadsParts extends InlineContext {
   readonly statistics: Pick<QueryStatistics, 'require'> | undefined
 }
 
-type AtOnce = (plan: GuardedRead | GuardedCompositeRead) => Answer
+type AtOnce = (plan: GuardedRead | GuardedCompositeRead, now: number) => Answer
 
 /** Reads within transactions: nothing remembered is used, and nothing is remembered. */
 export class TransactionReads {
@@ -59,35 +64,44 @@ export class TransactionReads {
     this.#budgetedRunOf = once(shape => runOf(shape, parts, true))
   }
 
-  /** `spent`: how long reads have taken in this transaction, in milliseconds. */
-  read(plan: GuardedRead | GuardedCompositeRead, spent: { readMs: number }): Answer {
+  /** `now`: see `Inputs`. */
+  read(plan: GuardedRead | GuardedCompositeRead, spent: Spent, now: number): Answer {
     // What Portico asks for itself asks by keys.
-    if (plan.principal.access.system) return this.#runOf(plan.shape)(plan)
+    if (plan.principal === system) return this.#runOf(plan.shape)(plan, now)
     // At once, on SQLite.
     this.#statistics?.require(plan)
-    if (this.#budget === undefined) return this.#runOf(plan.shape)(plan)
+    if (this.#budget === undefined) return this.#runOf(plan.shape)(plan, now)
     const began = performance.now()
     const run = this.#budgetedRunOf(plan.shape)
-    const leftMs = readBudgetMs - spent.readMs
-    const answer = leftMs > 0 ? this.#budget.run(() => run(plan), leftMs) : undefined
+    const leftMs = spent.readBudgetMs - spent.readMs
+    const answer = leftMs > 0 ? this.#budget.run(() => run(plan, now), leftMs) : undefined
     spent.readMs += performance.now() - began
-    if (answer === undefined) throw new ApiError('BAD_REQUEST', tooSlow)
+    if (answer === undefined) throw new ApiError('BAD_REQUEST', tooSlow(spent))
     return answer
   }
 }
 
-const tooSlow = `The reads of a transaction may take ${readBudgetMs} ms together. Read this in a request of its own.`
+interface Spent {
+  /** How long reads may take in this transaction, and how long they have taken, in milliseconds. */
+  readBudgetMs: number
+  readMs: number
+}
+
+function tooSlow({ readBudgetMs: budgetMs }: Spent): string {
+  return `The reads of a transaction may take ${budgetMs} ms together. Read this in a request of its own.`
+}
 
 function runOf(shape: ReadShape, parts: TransactionReadsParts, isBudgeted: boolean): AtOnce {
   const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
   const lists = isPaged ? new UnknownLists(shape, shape.window, parts.lists) : undefined
   const run = shapeRun(shape, inlineStatements(parts, isBudgeted), lists)
-  return ({ args, principal }) =>
+  return ({ args, principal: { userId, claims } }, now) =>
     // The snapshot answers at once, so that the run does.
-    run({ args, userId: principal.userId, slots: noSlots }, inlineSnapshot) as Answer
+    run({ args, userId, slots: noSlots, now, claims }, inlineSnapshot) as Answer
 }
 
 export interface TransactionParts {
+  readonly connection: Connection
   readonly writes: Writes<Statement>
   readonly scope: SqliteScope
   readonly reads: TransactionReads
@@ -97,11 +111,11 @@ export interface TransactionParts {
 /** Runs the program within the transaction that is under way. */
 export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionParts): [T, Written] {
   const run: ProgramRun<T> = new ProgramRun(program)
-  const spent = { readMs: 0 }
+  const spent = { readBudgetMs, readMs: 0 }
   for (let step = run.step; step !== undefined; step = run.step) {
     let done: StepDone
     try {
-      done = stepDone(step, parts, spent)
+      done = isAct(step) ? acted(step, run, parts, spent) : stepDone(step, parts, spent)
     } catch (cause) {
       run.fail(failureOf(cause))
     }
@@ -110,16 +124,51 @@ export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionPart
   return [run.result, run.written]
 }
 
+/** Each of its steps is undone by itself where it fails, so that the function may go on. */
+function acted<T>(
+  act: Act<GuardedPlanStep>,
+  run: ProgramRun<T>,
+  parts: TransactionParts,
+  spent: Spent,
+): StepDone {
+  spent.readBudgetMs = Math.max(spent.readBudgetMs, act.limitMs)
+  parts.scope.isActing = true
+  try {
+    runAct(act, step => run.answerOf(savepoint(parts.connection, () => stepDone(step, parts, spent))))
+  } finally {
+    parts.scope.isActing = false
+  }
+  return { kind: 'act' }
+}
+
+function savepoint<T>(connection: Connection, work: () => T): T {
+  // A full disk may have undone the whole transaction.
+  if (!connection.isTransaction) throw new ApiError('UNAVAILABLE')
+  connection.savepoint()
+  try {
+    const value = work()
+    connection.releaseSavepoint()
+    return value
+  } catch (cause) {
+    if (connection.isTransaction) connection.rollbackSavepoint()
+    throw failureOf(cause)
+  }
+}
+
 function stepDone(
-  step: GuardedStep,
+  step: Exclude<GuardedStep, Act<unknown>> | GuardedActStep,
   { writes, scope, reads, records }: TransactionParts,
-  spent: { readMs: number },
+  spent: Spent,
 ): StepDone {
   if (isRecordChange(step)) return { kind: 'record', done: answered(records.steps(step)) }
+  if (isEmission(step)) {
+    scope.log(changeOf(step))
+    return { kind: 'emission' }
+  }
   const write = (plan: GuardedWrite): Written => answered(writes.run(plan, scope))
   if (isTogether(step)) return { kind: 'writes', all: oneByOne(step, write) }
   if (isWrite(step)) return { kind: 'write', written: write(step) }
-  return { kind: 'read', answer: reads.read(step, spent) }
+  return { kind: 'read', answer: reads.read(step, spent, scope.now) }
 }
 
 function oneByOne(

@@ -48,17 +48,20 @@ export class Writer {
   readonly #writes: Writes<Statement>
   readonly #scope: SqliteScope
   readonly #reads: TransactionReads
+  readonly #connection: Connection
 
   constructor({ model, connection, events }: WriterContext, options: WriterOptions) {
     const { maxWaiting, lockWaitMs, lock, now, atCommit, afterCommit, health, identity } = options
     this.#writes = new Writes(new SqliteWrites(model, connection, options.timeLimit), options.onCascade)
     this.#scope = new SqliteScope(events)
     this.#reads = options.reads
+    this.#connection = connection
     const pruning = new RecordPruning(connection)
     const atBegin = (): void => {
       if (!identity.wasSame()) throw moved()
       const at = now()
       this.#scope.at = new Date(at).toISOString()
+      this.#scope.now = at
       events.prune(at)
       pruning.prune(at)
     }
@@ -88,7 +91,10 @@ export class Writer {
     program: GuardedProgram<T>,
     records: Pick<RecordChanges<Statement>, 'steps'>,
   ): Promise<T> {
-    const parts = { writes: this.#writes, scope: this.#scope, reads: this.#reads, records }
+    const parts = {
+      ...{ connection: this.#connection, writes: this.#writes, scope: this.#scope, reads: this.#reads },
+      records,
+    }
     let done: { readonly result: T } | undefined
     await this.#queue.add(() => {
       const [result, written] = runProgram(program, parts)
@@ -97,6 +103,11 @@ export class Writer {
     }, true)
     if (done === undefined) throw new ApiError('INTERNAL_ERROR')
     return done.result
+  }
+
+  /** See `SqliteScope`. */
+  get isActing(): boolean {
+    return this.#scope.isActing
   }
 
   get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import type { OwnTransaction, QueuedWrite } from '../../../../src/store/postgres/write/group.ts'
 import { WriteQueues } from '../../../../src/store/postgres/write/queues.ts'
 
-const own: OwnTransaction = { isSnapshot: false, locks: [] }
-const long: OwnTransaction = { isSnapshot: true, locks: [] }
+const own: OwnTransaction = { isSnapshot: false, locks: () => [], isLong: false }
+const long: OwnTransaction = { isSnapshot: true, locks: () => [], isLong: true }
 
 function write(name: string, of?: OwnTransaction): QueuedWrite<string> {
   const job = { key: undefined, alone: false, run: async () => name, ...(of && { own: of }) }

@@ -1,0 +1,75 @@
+/** The names of actions and queries: none may be that of another path, or of another field of GraphQL's root types. */
+import { builtinActions } from '../builtin-actions.ts'
+import type { Operation } from '../model.ts'
+import type { Faults } from './faults.ts'
+import { camelCase, checkCamelNames, pascalCase } from './names.ts'
+import type { Outlines } from './outline.ts'
+
+interface Context {
+  readonly outlines: Outlines
+  readonly faults: Faults
+}
+
+/** Below `/{collection}/`. */
+const collectionPaths: ReadonlySet<string> = new Set(['aggregate', 'explain'])
+const rootQueries = ['node', 'me', 'rateLimit', 'explain']
+
+export class OperationNames {
+  readonly #context: Context
+  readonly #kind: 'actions' | 'queries'
+  readonly #rootFields: ReadonlyMap<string, string>
+  readonly #owners = new Map<string, string>()
+
+  constructor(context: Context, kind: 'actions' | 'queries') {
+    this.#context = context
+    this.#kind = kind
+    this.#rootFields = kind === 'actions' ? mutationsOf(context.outlines) : queriesOf(context.outlines)
+  }
+
+  check(operation: Operation): void {
+    const { name, input } = operation
+    const { faults } = this.#context
+    const place = `${this.#kind}.${name}`
+    if (this.#kind === 'actions') this.#checkPath(operation, place)
+    const camel = camelCase(name)
+    const taken = this.#rootFields.get(camel) ?? this.#owners.get(camel)
+    if (taken !== undefined) {
+      faults.add(place, `In GraphQL it would be \`${camel}\`, as ${taken} is. Choose another name.`)
+    }
+    this.#owners.set(camel, `\`${place}\``)
+    checkCamelNames(input.keys(), `${place}.input`, faults)
+  }
+
+  #checkPath({ name, target, collection = '' }: Operation, place: string): void {
+    const { outlines, faults } = this.#context
+    if (target === 'collection' && collectionPaths.has(name)) {
+      faults.add(place, `/${collection}/${name} is a path of the API itself. Choose another name.`)
+    }
+    if (target !== 'item') return
+    const isAction = builtinActions.get(collection)?.some(action => action.name === name)
+    const isRelation = outlines.get(collection)?.relations.has(name)
+    if (!isAction && !isRelation) return
+    const what = isAction ? 'an action that is built in' : `the relation \`${collection}.${name}\``
+    faults.add(place, `/${collection}/{id}/${name} is the path of ${what}. Choose another name.`)
+  }
+}
+
+function mutationsOf(outlines: Outlines): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const { name, singular } of outlines.values()) {
+    for (const verb of ['create', 'update', 'delete'])
+      found.set(verb + pascalCase(singular), `${verb} of \`${name}\``)
+  }
+  return found
+}
+
+function queriesOf(outlines: Outlines): ReadonlyMap<string, string> {
+  const found = new Map(rootQueries.map(name => [name, 'a field of every schema']))
+  for (const { name, singular } of outlines.values()) {
+    const list = camelCase(name)
+    for (const field of [camelCase(singular), list, `${list}Connection`, `${list}Aggregate`]) {
+      found.set(field, `a field of \`${name}\``)
+    }
+  }
+  return found
+}

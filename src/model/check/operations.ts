@@ -1,0 +1,282 @@
+/** Checks actions and queries: their names, scopes, inputs, outputs and rules. */
+import { type FieldDeclaration, isObject, optionsOf } from '../fields/declared.ts'
+import type {
+  ActionOptions,
+  EmittedDeclaration,
+  ItemDeclaration,
+  LogicDeclaration,
+  QueryOptions,
+  ValueDeclarations,
+} from '../logic.ts'
+import type { Action, EmittedEvent, Field, Operation, OperationValue, Query } from '../model.ts'
+import { didYouMean } from '../nearest.ts'
+import type { Rule } from '../rule.ts'
+import type { Faults } from './faults.ts'
+import { fieldOf } from './fields.ts'
+import { checkFieldName, checkPlainName } from './names.ts'
+import { OperationNames } from './operation-names.ts'
+import { bareOutline, type Outline, type Outlines } from './outline.ts'
+import { dependsOnRow, type RuleCheck } from './rules.ts'
+
+interface OperationContext {
+  readonly outlines: Outlines
+  readonly rules: RuleCheck
+  readonly faults: Faults
+}
+
+const administrators: Rule = { kind: 'role', roles: ['admin'] }
+
+const knownOptions = ['on', 'of', 'input', 'output', 'access', 'scope', 'description', 'run']
+
+export function actionsOf(
+  declared: LogicDeclaration['actions'],
+  context: OperationContext,
+): ReadonlyMap<string, Action> {
+  const names = new OperationNames(context, 'actions')
+  return operationsOf('actions', declared, context, (name, options: ActionOptions, checked) => {
+    names.check(checked)
+    return { ...checked, emits: emitsOf(name, options, checked, context) }
+  })
+}
+
+export function queriesOf(
+  declared: LogicDeclaration['queries'],
+  context: OperationContext,
+): ReadonlyMap<string, Query> {
+  const names = new OperationNames(context, 'queries')
+  return operationsOf('queries', declared, context, (_, __: QueryOptions, checked) => {
+    names.check(checked)
+    return checked
+  })
+}
+
+type Kind = 'actions' | 'queries'
+const kinds = { actions: 'action', queries: 'query' } as const
+
+function operationsOf<O extends QueryOptions, T extends Operation>(
+  kind: Kind,
+  declared: Readonly<Record<string, { readonly kind: string; readonly options: O }>> | undefined,
+  context: OperationContext,
+  make: (name: string, options: O, checked: Operation) => T,
+): ReadonlyMap<string, T> {
+  const found = new Map<string, T>()
+  for (const [name, one] of Object.entries(declared ?? {})) {
+    const place = `${kind}.${name}`
+    if (!isObject(one) || one.kind !== kinds[kind] || !isObject(one.options)) {
+      context.faults.add(place, `This is no ${kinds[kind]}. Write \`${kinds[kind]}({ run: … })\`.`)
+      continue
+    }
+    checkPlainName(name, place, context.faults)
+    found.set(name, make(name, one.options as O, operationOf(kind, name, one.options as O, context)))
+  }
+  return found
+}
+
+function operationOf(kind: Kind, name: string, options: QueryOptions, context: OperationContext): Operation {
+  const { faults } = context
+  const place = `${kind}.${name}`
+  const known = kind === 'actions' ? [...knownOptions, 'emits'] : knownOptions
+  for (const option of Object.keys(options)) {
+    faults.addUnless(
+      known.includes(option),
+      place,
+      `There is no \`${option}\` here.${didYouMean(option, known)}`,
+    )
+  }
+  faults.addUnless(typeof options.run === 'function', `${place}.run`, 'Write `run({ data }) { … }`.')
+  faults.addUnless(
+    options.on === undefined || options.of === undefined,
+    place,
+    'It is done to an item (`on`) or belongs to a collection (`of`). Leave one of them out.',
+  )
+  const outline = collectionOf(options, place, context)
+  return {
+    name,
+    target: options.on !== undefined ? 'item' : options.of !== undefined ? 'collection' : 'none',
+    collection: outline?.name,
+    description: options.description,
+    input: inputOf(place, options, outline, context),
+    output: outputOf(place, options.output, context),
+    access: accessOf(place, options, outline, context),
+    scope: scopeOf(kind, place, options, outline, context),
+    run: options.run,
+  }
+}
+
+function collectionOf({ on, of }: QueryOptions, place: string, { outlines, faults }: OperationContext) {
+  const name = on ?? of
+  if (name === undefined) return undefined
+  const found = outlines.get(name)
+  const at = `${place}.${on === undefined ? 'of' : 'on'}`
+  if (!found)
+    faults.add(at, `There is no collection \`${name}\`.${didYouMean(String(name), outlines.keys())}`)
+  return found
+}
+
+function isItem(value: unknown): value is ItemDeclaration {
+  return isObject(value) && value.kind === 'item'
+}
+
+function inputOf(
+  place: string,
+  { input, on }: QueryOptions,
+  outline: Outline | undefined,
+  context: OperationContext,
+) {
+  const values = valuesOf(`${place}.input`, input, context)
+  if (on !== undefined && outline && values.has('id')) {
+    context.faults.add(
+      `${place}.input.id`,
+      'This is the id of the item that it is done to. Choose another name.',
+    )
+  }
+  return values
+}
+
+function valuesOf(
+  place: string,
+  declared: ValueDeclarations | undefined,
+  context: OperationContext,
+): ReadonlyMap<string, OperationValue> {
+  const { faults } = context
+  const values = new Map<string, OperationValue>()
+  for (const [name, one] of Object.entries(declared ?? {})) {
+    const at = `${place}.${name}`
+    checkFieldName(name, at, faults)
+    if (isItem(one)) {
+      requireCollection(one, at, context)
+      values.set(name, { kind: 'item', name, collection: one.collection })
+      continue
+    }
+    const field = valueField(place, name, one, context)
+    if (field) values.set(name, { kind: 'field', field })
+  }
+  return values
+}
+
+/** Values are of no collection, so a relation is declared by `item`. */
+function valueField(
+  place: string,
+  name: string,
+  declared: FieldDeclaration,
+  { rules, faults }: OperationContext,
+): Field | undefined {
+  const at = `${place}.${name}`
+  if (!isObject(declared) || declared.kind !== 'field') {
+    faults.add(at, "This is neither a field nor an item. Write e.g. `text()` or `item('projects')`.")
+    return undefined
+  }
+  if (declared.type.name === 'relation') {
+    faults.add(at, "An item is given by `item('projects')`, not by a relation.")
+    return undefined
+  }
+  if (optionsOf(declared).access !== undefined) {
+    faults.add(`${at}.access`, 'A value has no rules of its own. Leave it out.')
+  }
+  return fieldOf(name, declared, bareOutline(place, { [name]: declared }), rules, faults)
+}
+
+function requireCollection(
+  { collection }: ItemDeclaration,
+  place: string,
+  { outlines, faults }: OperationContext,
+) {
+  if (outlines.has(collection)) return
+  faults.add(
+    place,
+    `There is no collection \`${collection}\`.${didYouMean(String(collection), outlines.keys())}`,
+  )
+}
+
+function outputOf(
+  place: string,
+  declared: QueryOptions['output'],
+  context: OperationContext,
+): Operation['output'] {
+  if (declared === undefined) return { kind: 'nothing' }
+  if (!isItem(declared)) {
+    return { kind: 'values', values: valuesOf(`${place}.output`, declared as ValueDeclarations, context) }
+  }
+  requireCollection(declared, `${place}.output`, context)
+  return { kind: 'item', collection: declared.collection }
+}
+
+/** Without an item, the rule is decided by the caller alone. */
+function accessOf(
+  place: string,
+  { access, on }: QueryOptions,
+  outline: Outline | undefined,
+  { rules, faults }: OperationContext,
+): Rule {
+  const at = `${place}.access`
+  const rule = rules(access, outline ?? bareOutline(place, {}), at, administrators)
+  if (on === undefined && dependsOnRow(rule)) {
+    faults.add(
+      at,
+      'There is no item by which this rule could be decided. Write `signedIn`, `role(…)` or `on`.',
+    )
+  }
+  return rule
+}
+
+const scopeForm = /^[a-z][a-z0-9_]*:[a-z][a-z0-9_]*$/
+
+function scopeOf(
+  kind: Kind,
+  place: string,
+  { scope }: QueryOptions,
+  outline: Outline | undefined,
+  { faults }: OperationContext,
+): string | undefined {
+  if (scope === undefined) {
+    return outline && `${kind === 'actions' ? 'write' : 'read'}:${outline.singular}`
+  }
+  if (!scopeForm.test(String(scope))) {
+    faults.add(`${place}.scope`, 'A scope is written like `archive:project`.')
+  }
+  return scope
+}
+
+function emitsOf(
+  name: string,
+  { emits = {} }: ActionOptions,
+  action: Operation,
+  context: OperationContext,
+): ReadonlyMap<string, EmittedEvent> {
+  const found = new Map<string, EmittedEvent>()
+  for (const [type, declared] of Object.entries(emits)) {
+    const event = emittedOf(`actions.${name}.emits.${type}`, type, declared, action, context)
+    if (event) found.set(type, event)
+  }
+  return found
+}
+
+const usualKinds = ['created', 'updated', 'deleted']
+const eventName = /^[a-z][a-z0-9_]{0,49}$/
+
+function emittedOf(
+  place: string,
+  type: string,
+  declared: EmittedDeclaration,
+  _: Operation,
+  context: OperationContext,
+): EmittedEvent | undefined {
+  const { outlines, rules, faults } = context
+  const [singular = '', kind = '', ...more] = type.split('.')
+  const outline = [...outlines.values()].find(one => one.singular === singular)
+  if (!outline || outline.unlogged || more.length > 0 || !eventName.test(kind) || usualKinds.includes(kind)) {
+    faults.add(
+      place,
+      'A type is the singular of a collection and a name of its own, other than created, updated and deleted: e.g. `project.archived`.',
+    )
+    return undefined
+  }
+  const fields = new Map<string, Field>()
+  for (const [name, one] of Object.entries(declared?.fields ?? {})) {
+    checkFieldName(name, `${place}.fields.${name}`, faults)
+    const field = valueField(`${place}.fields`, name, one, context)
+    if (field) fields.set(name, field)
+  }
+  const access = rules(declared?.access, outline, `${place}.access`, { kind: 'anyone' })
+  return { type, collection: outline.name, description: declared?.description, fields, access }
+}

@@ -1,0 +1,117 @@
+/**
+ * An asynchronous function as a step of a transaction. It runs in turns: after each, all microtasks have run, so that one
+ * which has neither ended nor asked for anything waits for something that is not part of the transaction.
+ */
+import { inspect } from 'node:util'
+import { ApiError } from '../../errors.ts'
+import type { Awaitable } from '../../plan/answer.ts'
+import type { Act, ActStep, StepAnswer } from '../../plan/transaction.ts'
+import type { GuardedPlanStep } from './transaction.ts'
+
+export type GuardedActStep = ActStep<GuardedPlanStep>
+
+interface Call {
+  readonly step: GuardedActStep
+  readonly resolve: (answer: StepAnswer) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Outcome = { readonly error: unknown } | 'done'
+
+/** Runs the whole of it now. `run`: answers at once, or throws. */
+export function runAct(act: Act<GuardedPlanStep>, run: (step: GuardedActStep) => StepAnswer): void {
+  const actRun = new ActRun(act)
+  actRun.turn(() => actRun.start(run))
+  actRun.end()
+}
+
+/** Runs it, with one step at a time. */
+export async function runActSlowly(
+  act: Act<GuardedPlanStep>,
+  run: (step: GuardedActStep) => Promise<StepAnswer>,
+): Promise<void> {
+  const actRun = new ActRun(act)
+  const calls: Call[] = []
+  const ask = (step: GuardedActStep) =>
+    new Promise<StepAnswer>((resolve, reject) => calls.push({ step, resolve, reject }))
+  await nextTurn()
+  actRun.turn(() => actRun.start(ask))
+  // What was asked for and not awaited is done as well.
+  for (let call = calls.shift(); call !== undefined; call = calls.shift()) {
+    const { step, resolve, reject } = call
+    const settle = await run(step).then(
+      answer => () => resolve(answer),
+      error => () => reject(error),
+    )
+    await nextTurn()
+    actRun.turn(settle)
+  }
+  actRun.end()
+}
+
+/** Where no microtasks of others wait. */
+function nextTurn(): Promise<void> & PromiseLike<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
+
+class ActRun {
+  readonly #act: Act<GuardedPlanStep>
+  readonly #until: number
+  #outcome: Outcome | undefined
+  #hasEnded = false
+
+  constructor(act: Act<GuardedPlanStep>) {
+    this.#act = act
+    this.#until = performance.now() + act.limitMs
+  }
+
+  start(run: (step: GuardedActStep) => Awaitable<StepAnswer>): void {
+    const guarded = (step: GuardedActStep) => {
+      if (this.#hasEnded) throw fault(`${this.#act.act} has ended: what it did not wait for is refused.`)
+      if (performance.now() > this.#until) throw this.#tooLong()
+      return run(step)
+    }
+    this.#act.start(guarded).then(
+      () => {
+        this.#outcome = 'done'
+      },
+      error => {
+        this.#outcome = { error }
+      },
+    )
+  }
+
+  turn(work: () => void): void {
+    try {
+      this.#act.turn(work)
+    } catch (cause) {
+      this.#hasEnded = true
+      throw fault(`${this.#act.act} was ended: its code ran for too long.`, cause)
+    }
+  }
+
+  /** Throws what it has thrown, or that it has not ended. */
+  end(): void {
+    this.#hasEnded = true
+    const outcome = this.#outcome
+    if (outcome === undefined) throw fault(`${this.#act.act} ${waits}`)
+    if (outcome === 'done') return
+    if (outcome.error instanceof ApiError) throw outcome.error
+    throw fault(`${this.#act.act} has failed.`, outcome.error)
+  }
+
+  #tooLong(): ApiError {
+    const message = `This took longer than ${this.#act.limitMs.toLocaleString('en')} ms, and was undone. Try again, or do less at once.`
+    return new ApiError('UNAVAILABLE', message, { headers: { 'Retry-After': '1' } })
+  }
+}
+
+const waits =
+  'waits for something other than `data`, which a transaction cannot: timers, files and requests belong into a reaction.'
+
+/** Told to the operator, not to the client. */
+function fault(message: string, cause?: unknown): ApiError {
+  const thrown =
+    cause === undefined || cause instanceof Error ? cause : new Error(`It threw ${inspect(cause)}.`)
+  return new ApiError('INTERNAL_ERROR', undefined, { cause: new Error(message, { cause: thrown }) })
+}
