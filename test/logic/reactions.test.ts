@@ -155,37 +155,6 @@ for (const database of databases) {
       ),
     )
 
-    const stuck = recorder(({ event, signal, data }) => {
-      if (event.data['title'] === 'loop') for (;;);
-      if (event.data['title'] === 'later loop') {
-        return data['tasks']?.count().then(() => {
-          for (;;);
-        })
-      }
-      if (event.data['title'] === 'never') {
-        return new Promise(() => signal.addEventListener('abort', () => aborted.push('aborted')))
-      }
-      return undefined
-    })
-    const aborted: string[] = []
-    it(
-      'that never end are ended, and others go on',
-      within(database, { reactions: { stuck: on('task.created', stuck.run) } }, async fixture => {
-        const { task, runner, until, failures: told } = fixture
-        runner({ timeoutMs: 2000 })
-        for (const title of ['loop', 'later loop', 'never', 'fine']) await task(title)
-        await until(() => told.length >= 3 && stuck.seen.includes('fine'), 'all have ended')
-        const reasons = told
-          .slice(0, 3)
-          .map(({ error }) => error)
-          .sort()
-        assert.match(reasons[0] ?? '', /longer than 2 s/)
-        assert.match(reasons[1] ?? '', /reactions\.stuck was ended after 200 ms/)
-        assert.match(reasons[2] ?? '', /reactions\.stuck was ended after 200 ms/)
-        assert.ok(aborted.length >= 1)
-      }),
-    )
-
     const taken = recorder()
     it(
       'go on at the place of a node that was killed, or that stopped',
