@@ -131,25 +131,38 @@ function open(opened: Model, store: Store, now: number) {
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
-function partsOf(fixture: Fixture): RunnerParts {
-  const { model: opened, store, run, clock, mails, failures, faults, gaps, missed, unknown } = fixture
+/** What a node needs beside its clock. */
+export function nodeParts(opened: Model, store: Store): Omit<RunnerParts, 'clock' | 'elapsed'> {
   return {
     model: opened,
-    run,
+    run: createRun(createGuard(opened), store),
     hooks: new Map(),
-    clock,
     timeLimit: createTimeLimit({ limitMs: 200 }),
     refresh: () => store.refresh(),
-    mail: { send: async message => void mails.push(message) },
+    mail: { send: async () => undefined },
     outgoing: { request: async () => ({ status: 200, headers: {}, body: Buffer.from('fine') }) },
     logOf: () => quiet,
     records: store.records,
     log: store.changes,
     concurrency: 8,
     timeoutMs: 60_000,
-    elapsed: () => performance.now(),
     random: () => 0.5,
     hold: event => store.changes.hold('reactions', event),
+    onFailed: () => undefined,
+    onGap: () => undefined,
+    onMissed: () => undefined,
+    onUnknown: () => undefined,
+    onFault: () => undefined,
+  }
+}
+
+function partsOf(fixture: Fixture): RunnerParts {
+  const { model: opened, store, clock, mails, failures, faults, gaps, missed, unknown } = fixture
+  return {
+    ...nodeParts(opened, store),
+    clock,
+    elapsed: () => performance.now(),
+    mail: { send: async message => void mails.push(message) },
     onFailed: ({ id }, error, again) => void failures.push({ run: id, error, isDead: again === undefined }),
     onGap: (name, from, to) => void gaps.push([name, from, to]),
     onMissed: name => void missed.push(name),
