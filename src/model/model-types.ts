@@ -21,7 +21,7 @@ export type NameIn<C> = (keyof C & string) | keyof BuiltinFields
 type DeclaredFields<C, N> = N extends keyof C
   ? C[N] extends CollectionDeclaration<infer F extends FieldDeclarations, boolean>
     ? F
-    : never
+    : FieldDeclarations
   : Record<never, never>
 
 /** A narrowed built-in field of `users` is declared with its options. */
