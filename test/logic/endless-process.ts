@@ -1,18 +1,12 @@
 /** A node whose reactions do not end, in a process of its own: node:test follows promises by hooks, which ending code breaks. */
 import { on } from '../../src/index.ts'
-import type { LogicEvent } from '../../src/logic/reactions/event.ts'
-import type { RunContext } from '../../src/logic/runs/context.ts'
 import { databases } from '../store/databases.ts'
-import { within } from './fixture.ts'
-
-interface Context extends RunContext {
-  readonly event: LogicEvent
-}
+import { handler, type LooseContext, within } from './fixture.ts'
 
 const seen: string[] = []
 const aborted: string[] = []
 
-async function stuck({ event, signal, data }: Context) {
+async function stuck({ event, signal, data }: LooseContext) {
   const title = String(event.data['title'])
   seen.push(title)
   if (title === 'loop') for (;;);
@@ -25,7 +19,7 @@ async function stuck({ event, signal, data }: Context) {
 
 const [sqlite] = databases
 if (sqlite === undefined) throw new Error('there is no database')
-await within(sqlite, { reactions: { stuck: on('task.created', stuck) } }, async fixture => {
+await within(sqlite, { reactions: { stuck: on('task.created', handler(stuck)) } }, async fixture => {
   const { task, runner, until, failures } = fixture
   runner({ timeoutMs: 2000 })
   for (const title of ['loop', 'loop after a read', 'never', 'fine']) await task(title)

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { collection, integer, model, relation, text } from '../../src/index.ts'
+import type { LogicEvent } from '../../src/logic/reactions/event.ts'
 import { Runner, type RunnerParts, registerRuns } from '../../src/logic/runner.ts'
-import type { LogicMessage } from '../../src/logic/runs/context.ts'
+import type { RunContext } from '../../src/logic/runs/context.ts'
 import { deadKind, recordsOf, runOf } from '../../src/logic/runs/run.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { LogicDeclaration } from '../../src/model/logic.ts'
 import type { Model } from '../../src/model/model.ts'
+import type { LogicMessage } from '../../src/model/run-types.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { Run } from '../../src/plan/run.ts'
 import { createRun } from '../../src/serve/store.ts'
@@ -27,6 +29,15 @@ export const logic = (declared: LogicDeclaration): Model =>
       declared,
     ),
   )
+
+/** What handlers get, whatever the model is. */
+export interface LooseContext extends RunContext {
+  readonly event: LogicEvent
+  readonly input: Readonly<Record<string, unknown>>
+  readonly scheduledFor: string
+}
+
+export const handler = (run: (context: LooseContext) => unknown) => run as never
 
 export interface Failure {
   readonly run: string

@@ -4,20 +4,12 @@
  */
 import { appendFileSync } from 'node:fs'
 import { every, integer, job, on } from '../../src/index.ts'
-import type { LogicEvent } from '../../src/logic/reactions/event.ts'
 import { Runner } from '../../src/logic/runner.ts'
-import type { RunContext } from '../../src/logic/runs/context.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { logic, nodeParts } from './fixture.ts'
 
 export const timesFaster = 20
-
-interface Context extends RunContext {
-  readonly event: LogicEvent
-  readonly input: { readonly event: number }
-  readonly scheduledFor: string
-}
 
 export const killedModel = (write: (line: string) => void, chance: number) => {
   const perhapsDie = () => {
@@ -25,7 +17,7 @@ export const killedModel = (write: (line: string) => void, chance: number) => {
   }
   return logic({
     reactions: {
-      copy: on('task.*', async ({ event, data, later, now }: Context) => {
+      copy: on('task.*', async ({ event, data, later, now }) => {
         perhapsDie()
         if (Math.random() < 0.05) throw new Error('now and then')
         await data['tasks']?.get(event.item_id)
@@ -35,8 +27,8 @@ export const killedModel = (write: (line: string) => void, chance: number) => {
       }),
     },
     jobs: {
-      echo: job({ input: { event: integer() }, run: ({ input }: Context) => write(`echo ${input.event}`) }),
-      tick: every('minute', ({ scheduledFor }: Context) => {
+      echo: job({ input: { event: integer() }, run: ({ input }) => write(`echo ${input.event}`) }),
+      tick: every('minute', ({ scheduledFor }) => {
         write(`tick ${scheduledFor}`)
         perhapsDie()
       }),

@@ -2,26 +2,20 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { integer, job, on } from '../../src/index.ts'
-import type { LogicEvent } from '../../src/logic/reactions/event.ts'
-import type { RunContext } from '../../src/logic/runs/context.ts'
 import { requestRecord } from '../../src/logic/runs/requests.ts'
 import { maxDepth } from '../../src/logic/runs/results.ts'
 import { databases } from '../store/databases.ts'
-import { within } from './fixture.ts'
-
-interface Context extends RunContext {
-  readonly event: LogicEvent
-}
+import { handler, type LooseContext, within } from './fixture.ts'
 
 /** What the handlers of a test were given, in order, and what they do. */
-function recorder(act: (context: Context, seen: readonly string[]) => unknown = () => undefined) {
+function recorder(act: (context: LooseContext, seen: readonly string[]) => unknown = () => undefined) {
   const seen: string[] = []
-  const contexts: Context[] = []
-  const run = async (context: Context) => {
+  const contexts: LooseContext[] = []
+  const run = handler(async context => {
     contexts.push(context)
     seen.push(String(context.event.data['title']))
     await act(context, seen)
-  }
+  })
   return { seen, contexts, run }
 }
 
@@ -141,7 +135,7 @@ for (const database of databases) {
           jobs: {
             remind: job({
               input: { n: integer() },
-              run: ({ input }: { input: { n: number } }) => void jobs.push(String(input.n)),
+              run: ({ input }) => void jobs.push(String(input.n)),
             }),
           },
         },
