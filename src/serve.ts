@@ -12,7 +12,6 @@ import { readSettings, type Settings, SettingsError } from './config.ts'
 import { systemClock } from './events/consumer/timetable.ts'
 import { path as graphqlPath } from './graphql/transports/http-reply.ts'
 import { createHttp, type Exchange, type HttpServer } from './http.ts'
-import { registerReactions } from './logic/runner.ts'
 import { checkModel } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { Model } from './model/model.ts'
@@ -50,7 +49,7 @@ import { serverTiming } from './serve/server-timing.ts'
 import type { OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { type State, shutdown } from './serve/shutdown.ts'
 import { SlowListRecorder } from './serve/slow-lists.ts'
-import { createRun, openEncrypted, openStore, prepare } from './serve/store.ts'
+import { createRun, openEncrypted, openStore, prepare, registerLogic } from './serve/store.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
 import { openTransports } from './serve/transports.ts'
 import type { Store } from './store/store.ts'
@@ -191,9 +190,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
     ...faultLog(log),
   })
-  if (worker === undefined && (background || simulation)) {
-    await registerReactions(model, store.records, store.changes)
-  }
+  if (worker === undefined && (background || simulation)) await registerLogic(model, store, clock.now)
   if (options.listen !== false) await http.listen(worker !== undefined)
   const firstAdministrator = worker || !background ? undefined : await bootstrapped(parts, run, http)
   state.starting = false

@@ -1,12 +1,11 @@
 /** Reactions and jobs as the service runs them. */
 import type { Mail } from '../auth/mail.ts'
 import type { Settings } from '../config.ts'
-import { systemClock } from '../events/consumer/timetable.ts'
 import type { DataParts } from '../logic/create-data.ts'
 import { Runner, type RunnerParts } from '../logic/runner.ts'
-import type { LogicLog, LogicMail } from '../logic/runs/context.ts'
 import type { Run as LogicRun } from '../logic/runs/run.ts'
 import type { Model } from '../model/model.ts'
+import type { LogicLog, LogicMail } from '../model/run-types.ts'
 import type { Logger } from '../observability/log.ts'
 import { Outgoing } from '../outgoing/outgoing.ts'
 import type { Run } from '../plan/run.ts'
@@ -23,8 +22,7 @@ export interface ReactionParts {
   readonly settings: Settings
   readonly logger: Logger
   readonly timeLimit: TimeLimit
-  /** Tests have one of their own. */
-  readonly clock?: RunnerParts['clock']
+  readonly clock: RunnerParts['clock']
 }
 
 export interface RunningReactions {
@@ -51,7 +49,7 @@ export function openReactions(parts: ReactionParts): RunningReactions {
 }
 
 function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
-  const { model, store, run, hooks, mail, settings, logger, timeLimit, clock = systemClock } = parts
+  const { model, store, run, hooks, mail, settings, logger, timeLimit, clock } = parts
   return {
     ...{ model, run, hooks, clock, timeLimit },
     mail: checkedMail(mail),

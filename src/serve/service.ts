@@ -1,4 +1,5 @@
 /** A running service, as programs see it, and how one is started. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FirstAdministrator } from '../auth/bootstrap.ts'

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { collection, integer, model, relation, text } from '../../src/index.ts'
-import { Runner, type RunnerParts, registerReactions } from '../../src/logic/runner.ts'
-import type { LogicMessage } from '../../src/logic/runs/context.ts'
+import type { LogicEvent } from '../../src/logic/reactions/event.ts'
+import { Runner, type RunnerParts, registerRuns } from '../../src/logic/runner.ts'
+import type { RunContext } from '../../src/logic/runs/context.ts'
 import { deadKind, recordsOf, runOf } from '../../src/logic/runs/run.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { LogicDeclaration } from '../../src/model/logic.ts'
 import type { Model } from '../../src/model/model.ts'
+import type { LogicMessage } from '../../src/model/run-types.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { Run } from '../../src/plan/run.ts'
 import { createRun } from '../../src/serve/store.ts'
@@ -27,6 +29,15 @@ export const logic = (declared: LogicDeclaration): Model =>
       declared,
     ),
   )
+
+/** What handlers get, whatever the model is. */
+export interface LooseContext extends RunContext {
+  readonly event: LogicEvent
+  readonly input: Readonly<Record<string, unknown>>
+  readonly scheduledFor: string
+}
+
+export const handler = (run: (context: LooseContext) => unknown) => run as never
 
 export interface Failure {
   readonly run: string
@@ -67,7 +78,7 @@ export function within(
       const opened = logic(declared)
       const store = await place.open(opened)
       const made = open(opened, store, now)
-      await registerReactions(opened, store.records, store.changes)
+      await registerRuns(opened, { records: store.records, log: store.changes, now })
       try {
         await use(made.fixture, place)
         assert.deepEqual(made.fixture.faults, [])
@@ -131,25 +142,38 @@ function open(opened: Model, store: Store, now: number) {
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
-function partsOf(fixture: Fixture): RunnerParts {
-  const { model: opened, store, run, clock, mails, failures, faults, gaps, missed, unknown } = fixture
+/** What a node needs beside its clock. */
+export function nodeParts(opened: Model, store: Store): Omit<RunnerParts, 'clock' | 'elapsed'> {
   return {
     model: opened,
-    run,
+    run: createRun(createGuard(opened), store),
     hooks: new Map(),
-    clock,
     timeLimit: createTimeLimit({ limitMs: 200 }),
     refresh: () => store.refresh(),
-    mail: { send: async message => void mails.push(message) },
+    mail: { send: async () => undefined },
     outgoing: { request: async () => ({ status: 200, headers: {}, body: Buffer.from('fine') }) },
     logOf: () => quiet,
     records: store.records,
     log: store.changes,
     concurrency: 8,
     timeoutMs: 60_000,
-    elapsed: () => performance.now(),
     random: () => 0.5,
     hold: event => store.changes.hold('reactions', event),
+    onFailed: () => undefined,
+    onGap: () => undefined,
+    onMissed: () => undefined,
+    onUnknown: () => undefined,
+    onFault: () => undefined,
+  }
+}
+
+function partsOf(fixture: Fixture): RunnerParts {
+  const { model: opened, store, clock, mails, failures, faults, gaps, missed, unknown } = fixture
+  return {
+    ...nodeParts(opened, store),
+    clock,
+    elapsed: () => performance.now(),
+    mail: { send: async message => void mails.push(message) },
     onFailed: ({ id }, error, again) => void failures.push({ run: id, error, isDead: again === undefined }),
     onGap: (name, from, to) => void gaps.push([name, from, to]),
     onMissed: name => void missed.push(name),

@@ -3,14 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { every, job, string } from '../../src/index.ts'
 import { enqueueJob } from '../../src/logic/jobs/later.ts'
-import type { RunContext } from '../../src/logic/runs/context.ts'
 import { databases } from '../store/databases.ts'
 import { within } from './fixture.ts'
-
-interface Context extends RunContext {
-  readonly scheduledFor: string | undefined
-  readonly input: Readonly<Record<string, unknown>>
-}
 
 /** The clock jumps while handlers run. */
 const patient = { timeoutMs: 1_000_000_000 }
@@ -25,18 +19,20 @@ for (const database of databases) {
       'are started once for each due time, whichever node does',
       within(
         database,
-        { jobs: { hourly: every('hour', ({ scheduledFor }: Context) => void due.push(scheduledFor ?? '')) } },
-        async ({ runner, until }) => {
+        { jobs: { hourly: every('hour', ({ scheduledFor }) => void due.push(scheduledFor ?? '')) } },
+        async ({ runner, until, missed }) => {
           const nodes = [runner(patient), runner(patient), runner(patient)]
           for (const count of [1, 2, 3]) {
             await until(() => due.length === count, `due time ${count}`, 300_000)
           }
           await nodes.find(({ state }) => state.isRunning)?.stop()
           await until(() => due.length === 5, 'another node goes on', 300_000)
-          assert.deepEqual(
-            due,
-            [1, 2, 3, 4, 5].map(count => iso(noon + count * hour)),
-          )
+          // The clock may jump over an hour while a node is busy: it is missed, and told.
+          const times = due.map(time => (Date.parse(time) - noon) / hour)
+          assert.ok(times.every(Number.isInteger), String(times))
+          const skips = times.filter((time, at) => time !== (times[at - 1] ?? 0) + 1)
+          assert.equal(skips.length, missed.length)
+          assert.ok(times.every((time, at) => time > (times[at - 1] ?? 0)))
         },
         noon,
       ),
@@ -49,7 +45,7 @@ for (const database of databases) {
         database,
         {
           jobs: {
-            hourly: every('hour', ({ scheduledFor }: Context) => void missed.push(scheduledFor ?? '')),
+            hourly: every('hour', ({ scheduledFor }) => void missed.push(scheduledFor ?? '')),
           },
         },
         async ({ runner, until, clock, missed: told }) => {
@@ -80,15 +76,11 @@ for (const database of databases) {
         database,
         {
           jobs: {
-            nightly: every(
-              'day at 03:00',
-              { timeZone: 'UTC' },
-              ({ scheduledFor, idempotencyKey }: Context) => {
-                attempts.push(scheduledFor ?? '')
-                if (failures-- > 0) throw new Error('not yet')
-                keys.add(idempotencyKey)
-              },
-            ),
+            nightly: every('day at 03:00', { timeZone: 'UTC' }, ({ scheduledFor, idempotencyKey }) => {
+              attempts.push(scheduledFor ?? '')
+              if (failures-- > 0) throw new Error('not yet')
+              keys.add(idempotencyKey)
+            }),
           },
         },
         async ({ runner, until, failures: told }) => {
@@ -111,7 +103,7 @@ for (const database of databases) {
         database,
         {
           jobs: {
-            often: every('minute', ({ scheduledFor }: Context) => {
+            often: every('minute', ({ scheduledFor }) => {
               broken.push(scheduledFor ?? '')
               if (isBroken) throw new Error('broken')
             }),
@@ -139,7 +131,7 @@ for (const database of databases) {
           jobs: {
             remind: job({
               input: { text: string(), mood: string({ default: 'kind' }) },
-              run: ({ input }: Context) => void reminded.push(`${input['text']} ${input['mood']}`),
+              run: ({ input }) => void reminded.push(`${input['text']} ${input['mood']}`),
             }),
           },
         },
@@ -180,7 +172,7 @@ for (const database of databases) {
         database,
         {
           jobs: {
-            long: every('hour', ({ scheduledFor }: Context) => {
+            long: every('hour', ({ scheduledFor }) => {
               resumed.push(scheduledFor ?? '')
               return isKilled ? undefined : new Promise(() => undefined)
             }),

@@ -2,26 +2,20 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { integer, job, on } from '../../src/index.ts'
-import type { LogicEvent } from '../../src/logic/reactions/event.ts'
-import type { RunContext } from '../../src/logic/runs/context.ts'
 import { requestRecord } from '../../src/logic/runs/requests.ts'
 import { maxDepth } from '../../src/logic/runs/results.ts'
 import { databases } from '../store/databases.ts'
-import { within } from './fixture.ts'
-
-interface Context extends RunContext {
-  readonly event: LogicEvent
-}
+import { handler, type LooseContext, within } from './fixture.ts'
 
 /** What the handlers of a test were given, in order, and what they do. */
-function recorder(act: (context: Context, seen: readonly string[]) => unknown = () => undefined) {
+function recorder(act: (context: LooseContext, seen: readonly string[]) => unknown = () => undefined) {
   const seen: string[] = []
-  const contexts: Context[] = []
-  const run = async (context: Context) => {
+  const contexts: LooseContext[] = []
+  const run = handler(async context => {
     contexts.push(context)
     seen.push(String(context.event.data['title']))
     await act(context, seen)
-  }
+  })
   return { seen, contexts, run }
 }
 
@@ -141,7 +135,7 @@ for (const database of databases) {
           jobs: {
             remind: job({
               input: { n: integer() },
-              run: ({ input }: { input: { n: number } }) => void jobs.push(String(input.n)),
+              run: ({ input }) => void jobs.push(String(input.n)),
             }),
           },
         },
@@ -153,37 +147,6 @@ for (const database of databases) {
           assert.deepEqual(jobs.splice(0), ['2'])
         },
       ),
-    )
-
-    const stuck = recorder(({ event, signal, data }) => {
-      if (event.data['title'] === 'loop') for (;;);
-      if (event.data['title'] === 'later loop') {
-        return data['tasks']?.count().then(() => {
-          for (;;);
-        })
-      }
-      if (event.data['title'] === 'never') {
-        return new Promise(() => signal.addEventListener('abort', () => aborted.push('aborted')))
-      }
-      return undefined
-    })
-    const aborted: string[] = []
-    it(
-      'that never end are ended, and others go on',
-      within(database, { reactions: { stuck: on('task.created', stuck.run) } }, async fixture => {
-        const { task, runner, until, failures: told } = fixture
-        runner({ timeoutMs: 2000 })
-        for (const title of ['loop', 'later loop', 'never', 'fine']) await task(title)
-        await until(() => told.length >= 3 && stuck.seen.includes('fine'), 'all have ended')
-        const reasons = told
-          .slice(0, 3)
-          .map(({ error }) => error)
-          .sort()
-        assert.match(reasons[0] ?? '', /longer than 2 s/)
-        assert.match(reasons[1] ?? '', /reactions\.stuck was ended after 200 ms/)
-        assert.match(reasons[2] ?? '', /reactions\.stuck was ended after 200 ms/)
-        assert.ok(aborted.length >= 1)
-      }),
     )
 
     const taken = recorder()

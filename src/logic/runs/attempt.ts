@@ -1,6 +1,7 @@
 /** One attempt to run a reaction or a job: within a time bound, with nothing left that it could do afterwards. */
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
+import type { LogicLog, LogicMail } from '../../model/run-types.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 import type { Awaitable } from '../../plan/answer.ts'
 import type { Run as PlanRun } from '../../plan/run.ts'
@@ -11,7 +12,7 @@ import type { DataParts } from '../create-data.ts'
 import { createData, executeBy } from '../create-data.ts'
 import { enqueueJob } from '../jobs/later.ts'
 import { eventOf } from '../reactions/event.ts'
-import { fetchBy, type LogicLog, type LogicMail, type RunContext } from './context.ts'
+import { fetchBy, type RunContext } from './context.ts'
 import { idempotencyKeyOf, type Run } from './run.ts'
 
 export interface AttemptParts {
@@ -157,6 +158,7 @@ class Attempt {
       log: logOf(this.#run),
       signal,
       idempotencyKey: idempotencyKeyOf(this.#run),
+      attempt: this.#run.attempts + 1,
       later: (at, name, input) => this.#enqueue(at, name, input),
       now: isoOf(clock),
     }

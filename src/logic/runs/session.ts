@@ -71,6 +71,8 @@ export class Session implements LeasedSession {
   #holdAt = 0
   #held: number | undefined
   #newest = 0
+  /** Reactions that an operator wants removed, which the model does not have. */
+  readonly #forgotten = new Set<string>()
 
   constructor(parts: SessionParts, holding: Holding) {
     this.#parts = parts
@@ -180,7 +182,8 @@ export class Session implements LeasedSession {
     const planner = new Planner(model, jobs, this.#parts.onMissed)
     const queue = new JobQueue({ model, records, clock, add, push })
     const isTaken = (id: string) => queue.isTaken(id)
-    const parts = { records, clock, add, push, isTaken }
+    const forget = (name: string) => void this.#forgotten.add(name)
+    const parts = { records, clock, add, push, isTaken, forget }
     const requests = new RunRequests(parts, name => tracks.find(track => track.name === name))
     const opened = { position, tracks, planner, jobs: queue, requests, scheduler, abort }
     await this.#restore(opened)
@@ -257,7 +260,10 @@ export class Session implements LeasedSession {
     const steps = changes.flatMap(change => change.steps)
     this.#isStoring = true
     try {
-      await position.commit(steps, { reactions: { ...place.reactions, ...events }, jobs: planner.planned })
+      await position.commit(steps, {
+        reactions: { ...without(place.reactions, this.#forgotten), ...events },
+        jobs: planner.planned,
+      })
     } finally {
       this.#isStoring = false
     }
@@ -307,6 +313,10 @@ export class Session implements LeasedSession {
   #notNow(task: Run): Verdict<Run> {
     return { succeeded: false, again: { ...task, dueAt: this.#parts.clock.now() + notHeldDelayMs } }
   }
+}
+
+function without(places: Place['reactions'], names: ReadonlySet<string>): Place['reactions'] {
+  return Object.fromEntries(Object.entries(places).filter(([name]) => !names.has(name)))
 }
 
 /** The steps of a transaction, and what follows its commit. */
