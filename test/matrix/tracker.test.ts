@@ -196,7 +196,7 @@ for (const [setup, start] of Object.entries(setups)) {
       const cast = await castOf(service)
       for (const role of roles) {
         const send = sender(service, cast.ids[role])
-        await checkReads(send, role, cast.ours)
+        await checkReads(send, role, await replaced(service, cast.ours))
         const allowed = await checkWrites(service, send, role, cast.ours)
         assert.equal(allowed > 0, isInside(role), role)
         await checkOperations(service, send, role, cast.ours)

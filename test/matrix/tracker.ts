@@ -80,6 +80,10 @@ async function itemsOf(
 export async function replaced(service: Service, given: Organization): Promise<Organization> {
   const { organization, people, items } = given
   const { asSystem: all } = service
+  // There may be 20 of them.
+  for await (const { id } of all.invitations.all({ where: { organization_id: organization } })) {
+    await all.invitations.delete(id)
+  }
   const known = await all.memberships.first({
     where: { organization_id: organization, user_id: people.other },
   })
