@@ -79,6 +79,7 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
   yield {
     act: place,
     limitMs: parts.limits.timeMs,
+    maxSteps: parts.limits.operations,
     turn: work => parts.timeLimit.turn(place, work),
     async start(run) {
       returned = await context.run(run)
