@@ -18,6 +18,7 @@ import {
   trustProxy,
   workers,
 } from './config/kinds.ts'
+import { logicSettings } from './config/logic.ts'
 import { oauthSettings } from './config/oauth.ts'
 import { readTable, type SettingsSources } from './config/read.ts'
 import { redisSettings } from './config/redis.ts'
@@ -282,6 +283,7 @@ export const settingsTable = {
   ...accountSettings,
   ...redisSettings,
   ...webhookSettings,
+  ...logicSettings,
 } as const
 
 type Table = typeof settingsTable

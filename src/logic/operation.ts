@@ -80,7 +80,7 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
     act: place,
     limitMs: parts.limits.timeMs,
     maxSteps: parts.limits.operations,
-    turn: work => parts.timeLimit.turn(place, work),
+    turn: work => parts.timeLimit.turn(place, work, parts.limits.timeMs),
     async start(run) {
       returned = await context.run(run)
     },

@@ -16,6 +16,7 @@ import type { Settings } from '../config.ts'
 import type { Events } from '../events/events.ts'
 import type { Exchange } from '../http.ts'
 import { createIdempotency } from '../idempotency.ts'
+import type { OperationParts } from '../logic/operation.ts'
 import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
 import type { Awaitable } from '../plan/answer.ts'
@@ -28,6 +29,7 @@ import { clientOf } from './connected-client.ts'
 import { createProcessEvents } from './events.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
+import { loggedTimeLimit } from './time-limit.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
 import { openWebhookSender, type RunningSender } from './webhook-sender.ts'
 import { webhookActions } from './webhooks.ts'
@@ -95,6 +97,14 @@ export function openTransports(parts: TransportParts): Transports {
     secrets: new WebhookSecrets(records, settings['webhooks.secretOverlap']),
     grants: parts.webhookGrants,
   })
+  const logic: OperationParts = {
+    ...{ model, hooks, timeLimit: loggedTimeLimit(logger), now: Date.now },
+    limits: {
+      timeMs: settings['logic.actionTimeout'],
+      operations: settings['logic.actionOperations'],
+      tries: settings['logic.actionTries'],
+    },
+  }
   const events = createProcessEvents({
     feed: store.changes,
     authenticate,
@@ -104,7 +114,7 @@ export function openTransports(parts: TransportParts): Transports {
   })
   return {
     rest: createRest({
-      ...{ model, run: transportRun, hooks, idempotency, actions, baseUrl: settings.baseUrl },
+      ...{ model, run: transportRun, hooks, idempotency, actions, logic, baseUrl: settings.baseUrl },
       // Every call is an exchange: it carries the headers of the budget.
       draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
       events: {
@@ -118,6 +128,7 @@ export function openTransports(parts: TransportParts): Transports {
       model,
       run: transportRun,
       hooks,
+      logic,
       idempotency,
       events,
       refresh: () => store.refresh(),

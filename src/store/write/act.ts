@@ -34,8 +34,7 @@ export async function runActSlowly(
   const calls: Call[] = []
   const ask = (step: GuardedActStep) =>
     new Promise<StepAnswer>((resolve, reject) => calls.push({ step, resolve, reject }))
-  await nextTurn()
-  actRun.turn(() => actRun.start(ask))
+  await actRun.nextTurn(() => actRun.start(ask))
   // What was asked for and not awaited is done as well.
   for (let call = calls.shift(); call !== undefined; call = calls.shift()) {
     const { step, resolve, reject } = call
@@ -43,15 +42,9 @@ export async function runActSlowly(
       answer => () => resolve(answer),
       error => () => reject(error),
     )
-    await nextTurn()
-    actRun.turn(settle)
+    await actRun.nextTurn(settle)
   }
   actRun.end()
-}
-
-/** Where no microtasks of others wait. */
-function nextTurn(): Promise<void> & PromiseLike<void> {
-  return new Promise(resolve => setImmediate(resolve))
 }
 
 /** Of calls behind the end. */
@@ -91,6 +84,20 @@ class ActRun {
       this.#hasEnded = true
       throw fault(`${this.#act.act} was ended: its code ran for too long.`, cause)
     }
+  }
+
+  /** In the next turn of the event loop, where no microtasks of others wait: none run within another. */
+  nextTurn(work: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      setImmediate(() => {
+        try {
+          this.turn(work)
+          resolve()
+        } catch (error) {
+          reject(error)
+        }
+      })
+    })
   }
 
   /** What is refused never settles, so that no code can go on asking. */
