@@ -165,22 +165,25 @@ function answerOf({ status, body }: { status: number; body: { value: number } })
   return body.value
 }
 
-async function stored(bench: Bench): Promise<number[]> {
+interface Node extends Bench {
+  /** As before each request: what other nodes have committed is noticed. */
+  refresh(): unknown
+}
+
+async function stored(bench: Node): Promise<number[]> {
+  await bench.refresh()
   const { body } = await send(bench, 'GET', '/cells?sort=id')
   return body.data.map(({ value }: { value: number }) => value)
 }
 
-async function withNodes(kind: Kind, count: number, use: (nodes: readonly Bench[]) => Promise<void>) {
+async function withNodes(kind: Kind, count: number, use: (nodes: readonly Node[]) => Promise<void>) {
   const database = await kind.make(declared)
-  const nodes: Bench[] = []
+  const nodes: Node[] = []
   try {
     for (let at = 0; at < count; at++) {
-      nodes.push(
-        await openBench(declared, async each => {
-          const store = await database.open(each)
-          return { store, close: () => store.close() }
-        }),
-      )
+      const store = await database.open(declared)
+      const bench = await openBench(declared, async () => ({ store, close: () => store.close() }))
+      nodes.push({ ...bench, refresh: () => store.refresh() })
     }
     for (let id = 1; id <= cells; id++) await nodes[0]?.seed('cells', { value: id })
     await use(nodes)
@@ -204,7 +207,6 @@ for (const [kind, count] of setups) {
         const [first] = nodes
         if (first === undefined) throw new Error('there is a node')
         const property = fc.asyncProperty(fc.array(steps, { minLength: 3, maxLength: 6 }), async all => {
-          // What another node has committed is read from its store, without a request's `refresh`.
           const before = await stored(first)
           const done = await Promise.all(
             all.map(async (step, index) => {
