@@ -20,6 +20,7 @@ import {
 } from './config/kinds.ts'
 import { logicSettings } from './config/logic.ts'
 import { oauthSettings } from './config/oauth.ts'
+import { reactionSettings } from './config/reactions.ts'
 import { readTable, type SettingsSources } from './config/read.ts'
 import { redisSettings } from './config/redis.ts'
 import { optional, type Setting, setting } from './config/setting.ts'
@@ -284,6 +285,7 @@ export const settingsTable = {
   ...redisSettings,
   ...webhookSettings,
   ...logicSettings,
+  ...reactionSettings,
 } as const
 
 type Table = typeof settingsTable
@@ -314,6 +316,7 @@ export type GivenSettings = Given & {
   readonly mail?: Within<'mail'> | undefined
   readonly redis?: Within<'redis'> | undefined
   readonly webhooks?: Within<'webhooks'> | undefined
+  readonly reactions?: Within<'reactions'> | undefined
 }
 
 /** Reads every setting: given, else environment, else file, else default. Throws a `SettingsError`. */

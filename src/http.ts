@@ -11,9 +11,16 @@ import { type CorkedReplies, corkReplies } from './http/corked-replies.ts'
 import { crossOrigin, isPreflight, preflight } from './http/cors.ts'
 import { Exchange } from './http/exchange.ts'
 import { headersIn } from './http/header-block.ts'
+import { HostedRequests, joinDuplicates, requireUnread } from './http/hosted.ts'
 import { Listeners } from './http/listeners.ts'
 import { guardNextTick } from './http/next-tick-guard.ts'
-import { createNodeServer, type ServerSettings } from './http/node-server.ts'
+import {
+  createNodeServer,
+  createRequestHandler,
+  type HandleRequest,
+  type ServerSettings,
+  wantsSocket,
+} from './http/node-server.ts'
 import { endWith, rawResponse, unreadableCall } from './http/raw-response.ts'
 import { checkTarget } from './http/request-target.ts'
 import { createSend, type Send } from './http/send.ts'
@@ -44,6 +51,10 @@ export interface Sockets {
 
 export interface HttpServer {
   readonly server: Server
+  /** Answers a request that another HTTP/1.1 server of this process has read. */
+  readonly handler: HandleRequest
+  /** The same for a request to upgrade. */
+  readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** `shared`: other threads of this process listen on the same port. */
   listen(shared?: boolean): Promise<void>
   /** The port that it listens on. */
@@ -73,6 +84,8 @@ class Http implements HttpServer {
   readonly #settings: HttpSettings
   readonly #parts: HttpParts
   readonly server: Server
+  readonly handler: HandleRequest
+  readonly #hosted = new HostedRequests()
   readonly #listeners: Listeners
   readonly #addressOf: (peer: string | undefined, forwarded: string | undefined) => string
   /** Flat headers of every answer. */
@@ -95,11 +108,17 @@ class Http implements HttpServer {
       (exchange, error) => this.#sendFailed(exchange, error),
     )
     this.server = createNodeServer(settings, {
-      handle: (req, res) => this.admission.admit(this.#exchangeOf(req, res)),
+      handle: createRequestHandler((req, res) => this.admission.admit(this.#exchangeOf(req, res))),
       refuse: (error, socket) => this.#refuseUnread(error, socket),
       upgrade: (req, socket, head) => this.#upgrade(req, socket, head),
       sockets: parts.sockets?.paths,
     })
+    const begin = createRequestHandler((req, res) => this.admission.admit(this.#exchangeOf(req, res, true)))
+    this.handler = (req, res) => {
+      joinDuplicates(req)
+      this.#hosted.add(res)
+      begin(req, res)
+    }
     this.#listeners = new Listeners(this.server)
     this.admission = new AdmissionControl(this.server, settings, {
       errorReply: parts.errorReply,
@@ -132,26 +151,36 @@ class Http implements HttpServer {
     const server = this.server
     const end = () => {
       server.closeAllConnections()
+      this.#hosted.destroyAll()
       for (const socket of this.#handedOut) socket.destroy()
     }
     const timer = setTimeout(end, this.#settings.shutdownGrace * 1000)
     // A stream that ends now has announced keep-alive: its connection becomes idle.
     const idle = setInterval(() => server.closeIdleConnections(), 50)
-    await this.#listeners.close()
+    await Promise.all([this.#listeners.close(), this.#hosted.ended()])
     clearInterval(idle)
     clearTimeout(timer)
   }
 
-  #exchangeOf(req: IncomingMessage, res: ServerResponse): Exchange {
+  readonly upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    joinDuplicates(req)
+    this.#hosted.add(socket)
+    const paths = this.#parts.sockets?.paths
+    if (paths !== undefined && wantsSocket(req, paths)) this.#upgrade(req, socket, head)
+    else this.#refuseUnread(noSocket(), socket)
+  }
+
+  #exchangeOf(req: IncomingMessage, res: ServerResponse, isHosted = false): Exchange {
     const forwarded = req.headers['x-forwarded-for']
     const from = typeof forwarded === 'string' ? forwarded : undefined
-    return new Exchange(req, res, this.#addressOf(req.socket.remoteAddress, from))
+    return new Exchange(req, res, this.#addressOf(req.socket.remoteAddress, from), isHosted)
   }
 
   #run(exchange: Exchange): void {
     this.#running++
     try {
       checkTarget(exchange.req)
+      if (exchange.isHosted) requireUnread(exchange.req, exchange.hasBody)
       if (this.#settings.cors && isPreflight(exchange)) {
         this.#replies.put(exchange, preflight)
         return
@@ -238,7 +267,7 @@ class Http implements HttpServer {
     checkTarget(exchange.req)
     const { sockets } = this.#parts
     if (!sockets?.paths.has(exchange.path)) {
-      throw new ApiError('NOT_FOUND', 'No WebSocket is opened here.')
+      throw noSocket()
     }
     await sockets.upgrade(exchange, socket, head)
   }
@@ -256,4 +285,8 @@ class Http implements HttpServer {
     const call = unreadableCall()
     endWith(socket, rawResponse(this.#parts.errorReply(error, call), this.#constant, call.requestId))
   }
+}
+
+function noSocket(): ApiError {
+  return new ApiError('NOT_FOUND', 'No WebSocket is opened here.')
 }

@@ -1,7 +1,7 @@
 /** The package's exports: for model files, and for programs that embed Portico. */
 import type { GivenSettings } from './config.ts'
 import type { Declaration } from './model/declaration.ts'
-import type { Service } from './serve.ts'
+import type { ServeOptions, Service } from './serve/service.ts'
 
 export {
   type AccessRule,
@@ -64,15 +64,25 @@ export { uuid } from './model/fields/uuid.ts'
 export { atMost, item } from './model/logic.ts'
 export { action, every, job, on, query } from './model/logic-builders.ts'
 export type { Model } from './model/model.ts'
-export type { CollectionName, CreateInput, Item } from './model/types.ts'
-export type { GivenSettings, Service }
+export type {
+  Client,
+  CollectionData,
+  CollectionName,
+  CreateInput,
+  Data,
+  Item,
+  SystemData,
+  UpdateInput,
+  Where,
+} from './model/types.ts'
+export type { GivenSettings, ServeOptions, Service }
 
 /**
  * Serves a model until the service is closed. Settings that are not given come from the environment or have their
  * defaults. Rejects with a `ModelError` or a `SettingsError` that lists every fault.
  */
-export async function serve(declaration: Declaration, settings: GivenSettings = {}): Promise<Service> {
+export async function serve(declaration: Declaration, options: ServeOptions = {}): Promise<Service> {
   // Imported on demand: a model file needs only the declarations.
   const service = await import('./serve.ts')
-  return service.serve(declaration, settings)
+  return service.serve(declaration, options)
 }

@@ -19,6 +19,13 @@ export interface AccessClass {
   readonly logic?: true
 }
 
+/** Claims of a token, of those that rules of the model name. */
+export interface Claims {
+  /** Equal only for equal claims. */
+  readonly key: string
+  readonly values: ReadonlyMap<string, string | number | boolean>
+}
+
 export interface Principal {
   /** The user behind the credential; null when nobody is signed in. */
   readonly userId: number | null
@@ -34,6 +41,8 @@ export interface Principal {
    * or `key:` and the id of an API key. Null: it ends with nothing, as what an app makes by itself.
    */
   readonly grant: string | null
+  /** Of a trusted issuer's token; left out: there are none. */
+  readonly claims?: Claims | undefined
   /** By how many reactions and jobs, each caused by the one before, it came to this; left out: by none. */
   readonly depth?: number
 }

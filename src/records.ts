@@ -39,6 +39,9 @@ export interface StoredRecord {
 /** The kind of which each item of a collection has a record, under its own id: it is deleted with the item. */
 export const recordsOfItems: ReadonlyMap<string, string> = new Map([['webhooks', 'WebhookSecret']])
 
+/** The kind that keeps whether a user has proven their address, by their id: see `auth/accounts/addresses.ts`. */
+export const addressRecord = 'AccountAddress'
+
 /** Writes resolve when the commit is durable, and reject with an `ApiError` when nothing was changed. */
 export interface Records {
   get(kind: string, id: string): Awaitable<StoredRecord | undefined>

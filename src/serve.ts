@@ -1,15 +1,17 @@
 /** Puts the service together. `createPipeline` shows the stages of every request, in order. */
 import type { Duplex } from 'node:stream'
 import type { Authenticate } from './auth/authenticate.ts'
-import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
+import { bootstrap } from './auth/bootstrap.ts'
 import type { EncryptedRecords } from './auth/encryption/encrypted-records.ts'
+import { createMail } from './auth/mail.ts'
 import { isHealthCheck, type Reply, type TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
-import { budgetAddress, createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
+import { createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
 import { publicName } from './config/database.ts'
-import { type GivenSettings, readSettings, type Settings } from './config.ts'
+import { readSettings, type Settings, SettingsError } from './config.ts'
+import { systemClock } from './events/consumer/timetable.ts'
 import { path as graphqlPath } from './graphql/transports/http-reply.ts'
-import { createHttp, type Exchange, type HttpParts, type HttpServer } from './http.ts'
+import { createHttp, type Exchange, type HttpServer } from './http.ts'
 import { checkModel } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { Model } from './model/model.ts'
@@ -19,17 +21,22 @@ import { openTraces, type Traces } from './observability/traces.ts'
 import { type Awaitable, then } from './plan/answer.ts'
 import { createGuard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
-import { anonymous, type Principal } from './principal.ts'
+import type { Principal } from './principal.ts'
+import { besideWorkers } from './serve/beside-workers.ts'
 import { followOthers, openCluster } from './serve/cluster.ts'
 import { openCredentials } from './serve/credentials.ts'
+import { dataParts, serviceData } from './serve/data.ts'
 import { errorReplies, isGraphql } from './serve/error-replies.ts'
+import { faultLog } from './serve/fault-log.ts'
 import type { LazyGraphql } from './serve/graphql.ts'
 import { type HealthChecks, healthChecks, requireStarted } from './serve/health-checks.ts'
+import { identifier } from './serve/identify.ts'
 import {
   cacheMetrics,
   clusterMetrics,
   eventMetrics,
   httpMetrics,
+  reactionMetrics,
   replicaMetrics,
   requestMetrics,
   requestRecorder,
@@ -39,47 +46,64 @@ import {
 } from './serve/metrics.ts'
 import type { LazyOauth } from './serve/oauth.ts'
 import { serverTiming } from './serve/server-timing.ts'
+import type { OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { type State, shutdown } from './serve/shutdown.ts'
 import { SlowListRecorder } from './serve/slow-lists.ts'
-import { createRun, openEncrypted, openStore, prepare } from './serve/store.ts'
+import { createRun, openEncrypted, openStore, prepare, registerLogic } from './serve/store.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
 import { openTransports } from './serve/transports.ts'
 import type { Store } from './store/store.ts'
-import type { WorkerContext } from './workers/context.ts'
-
-export interface Service {
-  /** Where it listens, without a trailing slash. */
-  readonly url: string
-  /** The administrator that this start created, to be shown once; undefined on every later start. */
-  readonly firstAdministrator: FirstAdministrator | undefined
-  /** Serves on for `shutdownDelay`, stops accepting, finishes what runs, and closes the database. */
-  close(): Promise<void>
-}
 
 /**
  * Serves a model. Settings that are not given come from the environment, or are defaults.
  * Rejects with a `ModelError` or a `SettingsError` that lists every fault.
  */
-export async function serve(declaration: Declaration, given: GivenSettings = {}): Promise<Service> {
+export async function serve(
+  declaration: Declaration,
+  { listen, ...given }: ServeOptions = {},
+): Promise<Service> {
   const settings = readSettings({ given, environment: process.env })
-  return start(checkModel(declaration), settings)
+  return start(checkModel(declaration), settings, { listen })
 }
 
-/** `serve` with a checked model and every setting known. `worker`: the context of one of several workers. */
-export async function start(model: Model, settings: Settings, worker?: WorkerContext): Promise<Service> {
-  const log = createLog(settings, worker?.log)
-  if (settings.workers > 1 && worker === undefined) {
+/** `serve` with a checked model and every setting known. */
+export async function start(model: Model, settings: Settings, options: StartOptions = {}): Promise<Service> {
+  const log = createLog(settings, options.worker?.log)
+  if (settings.workers > 1 && options.worker === undefined) {
+    if (options.listen === false) throw new SettingsError([withoutListening])
     const { startWorkers } = await import('./workers.ts')
-    return startWorkers({ model, settings, log, prepare: () => prepare(model, settings, log) })
+    const started = await startWorkers({
+      ...{ model, settings, log },
+      prepare: () => prepare(model, settings, log),
+    })
+    return besideWorkers(started, model, () =>
+      open(model, { ...settings, autoMigrate: false }, log, { listen: false, background: false }),
+    )
   }
-  const store = await openStore(model, settings, { log, worker })
+  return (await open(model, settings, log, options)).service
+}
+
+const withoutListening = {
+  place: '`workers`',
+  message: 'a service that does not listen, by `listen: false`, has no use for threads: set it to 1.',
+}
+
+/** `start` in this thread. */
+export async function open(
+  model: Model,
+  settings: Settings,
+  log: Log,
+  options: StartOptions,
+): Promise<OpenService> {
+  const { worker, simulation } = options
+  const store = await openStore(model, settings, { log, worker, now: simulation?.clock.now })
   let cluster: Cluster | undefined
   let traces: Traces | undefined
   try {
     cluster = await openCluster(settings, log.logger, worker?.cluster)
     traces = await openTraces(settings, log.logger)
     const encrypted = await openEncrypted(store, settings, log)
-    return await assemble({ model, store, encrypted, cluster, log, traces, settings, worker })
+    return await assemble({ model, store, encrypted, cluster, log, traces, settings, options })
   } catch (error) {
     await traces?.close()
     await cluster?.close()
@@ -97,11 +121,12 @@ interface Parts {
   readonly log: Log
   readonly traces: Traces | undefined
   readonly settings: Settings
-  readonly worker: WorkerContext | undefined
+  readonly options: StartOptions
 }
 
-async function assemble(parts: Parts): Promise<Service> {
-  const { model, store, encrypted, cluster, log, traces, settings, worker } = parts
+async function assemble(parts: Parts): Promise<OpenService> {
+  const { model, store, encrypted, cluster, log, traces, settings, options } = parts
+  const { worker, simulation, background = true } = options
   followOthers(store, cluster)
   const timing = settings.serverTiming ? serverTiming(store.queries) : undefined
   const traced = tracedStore(store, traces)
@@ -114,9 +139,10 @@ async function assemble(parts: Parts): Promise<Service> {
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
-  const { rest, graphql, oauth, events, webhooks } = openTransports({
-    ...{ ...parts, ...credentials, run, limits, issuer },
-  })
+  const mail = simulation?.mail ?? createMail(mailSettings(settings), log.logger)
+  const clock = simulation?.clock ?? systemClock
+  const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail, clock } })
+  const { rest, graphql, oauth, events, webhooks, reactions } = transports
   const metrics = createMetrics(
     () => [
       ...requestMetrics(limits, credentials.counts),
@@ -127,6 +153,7 @@ async function assemble(parts: Parts): Promise<Service> {
       ...clusterMetrics(cluster),
       ...eventMetrics(events),
       ...webhookMetrics(webhooks),
+      ...reactionMetrics(reactions),
     ],
     () => `${graphql.metrics()}${cacheMetrics()}`,
   )
@@ -163,13 +190,20 @@ async function assemble(parts: Parts): Promise<Service> {
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
     ...faultLog(log),
   })
-  await http.listen(worker !== undefined)
-  const firstAdministrator = worker ? undefined : await bootstrapped(parts, run, http)
+  if (worker === undefined && (background || simulation)) await registerLogic(model, store, clock.now)
+  if (options.listen !== false) await http.listen(worker !== undefined)
+  const firstAdministrator = worker || !background ? undefined : await bootstrapped(parts, run, http)
   state.starting = false
-  // One thread of a process sends.
-  if (worker === undefined || worker.index === 0) webhooks.start()
-  const url = listeningUrl(settings, http)
-  if (!worker) log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
+  // One thread of a process sends, and runs reactions and jobs.
+  if (background && (worker === undefined || worker.index === 0)) {
+    webhooks.start()
+    reactions.start()
+  }
+  const url = options.listen === false ? issuer() : listeningUrl(settings, http)
+  if (!worker && background) {
+    const place = options.listen === false ? 'expected at' : 'listening on'
+    log.logger.info({ database: publicName(settings.database) }, `${place} ${url}`)
+  }
   const delaySeconds = settings.shutdownDelay
   const slow = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
   const close = shutdown({
@@ -178,6 +212,7 @@ async function assemble(parts: Parts): Promise<Service> {
     oauth,
     events,
     webhooks,
+    reactions,
     store,
     cluster,
     slow,
@@ -186,19 +221,14 @@ async function assemble(parts: Parts): Promise<Service> {
     state,
     delaySeconds,
   })
-  return { url, firstAdministrator, close }
+  const data = dataParts(model, transports, () => store.refresh())
+  const { handler, upgrade } = http
+  const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
+  return { service, run, records: credentials.records, http, data, rest, reactions }
 }
 
-/** Logs errors that no client sees, and overload. */
-function faultLog({ logger }: Log): Pick<HttpParts, 'onOverload' | 'onFault'> {
-  return {
-    onOverload(isOver, refused) {
-      if (isOver) logger.warn('overloaded: requests that cannot be answered in time are refused')
-      else logger.warn({ refused }, 'no longer overloaded')
-    },
-    onFault: (error, { requestId, method }) =>
-      logger.error({ err: error, request_id: requestId, method }, 'request failed'),
-  }
+function mailSettings(settings: Settings) {
+  return { smtp: settings['mail.smtp'], from: settings['mail.from'] }
 }
 
 function bootstrapped({ encrypted, settings }: Parts, run: Run, http: HttpServer) {
@@ -273,22 +303,5 @@ function createUpgrade({ state, refresh, authenticate, limits }: Stages, graphql
     exchange.userId = principal.userId
     await limits.draw(principal, exchange)
     await graphql.upgrade(exchange, principal, socket, head)
-  }
-}
-
-/** Finds the principal. A refused credential draws from the budget of the client's address. */
-function identifier(authenticate: Authenticate, limits: RateLimits) {
-  const refuse = (error: unknown, exchange: Exchange): Awaitable<never> =>
-    then(limits.draw(anonymous(budgetAddress(exchange.address)), exchange), () => {
-      throw error
-    })
-  return (exchange: Exchange): Awaitable<Principal> => {
-    try {
-      const principal = authenticate(exchange, budgetAddress(exchange.address))
-      if (!(principal instanceof Promise)) return principal
-      return principal.catch(error => refuse(error, exchange))
-    } catch (error) {
-      return refuse(error, exchange)
-    }
   }
 }

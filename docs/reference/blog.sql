@@ -13,7 +13,8 @@ CREATE TABLE IF NOT EXISTS "_events" (
   "before" TEXT,
   "user_id" INTEGER,
   "app_id" INTEGER,
-  "type" TEXT
+  "type" TEXT,
+  "depth" INTEGER
 ) STRICT;
 
 CREATE TABLE IF NOT EXISTS "_records" (

@@ -9,8 +9,9 @@ import {
   jwtVerify,
 } from 'jose'
 import { Cache, CacheBound } from '../cache.ts'
+import { isStorable } from '../model/fields/textual.ts'
 import type { Awaitable } from '../plan/answer.ts'
-import { type Principal, user } from '../principal.ts'
+import { type Claims, type Principal, user } from '../principal.ts'
 import type { PlainReader } from './authenticate.ts'
 import { jwtPart, looksLikeJwt } from './server/tokens/jwt.ts'
 
@@ -40,6 +41,8 @@ export interface TrustedIssuerOptions {
   /** See `Store.version`. */
   readonly version: (collection: string) => number
   readonly scopes: ReadonlySet<string>
+  /** The claims that rules name: no others are kept. */
+  readonly claims: readonly string[]
   readonly now?: () => number
 }
 
@@ -148,7 +151,7 @@ export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader 
   const issuers = new Map(
     options.issuers.map(issuer => [issuer.issuer, { issuer, keys: new Keys(issuer, options, now) }]),
   )
-  const known = new Cache<string, CachedToken>(new CacheBound('trusted_issuer_tokens', maxCachedTokens))
+  const tokens = new Cache<string, CachedToken>(new CacheBound('trusted_issuer_tokens', maxCachedTokens))
 
   const verified = async (
     text: string,
@@ -178,15 +181,16 @@ export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader 
     if (!claims || !found) return null
     const budget = `user:${found.id}:issuer:${issuer.issuer}`
     const end = Math.min(Number(claims.exp) * 1000, lastTime)
-    const principal = user(found.id, found.role, scopesOf(claims, options.scopes), budget, end)
+    const caller = user(found.id, found.role, scopesOf(claims, options.scopes), budget, end)
+    const principal = { ...caller, claims: claimsOf(claims, options.claims) }
     // The issuer may withdraw the key before the token expires.
-    known.set(text, { principal, expiresAt: Math.min(end, now() + keysKeptMs) }, 1, at)
+    tokens.set(text, { principal, expiresAt: Math.min(end, now() + keysKeptMs) }, 1, at)
     return principal
   }
   return {
     read({ place, text }) {
       if (place !== 'bearer') return undefined
-      const entry = known.get(text, version('users'))
+      const entry = tokens.get(text, version('users'))
       if (entry && entry.expiresAt > now()) return entry.principal
       if (!looksLikeJwt(text)) return undefined
       const { iss } = jwtPart(text, 1) ?? {}
@@ -211,4 +215,22 @@ function userOf(
 function scopesOf({ scope, scp }: JWTPayload, known: ReadonlySet<string>): ReadonlySet<string> {
   const named = typeof scope === 'string' ? scope.split(' ') : Array.isArray(scp) ? scp.map(String) : []
   return new Set(named.filter(one => known.has(one)))
+}
+
+/** A longer text is no claim that a field could hold the same of. */
+const maxClaimLength = 1000
+
+/** Those that rules name, of the types that fields have. Undefined: there are none. */
+function claimsOf(payload: JWTPayload, names: readonly string[]): Claims | undefined {
+  const found = names.flatMap(name => {
+    const value = Object.hasOwn(payload, name) ? payload[name] : undefined
+    return isClaim(value) ? [[name, value] as const] : []
+  })
+  return found.length === 0 ? undefined : { key: JSON.stringify(found), values: new Map(found) }
+}
+
+function isClaim(value: unknown): value is string | number | boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value === 'boolean') return true
+  return typeof value === 'string' && value.length <= maxClaimLength && isStorable(value)
 }

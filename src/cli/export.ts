@@ -27,11 +27,7 @@ function scopeOf({ model }: OpenedModel, collection: Collection, principal: Prin
   if (!view) throw new Failure(`The model has no collection ${collection.name}.`)
   if (principal !== system) return view.list
   const fields = new Map([...view.fields].filter(([, field]) => !field.internal && !field.writeOnly))
-  return new CollectionView(
-    views,
-    { collection, fields, relations: view.relations, searched: view.searched },
-    false,
-  ).list
+  return new CollectionView(views, { ...view, fields }, false).list
 }
 
 /** Parameters of a list that an export decides itself. */

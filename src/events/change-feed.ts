@@ -42,6 +42,18 @@ export interface FeedBounds {
 /** Readers of the log hold no more rows at once than have so many bytes, and one more. */
 export const maxBatchBytes = 2 * 1024 * 1024
 
+/**
+ * Whether nothing follows what `after` gave for this limit and `maxBatchBytes`: neither of them can have cut it. False where
+ * that cannot be told.
+ */
+export function isLogEnd(changes: readonly LoggedChange[], limit: number): boolean {
+  const characters = changes.reduce((sum, { row, before }) => sum + row.length + (before?.length ?? 0), 0)
+  return changes.length === 0 || (changes.length < limit && characters < smallBatchCharacters)
+}
+
+/** A character takes up to three bytes; names of fields and what a row takes besides fit in the rest. */
+const smallBatchCharacters = maxBatchBytes / 8
+
 export interface ChangeFeed {
   /** The newest event's number; 0 for an empty log. */
   last(): Awaitable<number>

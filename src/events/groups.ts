@@ -13,7 +13,8 @@ export class Groups {
   /** Throws when the subscriber's principal may never see what it asks for. */
   join(subscriber: Subscriber): void {
     const { principal, request } = subscriber
-    const key = `${principal.userId} ${principal.access.key} ${request.key}`
+    const { userId, access, claims } = principal
+    const key = `${userId} ${access.key} ${request.key} ${claims?.key ?? ''}`
     const group = this.#groups.get(key) ?? this.#add(key, request.rendererFor(principal))
     group.members.add(subscriber)
     subscriber.group = group

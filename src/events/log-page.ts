@@ -1,5 +1,5 @@
 /** A page of the log, as one listener may see it. */
-import { type ChangeFeed, type LoggedChange, maxBatchBytes } from './change-feed.ts'
+import { type ChangeFeed, isLogEnd, type LoggedChange, maxBatchBytes } from './change-feed.ts'
 import { checkResumable } from './resume.ts'
 import type { ChangeRenderer } from './subscriber.ts'
 
@@ -43,19 +43,10 @@ export async function readLogPage(
     // Asked after the changes were read: what is pruned meanwhile is missing among them.
     if (changes[0]?.event !== reading.position + 1) checkResumable(reading.position, await feed.bounds())
     const isWhole = await readBatch(reading, changes, renderer, limit)
-    if (isWhole && isLast(changes)) return page(false)
+    if (isWhole && isLogEnd(changes, batchSize)) return page(false)
     if (!isWhole || isFull(reading, limit)) return page(true)
   }
   return page(true)
-}
-
-/** Fewer characters than this are certainly fewer bytes than end a batch early. */
-const smallBatchCharacters = maxBatchBytes / 8
-
-/** Whether the log ended with this batch. */
-function isLast(changes: readonly LoggedChange[]): boolean {
-  const characters = changes.reduce((sum, { row, before }) => sum + row.length + (before?.length ?? 0), 0)
-  return changes.length === 0 || (changes.length < batchSize && characters < smallBatchCharacters)
 }
 
 function isFull({ replies, characters }: Reading, limit: number): boolean {

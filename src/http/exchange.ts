@@ -10,6 +10,15 @@ const empty = Buffer.alloc(0)
 /** An unwanted body up to this size is read and dropped, so that the connection stays open. */
 const maxDrainedBytes = 65_536
 
+/** Node notes here that the client was told to send its body: a server without `checkContinue` does so by itself. */
+interface InvitingResponse extends ServerResponse {
+  readonly _sent100?: boolean
+}
+
+function inviteBody(res: InvitingResponse): void {
+  if (!res._sent100) res.writeContinue()
+}
+
 export class Exchange implements Call {
   readonly method: string
   readonly path: string
@@ -31,13 +40,16 @@ export class Exchange implements Call {
   isRefused = false
   /** Whether the connection ends with the reply. */
   closesConnection = false
+  /** Whether a server of the program has read the request: headers may be set on the response, the body may be read. */
+  readonly isHosted: boolean
   /** The caller, for the log. */
   userId: number | null = null
   readonly start: number
   readonly req: IncomingMessage
   readonly res: ServerResponse
 
-  constructor(req: IncomingMessage, res: ServerResponse, address: string) {
+  constructor(req: IncomingMessage, res: ServerResponse, address: string, isHosted = false) {
+    this.isHosted = isHosted
     this.start = performance.now()
     this.req = req
     this.res = res
@@ -114,7 +126,7 @@ export class Exchange implements Call {
     if (!this.hasBody) return undefined
     const length = this.headers['content-length']
     if (length !== undefined && Number(length) > limit) throw tooLarge(limit)
-    if (this.headers.expect?.toLowerCase() === '100-continue') this.res.writeContinue()
+    if (this.headers.expect?.toLowerCase() === '100-continue') inviteBody(this.res)
     return bodyOf(this.req, limit).then(body => {
       this.body = body
       return this.bodyArrived?.()

@@ -14,8 +14,11 @@ export type ServerSettings = Pick<
   'headersTimeout' | 'keepAliveTimeout' | 'maxHeaderSize' | 'requestTimeout'
 >
 
+export type HandleRequest = (req: IncomingMessage, res: ServerResponse) => void
+
 export interface Handlers {
-  readonly handle: (req: IncomingMessage, res: ServerResponse) => void
+  /** Given by `createRequestHandler`. */
+  readonly handle: HandleRequest
   readonly refuse: (error: ApiError, socket: Duplex) => void
   readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** Where WebSockets are opened; undefined: nowhere. */
@@ -35,7 +38,7 @@ function wantsUpgrade({ headers }: IncomingMessage): boolean {
  * RFC 6455, 4.1. Every other wish to upgrade is ignored, as RFC 9110, 7.8 allows; Node before 24.9 cannot
  * ignore one, and hands it over too. One that comes before earlier requests are answered would answer out of turn.
  */
-function wantsSocket(req: IncomingMessage, paths: ReadonlySet<string>): boolean {
+export function wantsSocket(req: IncomingMessage, paths: ReadonlySet<string>): boolean {
   takeOriginForm(req)
   const { method, url = '' } = req
   const { _httpMessage: busyWith }: BusySocket = req.socket
@@ -43,17 +46,21 @@ function wantsSocket(req: IncomingMessage, paths: ReadonlySet<string>): boolean 
   return method === 'GET' && wantsUpgrade(req) && paths.has(path) && !busyWith
 }
 
-export function createNodeServer(
-  settings: ServerSettings,
-  { handle, refuse, upgrade, sockets }: Handlers,
-): Server {
-  const begin = oneAtATime((req, res) => {
+/** What every request goes through first, whichever server has read it. */
+export function createRequestHandler(handle: HandleRequest): HandleRequest {
+  return oneAtATime((req, res) => {
     takeOriginForm(req)
     // Node drops what came together with, and behind, a wish to upgrade that was ignored: who wanted a WebSocket is
     // told not to wait for more answers. Clients that offer HTTP/2 (h2c) do so again and again, and do not pipeline.
     if (req.headers.upgrade !== undefined && wantsUpgrade(req)) res.shouldKeepAlive = false
     handle(req, res)
   })
+}
+
+export function createNodeServer(
+  settings: ServerSettings,
+  { handle, refuse, upgrade, sockets }: Handlers,
+): Server {
   const server = createServer(
     {
       joinDuplicateHeaders: true,
@@ -66,12 +73,12 @@ export function createNodeServer(
       connectionsCheckingInterval: Math.min(5000, settings.headersTimeout * 500),
       shouldUpgradeCallback: req => sockets !== undefined && wantsSocket(req, sockets),
     },
-    begin,
+    handle,
   )
   // A client that has ended its side may still read: what it has asked for is answered (RFC 9112, 9.6).
   Object.assign(server, { httpAllowHalfOpen: true })
   if (sockets) server.on('upgrade', upgrade)
-  server.on('checkContinue', begin).on('checkExpectation', begin)
+  server.on('checkContinue', handle).on('checkExpectation', handle)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === 'ECONNRESET' || socket.destroyed) socket.destroy()
     else refuse(parserError(error), socket)

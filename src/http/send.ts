@@ -69,9 +69,12 @@ function leave(iterator: AsyncIterator<string>): void {
   iterator.return?.().catch(() => {})
 }
 
-/** Whether the fast path applies: one body, and a connection that stays open if the client wishes. */
+/**
+ * Whether the fast path applies: one body, and a connection that stays open if the client wishes. A server of the program
+ * has headers and a keep-alive timeout of its own.
+ */
 function isPlain(exchange: Exchange, body: Reply['body']): body is string | Buffer | null {
-  if (isStream(body)) return false
+  if (isStream(body) || exchange.isHosted) return false
   // Account pages set cookies on the response itself.
   if (exchange.res.hasHeader('set-cookie')) return false
   return exchange.req.httpVersionMinor === 1 && !exchange.isUnread

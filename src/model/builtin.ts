@@ -43,13 +43,16 @@ const userAccess = {
   delete: role('admin'),
 }
 
-/** `users`, extended by the model's declaration. */
-export function usersWith(added: CollectionDeclaration | undefined): CollectionDeclaration {
+/** `users`, extended by the model's declaration. `narrowed`: built-in fields of which the model says more. */
+export function usersWith(
+  added: CollectionDeclaration | undefined,
+  narrowed: FieldDeclarations,
+): CollectionDeclaration {
   const { fields, access, ...rest } = added?.options ?? { fields: {} }
   const options: CollectionOptions = {
     description: 'The people who have an account.',
     ...rest,
-    fields: { ...userFields, ...fields, ...userFields } as FieldDeclarations,
+    fields: { ...userFields, ...fields, ...userFields, ...narrowed } as FieldDeclarations,
     access: { ...userAccess, ...access },
   }
   return { kind: 'collection', extends: 'users', options }

@@ -32,7 +32,7 @@ function accessOf(outline: Outline, rules: RuleCheck): CollectionAccess {
   }
 }
 
-function collectionOf(outline: Outline, rules: RuleCheck, faults: Faults): Collection {
+function collectionOf(outline: Outline, outlines: Outlines, rules: RuleCheck, faults: Faults): Collection {
   const { name, singular, options, relations } = outline
   checkCollectionOptions(options, name, faults)
   const fields = [...outline.fields].map(([field, declared]) =>
@@ -52,7 +52,7 @@ function collectionOf(outline: Outline, rules: RuleCheck, faults: Faults): Colle
     deprecated: deprecationOf(options.deprecated, `${name}.deprecated`, faults),
     renamedFrom: options.renamedFrom,
     unlogged: outline.unlogged,
-    computed: computedOf(outline, rules, faults),
+    computed: computedOf(outline, outlines, rules, faults),
     ...writeLogicOf(outline, byName, rules, faults),
   }
 }
@@ -62,7 +62,7 @@ function collectionsOf(
   rules: RuleCheck,
   faults: Faults,
 ): ReadonlyMap<string, Collection> {
-  const collections = [...outlines.values()].map(outline => collectionOf(outline, rules, faults))
+  const collections = [...outlines.values()].map(outline => collectionOf(outline, outlines, rules, faults))
   checkRenames(collections, name => name, faults)
   return new Map(collections.map(collection => [collection.name, collection]))
 }
@@ -127,10 +127,11 @@ export function checkModel(declaration: Declaration): Model {
   checkGraphqlNames(outlines.values(), faults)
   findRelations(outlines, faults)
   const scopes = scopesOf(outlines.values(), declaration.logic)
-  const rules = ruleCheck(outlines, scopes, faults)
+  const claims = new Set<string>()
+  const rules = ruleCheck(outlines, scopes, faults, claims)
   const bare = collectionsOf(outlines, rules, faults)
   const logic = logicOf(declaration.logic, { outlines, rules, faults })
   const collections = withEmitted(bare, logic)
   if (faults.list.length > 0) throw new ModelError(faults.list)
-  return frozen({ collections, scopes, logic })
+  return frozen({ collections, scopes, logic, claims: [...claims].sort() })
 }

@@ -1,5 +1,6 @@
 /** Computed fields: read-only values that the database computes from a row and the rows that it relates to. */
 import type { AccessRule } from './access.ts'
+import type { FieldType } from './fields/field-type.ts'
 import type { Rule, Scalar } from './rule.ts'
 
 export type AggregateFunction = 'count' | 'sum' | 'min' | 'max' | 'avg'
@@ -44,6 +45,46 @@ export type Expression =
       readonly otherwise: Expression
     }
   | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: Expression }
+
+/** A checked expression: every part has a type, and each rule was checked against the collection that it speaks of. */
+export type CheckedExpression = CheckedPart & {
+  readonly type: FieldType
+  /** The value may be null. */
+  readonly optional: boolean
+}
+
+export type CheckedPart =
+  /** `path`: the to-one relations that lead to the item that has the field. */
+  | { readonly kind: 'field'; readonly path: readonly string[]; readonly field: string }
+  | { readonly kind: 'literal'; readonly value: Scalar }
+  | {
+      readonly kind: 'aggregate'
+      readonly function: AggregateFunction
+      readonly relation: string
+      readonly field: string | undefined
+      readonly where: Rule
+    }
+  | {
+      readonly kind: 'first'
+      readonly relation: string
+      readonly field: string
+      readonly sort: readonly { readonly field: string; readonly descending: boolean }[]
+      readonly where: Rule
+    }
+  | {
+      readonly kind: 'arithmetic'
+      readonly operator: '+' | '-' | '*' | '/'
+      readonly left: CheckedExpression
+      readonly right: CheckedExpression
+    }
+  | { readonly kind: 'concat' | 'coalesce'; readonly parts: readonly CheckedExpression[] }
+  | {
+      readonly kind: 'when'
+      readonly rule: Rule
+      readonly value: CheckedExpression
+      readonly otherwise: CheckedExpression
+    }
+  | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: CheckedExpression }
 
 declare const valueType: unique symbol
 declare const needsType: unique symbol

@@ -1,7 +1,7 @@
 /**
  * The checked, frozen model, which all modules read. `check.ts` makes it from a declaration.
  */
-import type { Expression } from './computed.ts'
+import type { CheckedExpression } from './computed.ts'
 import type { FieldType } from './fields/field-type.ts'
 import type { JsonValue } from './fields/type.ts'
 import type { CheckWrite, Prepare } from './logic.ts'
@@ -11,6 +11,8 @@ export interface Model {
   readonly collections: ReadonlyMap<string, Collection>
   /** Every scope of the model, in order, with the sentence that users read when they consent. */
   readonly scopes: ReadonlyMap<string, string>
+  /** The claims that rules name, in order. */
+  readonly claims: readonly string[]
   /** What the product does with its collections. */
   readonly logic: Logic
 }
@@ -79,15 +81,8 @@ export interface Field {
 }
 
 /** A read-only field that the database computes. Responses have it where the request names it. */
-export interface ComputedField {
-  readonly name: string
-  readonly type: FieldType
-  readonly description: string | undefined
-  /** The value may be null. */
-  readonly optional: boolean
-  readonly expression: Expression
-  /** Applies in addition to the collection's rule. Where it fails, the field is null. */
-  readonly access: { readonly read: Rule }
+export interface ComputedField extends Field {
+  readonly expression: CheckedExpression
 }
 
 export type FieldDefault =

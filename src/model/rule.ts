@@ -1,4 +1,5 @@
 /** Access rules as data. `access.ts` builds them; only `plan/guard.ts` evaluates them. */
+import type { Encoding } from './fields/encoding.ts'
 
 export type Scalar = string | number | boolean | null
 
@@ -41,3 +42,9 @@ export type Rule =
   | { readonly kind: 'and'; readonly rules: readonly Rule[] }
   | { readonly kind: 'or'; readonly rules: readonly Rule[] }
   | { readonly kind: 'not'; readonly rule: Rule }
+
+/** What a claim must be to be compared with values of an encoding; undefined: none can be. */
+export function claimTypeOf({ name }: Encoding): 'string' | 'number' | 'boolean' | undefined {
+  if (name === 'text') return 'string'
+  return name === 'number' || name === 'boolean' ? name : undefined
+}

@@ -114,15 +114,17 @@ export function bodySchema(
   }
 }
 
+/** The schema of a field in a response. `schema`: of its value that is not null. */
+export function propertySchema(field: Field, schema: JsonSchema): JsonSchema {
+  return field.optional || dependsOnRow(field.access.read) ? nullable(schema) : schema
+}
+
 /** The schema of an item in a response. Fields that not everyone may read are not required. */
 export function itemSchema(collection: Collection, schemaOf: SchemaOf = schemaOfType): JsonSchema {
   const fields = [...collection.fields.values()].filter(field => !field.writeOnly && !field.internal)
-  const mayBeNull = (field: Field) => field.optional || dependsOnRow(field.access.read)
   return {
     type: 'object',
-    properties: propertiesOf(fields, field =>
-      mayBeNull(field) ? nullable(schemaOf(field)) : schemaOf(field),
-    ),
+    properties: propertiesOf(fields, field => propertySchema(field, schemaOf(field))),
     ...required(fields.filter(field => field.access.read.kind === 'anyone')),
   }
 }

@@ -8,7 +8,7 @@ import type { Collection, Field } from './model.ts'
 import { didYouMean } from './nearest.ts'
 import { type BodyMode, bodySchema, isWritable, mergesObjects } from './schemas.ts'
 
-export { bodySchema, itemSchema } from './schemas.ts'
+export { bodySchema, itemSchema, propertySchema } from './schemas.ts'
 
 /** By the name of the field. Fields that the body leaves out are absent. */
 type CanonicalValues = Readonly<Record<string, JsonValue>>
@@ -25,7 +25,7 @@ const maxFaults = 100
 
 /** What is said of a name in a body that is no field which a body of this mode may hold. */
 export function unwritableFault(name: string, collection: Collection, mode: BodyMode): FieldFault {
-  const field = collection.fields.get(name)
+  const field = collection.fields.get(name) ?? collection.computed.get(name)
   const shown = brief(name)
   if (field?.readOnly && !field.internal) {
     return { field: shown, code: 'read_only', message: `${shown} is read-only. Leave it out.` }

@@ -1,5 +1,5 @@
 /** Builds conditions in simplified form, and finds what they depend on. Equal meanings get equal forms where that is cheap. */
-import type { Condition, Operand, Path, VisibleField } from './guarded.ts'
+import type { Computation, Condition, FieldPath, Operand, Path, VisibleField } from './guarded.ts'
 
 export const always: Condition = Object.freeze({ kind: 'always' })
 export const never: Condition = Object.freeze({ kind: 'never' })
@@ -68,6 +68,10 @@ export function conditionKey(condition: Condition): string {
       return condition.kind
     case 'compare':
       return `${condition.operator}(${fieldKey(condition.field)},${operandKey(condition.operand)})`
+    case 'values':
+      return `${condition.operator}(${computationKey(condition.left)},${computationKey(condition.right)})`
+    case 'fields':
+      return `${condition.operator}(${fieldPathKey(condition.left)},${fieldPathKey(condition.right)})`
     case 'isNull':
       return `null(${fieldKey(condition.field)})`
     case 'nullness':
@@ -87,9 +91,33 @@ function fieldKey({ field, when }: VisibleField): string {
   return when.kind === 'always' ? field.name : `${field.name}?${conditionKey(when)}`
 }
 
+/** No field's name has a colon. */
+function fieldPathKey({ steps, field }: FieldPath): string {
+  return [...steps.map(({ relation }) => relation.name), `:${field.name}`].join('.')
+}
+
 function operandKey(operand: Operand): string {
-  if (operand.kind === 'param') return `$${operand.param}`
-  return operand.kind === 'userId' ? '@' : JSON.stringify(operand.value)
+  switch (operand.kind) {
+    case 'param':
+      return `$${operand.param}`
+    case 'userId':
+      return '@'
+    case 'now':
+      return `now${operand.shiftMs}`
+    case 'caller':
+      return operand.when ? `@${operand.field.name}?${conditionKey(operand.when)}` : `@${operand.field.name}`
+    case 'claim':
+      return `claim${JSON.stringify(operand.claim)}`
+    case 'literal':
+      return JSON.stringify(operand.value)
+  }
+}
+
+/** Of one access class, rules over equal fields see the same of them. */
+function computationKey(computation: Computation): string {
+  if (computation.kind === 'column') return fieldKey(computation.field)
+  if (computation.kind !== 'related') throw new TypeError('rules compare fields')
+  return `${pathKey(computation.path)}.${computationKey(computation.value)}`
 }
 
 function pathKey(path: Path): string {
@@ -104,10 +132,12 @@ export interface Dependencies {
   /** Collections reached through relations; the row's own may be among them. */
   readonly collections: Set<string>
   userId: boolean
+  /** Whether on the time, claims, or a confirmed address: see `GuardedRead`. */
+  volatile: boolean
 }
 
 export function dependencies(): Dependencies {
-  return { fields: new Set(), collections: new Set(), userId: false }
+  return { fields: new Set(), collections: new Set(), userId: false, volatile: false }
 }
 
 /** Adds what `condition` depends on to `found`. */
@@ -117,8 +147,15 @@ export function look(condition: Condition, found: Dependencies): Dependencies {
     case 'never':
       return found
     case 'compare':
-      if (condition.operand.kind === 'userId') found.userId = true
+      lookAtOperand(condition.operand, found)
       return lookAtField(condition.field, found)
+    case 'fields':
+      lookAtPath(condition.left, found)
+      return lookAtPath(condition.right, found)
+    case 'values':
+      lookAtComputation(condition.left, found)
+      lookAtComputation(condition.right, found)
+      return found
     case 'isNull':
     case 'nullness':
       return lookAtField(condition.field, found)
@@ -135,9 +172,81 @@ export function look(condition: Condition, found: Dependencies): Dependencies {
   }
 }
 
-export function lookAtField({ field, when }: VisibleField, found: Dependencies): Dependencies {
-  found.fields.add(field.name)
+function lookAtOperand(operand: Operand, found: Dependencies): void {
+  if (operand.kind === 'userId') found.userId = true
+  if (operand.kind === 'now' || operand.kind === 'claim') found.volatile = true
+  if (operand.kind !== 'caller') return
+  found.userId = true
+  found.collections.add(operand.users.name)
+  if (operand.isConfirmed) found.volatile = true
+  if (operand.when) include(look(operand.when, dependencies()), found)
+}
+
+function lookAtPath({ steps, field }: FieldPath, found: Dependencies): Dependencies {
+  found.fields.add(steps[0]?.relation.field ?? field.name)
+  for (const { target } of steps) found.collections.add(target.name)
+  return found
+}
+
+export function lookAtField({ field, when, computation }: VisibleField, found: Dependencies): Dependencies {
+  if (computation) lookAtComputation(computation, found)
+  else found.fields.add(field.name)
   return look(when, found)
+}
+
+/** Whether the field's value is a column's own in every row, so that an index on it has its order. */
+export function isColumn({ when, computation }: VisibleField): boolean {
+  return when.kind === 'always' && computation === undefined
+}
+
+function lookAtComputation(computation: Computation, found: Dependencies): void {
+  switch (computation.kind) {
+    case 'literal':
+      return
+    case 'column':
+      lookAtField(computation.field, found)
+      return
+    case 'related':
+      look(computation.when, found)
+      lookBeyond(computation, beyond => lookAtComputation(computation.value, beyond), found)
+      return
+    case 'aggregate': {
+      const { field } = computation
+      lookBeyond(computation, beyond => field && lookAtField(field, beyond), found)
+      return
+    }
+    case 'first': {
+      const fields = [computation.field, ...computation.sort.map(({ field }) => field)]
+      lookBeyond(computation, beyond => fields.forEach(field => void lookAtField(field, beyond)), found)
+      return
+    }
+    case 'when':
+      look(computation.condition, found)
+      lookAtComputation(computation.value, found)
+      lookAtComputation(computation.otherwise, found)
+      return
+    case 'arithmetic':
+      lookAtComputation(computation.left, found)
+      lookAtComputation(computation.right, found)
+      return
+    case 'datePart':
+      lookAtComputation(computation.of, found)
+      return
+    default:
+      for (const part of computation.parts) lookAtComputation(part, found)
+  }
+}
+
+/** Adds what following a path depends on, and what `lookThere` finds in the rows that it reaches. */
+function lookBeyond(
+  { path, rows }: { readonly path: Path; readonly rows: Condition },
+  lookThere: (beyond: Dependencies) => void,
+  found: Dependencies,
+): void {
+  lookAlong(path, [rows], found)
+  const beyond = dependencies()
+  lookThere(beyond)
+  include(beyond, found)
 }
 
 /** Adds what following `path` depends on, and the conditions over the rows that it reaches. */
@@ -150,7 +259,13 @@ export function lookAlong(path: Path, rows: readonly Condition[], found: Depende
   }
   for (const condition of rows) look(condition, beyond)
   if (path.relation.kind === 'one') found.fields.add(path.relation.field)
+  return include(beyond, found)
+}
+
+/** Adds what other rows depend on, of which the fields are none of the row's. */
+export function include(beyond: Dependencies, found: Dependencies): Dependencies {
   for (const name of beyond.collections) found.collections.add(name)
-  if (beyond.userId) found.userId = true
+  found.userId ||= beyond.userId
+  found.volatile ||= beyond.volatile
   return found
 }

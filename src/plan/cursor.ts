@@ -37,7 +37,8 @@ export function cursorsOf(collection: Collection, order: TotalOrder): Cursors {
 }
 
 function sortField(collection: Collection, { field: name }: Sort): Field {
-  const field = name === rankKey ? rankField(collection) : collection.fields.get(name)
+  const field =
+    name === rankKey ? rankField(collection) : (collection.fields.get(name) ?? collection.computed.get(name))
   if (!field) throw new Error(`${collection.name} has no field ${name} to sort by`)
   return field
 }

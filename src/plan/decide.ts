@@ -1,6 +1,6 @@
 /** Decides conditions over a row from the values that are about to be written, without the database. */
 import type { JsonValue } from '../model/fields/type.ts'
-import type { Condition, ConditionOperator, GuardedAssignment, Operand } from './guarded.ts'
+import type { Condition, ConditionOperator, GuardedAssignment, Operand, Value } from './guarded.ts'
 
 /** Undefined: only the database can tell. */
 export type Decision = boolean | undefined
@@ -33,7 +33,10 @@ export function decide(
       const value = valueAfter(condition.field.field.name, assignments, args, userId)
       if (value === undefined) return undefined
       if (condition.kind === 'isNull') return value === null
-      return compare(value, condition.operator, operandValue(condition.operand, args, userId))
+      const { operand } = condition
+      return isValue(operand)
+        ? compare(value, condition.operator, givenValue(operand, args, userId))
+        : undefined
     }
     default:
       return undefined
@@ -63,12 +66,16 @@ function valueAfter(
   const assignment = assignments.find(one => one.field.name === name)
   if (assignment === undefined || assignment.when !== undefined) return undefined
   const { value } = assignment
-  if (value.kind !== 'default') return operandValue(value, args, userId)
+  if (value.kind !== 'default') return givenValue(value, args, userId)
   if (value.default.kind === 'value') return value.default.value
   return value.default.kind === 'currentUser' ? userId : undefined
 }
 
-function operandValue(operand: Operand, args: readonly JsonValue[], userId: number | null): JsonValue {
+function isValue(operand: Operand): operand is Value {
+  return operand.kind === 'param' || operand.kind === 'literal' || operand.kind === 'userId'
+}
+
+function givenValue(operand: Value, args: readonly JsonValue[], userId: number | null): JsonValue {
   if (operand.kind === 'userId') return userId
   return operand.kind === 'literal' ? operand.value : (args[operand.param] ?? null)
 }

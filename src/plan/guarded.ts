@@ -3,10 +3,14 @@
  * `Condition`. Only `guard.ts` makes one; the brand sees to that.
  */
 import type { ApiError } from '../errors.ts'
-import type { JsonValue } from '../model/fields/type.ts'
+import type { AggregateFunction, DatePart } from '../model/computed.ts'
+import type { DatePart as GroupPart } from '../model/fields/date-parts.ts'
+import type { FieldType } from '../model/fields/field-type.ts'
+import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, FieldDefault, ManyToMany, ToMany, ToOne } from '../model/model.ts'
+import type { Scalar } from '../model/rule.ts'
 import type { Principal } from '../principal.ts'
-import type { FieldForm, PageWindow, Param } from './plan.ts'
+import type { FieldForm, FieldMeasure, GroupSort, PageWindow, Param, SelectedFigure } from './plan.ts'
 
 declare const guarded: unique symbol
 
@@ -17,23 +21,43 @@ export interface GuardedPlan<S extends GuardedShape = GuardedShape> {
   readonly principal: Principal
 }
 
-export type GuardedRead = GuardedPlan<GuardedItem | GuardedList>
+export type GuardedRead = GuardedPlan<GuardedItem | GuardedList | GuardedAggregate>
 export type GuardedCompositeRead = GuardedPlan<GuardedComposite>
 export type GuardedWrite = GuardedPlan<GuardedCreate | GuardedUpdate | GuardedDelete>
 export type GuardedShape =
   | GuardedItem
   | GuardedList
+  | GuardedAggregate
   | GuardedComposite
   | GuardedCreate
   | GuardedUpdate
   | GuardedDelete
 
-export type Operand =
+/** A value that is known before any row is looked at. */
+export type Value =
   | { readonly kind: 'param'; readonly param: Param }
   | { readonly kind: 'literal'; readonly value: JsonValue }
   | { readonly kind: 'userId' }
 
-export type ConditionOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
+/** The right side of a comparison. */
+export type Operand =
+  | Value
+  /** The time of the request, shifted. Never missing. */
+  | { readonly kind: 'now'; readonly shiftMs: number }
+  /** A field of the caller's own stored row. `isConfirmed`: missing unless it is the address that they have confirmed. */
+  | {
+      readonly kind: 'caller'
+      readonly users: Collection
+      readonly field: Field
+      readonly isConfirmed: boolean
+      /** Missing unless this holds for the row. Left out: it always does. */
+      readonly when?: Condition
+    }
+  /** A claim of the caller's token; missing where it is of another type than the field. */
+  | { readonly kind: 'claim'; readonly claim: string }
+
+/** What a field is compared by; `null` becomes a condition of its own. */
+export type ConditionOperator = Exclude<FilterOperator, 'null'>
 
 /** Two-valued over a row: never unknown, so `not` is safe. */
 export type Condition =
@@ -45,6 +69,20 @@ export type Condition =
       readonly field: VisibleField
       readonly operator: ConditionOperator
       readonly operand: Operand
+    }
+  /** Two fields of stored rows, of rules. False when either is missing. */
+  | {
+      readonly kind: 'fields'
+      readonly left: FieldPath
+      readonly operator: Exclude<ConditionOperator, 'in' | 'contains' | 'icontains' | 'starts_with'>
+      readonly right: FieldPath
+    }
+  /** The same as the caller sees them, of rules in computed fields. */
+  | {
+      readonly kind: 'values'
+      readonly left: Computation
+      readonly operator: Exclude<ConditionOperator, 'in' | 'contains'>
+      readonly right: Computation
     }
   | { readonly kind: 'isNull'; readonly field: VisibleField }
   /** `param` true: the field is null; false: it is not. For the filter operator `null`. */
@@ -65,15 +103,72 @@ export type Condition =
   | { readonly kind: 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }
 
+/** A field of the row itself, or of the stored row to which to-one relations lead from it. */
+export interface FieldPath {
+  readonly steps: readonly ToOnePath[]
+  readonly field: Field
+}
+
+export interface ToOnePath {
+  readonly relation: ToOne
+  readonly target: Collection
+}
+
 /** A field that reads as null in the rows for which `when` fails. */
 export interface VisibleField {
   readonly field: Field
   readonly when: Condition
+  /** Of a computed field; others are columns. */
+  readonly computation?: Computation
 }
+
+/** A value that is computed from a row, as far as the caller may read what it is computed from; null where not. */
+export type Computation = ComputationPart & { readonly type: FieldType }
+
+export type ComputationPart =
+  | { readonly kind: 'column'; readonly field: VisibleField }
+  | { readonly kind: 'literal'; readonly value: Scalar }
+  /** Of the row that a to-one relation leads to, if it fulfils `rows`. */
+  | {
+      readonly kind: 'related'
+      readonly path: Path
+      readonly when: Condition
+      readonly rows: Condition
+      readonly value: Computation
+    }
+  /** `field` undefined: how many rows there are. */
+  | {
+      readonly kind: 'aggregate'
+      readonly function: AggregateFunction
+      readonly path: Path
+      readonly rows: Condition
+      readonly field: VisibleField | undefined
+    }
+  | {
+      readonly kind: 'first'
+      readonly path: Path
+      readonly rows: Condition
+      readonly sort: readonly GuardedSort[]
+      readonly field: VisibleField
+    }
+  | {
+      readonly kind: 'arithmetic'
+      readonly operator: '+' | '-' | '*' | '/'
+      readonly left: Computation
+      readonly right: Computation
+    }
+  | { readonly kind: 'concat' | 'coalesce'; readonly parts: readonly Computation[] }
+  | {
+      readonly kind: 'when'
+      readonly condition: Condition
+      readonly value: Computation
+      readonly otherwise: Computation
+    }
+  | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: Computation }
 
 /** From the rows of one collection to those of another. */
 export type Path =
-  | { readonly relation: ToOne; readonly target: Collection }
+  | ToOnePath
   | { readonly relation: ToMany; readonly target: Collection }
   /** `joinRows`: which rows of the join collection count. */
   | {
@@ -124,6 +219,11 @@ interface GuardedReadBase {
   readonly reads: readonly string[]
   /** Whether the answer depends on `principal.userId`. */
   readonly personal: boolean
+  /**
+   * Whether it depends on more than rows and `principal.userId`: the time, claims, or whether an address is confirmed.
+   * Such an answer is never remembered, and no other request gets it.
+   */
+  readonly volatile: boolean
 }
 
 /** What an answer leaves out, by the keys that lead to it. */
@@ -138,7 +238,7 @@ export interface GuardedComposite extends GuardedReadBase {
   readonly refusals: readonly Refusal[]
 }
 
-export type GuardedRoot = GuardedItemRoot | GuardedListRoot
+export type GuardedRoot = GuardedItemRoot | GuardedListRoot | GuardedAggregateRoot
 
 export interface GuardedItemRoot {
   readonly kind: 'item'
@@ -157,6 +257,42 @@ export interface GuardedListRoot {
   readonly rows: Condition
   readonly list: GuardedSelectedList
   readonly select: readonly GuardedSelected[]
+}
+
+export interface GuardedAggregateRoot {
+  readonly kind: 'aggregate'
+  readonly key: string
+  readonly collection: Collection
+  readonly rows: Condition
+  readonly aggregation: GuardedAggregation
+}
+
+/** What is computed of which groups; the condition over the rows is beside it. */
+export interface GuardedAggregation {
+  readonly groups: readonly GuardedGroupKey[]
+  readonly measures: readonly GuardedMeasure[]
+  /** A total order over the groups. */
+  readonly sort: readonly GroupSort[]
+  readonly offset: Param
+  readonly limit: Param
+  readonly select: readonly SelectedFigure[]
+}
+
+export interface GuardedGroupKey {
+  readonly field: VisibleField
+  readonly part: GroupPart | undefined
+}
+
+export type GuardedMeasure =
+  | { readonly kind: 'count' }
+  | { readonly kind: FieldMeasure; readonly field: VisibleField }
+
+export interface GuardedAggregate extends GuardedReadBase {
+  readonly kind: 'aggregate'
+  readonly collection: Collection
+  readonly within: GuardedList['within']
+  readonly rows: Condition
+  readonly aggregation: GuardedAggregation
 }
 
 export interface GuardedItem extends GuardedReadBase {
@@ -185,7 +321,7 @@ export interface GuardedList extends GuardedReadBase {
 
 export interface GuardedAssignment {
   readonly field: Field
-  readonly value: Operand | { readonly kind: 'default'; readonly default: FieldDefault }
+  readonly value: Value | { readonly kind: 'default'; readonly default: FieldDefault }
   /** Updates only: the stored rows in which it is made; elsewhere the field stays. Left out: all of them. */
   readonly when?: Condition
   /**
@@ -212,7 +348,7 @@ export interface Check {
 /** A referred row must exist and be one that the caller may read, else VALIDATION_FAILED on the field. */
 export interface ReferenceCheck {
   readonly field: Field
-  readonly value: Operand
+  readonly value: Value
   readonly target: Collection
   readonly rows: Condition
   /** Whether the caller may be referred to, seen or not: whoever is signed in exists. */

@@ -3,7 +3,7 @@
  * declared: the same code, the same words.
  */
 import type { ApiError } from '../errors.ts'
-import type { Collection, Field, Relation } from '../model/model.ts'
+import type { Collection, ComputedField, Field, Relation } from '../model/model.ts'
 import { nearest } from '../model/nearest.ts'
 
 /** What exists of a collection for an access class. */
@@ -11,6 +11,8 @@ export interface Names {
   readonly collection: Collection
   /** In the model's order. Some of them read as null in some rows. */
   readonly fields: ReadonlyMap<string, Field>
+  /** No default selection has them. */
+  readonly computed: ReadonlyMap<string, ComputedField>
   /** In the model's order. The collections that they lead to may still be refused. */
   readonly relations: ReadonlyMap<string, Relation>
   /** The fields in which a search looks: those that the caller reads in every row. */
@@ -48,10 +50,21 @@ function unknown(
   return { code: `unknown_${kind}`, message, meant }
 }
 
+/** A stored or computed field. */
 export function findField(names: Names, name: string, refuse: Refuse): Field {
-  const field = names.fields.get(name)
-  if (!field) throw refuse(unknown('field', name, names, names.fields.keys()))
+  const field = namedField(names, name)
+  if (!field) throw refuse(unknown('field', name, names, fieldNames(names)))
   return field
+}
+
+/** A stored or computed field, if there is one of this name. */
+export function namedField({ fields, computed }: Names, name: string): Field | undefined {
+  return fields.get(name) ?? computed.get(name)
+}
+
+/** The names of the stored fields, then those of the computed ones. */
+export function fieldNames({ fields, computed }: Names): readonly string[] {
+  return [...fields.keys(), ...computed.keys()]
 }
 
 export function findRelation(names: Names, name: string, refuse: Refuse): Relation {

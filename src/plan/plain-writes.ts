@@ -19,8 +19,8 @@ export function requirePlain({ collection, operation, sets, principal, hooks }: 
   const { name } = collection
   if (hooks.has(name)) throw alone(`Items of ${name} carry secrets: write each`)
   if (name !== 'users' || !sets.includes('email')) return
-  // An administrator's new account is an item as any other; every other new address is confirmed by mail.
-  if (operation === 'create' && principal.access.role === 'admin') return
+  // A new account by an administrator or the service is an item as any other; every other new address is confirmed by mail.
+  if (operation === 'create' && (principal.access.role === 'admin' || principal.access.system)) return
   throw alone('A new e-mail address has to be confirmed: set each')
 }
 

@@ -1,7 +1,7 @@
 /** Splits texts and searches into terms: here, and not by a database's tokeniser, so that all databases find the same. */
 import { isLongerThan, normalize } from '../unicode.ts'
 
-/** In characters (Unicode code points), of a search and of the operator `contains`. */
+/** In characters (Unicode code points), of a search and of the operators that look for a text. */
 export const maxSearchCharacters = 500
 /** Different terms of a search: databases look up each one. */
 export const maxSearchTerms = 32
@@ -40,8 +40,8 @@ export function indexedTerms(text: string): readonly string[] {
   return [...new Set(termsOf(whole.slice(0, maxDecomposedLength)).slice(0, -1))]
 }
 
-interface TextFault {
-  readonly code: 'too_long' | 'too_many'
+export interface TextFault {
+  readonly code: 'too_long' | 'too_many' | 'wrong_type'
   /** The end of a sentence whose subject is the text. */
   readonly message: string
 }
@@ -64,7 +64,7 @@ export function searchFault(text: string): TextFault | undefined {
 }
 
 /**
- * Why the text cannot be the operand of `contains`; undefined when it can. Databases need time in proportion to its
+ * Why the text cannot be looked for in others; undefined when it can. Databases need time in proportion to its
  * length times that of the text that they compare.
  */
 export function containedFault(text: string): TextFault | undefined {

@@ -1,5 +1,5 @@
 /** What of a model REST offers at all: an operation that the model allows to nobody does not exist. */
-import type { Collection, Field, Model, Relation } from '../model/model.ts'
+import type { Collection, ComputedField, Field, Model, Relation } from '../model/model.ts'
 
 export type Operation = 'read' | 'create' | 'update' | 'delete'
 
@@ -13,6 +13,11 @@ export function visibleFields(collection: Collection): readonly Field[] {
   return [...collection.fields.values()].filter(
     field => !field.internal && !field.writeOnly && field.access.read.kind !== 'nobody',
   )
+}
+
+/** The computed fields that somebody may read. */
+export function visibleComputed({ computed }: Collection): readonly ComputedField[] {
+  return [...computed.values()].filter(field => field.access.read.kind !== 'nobody')
 }
 
 /** The collections that following a relation reads: the target, and the join collection of a relation between many. */

@@ -2,33 +2,32 @@
 import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import { createBackground } from '../auth/background.ts'
-import { createMail } from '../auth/mail.ts'
+import type { Mail } from '../auth/mail.ts'
 import { ownCollections } from '../auth/own-collections.ts'
 import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
 import { EventTypes } from '../auth/webhooks/event-types.ts'
 import type { WebhookGrants } from '../auth/webhooks/grants.ts'
 import { WebhookSecrets } from '../auth/webhooks/secrets.ts'
-import type { Reply } from '../call.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
+import type { Clock } from '../events/consumer/timetable.ts'
 import type { Events } from '../events/events.ts'
 import type { Exchange } from '../http.ts'
 import { createIdempotency } from '../idempotency.ts'
 import type { OperationParts } from '../logic/operation.ts'
 import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
-import type { Awaitable } from '../plan/answer.ts'
-import type { Run } from '../plan/run.ts'
-import type { Principal } from '../principal.ts'
+import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
-import { createRest } from '../rest/rest.ts'
+import { createRest, type Rest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
 import { clientOf } from './connected-client.ts'
 import { createProcessEvents } from './events.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
+import { openReactions, type RunningReactions } from './reactions.ts'
 import { loggedTimeLimit } from './time-limit.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
 import { openWebhookSender, type RunningSender } from './webhook-sender.ts'
@@ -47,24 +46,34 @@ interface TransportParts {
   readonly cluster: Cluster
   readonly settings: Settings
   readonly log: Log
+  readonly mail: Mail
+  /** What rules, actions, reactions and jobs go by. */
+  readonly clock: Clock
   /** The address of the service. */
   readonly issuer: () => string
 }
 
 export interface Transports {
-  readonly rest: (exchange: Exchange, principal: Principal) => Awaitable<Reply>
+  /** Plans made of what others ask for, with the rules of the built-in collections. */
+  readonly run: Run
+  readonly hooks: CreateHooks
+  readonly rest: Rest
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
   readonly events: Events
   readonly webhooks: RunningSender
+  readonly reactions: RunningReactions
 }
 
 export function openTransports(parts: TransportParts): Transports {
-  const { model, run, store, records, apps, secrets, authenticate, limits, cluster, settings, issuer } = parts
-  const { logger } = parts.log
+  const { model, run, store, records, apps, secrets, authenticate, limits, cluster, settings, mail, issuer } =
+    parts
+  const {
+    log: { logger },
+    clock,
+  } = parts
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
   const serviceName = settings['theme.name']
-  const mail = createMail({ smtp: settings['mail.smtp'], from: settings['mail.from'] }, logger)
   const counters = cluster.counters
   const work = createBackground(unawaited(logger))
   const writeAddress = addressWriter({
@@ -98,7 +107,7 @@ export function openTransports(parts: TransportParts): Transports {
     grants: parts.webhookGrants,
   })
   const logic: OperationParts = {
-    ...{ model, hooks, timeLimit: loggedTimeLimit(logger), now: Date.now },
+    ...{ model, hooks, timeLimit: loggedTimeLimit(logger), now: clock.now },
     limits: {
       timeMs: settings['logic.actionTimeout'],
       operations: settings['logic.actionOperations'],
@@ -113,6 +122,8 @@ export function openTransports(parts: TransportParts): Transports {
     onFault: faultsOf('the delivery of events'),
   })
   return {
+    run: transportRun,
+    hooks,
     rest: createRest({
       ...{ model, run: transportRun, hooks, idempotency, actions, logic, baseUrl: settings.baseUrl },
       // Every call is an exchange: it carries the headers of the budget.
@@ -154,6 +165,10 @@ export function openTransports(parts: TransportParts): Transports {
       onFault: faultsOf('the authorization server'),
     }),
     events,
+    reactions: openReactions({
+      ...{ model, store, run: transportRun, hooks, mail, settings, logger, clock },
+      timeLimit: loggedTimeLimit(logger),
+    }),
     webhooks: openWebhookSender({
       model,
       store,

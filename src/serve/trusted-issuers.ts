@@ -55,6 +55,7 @@ export async function trustedIssuerReaders(parts: TrustedIssuerParts): Promise<r
       findByEmail: findByAddress,
       version,
       scopes,
+      claims: model.claims,
       onChange,
     }),
   ]

@@ -21,7 +21,7 @@ function requireSameModel(): void {
 async function work(): Promise<void> {
   requireSameModel()
   const { model } = await loadModel(settings)
-  const service = await start(model, settings, context)
+  const service = await start(model, settings, { worker: context })
   context.ready(service.url)
   await stop.promise
   await service.close()

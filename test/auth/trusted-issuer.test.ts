@@ -34,6 +34,7 @@ async function setup(given: Partial<TrustedIssuer> = {}) {
   const reader = trustedIssuerReader({
     issuers: [{ ...issuer, ...given }],
     scopes: new Set(['read:post', 'write:post']),
+    claims: ['org_id', 'level', 'staff', 'absent', 'nested', 'long', 'nul', '__proto__'],
     now: () => clock.now,
     version: () => clock.version,
     async fetchKeys(address) {
@@ -73,6 +74,33 @@ test('a token of a trusted issuer stands for the account with its address, with 
   assert.deepEqual([...(principal?.access.scopes ?? [])], ['read:post'])
   assert.equal(principal?.budgetKey, 'user:7:issuer:https://id.example.com')
   assert.deepEqual(asked, ['ann@example.com'])
+})
+
+test('of a token are kept the claims that rules name, of the types that fields have', async () => {
+  const { token, read } = await setup()
+  const claims = {
+    org_id: 'acme',
+    level: 3,
+    staff: true,
+    nested: { org_id: 'acme' },
+    long: 'x'.repeat(1001),
+    nul: 'a\u0000b',
+    other: 'not named',
+  }
+  const principal = await read(await token({ ...good, ...claims }))
+  assert.deepEqual(
+    [...(principal?.claims?.values ?? [])],
+    [
+      ['org_id', 'acme'],
+      ['level', 3],
+      ['staff', true],
+    ],
+  )
+  const same = await read(await token({ ...good, ...claims }, { exp: 601 }))
+  assert.equal(same?.claims?.key, principal?.claims?.key)
+  const other = await read(await token({ ...good, ...claims, org_id: 'other' }))
+  assert.notEqual(other?.claims?.key, principal?.claims?.key)
+  assert.equal((await read(await token()))?.claims, undefined)
 })
 
 test('a token that does not say by which of the keys it is signed is tried with each', async () => {
@@ -221,6 +249,7 @@ async function withServer(
   const reader = trustedIssuerReader({
     issuers: [{ ...issuer, jwksUri, user: 'sub' }],
     scopes: new Set(),
+    claims: [],
     version: () => 1,
     now: () => clock.now,
     async fetchKeys(address) {

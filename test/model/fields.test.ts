@@ -35,7 +35,7 @@ interface TypeCase {
 
 const maxInteger = Number.MAX_SAFE_INTEGER
 const ordered: FilterOperator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'null']
-const textual: FilterOperator[] = [...ordered, 'contains']
+const textual: FilterOperator[] = [...ordered, 'contains', 'icontains', 'starts_with']
 const deep = (levels: number): JsonValue => (levels === 0 ? [] : [deep(levels - 1)])
 const id = '0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d10'
 

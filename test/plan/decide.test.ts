@@ -4,14 +4,20 @@ import { test } from 'node:test'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import { always, and, never, not, or } from '../../src/plan/condition.ts'
 import { decide } from '../../src/plan/decide.ts'
-import type { Condition, ConditionOperator, GuardedAssignment, Operand } from '../../src/plan/guarded.ts'
+import type {
+  Condition,
+  ConditionOperator,
+  GuardedAssignment,
+  Operand,
+  Value,
+} from '../../src/plan/guarded.ts'
 import { field, types } from './small-model.ts'
 
 const kinds = { n: types.integer, t: types.text, at: types.datetime, doc: types.json } as const
 type Name = keyof typeof kinds
 
-const own: Operand = { kind: 'userId' }
-const literal = (value: JsonValue): Operand => ({ kind: 'literal', value })
+const own: Value = { kind: 'userId' }
+const literal = (value: JsonValue): Value => ({ kind: 'literal', value })
 const visible = (name: Name, when: Condition = always) => ({ field: field(name, kinds[name]), when })
 const is = (name: Name, operator: ConditionOperator, operand: Operand): Condition => ({
   kind: 'compare',

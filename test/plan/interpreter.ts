@@ -2,10 +2,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { Field } from '../../src/model/model.ts'
 import type {
   Check,
   Condition,
   ConditionOperator,
+  FieldPath,
   GuardedAssignment,
   GuardedCreate,
   GuardedDelete,
@@ -25,7 +27,7 @@ import type {
 import { mergePatch } from '../../src/store/write/documents.ts'
 import { CURRENT } from './random.ts'
 import type { Data, ReadResult, Row } from './reference.ts'
-import { TIME, words } from './reference.ts'
+import { caseless, fitting, MOMENT, TIME, words } from './reference.ts'
 
 class Run {
   readonly data: Data
@@ -33,6 +35,8 @@ class Run {
   /** Every collection that was looked at. */
   readonly touched = new Set<string>()
   askedForUser = false
+  /** For the time or a claim. */
+  askedForMore = false
 
   constructor(data: Data, plan: GuardedPlan) {
     this.data = data
@@ -44,11 +48,33 @@ class Run {
     return this.data[name] ?? []
   }
 
-  value(operand: Operand): JsonValue {
+  value(operand: Operand, field?: Field): JsonValue {
     if (operand.kind === 'param') return this.plan.args[operand.param] ?? null
     if (operand.kind === 'literal') return operand.value
+    if (operand.kind === 'now') {
+      this.askedForMore = true
+      return new Date(MOMENT + operand.shiftMs).toISOString()
+    }
+    if (operand.kind === 'claim') {
+      this.askedForMore = true
+      const claim = this.plan.principal.claims?.values.get(operand.claim)
+      return claim === undefined || field === undefined ? null : fitting(claim, field)
+    }
     this.askedForUser = true
-    return this.plan.principal.userId
+    const { userId } = this.plan.principal
+    if (operand.kind === 'userId') return userId
+    const own = this.rows(operand.users.name).find(one => one.id === userId)
+    return own?.[operand.field.name] ?? null
+  }
+
+  /** The value at the end of a path. */
+  reached({ steps, field }: FieldPath, row: Row): JsonValue {
+    let at: Row | undefined = row
+    for (const { relation, target } of steps) {
+      const id: JsonValue = at?.[relation.field] ?? null
+      at = this.rows(target.name).find(one => one.id === id)
+    }
+    return at?.[field.name] ?? null
   }
 
   read({ field, when }: VisibleField, row: Row): JsonValue {
@@ -62,7 +88,17 @@ class Run {
       case 'never':
         return false
       case 'compare':
-        return compares(this.read(condition.field, row), condition.operator, this.value(condition.operand))
+        return compares(
+          this.read(condition.field, row),
+          condition.operator,
+          this.value(condition.operand, condition.field.field),
+        )
+      case 'fields': {
+        const right = this.reached(condition.right, row)
+        return compares(this.reached(condition.left, row), condition.operator, right)
+      }
+      case 'values':
+        throw new Error('no computed field is asked for')
       case 'isNull':
         return this.read(condition.field, row) === null
       case 'nullness':
@@ -146,12 +182,16 @@ export interface Interpreted {
   readonly result: ReadResult
   readonly touched: ReadonlySet<string>
   readonly askedForUser: boolean
+  readonly askedForMore: boolean
 }
 
 export function interpretRead(data: Data, plan: GuardedRead): Interpreted {
   const run = new Run(data, plan)
-  const result = plan.shape.kind === 'item' ? item(run, plan.shape) : list(run, plan.shape)
-  return { result, touched: run.touched, askedForUser: run.askedForUser }
+  const { shape } = plan
+  if (shape.kind === 'aggregate') throw new TypeError('aggregates are interpreted in `aggregates.ts`')
+  const result = shape.kind === 'item' ? item(run, shape) : list(run, shape)
+  const { touched, askedForUser, askedForMore } = run
+  return { result, touched, askedForUser, askedForMore }
 }
 
 function item(run: Run, shape: GuardedItem): ReadResult {
@@ -289,6 +329,8 @@ function compares(value: JsonValue, operator: ConditionOperator, other: JsonValu
     lte: () => place <= 0,
     in: () => Array.isArray(other) && other.includes(value),
     contains: () => String(value).includes(String(other)),
+    icontains: () => caseless(String(other)).test(String(value)),
+    starts_with: () => String(value).startsWith(String(other)),
   }
   return answers[operator]()
 }

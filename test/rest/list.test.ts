@@ -55,8 +55,8 @@ test('a name in another spelling is unknown, and the right one is told', async (
     ],
     ['tasks?project.nam=x', '"project.nam" is not known here. Did you mean `project.name`?'],
     [
-      'tasks?project.name[like]=x',
-      '"project.name[like]" is not known here; project.name takes project.name[eq], project.name[ne], project.name[gt], project.name[gte], project.name[lt], project.name[lte], project.name[in], project.name[null], project.name[contains].',
+      'tasks?project.name[link]=x',
+      '"project.name[link]" is not known here; project.name takes project.name[eq], project.name[ne], project.name[gt], project.name[gte], project.name[lt], project.name[lte], project.name[in], project.name[null], project.name[contains], project.name[icontains], project.name[starts_with].',
     ],
     ['openapi.json?page=1', '"page" is not known here.'],
   ]
@@ -75,7 +75,10 @@ test('no name that is hidden from the caller is told', async () => {
 test('a value of the wrong type is told what it must be', async () => {
   const rows: readonly (readonly [query: string, message: string])[] = [
     ['priority=high', '"priority" must be a whole number, not "high".'],
-    ['estimate=1,5', '"estimate" must be a number, not "1,5".'],
+    [
+      'estimate=1,5',
+      '"estimate" must be a number, not "1,5". Write `estimate[in]=…` for one of several values.',
+    ],
     ['done=1', '"done" must be true or false, not "1".'],
     ['due_on=tomorrow', '"due_on" must be a date that exists, as YYYY-MM-DD, not "tomorrow".'],
     [

@@ -222,7 +222,7 @@ function lists(scenario: Scenario): void {
     await client.create('posts', { title: 'x', body: 'one' }, ann)
     await client.create('posts', { title: 'y' }, ann)
     const filtered = async (
-      operator: 'eq' | 'in' | 'contains' | 'null' | 'ne',
+      operator: 'eq' | 'in' | 'contains' | 'icontains' | 'starts_with' | 'null' | 'ne',
       field: string,
       value: string[] | string | boolean,
     ) => {
@@ -235,6 +235,10 @@ function lists(scenario: Scenario): void {
     assert.equal(await filtered('in', 'title', ['y', 'z']), 'y')
     assert.equal(await filtered('contains', 'body', 'n'), 'x')
     assert.equal(await filtered('contains', 'body', '%'), '')
+    assert.equal(await filtered('icontains', 'body', 'N'), 'x')
+    assert.equal(await filtered('starts_with', 'body', 'on'), 'x')
+    assert.equal(await filtered('starts_with', 'body', 'n'), '')
+    assert.equal(await filtered('starts_with', 'body', 'O'), '')
     assert.equal(await filtered('null', 'body', true), 'y')
     assert.equal(await filtered('null', 'body', false), 'x')
     assert.equal(await filtered('ne', 'body', 'two'), 'x')

@@ -2,12 +2,12 @@
  * The e-mail addresses that users have proven to be theirs. The record contains the address, so one that has changed
  * since does not count as confirmed, however it was changed.
  */
-import type { Records } from '../../records.ts'
+import { addressRecord as kind, type Records } from '../../records.ts'
 
-const kind = 'AccountAddress'
 const waitingKind = 'PendingAddress'
 const dayMs = 24 * 60 * 60 * 1000
 
+/** Rules read it in SQL, too: see `store/sql/condition.ts`. */
 interface StoredAddress {
   readonly email: string
   readonly verified: boolean

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
-import type { ChangeFeed, LoggedChange } from '../change-feed.ts'
+import { type ChangeFeed, isLogEnd, type LoggedChange, maxBatchBytes } from '../change-feed.ts'
 import type { Position } from '../consumer/position.ts'
 import { isTemporary } from '../outage.ts'
 import { Batch, Turns } from './batch.ts'
@@ -112,8 +112,9 @@ export class Enqueuer {
       this.#read = { event: Math.max(this.#read.event, await log.last()), partial: null }
       return false
     }
-    const changes = await log.after(this.#read.event, batchSize)
-    if (!this.#isKept || changes.length === batchSize) await this.#noticeGap()
+    const changes = await log.after(this.#read.event, batchSize, maxBatchBytes)
+    const isEnd = isLogEnd(changes, batchSize)
+    if (!this.#isKept || !isEnd) await this.#noticeGap()
     const turns = new Turns()
     for (const change of changes) {
       await this.#fanOut(change, turns)
@@ -122,7 +123,7 @@ export class Enqueuer {
     }
     const isFar = this.#read.event - this.#parts.position.place.event >= storeEvery
     if (this.#batch.size > 0 || isFar) await this.#flush(this.#read)
-    return changes.length === batchSize
+    return !isEnd
   }
 
   /** Tells of events that were pruned before this sender came to them. */
@@ -162,7 +163,7 @@ export class Enqueuer {
 
   async #catchUpOne(webhook: Webhook, position: number): Promise<boolean> {
     const { log, directory, onGap } = this.#parts
-    const changes = await log.after(position, batchSize)
+    const changes = await log.after(position, batchSize, maxBatchBytes)
     const { pruned } = await log.bounds()
     if (pruned > position) onGap(webhook, position + 1, pruned)
     const due = changes.filter(({ event }) => event <= this.#read.event)
@@ -177,7 +178,8 @@ export class Enqueuer {
       if (this.#batch.size >= maxSteps) await this.#flush(this.#read)
       await turns.next()
     }
-    const isThere = due.length < batchSize && done === (due.at(-1)?.event ?? position)
+    const hasAll = due.length < changes.length || isLogEnd(changes, batchSize)
+    const isThere = hasAll && done === (due.at(-1)?.event ?? position)
     this.#batch.positions.set(webhook.id, isThere ? null : done)
     await this.#flush(this.#read)
     return !isThere && !this.#isFull(webhook)

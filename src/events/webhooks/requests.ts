@@ -74,19 +74,23 @@ export async function requestRedelivery(
   })
 }
 
-/** Takes up the requests, and passes on the deliveries that are still pending. */
+/**
+ * Takes up the requests, and passes on the deliveries that are still pending. `take` returns false for one that it will
+ * take when it is asked again.
+ */
 export async function takeRequests(
   run: Run,
   records: Pick<Records, 'after' | 'delete'>,
-  take: (delivery: Delivery) => void,
+  take: (delivery: Delivery) => boolean,
 ): Promise<void> {
   for (let last = ''; ; ) {
     const found = await records.after(kind, last, pageLength)
+    const taken: string[] = []
     for (const { id } of found) {
       const delivery = await readPendingDelivery(run, Number(id))
-      if (delivery) take(delivery)
+      if (delivery === undefined || take(delivery)) taken.push(id)
     }
-    await Promise.all(found.map(({ id }) => records.delete(kind, id)))
+    await Promise.all(taken.map(id => records.delete(kind, id)))
     last = found.at(-1)?.id ?? ''
     if (found.length < pageLength) return
   }

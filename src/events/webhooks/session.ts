@@ -64,6 +64,8 @@ export class Session implements LeasedSession {
   readonly #attempt: ReturnType<typeof createAttempt>
   readonly #abort = new AbortController()
   readonly #pauses = new Map<number, PauseReason>()
+  /** While requests are read, the deliveries whose attempts ended meanwhile: what was read of them may be outdated. */
+  #attempted: Set<number> | undefined
   #enqueuer: Enqueuer | undefined
   #version = -1
   #reloadAt = 0
@@ -202,7 +204,14 @@ export class Session implements LeasedSession {
     const { run, records, clock } = this.#parts
     if (clock.now() < this.#requestsAt) return
     this.#requestsAt = clock.now() + requestIntervalMs
-    await takeRequests(run, records, delivery => this.#queue(delivery))
+    const attempted = new Set<number>()
+    this.#attempted = attempted
+    await takeRequests(run, records, delivery => {
+      if (attempted.has(delivery.id)) return false
+      this.#queue(delivery)
+      return true
+    })
+    this.#attempted = undefined
   }
 
   /** Keeps the events that are not sent yet from being pruned by age. */
@@ -253,6 +262,7 @@ export class Session implements LeasedSession {
     if (!this.#maySend(delivery, webhook)) return { succeeded: true, again: undefined }
     if (!this.#mayRecord()) return this.#notNow(delivery)
     const outcome = await this.#outcomeOf(delivery, webhook)
+    this.#attempted?.add(delivery.id)
     return this.#mayRecord() ? this.#results.settle(delivery, webhook, outcome) : this.#notNow(delivery)
   }
 

@@ -2,8 +2,10 @@
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, Relation } from '../../model/model.ts'
 import type { Filter, Sort } from '../../plan/plan.ts'
+import { takesText } from '../../plan/text-match.ts'
 import { containedFault } from '../../plan/text-search.ts'
 import { badRequest } from '../bad-request.ts'
+import { operatorName } from '../schema/leaf-types.ts'
 import type { Input, Variables } from './input.ts'
 import { getterOf, maxListedValues, type Parameters } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
@@ -93,8 +95,7 @@ function planComparisons(field: Field, value: Input, parameters: Parameters): re
 }
 
 function operatorOf(name: string, field: Field): FilterOperator {
-  if (name === 'isNull') return 'null'
-  const found = field.type.operators.find(each => each === name)
+  const found = field.type.operators.find(each => operatorName(each) === name)
   if (!found) throw new Error(`${field.name} is not filtered with ${name}`)
   return found
 }
@@ -105,7 +106,7 @@ function canonicalOf(field: Field, operator: FilterOperator): (value: unknown) =
   const one = (value: unknown): JsonValue =>
     type.canonical(type.graphql.fromInput?.(value) ?? (value as JsonValue))
   if (operator === 'null') return value => value === true
-  if (operator === 'contains') return containedText
+  if (takesText(operator)) return value => textOperand(operator, value)
   return operator === 'in' ? value => listed(value).map(one) : one
 }
 
@@ -115,14 +116,14 @@ function listed(value: unknown): readonly unknown[] {
   throw new RangeError(`"in" lists ${values.length} values; at most ${maxListedValues} are allowed.`)
 }
 
-function containedText(value: unknown): string {
+function textOperand(operator: FilterOperator, value: unknown): string {
   const text = String(value)
   if (!text.isWellFormed() || text.includes('\0')) {
     throw new RangeError('The text holds a character that no stored text has.')
   }
   const fault = containedFault(text)
   if (!fault) return text
-  throw new RangeError(`The text that "contains" asks for ${fault.message}.`)
+  throw new RangeError(`The text that "${operatorName(operator)}" asks for ${fault.message}.`)
 }
 
 /** In the given order; of a repeated key, only the first counts. */

@@ -1,8 +1,10 @@
 /** The selection of one object → what the plan selects, the fields of the reply, and the cost. */
-import type { Collection, ManyToMany, ToMany } from '../../model/model.ts'
+import { isComputed, manyRelations } from '../../model/computed-fields.ts'
+import type { Collection, Field, ManyToMany, ToMany } from '../../model/model.ts'
 import type { FieldForm, Selected, SelectedList } from '../../plan/plan.ts'
 import type { Member } from '../schema/directory.ts'
 import { nodePrefix } from '../schema/node-id.ts'
+import { defaultLimit } from '../schema/parts.ts'
 import { planConnection } from './connection-plan.ts'
 import { type FieldRequest, objectType, replyFieldBase, subfields, typenameField } from './field-request.ts'
 import { planList } from './list-plan.ts'
@@ -35,6 +37,13 @@ export const planSelection: PlanSelection = (context, collection, nodes, place, 
   return { select, replyFields, cost: sum(costs) }
 }
 
+/** Rows that a computed field reads cost as those of a list without a limit. */
+function costOf(field: Field): Cost {
+  if (!isComputed(field)) return free
+  const points = manyRelations(field.expression) * (1 + defaultLimit)
+  return () => points
+}
+
 interface PlannedMember {
   readonly selected: Selected | undefined
   readonly replyField: ReplyField
@@ -47,7 +56,7 @@ function planMember(context: PlanContext, request: FieldRequest, member: Member)
     case 'field': {
       const { field } = member
       const selected = fieldSelected(source, field.name, field.type.graphql.form)
-      return { selected, replyField: { ...replyFieldBase(request), kind: 'leaf' }, cost: free }
+      return { selected, replyField: { ...replyFieldBase(request), kind: 'leaf' }, cost: costOf(field) }
     }
     case 'nodeId': {
       const selected = fieldSelected(source, 'id', { prefix: nodePrefix(request.parent.name) })

@@ -16,7 +16,7 @@ import type { GraphqlEnum } from '../../model/fields/field-type.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import { maxSearchCharacters } from '../../plan/text-search.ts'
-import { type Names, pascalCase, typeName } from './names.ts'
+import { camelCase, type Names, pascalCase, typeName } from './names.ts'
 import { scalarOf } from './scalars.ts'
 
 const scalars = {
@@ -36,12 +36,14 @@ const operatorWords: Readonly<Record<FilterOperator, string>> = {
   lte: 'Is less, or this.',
   in: 'Is one of these; at most 100.',
   contains: `Contains this text, in the same case; at most ${maxSearchCharacters} characters.`,
+  icontains: `Contains this text, in any letter case; at most ${maxSearchCharacters} characters.`,
+  starts_with: `Begins with this text, in the same case; at most ${maxSearchCharacters} characters.`,
   null: 'Has no value (true), or has one (false).',
 }
 
 /** An argument called `null` would read as a value, so GraphQL calls the operator `isNull`. */
 export function operatorName(operator: FilterOperator): string {
-  return operator === 'null' ? 'isNull' : operator
+  return operator === 'null' ? 'isNull' : camelCase(operator)
 }
 
 export class LeafTypes {

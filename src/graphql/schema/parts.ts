@@ -21,8 +21,9 @@ export function listOf(type: GraphQLObjectType) {
   return nonNull(new GraphQLList(nonNull(type)))
 }
 
-export function shownFields(collection: Collection): readonly Field[] {
-  return [...collection.fields.values()].filter(isShown)
+/** Stored fields, then computed ones. */
+export function shownFields({ fields, computed }: Collection): readonly Field[] {
+  return [...fields.values(), ...computed.values()].filter(isShown)
 }
 
 export function isShown(field: Field | undefined): boolean {

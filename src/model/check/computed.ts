@@ -1,13 +1,92 @@
 /** Checks computed fields. */
+import type { ComputedDeclaration } from '../computed.ts'
+import { isObject, nonEmptyText, type OptionChecks, optionFaults } from '../fields/declared.ts'
 import type { ComputedField } from '../model.ts'
+import type { Rule } from '../rule.ts'
+import { expressionCheck } from './expressions.ts'
 import type { Faults } from './faults.ts'
-import type { Outline } from './outline.ts'
+import { checkCamelNames, checkFieldName } from './names.ts'
+import type { Outline, Outlines } from './outline.ts'
 import type { RuleCheck } from './rules.ts'
 
+const anyone: Rule = { kind: 'anyone' }
+const nobody: Rule = { kind: 'nobody' }
+
+const optionChecks: OptionChecks = {
+  description: nonEmptyText,
+  access: value =>
+    isObject(value) && Object.keys(value).every(key => key === 'read')
+      ? undefined
+      : 'Write `{ read: … }`: nobody writes it.',
+}
+
+function isComputed(value: unknown): value is ComputedDeclaration {
+  return isObject(value) && value.kind === 'computed' && isObject(value.expression)
+}
+
+function checkName(name: string, outline: Outline, place: string, faults: Faults): void {
+  checkFieldName(name, place, faults, outline.name)
+  const taken = outline.fields.has(name) ? 'field' : outline.relations.has(name) ? 'relation' : undefined
+  if (taken === undefined) return
+  faults.add(place, `The collection has a ${taken} of this name already. Choose another name.`)
+}
+
+function computedField(
+  name: string,
+  declared: ComputedDeclaration,
+  outline: Outline,
+  outlines: Outlines,
+  rules: RuleCheck,
+  faults: Faults,
+): ComputedField | undefined {
+  const place = `${outline.name}.computed.${name}`
+  checkName(name, outline, place, faults)
+  const options = declared.options ?? {}
+  const wrong = optionFaults(options, optionChecks)
+  for (const { option, message } of wrong) faults.add(option ? `${place}.${option}` : place, message)
+  const expression = expressionCheck({ outlines, rules, place, faults })(declared.expression, outline)
+  if (expression === undefined || wrong.length > 0) return undefined
+  return {
+    name,
+    type: expression.type,
+    expression,
+    description: options.description,
+    optional: expression.optional,
+    default: undefined,
+    unique: false,
+    readOnly: true,
+    writeOnly: false,
+    immutable: false,
+    internal: false,
+    searchable: false,
+    signUp: false,
+    deprecated: undefined,
+    renamedFrom: undefined,
+    access: { read: rules(options.access?.read, outline, `${place}.access.read`, anyone), write: nobody },
+    reference: undefined,
+  }
+}
+
+/** The computed fields of a collection, in their order. */
 export function computedOf(
-  _outline: Outline,
-  _rules: RuleCheck,
-  _faults: Faults,
+  outline: Outline,
+  outlines: Outlines,
+  rules: RuleCheck,
+  faults: Faults,
 ): ReadonlyMap<string, ComputedField> {
-  return new Map()
+  const found = new Map<string, ComputedField>()
+  const entries = isObject(outline.options.computed) ? Object.entries(outline.options.computed) : []
+  for (const [name, declared] of entries) {
+    if (!isComputed(declared)) {
+      const message = "This is no computed field. Write an expression, e.g. `count('tasks')`."
+      faults.add(`${outline.name}.computed.${name}`, message)
+      continue
+    }
+    const field = computedField(name, declared, outline, outlines, rules, faults)
+    if (field) found.set(name, field)
+  }
+  const stored = [...outline.fields.keys(), ...outline.relations.keys()]
+  const added = entries.map(([name]) => name).filter(name => !stored.includes(name))
+  if (added.length > 0) checkCamelNames([...stored, ...added], `${outline.name}.computed`, faults)
+  return found
 }

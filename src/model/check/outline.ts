@@ -15,6 +15,7 @@ import type { LogicDeclaration } from '../logic.ts'
 import type { Relation, ToOne } from '../model.ts'
 import type { Faults } from './faults.ts'
 import { checkCollectionName, checkFieldName, checkPlainName, singularOf } from './names.ts'
+import { narrowedField } from './narrowed-fields.ts'
 import { ownScopesOf } from './own-scopes.ts'
 
 /** A collection that is being checked. */
@@ -141,17 +142,21 @@ function outlineOf([name, declaration]: Entry, builtin: readonly string[], fault
 
 /** Reports changes of built-in fields and options. */
 function usersEntry(added: CollectionDeclaration | undefined, faults: Faults): Entry {
-  for (const field of Object.keys(added?.options.fields ?? {})) {
-    if (Object.hasOwn(userFields, field)) {
-      faults.add(`users.fields.${field}`, 'The field is built in and cannot be declared anew. Leave it out.')
-    }
-  }
+  const builtinFields = Object.entries(userFields).filter(([name]) =>
+    Object.hasOwn(added?.options.fields ?? {}, name),
+  )
+  const narrowed = Object.fromEntries(
+    builtinFields.map(([name, field]) => [
+      name,
+      narrowedField(name, field, added?.options.fields[name], faults),
+    ]),
+  )
   for (const option of ['singular', 'renamedFrom', 'deprecated']) {
     if (added && option in added.options) {
       faults.add(`users.${option}`, 'The accounts are built in: this cannot be said of them. Leave it out.')
     }
   }
-  return ['users', usersWith(added)]
+  return ['users', usersWith(added, narrowed)]
 }
 
 const builtinNames: ReadonlyMap<string, string> = new Map([

@@ -1,15 +1,15 @@
-/** Checks access rules: names must exist, and literals must have the field's type. */
+/** Checks access rules: names must exist, and what is compared must have the field's type. */
 
 import { isAccessRule } from '../fields/declared.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Rule, RuleOperand, Scalar } from '../rule.ts'
+import { isRefused, operandFault } from './compared.ts'
 import type { Faults } from './faults.ts'
 import type { Outline, Outlines } from './outline.ts'
+import { maxRelations, placeOf } from './rule-paths.ts'
 
-/** A rule may follow this many relations. */
-const maxRelations = 5
 /** The maximum nesting of `and`, `or` and `not`. */
 const maxDepth = 50
 
@@ -18,6 +18,8 @@ interface Context {
   readonly scopes: ReadonlyMap<string, string>
   readonly place: string
   readonly faults: Faults
+  /** The claims that rules name: the check adds to it. */
+  readonly claims: Set<string>
   readonly relations: number
   readonly depth: number
 }
@@ -59,6 +61,7 @@ function literalRule(
   rule: Of<'compare'>,
   value: Scalar | readonly Scalar[],
   outline: Outline,
+  field: string,
   context: Context,
 ): Rule {
   const { field: name, comparison } = rule
@@ -73,7 +76,7 @@ function literalRule(
       `\`${name}\`: write one value, or for \`in\` a list of at least one: \`in(['a', 'b'])\`.`,
     )
   }
-  const found = [value].flat().map(one => literalOf(one, outline, name))
+  const found = [value].flat().map(one => literalOf(one, outline, field))
   const wrong = found.find(one => 'fault' in one)
   if (wrong && 'fault' in wrong)
     return fault(context, `\`${name}\` is compared with another type. ${wrong.fault}`)
@@ -82,32 +85,34 @@ function literalRule(
   return { ...rule, operand }
 }
 
-function userRule(rule: Of<'compare'>, outline: Outline, context: Context): Rule {
-  const { field: name, comparison } = rule
+function userRule(rule: Of<'compare'>, outline: Outline, name: string, context: Context): Rule {
   const target = outline.references.get(name)?.target
   if (target !== 'users' && !(outline.name === 'users' && name === 'id')) {
     const write =
       outline.name === 'users' ? "Write `owner('id')`." : "Name a field that is `relation('users')`."
     return fault(context, `\`${outline.name}.${name}\` holds no user. ${write}`)
   }
-  if (comparison === 'eq' || comparison === 'ne') return rule
-  return fault(context, `\`${comparison}\` cannot compare with \`currentUser\`. Write \`eq\` or \`ne\`.`)
+  if (rule.comparison === 'eq' || rule.comparison === 'ne') return rule
+  return fault(context, `\`${rule.comparison}\` cannot compare with \`currentUser\`. Write \`eq\` or \`ne\`.`)
 }
 
 function compareRule(rule: Of<'compare'>, outline: Outline, context: Context): Rule {
-  const declared = outline.fields.get(rule.field)
-  if (!declared) {
-    const meant = didYouMean(String(rule.field), outline.fields.keys())
-    return fault(context, `\`${outline.name}\` has no field \`${rule.field}\`.${meant}`)
+  const { outlines, relations } = context
+  const found = placeOf(rule.field, outline, outlines, relations)
+  if (isRefused(found)) return fault(context, found.fault)
+  const { name, declared } = found
+  const { operand } = rule
+  if (operand.kind === 'userId') return userRule(rule, found.outline, name, context)
+  const isTest = operand.kind === 'literal' && operand.value === null
+  if (!isTest && !declared.type.operators.includes(rule.comparison)) {
+    const type = declared.type.name
+    return fault(context, `\`${rule.field}\` is a ${type} field: \`${rule.comparison}\` cannot compare it.`)
   }
-  if (rule.operand.kind === 'userId') return userRule(rule, outline, context)
-  if (rule.operand.kind !== 'literal') return fault(context, 'Rules cannot compare with this yet.')
-  const { value } = rule.operand
-  if (value !== null && !declared.type.operators.includes(rule.comparison)) {
-    const name = declared.type.name
-    return fault(context, `\`${rule.field}\` is a ${name} field: \`${rule.comparison}\` cannot compare it.`)
-  }
-  return literalRule(rule, value, outline, context)
+  if (operand.kind === 'literal') return literalRule(rule, operand.value, found.outline, name, context)
+  const wrong = operandFault({ rule, left: found, outline, outlines, relations })
+  if (wrong !== undefined) return fault(context, wrong)
+  if (operand.kind === 'claim') context.claims.add(operand.claim)
+  return rule
 }
 
 function relatedRule(rule: Of<'related'>, outline: Outline, context: Context): Rule {
@@ -157,15 +162,16 @@ function check(rule: Rule, outline: Outline, outer: Context): Rule {
 
 export type RuleCheck = (declared: unknown, outline: Outline, place: string, otherwise: Rule) => Rule
 
-/** The check returns the rule with canonical literals. */
+/** The check returns the rule with canonical literals, and adds the claims that it names to `claims`. */
 export function ruleCheck(
   outlines: Outlines,
   scopes: ReadonlyMap<string, string>,
   faults: Faults,
+  claims: Set<string>,
 ): RuleCheck {
   return (declared, outline, place, otherwise) => {
     if (declared === undefined) return otherwise
-    const context = { outlines, scopes, place, faults, relations: 0, depth: 0 }
+    const context = { outlines, scopes, place, faults, claims, relations: 0, depth: 0 }
     if (!isAccessRule(declared)) return fault(context, "This is no rule. Write e.g. `role('admin')`.")
     return check(declared.rule, outline, context)
   }

@@ -35,6 +35,12 @@ export interface FieldOptions {
   readonly access?: { readonly read?: AccessRule; readonly write?: AccessRule }
 }
 
+/** What the model may say of a built-in field. Its rules hold in addition to those that are built in. */
+export interface FieldNarrowing {
+  readonly access?: FieldOptions['access']
+  readonly description?: string
+}
+
 /** The target of a relation field. */
 export interface Link {
   readonly target: string

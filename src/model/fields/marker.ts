@@ -33,7 +33,7 @@ const unitsMs: Readonly<Record<keyof Duration, number>> = {
 }
 
 /** NaN for what is no duration: `checkModel` reports it. */
-function millisecondsOf(duration: Duration): number {
+export function millisecondsOf(duration: Duration): number {
   const parts = Object.entries(duration ?? { none: Number.NaN })
   return parts.reduce((sum, [unit, count]) => sum + unitsMs[unit as keyof Duration] * Number(count), 0)
 }

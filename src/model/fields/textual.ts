@@ -39,7 +39,7 @@ export const orderedOperators: readonly FilterOperator[] = [
   'null',
 ]
 
-const textOperators: readonly FilterOperator[] = [...orderedOperators, 'contains']
+const textOperators: readonly FilterOperator[] = [...orderedOperators, 'contains', 'icontains', 'starts_with']
 
 /** Returns the text. Throws a `RangeError` if a database cannot store it. */
 export function storableText(value: JsonValue): string {
@@ -52,7 +52,7 @@ export function storableText(value: JsonValue): string {
 }
 
 /** PostgreSQL can store neither U+0000 nor lone surrogates. */
-function isStorable(value: JsonValue): boolean {
+export function isStorable(value: JsonValue): boolean {
   return typeof value === 'string' && value.isWellFormed() && !value.includes('\0')
 }
 

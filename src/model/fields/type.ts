@@ -11,4 +11,15 @@ export type JsonValue =
 /** A JSON Schema (2020-12) object. */
 export type JsonSchema = { readonly [key: string]: JsonValue }
 
-export type FilterOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains' | 'null'
+export type FilterOperator =
+  | 'eq'
+  | 'ne'
+  | 'gt'
+  | 'gte'
+  | 'lt'
+  | 'lte'
+  | 'in'
+  | 'contains'
+  | 'icontains'
+  | 'starts_with'
+  | 'null'

@@ -1,10 +1,11 @@
 /** The model as one access class sees it: rules, fields and relations, with everything decided that needs no row. */
 import { ApiError } from '../../errors.ts'
 import type { Collection, CollectionAccess, Field, Model, Relation } from '../../model/model.ts'
-import type { Rule, Scalar } from '../../model/rule.ts'
+import type { Comparison, Rule, RuleOperand, Scalar } from '../../model/rule.ts'
+import { followPath } from '../../model/rule-paths.ts'
 import { type AccessClass, hasScope, isAnonymous } from '../../principal.ts'
 import { always, and, assuming, never, not, or } from '../condition.ts'
-import type { Condition, Path, VisibleField } from '../guarded.ts'
+import type { Condition, Operand, Path, ToOnePath, VisibleField } from '../guarded.ts'
 import type { Names } from '../names.ts'
 
 export interface ModelView {
@@ -15,6 +16,8 @@ export interface ModelView {
   names(collection: Collection): Names
   /** Which rows the rule holds for. */
   rule(rule: Rule, collection: Collection): Condition
+  /** The same for a rule that permits nothing: it limits Portico itself as well. */
+  holds(rule: Rule, collection: Collection): Condition
   /** Which rows of the collection may be read. */
   readable(collection: Collection): Condition
   /** Which rows of the collection may be created, changed or deleted. */
@@ -81,6 +84,7 @@ function createView(model: Model, access: AccessClass): ModelView {
     },
     names: collection => remembered(names, collection, () => namesIn(collection, view)),
     rule: (rule, collection) => (access.system ? always : fold(rule, collection, view)),
+    holds: (rule, collection) => fold(rule, collection, view),
     readable: collection =>
       remembered(readable, collection.name, () => view.rule(collection.access.read, collection)),
     writable: (collection, operation) =>
@@ -102,10 +106,11 @@ function remembered<K, V>(known: Map<K, V>, key: K, make: () => V): V {
 }
 
 function namesIn(collection: Collection, view: ModelView): Names {
-  const { fields, relations, searchable } = collection
+  const { fields, relations, searchable, computed } = collection
   return {
     collection,
     fields: new Map([...fields].filter(([, field]) => isShown(field, collection, view))),
+    computed: new Map([...computed].filter(([, field]) => isShown(field, collection, view))),
     relations: new Map([...relations].filter(([, relation]) => isLinkShown(relation, collection, view))),
     searched: searchable.filter(field => view.shownIn(collection, field).kind === 'always'),
   }
@@ -161,7 +166,7 @@ const foldKind: ByKind = {
   // Nobody signed in carries no scope at all, although no scope limits them.
   scope: (rule, _row, { access }) =>
     !isAnonymous(access) && hasScope(access.scopes, rule.scope) ? always : never,
-  compare: (rule, row, { access }) => foldComparison(rule, row, access),
+  compare: (rule, row, view) => foldComparison(rule, row, view),
   related: (rule, row, view) => foldRelated(rule, row, view),
   and: (rule, row, view) => and(...rule.rules.map(one => fold(one, row, view))),
   or: (rule, row, view) => or(...rule.rules.map(one => fold(one, row, view))),
@@ -173,20 +178,65 @@ function fold<K extends Rule['kind']>(rule: Rule & { kind: K }, row: Collection,
 }
 
 /** Rules compare stored values, whether or not the caller may read them. */
-function foldComparison(rule: Rule & { kind: 'compare' }, row: Collection, access: AccessClass): Condition {
-  const field: VisibleField = { field: known(row.fields, rule.field, row), when: always }
+function foldComparison(rule: Rule & { kind: 'compare' }, row: Collection, view: ModelView): Condition {
   const { comparison, operand } = rule
-  if (operand.kind === 'userId') {
-    if (!access.signedIn) return never
-    return { kind: 'compare', field, operator: comparison === 'in' ? 'eq' : comparison, operand }
+  const path = (name: string) => followPath(name, row, view.collection)
+  const left = path(rule.field)
+  const isTest = operand.kind === 'literal' && operand.value === null
+  // Where a relation leads nowhere, the field has no value.
+  if (isTest && comparison === 'eq') return not(reaching(left.steps, foldTest(left.field)))
+  if (isTest) return comparison === 'ne' ? reaching(left.steps, foldTest(left.field)) : never
+  if (operand.kind === 'field') {
+    if (comparison === 'in') return never
+    return { kind: 'fields', left, operator: comparison, right: path(operand.field) }
   }
-  if (operand.kind !== 'literal') return never
+  return reaching(left.steps, foldOwn(left.field, comparison, operand, view))
+}
+
+/** That the field has a value. */
+function foldTest(field: Field): Condition {
+  return not({ kind: 'isNull', field: { field, when: always } })
+}
+
+/** A comparison of a field of the row itself. */
+function foldOwn(
+  column: Field,
+  comparison: Comparison,
+  operand: Exclude<RuleOperand, { readonly kind: 'field' }>,
+  view: ModelView,
+): Condition {
+  const field: VisibleField = { field: column, when: always }
+  if (operand.kind !== 'literal') {
+    const found = foldOperand(operand, view)
+    const operator = comparison === 'in' ? 'eq' : comparison
+    return found === undefined ? never : { kind: 'compare', field, operator, operand: found }
+  }
   const { value } = operand
   if (comparison === 'in') return foldIn(field, value)
-  if (value === null && comparison === 'eq') return { kind: 'isNull', field }
-  if (value === null && comparison === 'ne') return not({ kind: 'isNull', field })
-  if (value === null) return never
   return { kind: 'compare', field, operator: comparison, operand: { kind: 'literal', value } }
+}
+
+/** Undefined: it has no value for this class. */
+function foldOperand(
+  operand: Exclude<RuleOperand, { readonly kind: 'field' | 'literal' }>,
+  view: ModelView,
+): Operand | undefined {
+  if (operand.kind === 'now') return operand
+  if (!view.access.signedIn) return undefined
+  if (operand.kind !== 'caller') return operand
+  if (operand.field === 'id') return { kind: 'userId' }
+  const users = view.collection('users')
+  const field = known(users.fields, operand.field, users)
+  return { kind: 'caller', users, field, isConfirmed: operand.field === 'email' }
+}
+
+/** That the steps lead to a stored row for which the condition holds. */
+function reaching(steps: readonly ToOnePath[], rows: Condition): Condition {
+  return steps.reduceRight<Condition>(
+    (beyond, path) =>
+      beyond.kind === 'never' ? never : { kind: 'related', path, rows: beyond, stored: true },
+    rows,
+  )
 }
 
 function foldIn(field: VisibleField, value: Scalar | readonly Scalar[]): Condition {

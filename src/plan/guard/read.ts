@@ -1,5 +1,6 @@
 /** Reads: resolves every name in a plan's tree, and folds in the rules of every collection. */
 import { ApiError } from '../../errors.ts'
+import { isComputed } from '../../model/computed-fields.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'
 import {
@@ -7,6 +8,7 @@ import {
   and,
   type Dependencies,
   dependencies,
+  include,
   look,
   lookAlong,
   lookAtField,
@@ -37,6 +39,7 @@ import type {
   Window,
 } from '../plan.ts'
 import { rankFault, rankField, rankKey } from '../rank.ts'
+import { computationOf } from './computed.ts'
 import type { ModelView, Reachable } from './model-view.ts'
 import { mayNotRead, noSearch, refuseName, requireReadable } from './refusals.ts'
 
@@ -53,6 +56,32 @@ export function guardItem(shape: ItemShape, view: ModelView): GuardedItem {
 }
 
 export function guardList(shape: ListShape, view: ModelView): GuardedList {
+  const { collection, within, rows, found } = guardRows(shape, view)
+  const sort = guardSort(shape.sort, collection, view, shape.search !== undefined)
+  const select = guardSelect(shape.select, collection, view)
+  for (const { field } of sort) lookAtField(field, found)
+  lookAtSelect(select, found)
+  return {
+    kind: 'list',
+    collection,
+    within,
+    rows,
+    sort,
+    window: guardWindow(shape.window, sort),
+    select,
+    ...conclude(found),
+  }
+}
+
+/** The rows that a read of a collection is about, and what they depend on. */
+interface GuardedRows extends Pick<GuardedList, 'collection' | 'within' | 'rows'> {
+  readonly found: Dependencies
+}
+
+export function guardRows(
+  shape: Pick<ListShape, 'collection' | 'within' | 'filter' | 'search'>,
+  view: ModelView,
+): GuardedRows {
   const collection = view.collection(shape.collection)
   const within = shape.within && guardWithin(shape.within, collection, view)
   const readable = requireReadable(view, collection)
@@ -62,28 +91,19 @@ export function guardList(shape: ListShape, view: ModelView): GuardedList {
     shape.filter ? guardFilter(shape.filter, collection, view) : always,
     shape.search === undefined ? always : guardSearch(shape.search, collection, view),
   )
-  const sort = guardSort(shape.sort, collection, view, shape.search !== undefined)
-  const select = guardSelect(shape.select, collection, view)
   const found = dependencies()
   found.collections.add(collection.name)
   look(rows, found)
   if (within) lookAtWithin(within.guarded, found)
-  for (const { field } of sort) lookAtField(field, found)
-  lookAtSelect(select, found)
-  return {
-    kind: 'list',
-    collection,
-    within: within?.guarded,
-    rows,
-    sort,
-    window: guardWindow(shape.window, sort),
-    select,
-    ...conclude(found),
-  }
+  return { collection, within: within?.guarded, rows, found }
 }
 
-export function conclude(found: Dependencies): { reads: readonly string[]; personal: boolean } {
-  return { reads: [...found.collections].sort(), personal: found.userId }
+export function conclude({
+  collections,
+  userId,
+  volatile,
+}: Dependencies): Pick<GuardedList, 'reads' | 'personal' | 'volatile'> {
+  return { reads: [...collections].sort(), personal: userId, volatile }
 }
 
 type Within = NonNullable<GuardedList['within']>
@@ -131,7 +151,7 @@ function guardWindow(window: Window, sort: readonly GuardedSort[]): Window {
 }
 
 /** A field that the plan names, as this caller reads it. */
-function fieldOf(
+export function fieldOf(
   collection: Collection,
   name: string,
   view: ModelView,
@@ -139,7 +159,9 @@ function fieldOf(
   find = findField,
 ): VisibleField {
   const field = find(view.names(collection), name, refuse)
-  return { field, when: view.shownIn(collection, field) }
+  const when = view.shownIn(collection, field)
+  if (!isComputed(field)) return { field, when }
+  return { field, when, computation: computationOf(field, collection, view) }
 }
 
 /** Where a lenient selection lists what it leaves out; without it, a refusal refuses the whole plan. */
@@ -305,6 +327,5 @@ function lookAtRelation({ path, rows, when, select, list }: GuardedRelation, fou
   const beyond = dependencies()
   for (const { field } of list?.sort ?? []) lookAtField(field, beyond)
   lookAtSelect(select, beyond)
-  for (const name of beyond.collections) found.collections.add(name)
-  if (beyond.userId) found.userId = true
+  include(beyond, found)
 }

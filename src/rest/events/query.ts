@@ -3,6 +3,7 @@
 import { isLogged, readableCollections, type WantedEvents } from '../../events/event-request.ts'
 import { type EventFilter, firstFilterParam } from '../../events/event-shapes.ts'
 import { collectionOfPattern, typesOf } from '../../events/event-types.ts'
+import { isComputed } from '../../model/computed-fields.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { didYouMean } from '../../model/nearest.ts'
 import { admit } from '../../plan/guard.ts'
@@ -135,6 +136,11 @@ function wholeNumber(name: string, value: string, least: number, most: number): 
   throw parameterFault(name, 'wrong_type', message)
 }
 
+function computedFilter(name: string): Error {
+  const message = `The parameter ${quoted(name)} names a computed field, which events do not have.`
+  return parameterFault(name, 'unknown_parameter', message)
+}
+
 function parseFilters(
   views: CollectionViews,
   only: Collection | undefined,
@@ -151,6 +157,7 @@ function parseFilters(
     }
     if (!view) throw requireOne(undefined, name)
     const template = parseFilterName(view, name)
+    if (isComputed(template.field)) throw computedFilter(name)
     conditions.add(name, template, firstFilterParam + index)
     return parseFilterValue(parameter, template)
   })

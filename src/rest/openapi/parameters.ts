@@ -1,9 +1,10 @@
 /** The parameters of the OpenAPI document. */
-import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
+import type { FilterOperator, JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import { maxCounted, totalModes } from '../../plan/plan.ts'
+import { takesText } from '../../plan/text-match.ts'
 import { maxSearchCharacters, maxSearchTerms } from '../../plan/text-search.ts'
-import { canFollow, visibleFields } from '../operations.ts'
+import { canFollow, visibleComputed, visibleFields } from '../operations.ts'
 import { maxListedValues } from '../query/filter.ts'
 import { defaultPerPage, lastPage, maxPerPage } from '../query/list.ts'
 import type { Document } from './names.ts'
@@ -11,7 +12,8 @@ import { shownSchema } from './values.ts'
 
 const names = {
   fields:
-    'Only these fields, separated by commas: the items of the answer have these alone, whatever their schema requires.',
+    'Only these fields, separated by commas: the items of the answer have these alone, whatever their schema requires. ' +
+    '`*` stands for all that are not computed: `*,open_tasks` adds a computed field to them.',
   include:
     'Relations to expand in place, separated by commas; a dot goes one relation further. A credential that is ' +
     'limited to scopes needs those to read what they lead to.',
@@ -112,15 +114,15 @@ function comparedSchema({ document, collection, field }: Filtered): JsonSchema {
   return filterSchema === schema ? document.valueSchema(collection, field) : shownSchema(filterSchema)
 }
 
-function filterSchema(filtered: Filtered, operator: string): JsonSchema {
+function filterSchema(filtered: Filtered, operator: FilterOperator): JsonSchema {
   if (operator === 'null') return { type: 'boolean' }
-  if (operator === 'contains') return text
+  if (takesText(operator)) return text
   const schema = comparedSchema(filtered)
   if (operator === 'in') return { type: 'array', items: schema, minItems: 1, maxItems: maxListedValues }
   return schema.type === 'string' && Object.keys(schema).length === 1 ? text : schema
 }
 
-const words: Record<string, string> = {
+const words: Record<FilterOperator, string> = {
   eq: 'equal to',
   ne: 'not equal to',
   gt: 'greater than',
@@ -129,11 +131,13 @@ const words: Record<string, string> = {
   lte: 'at most',
   in: 'one of, separated by commas',
   contains: 'containing the text',
+  icontains: 'containing the text in any letter case',
+  starts_with: 'beginning with the text',
   null: 'without (true) or with (false) a value',
 }
 
 /** `named`: the field, after the relation that leads to it if it is a field of related items. */
-function filter(filtered: Filtered, operator: string, named = filtered.field.name): JsonSchema {
+function filter(filtered: Filtered, operator: FilterOperator, named = filtered.field.name): JsonSchema {
   const { field, collection } = filtered
   const name = operator === 'eq' ? named : `${named}[${operator}]`
   const deprecated = field.deprecated ?? (named === field.name ? undefined : collection.deprecated)
@@ -152,7 +156,7 @@ const identifierOf = (name: string): string => name.replaceAll(/[^a-z0-9]/g, '')
 
 /** Filters by equality along one relation, up to `maxRelatedParameters`. */
 function relatedFilters(document: Document, collection: Collection): readonly JsonSchema[] {
-  const taken = new Set(visibleFields(collection).map(({ name }) => identifierOf(name)))
+  const taken = new Set(namedFields(collection).map(({ name }) => identifierOf(name)))
   const found: JsonSchema[] = []
   for (const relation of collection.relations.values()) {
     const target = document.model.collections.get(relation.target)
@@ -168,12 +172,17 @@ function relatedFilters(document: Document, collection: Collection): readonly Js
   return found
 }
 
+/** The fields by which lists are filtered and sorted. */
+function namedFields(collection: Collection): readonly Field[] {
+  return [...visibleFields(collection), ...visibleComputed(collection)]
+}
+
 function isSearchable(collection: Collection): boolean {
   return collection.searchable.some(field => visibleFields(collection).includes(field))
 }
 
 function sortParameter(collection: Collection): JsonSchema {
-  const sortable = visibleFields(collection).filter(field => field.type.sortable)
+  const sortable = namedFields(collection).filter(field => field.type.sortable)
   const list = sortable.map(field => `\`${field.name}\``).join(', ')
   const rank = isSearchable(collection) ? ` With \`q\`, \`-q\` alone: by rank, the best first.` : ''
   return {
@@ -186,9 +195,16 @@ function sortParameter(collection: Collection): JsonSchema {
   }
 }
 
+/** `q`, where something can be searched. */
+export function searchParameter(collection: Collection): readonly JsonSchema[] {
+  if (!isSearchable(collection)) return []
+  const schema = { ...text, maxLength: maxSearchCharacters }
+  return [query('q', `Words that must all occur; at most ${maxSearchTerms}.`, schema)]
+}
+
 /** In a collection with a field of that name, `total` is its filter. */
 function totalName(collection: Collection): readonly string[] {
-  return visibleFields(collection).some(({ name }) => name === 'total') ? [] : ['total']
+  return namedFields(collection).some(({ name }) => name === 'total') ? [] : ['total']
 }
 
 /** Every parameter of a list; of the filters along relations, those along one. */
@@ -196,15 +212,8 @@ export function listParameters(document: Document, collection: Collection): Json
   return [
     ...['page', 'per_page', 'cursor', 'fields', 'include', ...totalName(collection)].map(reference),
     sortParameter(collection),
-    ...(isSearchable(collection)
-      ? [
-          query('q', `Words that must all occur; at most ${maxSearchTerms}.`, {
-            ...text,
-            maxLength: maxSearchCharacters,
-          }),
-        ]
-      : []),
-    ...visibleFields(collection).flatMap(field =>
+    ...searchParameter(collection),
+    ...namedFields(collection).flatMap(field =>
       field.type.operators.map(operator => filter({ document, collection, field }, operator)),
     ),
     ...relatedFilters(document, collection),

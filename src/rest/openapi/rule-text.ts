@@ -1,5 +1,5 @@
 /** Access rules in plain words, for the readers of the OpenAPI document. */
-import type { Rule } from '../../model/rule.ts'
+import type { Rule, Scalar } from '../../model/rule.ts'
 
 const comparisons = {
   eq: 'is',
@@ -11,10 +11,44 @@ const comparisons = {
   in: 'is one of',
 } as const
 
-function operandInWords(rule: Rule & { kind: 'compare' }): string {
-  if (rule.operand.kind === 'userId') return 'the caller'
-  if (rule.operand.kind !== 'literal') return rule.operand.kind
-  const { value } = rule.operand
+function operandInWords({ operand }: Rule & { kind: 'compare' }): string {
+  switch (operand.kind) {
+    case 'userId':
+      return 'the caller'
+    case 'now':
+      return momentInWords(operand.shiftMs)
+    case 'field':
+      return `\`${operand.field}\``
+    case 'caller':
+      return `the caller's ${operand.field === 'email' ? 'confirmed ' : ''}\`${operand.field}\``
+    case 'claim':
+      return `the claim \`${operand.claim}\` of the caller's token`
+    case 'literal':
+      return valueInWords(operand.value)
+  }
+}
+
+const unitsMs = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+  ['millisecond', 1],
+] as const
+
+/** E.g. `now minus 1 day 2 hours`. */
+function momentInWords(shiftMs: number): string {
+  if (shiftMs === 0) return 'now'
+  let leftMs = Math.abs(shiftMs)
+  const parts = unitsMs.flatMap(([unit, ms]) => {
+    const count = Math.floor(leftMs / ms)
+    leftMs -= count * ms
+    return count === 0 ? [] : [`${count} ${unit}${count === 1 ? '' : 's'}`]
+  })
+  return `now ${shiftMs < 0 ? 'minus' : 'plus'} ${parts.join(' ')}`
+}
+
+function valueInWords(value: Scalar | readonly Scalar[]): string {
   return Array.isArray(value) ? value.map(each => JSON.stringify(each)).join(', ') : JSON.stringify(value)
 }
 

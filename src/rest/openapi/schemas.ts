@@ -4,8 +4,8 @@ import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Relation } from '../../model/model.ts'
 import { revealedByPortico } from '../../model/revealed.ts'
 import type { BodyMode } from '../../model/schemas.ts'
-import { bodySchema, itemSchema } from '../../model/validate.ts'
-import { canFollow, exists, visibleFields } from '../operations.ts'
+import { bodySchema, itemSchema, propertySchema } from '../../model/validate.ts'
+import { canFollow, exists, visibleComputed, visibleFields } from '../operations.ts'
 import { lastPage, maxPerPage } from '../query/list.ts'
 import { includedLimit } from '../query/select.ts'
 import { sharedEventSchemas } from './events.ts'
@@ -42,12 +42,23 @@ function shapedSchema(document: Document, collection: Collection): JsonSchema {
     const schema = relationSchema(document, collection, relation)
     if (schema) properties.push([relation.name, schema])
   }
+  if (isReadable) properties.push(...computedProperties(document, collection))
   return {
     type: 'object',
     description: 'With `fields`, only those that it names.',
     properties: Object.fromEntries(properties),
     ...(required.length > 0 && { required }),
   }
+}
+
+function computedProperties(document: Document, collection: Collection): [string, JsonSchema][] {
+  return visibleComputed(collection).map(field => {
+    const { name, description } = field
+    const written = description === undefined ? '' : `${description} `
+    const schema = propertySchema(field, document.valueSchema(collection, field))
+    const note = `${written}Computed; with \`fields=*,${name}\`. Read-only.`
+    return [name, { ...schema, description: note }]
+  })
 }
 
 function listSchema(document: Document, collection: Collection): JsonSchema {
@@ -111,7 +122,8 @@ export const shared = {
     '`fields` names some: then they have those alone. Times are given out in UTC, and taken as RFC 3339 has them, without',
     'leap seconds. Whole numbers stay within ±(2^53 − 1). Filters go along relations too, up to three far and with every',
     'operator of the field at their end, as in `author.name[contains]=Ann`; the parameters of a list name the nearest of',
-    'them. Errors are',
+    'them. `not[status]=done` and `not[status][in]=a,b` negate a filter; `or[1][status]=open&or[2][author.name]=Ann` names',
+    'alternatives by numbers from 1 to 20, of which one must hold. Errors are',
     '`{"error": {"code", "message"}}`, or problem details (RFC 9457) with `Accept: application/problem+json`.',
   ].join('\n'),
   schemas: {

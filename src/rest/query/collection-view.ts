@@ -5,12 +5,13 @@
 import { Cache, CacheBound } from '../../cache.ts'
 import type { Collection, Deprecation, ManyToMany, Model, Relation, ToMany } from '../../model/model.ts'
 import { namesFor } from '../../plan/guard.ts'
-import type { Names } from '../../plan/names.ts'
+import { fieldNames, type Names } from '../../plan/names.ts'
 import type { CreateShape, ItemShape, Selected, WriteShape } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
 import type { AccessClass } from '../../principal.ts'
 import { canFollow } from '../operations.ts'
 import type { Presentation } from '../reply/headers.ts'
+import type { AggregateTemplate } from './aggregate.ts'
 import type { ListTemplate } from './list-template.ts'
 
 /** Shapes of all views together. The guard and the store meet them again. */
@@ -43,6 +44,7 @@ export class ListScope {
   readonly target: CollectionView
   readonly within: { readonly collection: string; readonly relation: string } | undefined
   readonly templates = new Cache<string, ListTemplate>(shapesBound)
+  readonly aggregates = new Cache<string, AggregateTemplate>(shapesBound)
 
   constructor(target: CollectionView, within: ListScope['within']) {
     this.target = target
@@ -56,6 +58,7 @@ export class CollectionView implements Names {
   readonly views: CollectionViews
   readonly collection: Collection
   readonly fields: Names['fields']
+  readonly computed: Names['computed']
   /** Those that lead to collections which somebody may read. */
   readonly relations: Names['relations']
   readonly searched: Names['searched']
@@ -67,10 +70,12 @@ export class CollectionView implements Names {
   readonly writes = new Cache<string, WriteShape>(shapesBound)
   readonly #sublists = new Map<string, ListScope>()
 
-  constructor(views: CollectionViews, { collection, fields, relations, searched }: Names, secret: boolean) {
+  constructor(views: CollectionViews, names: Names, secret: boolean) {
+    const { collection, fields, computed, relations, searched } = names
     this.views = views
     this.collection = collection
     this.fields = fields
+    this.computed = computed
     this.relations = relations
     this.searched = searched
     this.select = selected([...fields.keys()])
@@ -102,8 +107,9 @@ export type CollectionViews = ReadonlyMap<string, CollectionView>
 const maxViews = 400
 
 /** Equal for access classes that can name the same parts of a collection. */
-function keyOf({ fields, relations, searched }: Names): string {
-  return [...fields.keys(), ...relations.keys(), ...searched.map(({ name }) => `?${name}`)].join(' ')
+function keyOf(names: Names): string {
+  const { relations, searched } = names
+  return [...fieldNames(names), ...relations.keys(), ...searched.map(({ name }) => `?${name}`)].join(' ')
 }
 
 /** Finds the views of an access class. `secret` names the collections whose answers must not be stored. */

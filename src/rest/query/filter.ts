@@ -1,48 +1,67 @@
-/** `field=value`, `field[operator]=value` and the same along relations → filters and their arguments. */
+/** The names and values of filters, `field=value`, `author.name[contains]=value`, `or[1][not][field]=value` → conditions and their arguments. */
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import { typeInWords } from '../../model/json-schema/faults.ts'
 import { formats } from '../../model/json-schema/formats.ts'
 import type { Field } from '../../model/model.ts'
-import { findField, quoted } from '../../plan/names.ts'
-import { containedFault, searchFault } from '../../plan/text-search.ts'
+import { fieldNames, findField, namedField, quoted } from '../../plan/names.ts'
+import { takesText } from '../../plan/text-match.ts'
+import { containedFault, searchFault, type TextFault } from '../../plan/text-search.ts'
 import type { CollectionView } from './collection-view.ts'
+import { type FilterName, parseGrouping, writeFilterName } from './filter-name.ts'
 import type { FilterTemplate } from './list-template.ts'
+import { operatorMeant, parameterMeant, valueHint } from './other-spellings.ts'
 import { type Parameter, parameterFault, requireValue, unknownParameter } from './query-string.ts'
 import { follow, refuseAt } from './related-filters.ts'
 
 /** Of the operator `in`. */
 export const maxListedValues = 100
 
-const filterName = /^([a-z][a-z0-9_.]*)(?:\[([a-z]+)\])?$/
-
 /** The parameters of every list that are not filters. */
 const listParameterNames = ['page', 'per_page', 'cursor', 'sort', 'fields', 'include']
 
 /** The filter of a parameter's name, e.g. `author.name[contains]`. Throws BAD_REQUEST when the name is no filter. */
 export function parseFilterName(start: CollectionView, name: string): FilterTemplate {
-  const [, names = '', operator = 'eq'] = filterName.exec(name) ?? []
-  const path = names.split('.')
+  const parsed = parseGrouping(name)
+  const path = parsed?.field.split('.') ?? []
   const fieldName = path.pop() ?? ''
-  if (path.length === 0 && !start.fields.has(fieldName)) {
-    throw unknownParameter(name, [...listParameterNames, ...start.fields.keys(), 'total'])
+  if (parsed === undefined || (path.length === 0 && namedField(start, fieldName) === undefined)) {
+    throw unknownFilter(start, name, fieldName)
   }
   const { view, deprecations, secret } = follow(start, name, [...path, fieldName])
   const field = findField(view, fieldName, refuseAt(name, [...path, fieldName], path.length))
-  const known = field.type.operators.find(candidate => candidate === operator)
-  if (!known) throw unknownOperator(name, names, field)
+  const known = field.type.operators.find(candidate => candidate === parsed.operator)
+  if (!known) throw unknownOperator(name, parsed, field)
   return {
     path,
     field,
     operator: known,
+    alternative: parsed.alternative,
+    isNegated: parsed.isNegated,
     secret,
     deprecations: field.deprecated ? [...deprecations, field.deprecated] : deprecations,
   }
 }
 
-function unknownOperator(name: string, filtered: string, { type }: Field): Error {
-  const operators = type.operators.map(candidate => `${filtered}[${candidate}]`)
-  const message = `The parameter ${quoted(name)} is not known here; ${filtered} takes ${operators.join(', ')}.`
-  return parameterFault(name, 'unknown_parameter', message)
+/** `named`: what would be the field, where the name has the form of a filter. */
+function unknownFilter(start: CollectionView, name: string, named: string): Error {
+  const meant = parameterMeant(start, name)
+  if (meant !== undefined) {
+    const message = `The parameter ${quoted(name)} is not known here: write ${meant}.`
+    return parameterFault(name, 'unknown_parameter', message)
+  }
+  const known = [...listParameterNames, ...fieldNames(start), 'total']
+  return unknownParameter(name, known, named === '' ? undefined : named)
+}
+
+function unknownOperator(name: string, parsed: FilterName, { type }: Field): Error {
+  const written = (operator: string) => writeFilterName({ ...parsed, operator }, true)
+  const meant = operatorMeant(parsed.operator, type)
+  const subject = writeFilterName({ ...parsed, operator: 'eq' })
+  const takes =
+    meant === undefined
+      ? `; ${subject} takes ${type.operators.map(written).join(', ')}.`
+      : `: write \`${writeFilterName({ ...parsed, operator: meant })}=…\`.`
+  return parameterFault(name, 'unknown_parameter', `The parameter ${quoted(name)} is not known here${takes}`)
 }
 
 const storable = 'text without U+0000'
@@ -54,17 +73,16 @@ export function describeSchema({ enum: values, format, type }: JsonSchema): stri
   return sentence ?? (type === 'string' ? storable : typeInWords(type))
 }
 
-function wrongType(parameter: Parameter, expected: string): Error {
-  const message = `The parameter ${quoted(parameter.name)} must be ${expected}, not ${quoted(parameter.value)}.`
+function wrongType(parameter: Parameter, expected: string, hint = ''): Error {
+  const message = `The parameter ${quoted(parameter.name)} must be ${expected}, not ${quoted(parameter.value)}.${hint}`
   return parameterFault(parameter.name, 'wrong_type', message)
 }
 
-function parseValue(parameter: Parameter, text: string, field: Field): JsonValue {
+function parseValue({ name, value: whole }: Parameter, text: string, field: Field): JsonValue {
   const value = field.type.fromText(text)
-  if (value === undefined) {
-    throw wrongType({ name: parameter.name, value: text }, describeSchema(field.type.filterSchema))
-  }
-  return value
+  if (value !== undefined) return value
+  const hint = valueHint(name, whole, field)
+  throw wrongType({ name, value: text }, describeSchema(field.type.filterSchema), hint)
 }
 
 function parseListed(parameter: Parameter, field: Field): JsonValue {
@@ -76,7 +94,7 @@ function parseListed(parameter: Parameter, field: Field): JsonValue {
   return texts.map(text => parseValue(parameter, text, field))
 }
 
-function parseText(parameter: Parameter, faultOf: typeof searchFault): string {
+function parseText(parameter: Parameter, faultOf: (text: string) => TextFault | undefined): string {
   const { name, value } = parameter
   requireValue(parameter)
   if (value.includes('\0')) throw wrongType(parameter, storable)
@@ -94,7 +112,7 @@ export function parseSearch(parameter: Parameter): string {
 export function parseFilterValue(parameter: Parameter, { field, operator }: FilterTemplate): JsonValue {
   requireValue(parameter)
   if (operator === 'in') return parseListed(parameter, field)
-  if (operator === 'contains') return parseText(parameter, containedFault)
+  if (takesText(operator)) return parseText(parameter, containedFault)
   if (operator !== 'null') return parseValue(parameter, parameter.value, field)
   if (parameter.value !== 'true' && parameter.value !== 'false') throw wrongType(parameter, 'true or false')
   return parameter.value === 'true'

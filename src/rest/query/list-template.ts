@@ -10,6 +10,10 @@ export interface FilterTemplate {
   readonly path: readonly string[]
   readonly field: Field
   readonly operator: FilterOperator
+  /** The number of the alternative to which it belongs; undefined: it always has to hold. */
+  readonly alternative: number | undefined
+  /** Whether the condition, with its whole path, must not hold. */
+  readonly isNegated: boolean
   /** Of the field and of everything on the path to it. */
   readonly deprecations: readonly Deprecation[]
   /** Whether the path leads through a collection whose items nobody may store. */

@@ -5,7 +5,7 @@
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import { cursorsOf } from '../../plan/cursor.ts'
-import { quoted } from '../../plan/names.ts'
+import { namedField, quoted } from '../../plan/names.ts'
 import type { Sort } from '../../plan/order.ts'
 import { type ListShape, type Param, type TotalMode, totalModes } from '../../plan/plan.ts'
 import { parseId } from '../path-id.ts'
@@ -15,7 +15,7 @@ import { parseFilterName, parseFilterValue, parseSearch } from './filter.ts'
 import type { BoundList, FilterTemplate, ListTemplate } from './list-template.ts'
 import { type Parameter, parameterFault, parseQuery, requireValue, unknownParameter } from './query-string.ts'
 import { Conditions } from './related-filters.ts'
-import { includedLimit, makeSelection, type Selection } from './select.ts'
+import { allFields, includedLimit, makeSelection, type Selection } from './select.ts'
 import { parseSort } from './sort.ts'
 
 export const defaultPerPage = 20
@@ -47,8 +47,8 @@ function pagingOf(parameters: readonly Parameter[]): Paging {
 }
 
 /** Whether the parameter is `total`; in a collection with a field of that name it is a filter. */
-function isTotal({ fields }: CollectionView, name: string): boolean {
-  return name === 'total' && !fields.has(name)
+function isTotal(view: CollectionView, name: string): boolean {
+  return name === 'total' && namedField(view, name) === undefined
 }
 
 function totalOf(view: CollectionView, kind: Paging, parameters: readonly Parameter[]): TotalMode {
@@ -73,12 +73,12 @@ function shapeKeyOf(parameter: Parameter): string {
   if (name === 'total' && totalModeNames.includes(value)) return `total=${value}`
   if (!structural.has(name)) return JSON.stringify(name)
   requireValue(parameter)
-  if (namesOnly.test(value)) return `${name}=${value}`
+  if (namesOnly.test(name === 'fields' ? value.replace(allFields, '') : value)) return `${name}=${value}`
   const message = `The parameter "${name}" must be names separated by commas, not ${quoted(value)}.`
   throw parameterFault(name, 'wrong_type', message)
 }
 
-function given(parameters: readonly Parameter[], name: string): string | undefined {
+export function given(parameters: readonly Parameter[], name: string): string | undefined {
   return parameters.find(parameter => parameter.name === name)?.value
 }
 
@@ -181,10 +181,16 @@ function presentationOf(
 }
 
 function sortedBy(view: CollectionView, sort: readonly Sort[]): readonly Field[] {
-  return sort.flatMap(({ field }) => view.fields.get(field) ?? [])
+  return sort.flatMap(({ field }) => namedField(view, field) ?? [])
 }
 
-function parseCount(parameters: readonly Parameter[], name: string, absent: number, most: number): number {
+/** Throws BAD_REQUEST, naming the parameter. */
+export function parseCount(
+  parameters: readonly Parameter[],
+  name: string,
+  absent: number,
+  most: number,
+): number {
   const parameter = parameters.find(candidate => candidate.name === name)
   if (!parameter) return absent
   requireValue(parameter)
@@ -194,11 +200,16 @@ function parseCount(parameters: readonly Parameter[], name: string, absent: numb
   throw parameterFault(name, 'wrong_type', message)
 }
 
-function encode({ name, value }: Parameter): string {
+/** With what ends it before another parameter. */
+export function encodeParameter({ name, value }: Parameter): string {
   return `${encodeURIComponent(name).replaceAll('%5B', '[').replaceAll('%5D', ']')}=${encodeURIComponent(value)}&`
 }
 
-function bindValues(template: ListTemplate, parameters: readonly Parameter[]): JsonValue[] {
+/** `parameters`: without those about paging. */
+export function bindValues(
+  template: Pick<ListTemplate, 'values'>,
+  parameters: readonly Parameter[],
+): JsonValue[] {
   return template.values.map(({ at, filter }) => {
     const parameter = parameters[at] ?? { name: '', value: '' }
     return filter ? parseFilterValue(parameter, filter) : parseSearch(parameter)
@@ -219,7 +230,7 @@ function bindList(
   args.push(perPage)
   if (cursor !== undefined && cursor !== '') args.push(...template.cursors.decode(cursor))
   if (template.includes) args.push(includedLimit)
-  return { template, args, page, perPage, rest: others.map(encode).join('') }
+  return { template, args, page, perPage, rest: others.map(encodeParameter).join('') }
 }
 
 /** A list's query as plan and paging. Throws BAD_REQUEST (naming the parameter) or INVALID_CURSOR. */

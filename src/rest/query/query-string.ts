@@ -22,8 +22,13 @@ export function refuseIn(parameter: string): Refuse {
 }
 
 /** For an unknown parameter, and for a hidden field, which looks the same. `known`: the parameters of this caller. */
-export function unknownParameter(name: string, known: Iterable<string> = []): ApiError {
-  const meant = didYouMean(name.replace(/\[.*/s, ''), known)
+export function unknownParameter(
+  name: string,
+  known: Iterable<string> = [],
+  /** The part of the name that is a misspelling of one of them. */
+  misspelt = name.replace(/\[.*/s, ''),
+): ApiError {
+  const meant = didYouMean(misspelt, known)
   return parameterFault(name, 'unknown_parameter', `The parameter ${quoted(name)} is not known here.${meant}`)
 }
 

@@ -79,32 +79,63 @@ interface Branch {
 
 const emptyBranch = (): Branch => ({ filters: [], related: new Map() })
 
-/** The conditions of one request. Conditions along the same relations hold for one and the same related item. */
+/**
+ * The conditions of one request. Those along the same relations hold for one and the same related item, unless they are
+ * negated or belong to different alternatives.
+ */
 export class Conditions {
   readonly #root = emptyBranch()
+  readonly #alternatives = new Map<number, Branch>()
   #relatedCount = 0
 
   /** `parameter`: its name. Throws BAD_REQUEST for more related conditions than a request may have. */
-  add(parameter: string, { path, field, operator }: FilterTemplate, param: Param): void {
-    let branch = this.#root
+  add(parameter: string, template: FilterTemplate, param: Param): void {
+    const { path, field, operator, isNegated } = template
+    const compared: Filter = { kind: 'compare', field: field.name, operator, param }
+    let branch = this.#branch(template)
+    if (isNegated) {
+      branch.filters.push({ kind: 'not', filter: this.#along(path, compared, parameter) })
+      return
+    }
     for (const name of path) branch = branch.related.get(name) ?? this.#grow(branch, name, parameter)
-    branch.filters.push({ kind: 'compare', field: field.name, operator, param })
+    branch.filters.push(compared)
   }
 
   get filter(): Filter | undefined {
-    const filters = filtersOf(this.#root)
+    const alternatives = [...this.#alternatives.values()].map(branch => allOf(filtersOf(branch)))
+    const [only] = alternatives
+    const either: Filter[] =
+      alternatives.length > 1 ? [{ kind: 'or', filters: alternatives }] : only ? [only] : []
+    const filters = [...filtersOf(this.#root), ...either]
     return filters.length === 0 ? undefined : allOf(filters)
   }
 
+  #branch({ alternative }: FilterTemplate): Branch {
+    if (alternative === undefined) return this.#root
+    const branch = this.#alternatives.get(alternative) ?? emptyBranch()
+    this.#alternatives.set(alternative, branch)
+    return branch
+  }
+
+  #along(path: readonly string[], filter: Filter, parameter: string): Filter {
+    return path.reduceRight<Filter>((within, relation) => {
+      this.#count(parameter)
+      return { kind: 'related', relation, filter: within }
+    }, filter)
+  }
+
   #grow(branch: Branch, name: string, parameter: string): Branch {
-    this.#relatedCount++
-    if (this.#relatedCount > maxRelatedConditions) {
-      const message = `The parameter ${quoted(parameter)} is one too many: the filters of a request follow at most ${maxRelatedConditions} relations.`
-      throw parameterFault(parameter, 'too_many', message)
-    }
+    this.#count(parameter)
     const grown = emptyBranch()
     branch.related.set(name, grown)
     return grown
+  }
+
+  #count(parameter: string): void {
+    this.#relatedCount++
+    if (this.#relatedCount <= maxRelatedConditions) return
+    const message = `The parameter ${quoted(parameter)} is one too many: the filters of a request follow at most ${maxRelatedConditions} relations.`
+    throw parameterFault(parameter, 'too_many', message)
   }
 }
 

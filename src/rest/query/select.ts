@@ -1,6 +1,6 @@
 /** `fields` and `include` → the selection of each item. */
 import type { Deprecation } from '../../model/model.ts'
-import { findField, findRelation, quoted } from '../../plan/names.ts'
+import { fieldNames, findField, findRelation, namedField, quoted } from '../../plan/names.ts'
 import { orderById } from '../../plan/order.ts'
 import type { Param, Selected, SelectedRelation } from '../../plan/plan.ts'
 import { type CollectionView, viewOf } from './collection-view.ts'
@@ -61,8 +61,13 @@ function parseIncludes(value: string): Includes {
   return tree
 }
 
+/** Among the names in `fields`: every field that is not computed. */
+export const allFields = '*'
+
 function selectFields(view: CollectionView, value: string): readonly Selected[] {
-  return parseNames('fields', value, view.fields.size + 1).map(name => {
+  const named = parseNames('fields', value, fieldNames(view).length + 2)
+  const names = named.flatMap(name => (name === allFields ? [...view.fields.keys()] : [name]))
+  return [...new Set(names)].map(name => {
     findField(view, name, refuseIn('fields'))
     return { kind: 'field', key: name, field: name }
   })
@@ -102,7 +107,7 @@ function gatherFrom(view: CollectionView, select: readonly Selected[], gathered:
   if (view.secret) gathered.secret = true
   if (view.collection.deprecated) gathered.deprecations.push(view.collection.deprecated)
   for (const selected of select) {
-    const deprecated = selected.kind === 'field' && view.fields.get(selected.field)?.deprecated
+    const deprecated = selected.kind === 'field' && namedField(view, selected.field)?.deprecated
     if (deprecated) gathered.deprecations.push(deprecated)
   }
 }

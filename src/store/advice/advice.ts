@@ -1,6 +1,7 @@
 /** What makes a slow list fast, in the model's own words. */
 import type { Collection, Model } from '../../model/model.ts'
-import type { Condition, GuardedList, GuardedSort, VisibleField } from '../../plan/guarded.ts'
+import { isColumn } from '../../plan/condition.ts'
+import type { Condition, GuardedList, GuardedSort } from '../../plan/guarded.ts'
 import type { PlanEstimate } from '../plans/estimate.ts'
 import { schemaOf, type Table } from '../schema/tables.ts'
 import { conjuncts, equalFields } from './facts.ts'
@@ -97,7 +98,7 @@ interface WantedKeys {
 function wantedKeys(list: GuardedList): WantedKeys | undefined {
   const fields = equalFields(list).filter(field => isIndexable(list.collection, field))
   const keys = list.sort.filter(({ field }) => !fields.includes(field.field.name))
-  if (keys.some(({ field }) => !isPlain(field))) return undefined
+  if (keys.some(({ field }) => !isColumn(field))) return undefined
   const sorted = keys.map(written)
   if (sorted.some(key => bare(key) !== 'id')) return { equal: fields.length, all: [...fields, ...sorted] }
   return { equal: fields.length, all: fields.length > 0 ? [...fields, ...sorted] : [] }
@@ -120,20 +121,16 @@ function written({ field, descending }: GuardedSort): string {
   return `${descending ? '-' : ''}${field.field.name}`
 }
 
-function isPlain({ when }: VisibleField): boolean {
-  return when.kind === 'always'
-}
-
 function isIndexable({ fields }: Collection, name: string): boolean {
   return fields.get(name)?.type.sortable ?? false
 }
 
-const rangeOperators: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte', 'in'])
+const rangeOperators: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte', 'in', 'starts_with'])
 
 function rangedField(condition: Condition, equal: readonly string[]): readonly string[] {
   if (condition.kind !== 'compare' || !rangeOperators.has(condition.operator)) return []
   const { name } = condition.field.field
-  return isPlain(condition.field) && !equal.includes(name) ? [name] : []
+  return isColumn(condition.field) && !equal.includes(name) ? [name] : []
 }
 
 const schemas = new WeakMap<Model, ReadonlyMap<string, readonly (readonly string[])[]>>()
@@ -183,7 +180,7 @@ function obstaclesOf(list: GuardedList): readonly Advice[] {
 
 function hiddenSorts({ sort, collection }: GuardedList): readonly string[] {
   return sort
-    .filter(({ field }) => !isPlain(field))
+    .filter(({ field }) => !isColumn(field))
     .map(
       ({ field }) =>
         `No index gives the order of \`${field.field.name}\`: in some rows of \`${collection.name}\` its read rule hides it, and there it is sorted as null. Sort by a field that whoever may read the row may read.`,
@@ -215,15 +212,15 @@ function comparedObstacle(
 ): string[] {
   const { name, searchable } = field.field
   if (operand.kind !== 'param') return []
-  if (!isPlain(field)) {
+  if (!isColumn(field)) {
     return [
       `No index serves the filter by \`${name}\`: in some rows of \`${list.collection.name}\` its read rule hides it.`,
     ]
   }
-  if (operator === 'contains') {
+  if (operator === 'contains' || operator === 'icontains') {
     const declared = searchable ? '' : ` declare \`${name}\` with \`searchable: true\` and`
     return [
-      `No index serves \`${name}[contains]\`, which looks into every text:${declared} ask with \`?q=\`.`,
+      `No index serves \`${name}[${operator}]\`, which looks into every text:${declared} ask with \`?q=\`.`,
     ]
   }
   return []

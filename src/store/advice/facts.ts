@@ -1,5 +1,6 @@
 /** What a list's plan does not say, estimated from the model, the list's conditions and the totals of its tables. */
 import type { Collection, Field, Model } from '../../model/model.ts'
+import { isColumn } from '../../plan/condition.ts'
 import type { Condition, GuardedList } from '../../plan/guarded.ts'
 import type { PlanFacts } from '../plans/estimate.ts'
 import type { PlanAccess } from '../plans/steps.ts'
@@ -70,7 +71,7 @@ export function conjuncts(condition: Condition): readonly Condition[] {
 /** Whether an access that finds a condition's rows leaves nothing of it to be checked. */
 function isCovered(condition: Condition, { equal, ranged }: PlanAccess): boolean {
   if (condition.kind === 'isNull') return equal.includes(condition.field.field.name)
-  if (condition.kind !== 'compare' || condition.field.when.kind !== 'always') return false
+  if (condition.kind !== 'compare' || !isColumn(condition.field)) return false
   const { name } = condition.field.field
   return equal.includes(name) || (condition.operator !== 'eq' && ranged.includes(name))
 }
@@ -86,9 +87,9 @@ export function equalFields(list: Pick<GuardedList, 'rows' | 'within'>): readonl
   const relation = list.within?.path.relation
   const linked = relation?.kind === 'many' ? [relation.field] : []
   const equal = conjuncts(list.rows).flatMap(each => {
-    if (each.kind === 'isNull' && each.field.when.kind === 'always') return [each.field.field.name]
+    if (each.kind === 'isNull' && isColumn(each.field)) return [each.field.field.name]
     if (each.kind !== 'compare' || each.operator !== 'eq') return []
-    return each.field.when.kind === 'always' ? [each.field.field.name] : []
+    return isColumn(each.field) ? [each.field.field.name] : []
   })
   return [...new Set([...linked, ...equal])]
 }
@@ -126,6 +127,8 @@ class Shares {
       case 'isNull':
       case 'nullness':
         return rangeShare
+      case 'fields':
+        return ruleShare
       case 'related':
         return condition.stored ? ruleShare : this.#rare(collection)
       default:
@@ -134,7 +137,7 @@ class Shares {
   }
 
   #ofComparison({ field, operator }: Condition & { kind: 'compare' }, collection: Collection): number {
-    if (operator === 'contains') return this.#rare(collection)
+    if (operator === 'contains' || operator === 'icontains') return this.#rare(collection)
     const equal = this.ofColumn(collection, field.field.name)
     // What is asked for by a value of its own may be nowhere.
     if (equal === unknownShare && (operator === 'eq' || operator === 'in')) return this.#rare(collection)

@@ -2,6 +2,7 @@
 import type { JsonValue } from '../../model/fields/type.ts'
 import { always } from '../../plan/condition.ts'
 import type {
+  GuardedAggregate,
   GuardedList,
   GuardedListRoot,
   GuardedRelation,
@@ -10,11 +11,13 @@ import type {
 } from '../../plan/guarded.ts'
 import type { Param } from '../../plan/plan.ts'
 import type { ReadShape } from '../read/answers.ts'
-import { listWords } from './words.ts'
+import { aggregateWords, listWords } from './words.ts'
 
 /** One list within a read. */
 export interface ListUnit {
   readonly list: GuardedList
+  /** Where it stands for an aggregate, whose groups are no rows. */
+  readonly aggregate?: GuardedAggregate
   /** As a path of REST, without values: `/posts?status=…&sort=-created_at`. */
   readonly words: string
   /** The limits of the lists around it: it runs once for each of their rows. */
@@ -41,9 +44,16 @@ export function unitsOf(shape: ReadShape, argCount: number): readonly ListUnit[]
     })
   } else if (shape.kind === 'item') {
     nestedUnits(shape.select, { ...place, path: `/${shape.collection.name}/…`, around: [], keys: [], shape })
+  } else if (shape.kind === 'aggregate') {
+    units.push(aggregateUnit(shape, []))
   } else {
     for (const root of shape.roots) {
-      const { key, collection, select } = root
+      const { key, collection } = root
+      if (root.kind === 'aggregate') {
+        units.push(aggregateUnit({ ...root, ...baseOf(shape), kind: 'aggregate', within: undefined }, [key]))
+        continue
+      }
+      const { select } = root
       const path = `/${collection.name}`
       if (root.kind === 'list') units.push(rootUnit(root, shape))
       const around = root.kind === 'list' ? [root.list.limit] : []
@@ -54,20 +64,41 @@ export function unitsOf(shape: ReadShape, argCount: number): readonly ListUnit[]
   return units.slice(0, maxUnits)
 }
 
+function baseOf({ reads, personal, volatile }: Base): Base {
+  return { reads, personal, volatile }
+}
+
+/** An aggregate as a list in the order of its groups, of which all rows are looked at. */
+function aggregateUnit(shape: GuardedAggregate, keys: readonly string[]): ListUnit {
+  const { collection, within, rows, aggregation } = shape
+  const { groups, offset, limit } = aggregation
+  const isWhole = groups.every(({ part }) => part === undefined)
+  const sort = isWhole ? groups.map(({ field }) => ({ field, descending: false })) : []
+  const window = { kind: 'page', offset, limit, total: 'none' } as const
+  const list: GuardedList = {
+    kind: 'list',
+    ...baseOf(shape),
+    ...{ collection, within, rows, sort, window },
+    select: [],
+  }
+  return { list, aggregate: shape, words: aggregateWords(shape), around: [], keys }
+}
+
 /** Where the rows of a list stand below its key. */
 function rowKeys({ connection }: GuardedSelectedList): readonly string[] {
   return connection ? ['rows'] : []
 }
 
-type Base = Pick<GuardedList, 'reads' | 'personal'>
+type Base = Pick<GuardedList, 'reads' | 'personal' | 'volatile'>
 
-function rootUnit({ key, collection, rows, list }: GuardedListRoot, { reads, personal }: Base): ListUnit {
-  const alone = asList({ reads, personal, collection, rows, within: undefined }, list)
+function rootUnit({ key, collection, rows, list }: GuardedListRoot, base: Base): ListUnit {
+  const { reads, personal, volatile } = base
+  const alone = asList({ reads, personal, volatile, collection, rows, within: undefined }, list)
   return { list: alone, words: listWords(alone), around: [], keys: [key, ...rowKeys(list)] }
 }
 
 function asList(
-  base: Pick<GuardedList, 'reads' | 'personal' | 'collection' | 'rows' | 'within'>,
+  base: Base & Pick<GuardedList, 'collection' | 'rows' | 'within'>,
   { sort, limit, after }: GuardedSelectedList,
 ): GuardedList {
   return { ...base, kind: 'list', sort, window: { kind: 'cursor', after, limit }, select: [] }
@@ -95,7 +126,8 @@ function nestedUnits(select: readonly GuardedSelected[], place: Place): void {
 function nestedList({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, place: Place): void {
   const { units, parent, around, shape, keys } = place
   const collection = path.target
-  const base = { reads: shape.reads, personal: shape.personal, collection, rows }
+  const { reads, personal, volatile } = shape
+  const base = { reads, personal, volatile, collection, rows }
   // Of the parent only its id matters.
   const within = { collection, id: parent, rows: always, path }
   const alone = asList({ ...base, within }, list)

@@ -25,7 +25,7 @@ import { postgresExplainer } from './read/explain.ts'
 import { PostgresReads, type ReadSource } from './read/reads.ts'
 import { PostgresRecords } from './records.ts'
 import { Replicas } from './replicas/replicas.ts'
-import { locked, type Security, unlocked } from './row-security/security.ts'
+import { lockedBy, type Security, unlocked } from './row-security/security.ts'
 import { SecuredWrites } from './row-security/writes.ts'
 import { Checks } from './versions/checks.ts'
 import { Lease } from './versions/lease.ts'
@@ -64,9 +64,9 @@ interface Signals {
 }
 
 export function partsOf(model: Model, settings: Settings): StoreParts {
-  const { url, rowSecurity, timeout, lanes, maxWaiting, now } = settings
+  const { url, rowSecurity, timeout, lanes, maxWaiting, now, clock } = settings
   const signals = new EventEmitter<Signals>()
-  const security = rowSecurity ? locked : unlocked
+  const security = rowSecurity ? lockedBy(clock) : unlocked
   const connector = new Connector({ timeout, isLocked: rowSecurity, onSlow: () => signals.emit('slow') })
   const versions = new Versions()
   const replicas = settings.replicas.length > 0 ? new Replicas() : undefined
@@ -96,7 +96,10 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   replicas?.open({ settings, connector, primary: pool, watch, writer, checks })
   const answers = new Answers(settings.cacheBytes)
   const primary: ReadSource = { ask: queries => pool.ask(queries) }
-  const reads = new PostgresReads({ answers, lists, checks, security, primary, source: replicas ?? primary })
+  const reads = new PostgresReads({
+    ...{ answers, lists, checks, security, primary, clock },
+    source: replicas ?? primary,
+  })
   const reader = observed(new Reader(reads), statistics)
   const records = new PostgresRecords({ pool, writer, versions, now })
   const fit = new PostgresFit(url, model, watch)
@@ -148,7 +151,7 @@ function writerOf(
   settings: Settings,
   { connector, security, lease, checks, changes, health, pruning, reads }: WriterParts,
 ): Writer {
-  const { url, lanes, timeout, maxWaiting, now, onCascade, timeLimit } = settings
+  const { url, lanes, timeout, maxWaiting, now, clock, onCascade, timeLimit } = settings
   const cleaning = new Cleaning({ log: pruning, now })
   return new Writer(
     security.isOn ? new SecuredWrites(model, timeLimit) : new PostgresWrites(model, timeLimit),
@@ -163,6 +166,7 @@ function writerOf(
       maxWaiting,
       health,
       now,
+      clock,
       onCascade,
       atRest: connection => cleaning.clean(connection),
       atCommit: ({ xid, names, quiet }) => {

@@ -156,13 +156,21 @@ export class KnownLists {
   }
 }
 
-/** Nothing is known of any list: for reads within a transaction, which see rows that nobody else sees. */
+/**
+ * Nothing is known of any list: for reads within a transaction, which see rows that nobody else sees, and for those that
+ * turn with the time.
+ */
 export class UnknownLists extends KnownLists {
   override get(): undefined {}
 
   override addTotal(): void {}
 
   override addAnchor(): void {}
+}
+
+/** What is known of the lists of one shape. */
+export function listsOf(shape: GuardedList, window: PageWindow, memory: ListMemory): KnownLists {
+  return shape.volatile ? new UnknownLists(shape, window, memory) : new KnownLists(shape, window, memory)
 }
 
 /** The versions that tell whether something in the list may have moved. */

@@ -1,6 +1,8 @@
 /** Runs guarded reads on any database: answers are remembered while they stay true. */
+import type { JsonValue } from '../../model/fields/type.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
+import type { Principal } from '../../principal.ts'
 import { once } from '../once.ts'
 import { noSlots } from '../values.ts'
 import { stampOf, type Version } from '../versions.ts'
@@ -13,6 +15,8 @@ interface ShapeReader {
   readonly inFlight: InFlight
   readonly reads: readonly Version[]
   readonly isPersonal: boolean
+  /** Whether no answer is used twice. */
+  readonly isVolatile: boolean
   readonly run: Run
 }
 
@@ -30,6 +34,7 @@ export class Reader {
       inFlight: new InFlight(),
       reads: shape.reads.map(collection => versions.cell(collection)),
       isPersonal: shape.personal || database.isPersonal,
+      isVolatile: shape.volatile,
       run: database.runOf(shape),
     }))
   }
@@ -41,6 +46,7 @@ export class Reader {
     const database = this.#database
     database.hold()
     const reader = this.#readerOf(shape)
+    if (reader.isVolatile) return this.#ask(reader, args, principal)
     const { userId } = principal
     // Taken before the database is asked: it may be too old for the answer, and then is of no use, but never too new.
     const stamp = stampOf(reader.reads)
@@ -59,6 +65,19 @@ export class Reader {
     if (typeof answer === 'function') return later(reader, key, stamp, caller, answer)
     reader.answers.set(key, stamp, answer)
     return answer
+  }
+
+  /** Answers by what is true at this moment, for this request alone. */
+  #ask({ run }: ShapeReader, args: readonly JsonValue[], principal: Principal): Awaitable<Answer> {
+    const database = this.#database
+    this.counts.misses++
+    const { userId, claims } = principal
+    const inputs = {
+      ...{ args, userId, slots: noSlots, claims },
+      ...{ now: database.now(), actor: database.actor(principal) },
+    }
+    const answer = run(inputs, principal)
+    return typeof answer === 'function' ? answer(undefined) : answer
   }
 }
 

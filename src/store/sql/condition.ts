@@ -5,14 +5,28 @@
 import { booleanEncoding } from '../../model/fields/boolean.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type { Condition, ConditionOperator, Operand, Path, VisibleField } from '../../plan/guarded.ts'
+import type {
+  Condition,
+  ConditionOperator,
+  FieldPath,
+  Operand,
+  Path,
+  Value,
+  VisibleField,
+} from '../../plan/guarded.ts'
+import { beyondPrefix } from '../../plan/text-match.ts'
+import { addressRecord } from '../../records.ts'
+import { computedSql, type RowSql } from './computed.ts'
 import type { Dialect } from './dialect.ts'
 import type { Row } from './row.ts'
-import { arg, type Bind, type Conversion, join, type Sql, sql, userId } from './writer.ts'
+import { arg, type Bind, type Conversion, join, quoted, type Sql, sql, userId } from './writer.ts'
 
 type Compare = Extract<Condition, { kind: 'compare' }>
+type Fields = Extract<Condition, { kind: 'fields' }>
 
-const symbols: Readonly<Record<Exclude<ConditionOperator, 'in' | 'contains'>, Sql>> = {
+const symbols: Readonly<
+  Record<Exclude<ConditionOperator, 'in' | 'contains' | 'icontains' | 'starts_with'>, Sql>
+> = {
   eq: ['='],
   ne: ['<>'],
   gt: ['>'],
@@ -45,6 +59,10 @@ export function conditionSql(
       return isFalse
     case 'compare':
       return compare(condition, row, exact, form)
+    case 'fields':
+      return compareFields(condition, row, exact)
+    case 'values':
+      return compareValues(condition, row, exact)
     case 'isNull':
       return sql`${visible(condition.field, row)} IS NULL`
     case 'nullness':
@@ -89,28 +107,131 @@ function joined(
 
 /** The field's value: null in the rows where it is hidden. */
 export function visible(field: VisibleField, row: Row): Sql {
-  const column = row.column(field.field.name)
-  if (field.when.kind === 'always') return column
-  return sql`CASE WHEN ${conditionSql(field.when, row)} THEN ${column} END`
+  const value = valueSql(field, row)
+  if (field.when.kind === 'always') return value
+  return sql`CASE WHEN ${conditionSql(field.when, row)} THEN ${value} END`
+}
+
+/** The field's value, whether or not it is hidden. */
+export function valueSql({ field, computation }: VisibleField, row: Row): Sql {
+  return computation === undefined ? row.column(field.name) : computedSql(computation, row, rowSql)
+}
+
+/** What computed values are made of. */
+const rowSql: RowSql = {
+  condition: conditionSql,
+  field: visible,
+  related: (path, rows, target, row) => {
+    const conditions = [budgetCheck(target), linked(path, target, row), conditionSql(rows, target)]
+    return sql`${target.from()}${where(conditions)}`
+  },
+}
+
+type Values = Extract<Condition, { kind: 'values' }>
+
+function compareValues({ left, operator, right }: Values, row: Row, exact: boolean): Sql {
+  const [a, b] = [left, right].map(value => computedSql(value, row, rowSql))
+  const test = sql`${a ?? []} ${symbolOf(operator)} ${b ?? []}`
+  return exact ? sql`(${test}) IS TRUE` : test
 }
 
 function compare(condition: Compare, row: Row, exact: boolean, form: RelatedForm): Sql {
   const { field, when } = condition.field
   const mayUseIndex = condition.operand.kind !== 'literal' || !row.excludedFromIndexes.has(field.name)
-  const column = mayUseIndex ? row.column(field.name) : row.dialect.withoutIndex(row.column(field.name))
-  const test = comparison(condition, column, row.dialect)
+  const value = valueSql(condition.field, row)
+  const column = mayUseIndex ? value : row.dialect.withoutIndex(value)
+  const test = comparison(condition, column, row)
   const unknown = field.optional || condition.operand.kind !== 'literal'
   const twoValued = exact && unknown ? sql`(${test}) IS TRUE` : test
   if (when.kind === 'always') return twoValued
   return sql`(${conditionSql(when, row, exact, form)} AND ${twoValued})`
 }
 
-function comparison({ field, operator, operand }: Compare, column: Sql, dialect: Dialect): Sql {
+function comparison({ field, operator, operand }: Compare, column: Sql, row: Row): Sql {
+  const { dialect } = row
   const { encoding } = field.field.type
+  if (!isValue(operand)) return sql`${column} ${symbolOf(operator)} ${contextual(operand, encoding, row)}`
   if (operator === 'in') return dialect.isIn(column, bindOf(operand, listOf(encoding, dialect)))
   const value = bindOf(operand, encoding)
   if (operator === 'contains') return dialect.contains(column, [value])
-  return sql`${column} ${symbols[operator]} ${value}`
+  if (operator === 'icontains') return dialect.matches(column, bindOf(operand, dialect.caselessPattern))
+  if (operator === 'starts_with') return beginsWith(column, value, bindOf(operand, beyond))
+  return sql`${column} ${symbolOf(operator)} ${value}`
+}
+
+function isSymbol(operator: ConditionOperator): operator is keyof typeof symbols {
+  return Object.hasOwn(symbols, operator)
+}
+
+function symbolOf(operator: ConditionOperator): Sql {
+  if (isSymbol(operator)) return symbols[operator]
+  throw new TypeError(`${operator} takes a value`)
+}
+
+type Contextual = Exclude<Operand, Value>
+
+function isValue(operand: Operand): operand is Value {
+  return operand.kind === 'param' || operand.kind === 'literal' || operand.kind === 'userId'
+}
+
+/** What the request says of itself and of its caller, as the other side of a field. */
+function contextual(operand: Contextual, as: Encoding, row: Row): Sql {
+  switch (operand.kind) {
+    case 'now':
+      return row.dialect.now(operand.shiftMs, as)
+    case 'claim':
+      return [{ from: 'claim', claim: operand.claim, as }]
+    case 'caller':
+      return ofCaller(operand, row)
+  }
+}
+
+/** A field of the caller's own row, found once for the statement. */
+function ofCaller({ users, field, isConfirmed, when }: Contextual & { kind: 'caller' }, row: Row): Sql {
+  const own = row.stored(users.name)
+  const value = own.column(field.name)
+  const conditions = [sql`${own.column('id')} = ${userId}`, isConfirmed ? confirmed(value, row) : isTrue]
+  if (when) conditions.push(conditionSql(when, own))
+  return sql`(SELECT ${value} FROM ${own.from()}${where(conditions)})`
+}
+
+/** That the caller has proven the address to be theirs: see `auth/accounts/addresses.ts`. */
+function confirmed(address: Sql, { dialect }: Row): Sql {
+  const payload: Sql = ['"_records"."payload"']
+  const isOwn = sql`"_records"."kind" = ${quoted(addressRecord)} AND "_records"."id" = CAST(CAST(${userId} AS BIGINT) AS TEXT)`
+  // In the output, since what others keep is no JSON.
+  const isProven = sql`${dialect.jsonTruth(payload, 'verified')} AND ${dialect.jsonText(payload, 'email')} = ${address}`
+  return sql`(SELECT ${isProven} FROM "_records" WHERE ${isOwn})`
+}
+
+function compareFields({ left, operator, right }: Fields, row: Row, exact: boolean): Sql {
+  const test = sql`${fieldSql(left, row)} ${symbols[operator]} ${fieldSql(right, row)}`
+  return exact ? sql`(${test}) IS TRUE` : test
+}
+
+/** The field's value along the path: null where it leads nowhere. */
+function fieldSql({ steps, field }: FieldPath, row: Row): Sql {
+  const [first, ...others] = steps
+  if (first === undefined) return row.column(field.name)
+  let last = row.stored(first.target.name)
+  const link = sql`${last.column('id')} = ${row.column(first.relation.field)}`
+  let from = last.from()
+  for (const { relation, target } of others) {
+    const next = row.stored(target.name)
+    from = sql`${from} JOIN ${next.from()} ON ${next.column('id')} = ${last.column(relation.field)}`
+    last = next
+  }
+  return sql`(SELECT ${last.column(field.name)} FROM ${from} WHERE ${link})`
+}
+
+/** As a range, to which an index leads. */
+function beginsWith(column: Sql, prefix: Bind, end: Bind): Sql {
+  return sql`(${column} >= ${prefix} AND ${column} < ${end})`
+}
+
+const beyond: Conversion = {
+  name: 'beyond prefix',
+  encode: prefix => beyondPrefix(String(prefix)),
 }
 
 /** A list of values, each of which has the encoding. */
@@ -122,8 +243,8 @@ function listOf({ name, encode }: Encoding, dialect: Dialect): Conversion {
   }
 }
 
-/** The bind that stands for an operand. */
-export function bindOf(operand: Operand, as: Conversion): Bind {
+/** The bind that stands for a value. */
+export function bindOf(operand: Value, as: Conversion): Bind {
   if (operand.kind === 'param') return arg(operand.param, as)
   if (operand.kind === 'userId') return userId
   return { from: 'constant', value: operand.value, as }

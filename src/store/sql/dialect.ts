@@ -1,7 +1,13 @@
 /** What differs between databases in the SQL of reads and writes. */
-import type { Cell } from '../../model/fields/encoding.ts'
+import type { Cell, Encoding } from '../../model/fields/encoding.ts'
+import type { FieldType } from '../../model/fields/field-type.ts'
 import type { Field } from '../../model/model.ts'
 import type { Bind, Conversion, Sql } from './writer.ts'
+
+/** A field, or what is written like one. */
+interface Encoded {
+  readonly type: Pick<FieldType, 'encoding'>
+}
 
 export interface Dialect {
   /** Of numbered placeholders. */
@@ -13,13 +19,17 @@ export interface Dialect {
   /** An aggregate: the JSON array of an expression over all rows. */
   array(item: Sql): Sql
   /** A field's column as a JSON expression. */
-  json(column: Sql, field: Field): Sql
+  json(column: Sql, field: Encoded): Sql
   /** A text as a JSON expression. */
   string(text: Sql): Sql
   /** A text that the plan names, as a JSON expression. */
   constant(text: string): Sql
   /** An aggregate: how many rows there are, as a JSON expression. */
   readonly count: Sql
+  /** An aggregate: the sum of a field's column in double precision; null where there is none within it. */
+  exactSum(column: Sql, field: Field): Sql
+  /** An aggregate: the least or the greatest value of a field's column. */
+  extreme(which: 'min' | 'max', column: Sql, field: Field): Sql
   /** The value of a field's column from the JSON text of an event. */
   logged(event: Bind, field: Field): Sql
   /** A JSON expression as the text that is sent. */
@@ -46,12 +56,30 @@ export interface Dialect {
   /** Whether an index leads to the rows beyond a position by a comparison of rows, and not by its first value alone. */
   readonly comparesRows: boolean
   contains(column: Sql, part: Sql): Sql
+  /** That the text matches a pattern made by `caselessPattern`. */
+  matches(column: Sql, pattern: Bind): Sql
+  /** A text as the pattern of those that contain it in any letter case. */
+  readonly caselessPattern: Conversion
   /** The column's value, for a comparison that no index is looked up for. */
   withoutIndex(column: Sql): Sql
+  /** The value as one of this encoding. */
+  cast(value: Sql, encoding: Encoding): Sql
+  /** An aggregate: the sum of numbers, 0 of none. Whole ones are added exactly. */
+  sum(value: Sql, isWhole: boolean): Sql
+  /** A number of double precision, to 15 significant digits: what databases add in another order differs beyond. */
+  rounded(value: Sql): Sql
+  /** The day of the week, 1 (Monday) to 7, of a day as `YYYY-MM-DD`. */
+  weekday(day: Sql): Sql
   /** Null-safe equality of values of a field. */
   same(left: Sql, right: Sql, field: Field): Sql
   /** Whether an index leads to what is the `same` as a value that may be null. */
   readonly seeksNull: boolean
+  /** The time of the request, shifted, as a field of the encoding holds it. Stable within a statement, so that indexes serve it. */
+  now(shiftMs: number, as: Encoding): Sql
+  /** The truth of a member of a JSON text. */
+  jsonTruth(text: Sql, member: string): Sql
+  /** The text of a member of a JSON text. */
+  jsonText(text: Sql, member: string): Sql
   /** What follows a sort key so that null is the smallest value. */
   nulls(descending: boolean): Sql
   /** What a collection's rows are read from as they are stored, whatever the caller may read. */

@@ -1,5 +1,6 @@
 /** The rows after a position in a sort order whose smallest value is null. */
 import type { Field } from '../../model/model.ts'
+import { isColumn } from '../../plan/condition.ts'
 import type { GuardedSort } from '../../plan/guarded.ts'
 import { visible } from './condition.ts'
 import type { Row } from './row.ts'
@@ -39,9 +40,9 @@ export function after(
 
 function keyOf({ field, descending }: GuardedSort, bind: Bind | undefined, row: Row): Key {
   if (bind === undefined) throw new TypeError('a position needs one value per sort key')
-  const isColumn = field.when.kind === 'always'
-  const nullable = field.field.optional || !isColumn
-  return { value: visible(field, row), at: [bind], descending, nullable, field: field.field, isColumn }
+  const nullable = field.field.optional || field.when.kind !== 'always'
+  const value = visible(field, row)
+  return { value, at: [bind], descending, nullable, field: field.field, isColumn: isColumn(field) }
 }
 
 function isRowValue(keys: readonly Key[]): boolean {

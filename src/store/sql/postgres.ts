@@ -3,11 +3,13 @@
  * PostgreSQL 15 writes nested objects without spaces. Text columns are declared COLLATE "C", so they compare by
  * code point.
  */
-import type { Cell } from '../../model/fields/encoding.ts'
+import type { Cell, Encoding } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
+import { caselessPattern } from '../../plan/text-match.ts'
 import { searchTerms } from '../../plan/text-search.ts'
 import { type Dialect, type Searched, type SearchedRow, searchTable, storedTable } from './dialect.ts'
+import { summed } from './summed.ts'
 import { type Bind, join, name, of, over, quoted, type Sql, sql } from './writer.ts'
 
 /** The column of a search table with the words of all its fields; those of one field stand under its name. */
@@ -54,6 +56,23 @@ export function arrayOf(items: readonly (Cell | null)[]): string {
   return `{${quoted.join(',')}}`
 }
 
+function cast(value: Sql, { postgres: { type } }: Encoding): Sql {
+  const plain = sql`CAST(${value} AS ${[withoutCollation(type)]})`
+  return type.includes(' COLLATE ') ? sql`${plain} COLLATE "C"` : plain
+}
+
+/** The calendar repeats itself every 400 years. It has no year 0 here. */
+function weekday(day: Sql): Sql {
+  const part = (from: string, length: string) => sql`substr(${day}, ${[from]}, ${[length]})::int`
+  const date = sql`make_date(${part('1', '4')} + 400, ${part('6', '2')}, ${part('9', '2')})`
+  return sql`CAST(extract(isodow FROM ${date}) AS bigint)`
+}
+
+/** https://www.postgresql.org/docs/15/functions-matching.html, 9.7.3 */
+function regexLiteral(character: string): string {
+  return '.*+?()[]{}|\\^$'.includes(character) ? `\\${character}` : character
+}
+
 /** No word is empty: the array of an empty one is found nowhere. */
 const nowhere = arrayOf([''])
 
@@ -89,12 +108,29 @@ function searchedIn(collection: string, field: Field, words: Bind, { id, index }
   return sql`(SELECT ${column} @> ${words} FROM ${name(searchTable(collection))} WHERE "id" = ${id})`
 }
 
+/**
+ * The time by the database's clock, the same in all of a transaction. `clock`: a timestamptz.
+ * https://www.postgresql.org/docs/15/functions-formatting.html
+ */
+export function nowSql(
+  shiftMs: number,
+  { name: encoding }: Encoding,
+  clock = 'transaction_timestamp()',
+): string {
+  const shifted = `${clock} + interval '${shiftMs} milliseconds'`
+  const format = encoding === 'date' ? 'YYYY-MM-DD' : 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
+  return `to_char((${shifted}) AT TIME ZONE 'UTC', '${format}')`
+}
+
 export const postgres: Dialect = {
   sign: '$',
   object,
   tuple,
   array: item => sql`concat('[', string_agg(${item}, ','), ']')`,
   json: (column, { type }) => over(type.encoding.postgres.json, column),
+  exactSum: (column, { type }) => over(summed(type.encoding.postgres), column),
+  extreme: (which, column, { type }) =>
+    sql`${[type.encoding.postgres.extremes?.[which] ?? which]}(${column})`,
   string: text => sql`to_json(${text})`,
   constant: text => quoted(JSON.stringify(text)),
   count: sql`count(*)::text`,
@@ -115,9 +151,20 @@ export const postgres: Dialect = {
   // Its statistics say how many rows there are of each value.
   withoutIndex: column => column,
   contains: (column, part) => sql`strpos(${column}, ${part}) > 0`,
+  cast,
+  // Of doubles, the sum depends on their order.
+  sum: (value, isWhole) =>
+    isWhole ? sql`coalesce(sum(${value}), 0)` : sql`coalesce(sum((${value})::text::numeric), 0)`,
+  rounded: value => sql`(${value})::double precision::numeric::double precision`,
+  weekday,
+  matches: (column, pattern) => sql`${column} ~ ${pattern}`,
+  caselessPattern: { name: 'caseless', encode: text => caselessPattern(String(text), regexLiteral) },
   same: (left, right, field) =>
     sql`${comparable(left, field)} IS NOT DISTINCT FROM ${comparable(right, field)}`,
   seeksNull: false,
+  now: (shiftMs, as) => sql`coalesce(${{ from: 'now', shiftMs, as }}::text, ${[nowSql(shiftMs, as)]})`,
+  jsonTruth: (text, member) => sql`(${text}::json ->> ${quoted(member)})::boolean`,
+  jsonText: (text, member) => sql`${text}::json ->> ${quoted(member)}`,
   nulls: descending => (descending ? [' NULLS LAST'] : [' NULLS FIRST']),
   stored: collection => collection,
   search,

@@ -1,5 +1,6 @@
 /** The statements of reads. */
 import type { Index } from '../../model/model.ts'
+import { isColumn } from '../../plan/condition.ts'
 import type { Condition, GuardedItem, GuardedList } from '../../plan/guarded.ts'
 import { budgetCheck, conditionSql, type RelatedForm, reached, visible, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
@@ -130,7 +131,7 @@ function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, name
  * and sort all it finds.
  */
 function indexHint({ collection, rows, sort: [first] }: GuardedList, row: Row): Sql[] {
-  if (first === undefined || first.field.field.optional || first.field.when.kind !== 'always') return []
+  if (first === undefined || first.field.field.optional || !isColumn(first.field)) return []
   const key = first.field.field
   const links = (rows.kind === 'and' ? rows.conditions : [rows]).flatMap(linkOf)
   const isIndexed = ({ keys }: Index) => links.includes(keys[0]?.field ?? '') && keys[1]?.field === key.name
@@ -144,11 +145,15 @@ function linkOf(condition: Condition): readonly string[] {
   return [condition.path.relation.field]
 }
 
-export function conditionsOf(list: GuardedList, row: Row, form?: RelatedForm): Sql[] {
+export function conditionsOf(
+  list: Pick<GuardedList, 'rows' | 'within'>,
+  row: Row,
+  form?: RelatedForm,
+): Sql[] {
   return [budgetCheck(row), ...insideOf(list, row), conditionSql(list.rows, row, false, form)]
 }
 
 /** That the row belongs to the parent, where there is one. */
-function insideOf({ within }: GuardedList, row: Row): Sql[] {
+function insideOf({ within }: Pick<GuardedList, 'within'>, row: Row): Sql[] {
   return within === undefined ? [] : [reached(within.path, row, [arg(within.id)])]
 }

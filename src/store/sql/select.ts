@@ -9,7 +9,8 @@ import type {
   Path,
 } from '../../plan/guarded.ts'
 import type { FieldForm } from '../../plan/plan.ts'
-import { budgetCheck, conditionSql, isTrue, linked, visible, where } from './condition.ts'
+import { once } from './computed.ts'
+import { budgetCheck, conditionSql, isTrue, linked, valueSql, visible, where } from './condition.ts'
 import { excludedFromIndexes } from './index-exclusion.ts'
 import type { Row } from './row.ts'
 import { type Found, isRanked, rankedFirst, searchedFirst } from './search.ts'
@@ -26,18 +27,21 @@ function selectedSql(selected: GuardedSelected, row: Row): Sql {
   if (selected.kind === 'relation') {
     return selected.list === undefined ? toOne(selected, row) : toMany(selected, selected.list, row)
   }
-  const { field, when } = selected.field
-  const column = row.column(field.name)
-  const json = formed(column, field, selected.as, row)
+  const { field, when, computation } = selected.field
+  const json =
+    computation === undefined
+      ? formed(row.column(field.name), field, selected.as, row)
+      : once(valueSql(selected.field, row), value => formed(value, field, selected.as, row))
   return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`
 }
 
 function formed(column: Sql, field: Field, form: FieldForm | undefined, row: Row): Sql {
   if (form === undefined) return row.dialect.json(column, field)
-  return row.dialect.string(inForm(column, form))
+  return row.dialect.string(textForm(column, form))
 }
 
-function inForm(column: Sql, form: FieldForm): Sql {
+/** A value as a text of that form. */
+export function textForm(column: Sql, form: FieldForm): Sql {
   if (form === 'name') return sql`upper(replace(${column}, '-', '_'))`
   const text = sql`CAST(${column} AS TEXT)`
   return form === 'string' ? text : sql`${quoted(form.prefix)} || ${text}`

@@ -1,8 +1,10 @@
 /** SQLite: JSON by its functions, search by FTS5. */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
+import { caselessPattern } from '../../plan/text-match.ts'
 import { searchTerms } from '../../plan/text-search.ts'
 import { type Dialect, type Searched, type SearchedRow, searchTable } from './dialect.ts'
+import { summed } from './summed.ts'
 import { type Bind, join, name, nothing, of, over, quoted, type Sql, sql } from './writer.ts'
 
 function object(entries: readonly (readonly [string, Sql])[]): Sql {
@@ -37,6 +39,11 @@ function budgetCheck(id: Sql): Sql {
   return sql`(${id} % 61 <> 0 OR ${[`${budgetFunction}()`]})`
 }
 
+/** https://sqlite.org/lang_expr.html, 5 */
+function globLiteral(character: string): string {
+  return '*?['.includes(character) ? `[${character}]` : character
+}
+
 /** An FTS5 query for all the terms; the empty phrase, which matches nothing, where there are none. */
 function searchQuery(text: JsonValue): string {
   const terms = searchTerms(String(text)).map(term => `"${term}"`)
@@ -49,6 +56,8 @@ export const sqlite: Dialect = {
   tuple: items => sql`json_array(${join(items, ', ')})`,
   array: item => sql`json_group_array(${item})`,
   json: (column, { type }) => over(type.encoding.sqlite.json, column),
+  exactSum: (column, { type }) => over(summed(type.encoding.sqlite), column),
+  extreme: (which, column) => sql`${[which]}(${column})`,
   string: text => text,
   constant: quoted,
   count: sql`count(*)`,
@@ -71,9 +80,18 @@ export const sqlite: Dialect = {
   // https://sqlite.org/optoverview.html, 3: a unary plus. It does not know of how many rows a list shows only the first.
   withoutIndex: column => sql`+${column}`,
   contains: (column, part) => sql`instr(${column}, ${part}) > 0`,
+  cast: (value, { sqlite }) => sql`CAST(${value} AS ${[sqlite.type]})`,
+  sum: value => sql`total(${value})`,
+  rounded: value => sql`CAST(printf('%.15g', ${value}) AS REAL)`,
+  weekday: day => sql`(strftime('%w', ${day}) + 6) % 7 + 1`,
+  matches: (column, pattern) => sql`${column} GLOB ${pattern}`,
+  caselessPattern: { name: 'caseless', encode: text => `*${caselessPattern(String(text), globLiteral)}*` },
   same: (left, right) => sql`${left} IS ${right}`,
   seeksNull: true,
   nulls: () => nothing,
+  now: (shiftMs, as) => [{ from: 'now', shiftMs, as }],
+  jsonTruth: (text, member) => sql`${text} ->> ${quoted(`$.${member}`)}`,
+  jsonText: (text, member) => sql`${text} ->> ${quoted(`$.${member}`)}`,
   stored: collection => collection,
   search,
   searchedIn,

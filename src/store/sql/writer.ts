@@ -2,7 +2,7 @@
  * SQL as text with symbolic parameters. Only `name`, `quoted` and template texts become SQL; a value
  * from outside can only be a `Bind`.
  */
-import { type Cell, literal } from '../../model/fields/encoding.ts'
+import { type Cell, type Encoding, literal } from '../../model/fields/encoding.ts'
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 
@@ -17,6 +17,10 @@ export type Bind =
   | { readonly from: 'arg'; readonly param: number; readonly as: Conversion }
   | { readonly from: 'constant'; readonly value: JsonValue; readonly as: Conversion }
   | { readonly from: 'userId' }
+  /** The time of the request, shifted; null: by the database's clock. */
+  | { readonly from: 'now'; readonly shiftMs: number; readonly as: Encoding }
+  /** A claim of the caller's token; null: there is none that fits. */
+  | { readonly from: 'claim'; readonly claim: string; readonly as: Encoding }
   /** A value that the store itself supplies, already converted. */
   | { readonly from: 'slot'; readonly slot: number }
 

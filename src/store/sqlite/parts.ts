@@ -62,7 +62,7 @@ export function partsOf(model: Model, database: DatabaseSync, settings: Settings
   const slow = pool && { pool, budget: new ReadBudget(database, settings.readers?.budgetMs ?? 2) }
   const answers = new Answers(cacheBytes)
   const lists = listMemory({ versions, orders, keepsTotals: cacheBytes > 0 })
-  const reads = new SqliteReads({ connection, answers, lists, totals, walkedRows, slow })
+  const reads = new SqliteReads({ connection, answers, lists, totals, walkedRows, slow, now })
   const reader = observed(new Reader(reads), statistics)
   const events = new EventLog(connection, settings.retention)
   const changes: ChangeLog = new ChangeLog(connection, {

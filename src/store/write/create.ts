@@ -18,7 +18,7 @@ import type { WriteDatabase } from './database.ts'
 import type { Author, ItemChange } from './event.ts'
 import { type WriteLogic, writeLogicOf } from './logic.ts'
 import { References } from './references.ts'
-import type { Steps, WriteRun, WriteScope } from './steps.ts'
+import { type Steps, type WriteRun, type WriteScope, writeInputs } from './steps.ts'
 import { none, textOf } from './written.ts'
 
 export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): WriteRun<S> {
@@ -37,7 +37,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
   const limits = cardinalityLimits(collection, shape.limits, database)
   return function* create(plan, scope) {
     const slots = slotsOf(plan, scope.at)
-    const inputs = { args: plan.args, userId: plan.principal.userId, slots }
+    const inputs = writeInputs(plan, scope, slots)
     const inserted = yield* insert(inputs, scope)
     const id = Number(inserted[ID])
     index?.write(
@@ -82,7 +82,7 @@ function preparedSlots(
   const isGiven = set.map(({ field }) => !field.readOnly)
   requireValues(set, values, isGiven)
   const entries = set.flatMap(({ field }, at) =>
-    field.internal ? [] : [[field.name, values[at] ?? null] as const],
+    field.internal || field.name === 'id' ? [] : [[field.name, values[at] ?? null] as const],
   )
   const next = Object.fromEntries(entries)
   const made = logic.run({ next, previous: undefined, principal: plan.principal, now })
@@ -165,7 +165,11 @@ function isEvent({ select, rows, collection }: GuardedCreate): boolean {
 
 /** Whether a selection is made of the row alone. */
 function isAlone(select: readonly GuardedSelected[]): boolean {
-  return select.every(each => each.kind === 'constant' || (each.kind === 'field' && isOwn(each.field.when)))
+  return select.every(
+    each =>
+      each.kind === 'constant' ||
+      (each.kind === 'field' && each.field.computation === undefined && isOwn(each.field.when)),
+  )
 }
 
 /** Whether a condition speaks of the row alone. */
@@ -175,10 +179,14 @@ function isOwn(condition: Condition): boolean {
     case 'never':
       return true
     case 'compare':
+      return condition.operand.kind !== 'caller' && isOwn(condition.field.when)
+    case 'fields':
+      return condition.left.steps.length + condition.right.steps.length === 0
     case 'isNull':
     case 'nullness':
       return isOwn(condition.field.when)
     case 'related':
+    case 'values':
     case 'search':
       return false
     case 'and':

@@ -11,7 +11,7 @@ import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import type { Removal } from './removal.ts'
 import { rowLock } from './row-lock.ts'
-import type { WriteRun } from './steps.ts'
+import { type WriteRun, writeInputs } from './steps.ts'
 
 /** Where things stand among the outputs of the stored row. */
 const REPRESENTATION = 1
@@ -29,8 +29,9 @@ export function deleteRun<S>(
   const lock = rowLock(collection, id, 'remove', database)
   const look = database.prepare(rowSql(row, id, storedOutputs(shape, row)))
   const permission = database.permission?.(collection)
-  return function* remove({ args, principal }, scope) {
-    const inputs = { args, userId: principal.userId, slots: noSlots }
+  return function* remove(plan, scope) {
+    const { args, principal } = plan
+    const inputs = writeInputs(plan, scope, noSlots)
     const itemId = Number(args[shape.id])
     const [, found, allowed] = yield [
       lock?.(inputs),

@@ -26,9 +26,10 @@ export class References<S> {
     this.#statement = checks.length === 0 ? undefined : prepare(this.sql)
   }
 
-  ask({ args, userId }: Inputs): Ask<S> | undefined {
+  ask({ args, userId, now, claims }: Inputs): Ask<S> | undefined {
     const statement = this.#statement
-    return statement && { statement, inputs: { args, userId, slots: noSlots }, purpose: 'references' }
+    const inputs = { args, userId, slots: noSlots, now, claims }
+    return statement && { statement, inputs, purpose: 'references' }
   }
 
   /** Throws VALIDATION_FAILED on references that lead nowhere. `rows`: of `ask`; `unchanged`: fields that are left out. */

@@ -3,7 +3,7 @@
  * answers within the turn of the event loop, and PostgreSQL, which answers after a round trip.
  */
 import type { GuardedWrite } from '../../plan/guarded.ts'
-import type { Inputs, ResultRow } from '../values.ts'
+import type { Inputs, ResultRow, SqlValue } from '../values.ts'
 import type { ItemChange } from './event.ts'
 import type { Written } from './written.ts'
 
@@ -31,6 +31,8 @@ export type Steps<S, T> = Generator<Asks<S>, T, readonly Rows[]>
 export interface WriteScope<S> {
   /** The time of the transaction, ISO 8601 UTC. */
   readonly at: string
+  /** What `now` stands for in rules: see `Inputs`. */
+  readonly now: number | undefined
   /** Whether it may have changed something. A write that finds out that it did not sets this to false. */
   hasChanged: boolean
   log(change: ItemChange): void
@@ -41,3 +43,12 @@ export interface WriteScope<S> {
 }
 
 export type WriteRun<S> = (plan: GuardedWrite, scope: WriteScope<S>) => Steps<S, Written>
+
+/** What the statements of a write are run with. */
+export function writeInputs<Slots extends readonly SqlValue[]>(
+  { args, principal: { userId, claims } }: GuardedWrite,
+  { now }: WriteScope<unknown>,
+  slots: Slots,
+): Inputs & { readonly slots: Slots } {
+  return { args, userId, slots, now, claims }
+}

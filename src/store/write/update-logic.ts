@@ -5,7 +5,7 @@ import type { Field } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedPlan, GuardedUpdate } from '../../plan/guarded.ts'
 import type { Row } from '../sql/row.ts'
 import type { Sql } from '../sql/writer.ts'
-import { encoded, type Inputs, type SqlValue } from '../values.ts'
+import { encoded, type SqlValue } from '../values.ts'
 import { jsonOf } from './assign.ts'
 import { type Change, changer, realChanges } from './change.ts'
 import type { WriteDatabase } from './database.ts'
@@ -24,7 +24,8 @@ interface UpdateValues {
 interface MadeUpdate<S> {
   readonly change: Change<S>
   readonly changed: readonly GuardedAssignment[]
-  readonly inputs: Inputs & { readonly slots: readonly SqlValue[] }
+  /** Of the assignments of `change`. */
+  readonly slots: readonly SqlValue[]
 }
 
 export interface UpdateLogic<S> {
@@ -109,7 +110,7 @@ class Changes<S> {
     values: PreparedValues,
     changed: readonly GuardedAssignment[],
     previous: Readonly<Record<string, JsonValue>>,
-    { plan, slots }: UpdateValues,
+    { slots }: UpdateValues,
   ): MadeUpdate<S> {
     const { set, change } = this.#of([...values.keys()])
     const slotOf = (one: GuardedAssignment): SqlValue => {
@@ -122,12 +123,7 @@ class Changes<S> {
       const value = values.get(field)
       return value !== undefined && !isDeepStrictEqual(value, previous[field.name])
     })
-    const { args, principal } = plan
-    return {
-      change,
-      changed: realChanges([...kept, ...own]),
-      inputs: { args, userId: principal.userId, slots: set.map(slotOf) },
-    }
+    return { change, changed: realChanges([...kept, ...own]), slots: set.map(slotOf) }
   }
 
   #of(fields: readonly Field[]): KnownChange<S> {

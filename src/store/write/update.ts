@@ -17,7 +17,7 @@ import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } fro
 import type { Author, ItemChange } from './event.ts'
 import { References } from './references.ts'
 import { rowLock } from './row-lock.ts'
-import type { WriteRun } from './steps.ts'
+import { type WriteRun, writeInputs } from './steps.ts'
 import { updateLogic } from './update-logic.ts'
 import { none, textOf } from './written.ts'
 
@@ -36,10 +36,10 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   const change = changer(shape, database)
   const touched = new Set([collection.name])
   return function* update(plan, scope) {
-    const { args, principal } = plan
+    const { args } = plan
     const values = logic?.valuesOf(plan, scope.at)
     const slots = values?.slots ?? valuesOf(set, plan, scope.at)
-    const inputs = { args, userId: principal.userId, slots }
+    const inputs = writeInputs(plan, scope, slots)
     // In this order: each statement sees what was committed while the lock was waited for.
     const [, stored, found] = yield [lock?.(inputs), { statement: look, inputs }, references.ask(inputs)]
     const decided = decide(shape, plan, stored?.[0], slots)
@@ -47,7 +47,12 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     const itemId = Number(args[shape.id])
     const made = values && logic?.made(values, decided.changed, stored?.[0]?.[outputs.length])
     const changed = made?.changed ?? decided.changed
-    const became = yield* (made?.change ?? change)(itemId, changed, made?.inputs ?? inputs, scope)
+    const became = yield* (made?.change ?? change)(
+      itemId,
+      changed,
+      made ? { ...inputs, slots: made.slots } : inputs,
+      scope,
+    )
     requireAllowed(shape, became)
     if (limits !== undefined && changed.length > 0)
       yield* limits.require(itemId, stored?.[0]?.slice(groupsAt))

@@ -8,6 +8,7 @@ import { Webhook } from 'standardwebhooks'
 import { type Fixture, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import { sqlite } from '../../setups/sqlite.ts'
+import { withSmtp } from '../smtp.ts'
 import { act, create, created, narrowKey, path } from './webhooks.ts'
 
 const settings = { autoMigrate: true, maxKeysPerUser: 1000, webhooks: { allowPrivate: true } }
@@ -36,7 +37,7 @@ async function until(condition: () => boolean | Promise<boolean>, what: string):
   }
 }
 
-async function within(use: (place: Place) => Promise<void>): Promise<void> {
+async function within(use: (place: Place) => Promise<void>, more: object = {}): Promise<void> {
   const messages: { readonly path: string; readonly message: Message }[] = []
   const state = { isGone: true }
   const server = createServer(async (request, response) => {
@@ -66,7 +67,7 @@ async function within(use: (place: Place) => Promise<void>): Promise<void> {
       },
     })
   try {
-    await withFixture(settings, withServer, blog, sqlite)
+    await withFixture({ ...settings, ...more }, withServer, blog, sqlite)
   } finally {
     server.closeAllConnections()
     server.close()
@@ -163,3 +164,28 @@ test('a webhook that is gone is paused, and goes on where it stopped when it is 
     await until(() => at('gone').length === 3, 'the rest is sent')
     assert.deepEqual(titles(at('gone')).sort(), ['one', 'three', 'two'])
   }))
+
+test('the owner of a webhook that is paused gets one mail, which says why and how to go on', () =>
+  withSmtp((smtp, received) =>
+    within(
+      async place => {
+        const { ann, call, hooks, write } = place
+        const id = await created(place, ann.key, { url: `${hooks}/gone`, types: ['post.created'] })
+        await write('one')
+        await write('two')
+        const mails = () => received.commands.filter(command => command.startsWith('RCPT')).length
+        await until(() => received.data.includes(`webhooks/${id}/enable`), 'a mail is sent')
+        const owner = (await call('/api/v1/me', { key: ann.key })).json
+        assert.deepEqual(
+          received.commands.filter(command => command.startsWith('RCPT')),
+          [`RCPT TO:<${owner.email}>`],
+        )
+        assert.match(received.data, /Subject: A webhook at .+ was paused/)
+        assert.match(received.data, /410 Gone/)
+        assert.match(received.data, /127\.0\.0\.1:\d+/)
+        assert.doesNotMatch(received.data, /\/gone/)
+        assert.equal(mails(), 1)
+      },
+      { mail: { smtp, from: 'Portico <portico@example.com>' } },
+    ),
+  ))

@@ -20,7 +20,7 @@ const delegating = (changes: Changes): Changes => ({
   bounds: () => changes.bounds(),
   hold: (name, event) => changes.hold(name, event),
   counts: () => changes.counts(),
-  after: (event, limit) => changes.after(event, limit),
+  after: (event, limit, maxBytes) => changes.after(event, limit, maxBytes),
   onCommit: listener => changes.onCommit(listener),
   look: () => changes.look(),
 })
@@ -177,6 +177,45 @@ for (const database of databases.slice(0, 2)) {
         await post('after')
         await until(() => eventsAt(fixture, two).length === 2, 'the other goes on')
         assert.deepEqual(await readAll(run, listShape('webhooks', ['id'])), [{ id: id - 1 }])
+      }),
+    )
+
+    it(
+      'reads large events a few at a time, and sends all of them, also to one that is behind',
+      within(database, async fixture => {
+        const { store, client, webhook, sender, until, annId } = fixture
+        const body = 'x'.repeat(150_000)
+        const count = 40
+        const write = async () => {
+          for (let n = 0; n < count; n++) {
+            await client.create('posts', { title: `${n}`, body, author_id: annId })
+          }
+        }
+        await write()
+        await webhook({ position: 0 })
+        await webhook({ url: two })
+        await write()
+        let most = 0
+        const log: Changes = {
+          ...delegating(store.changes),
+          async after(event, limit, maxBytes) {
+            const found = await store.changes.after(event, limit, maxBytes)
+            most = Math.max(most, found.length)
+            return found
+          },
+        }
+        sender({ log })
+        await until(() => eventsAt(fixture, one).length >= 2 * count, 'the one that is behind has all')
+        await until(() => eventsAt(fixture, two).length >= count, 'the other has its own')
+        for (const [url, expected] of [
+          [one, 2 * count],
+          [two, count],
+        ] as const) {
+          const sent = eventsAt(fixture, url)
+          assert.equal(new Set(sent).size, expected)
+          assert.equal(sent.length, expected)
+        }
+        assert.ok(most > 1 && most <= 16, `${most} rows were read at once`)
       }),
     )
   })

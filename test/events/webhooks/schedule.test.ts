@@ -1,13 +1,9 @@
 /** Retries: how long they wait, when they end, and what an endpoint may ask for. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Timetable } from '../../../src/events/consumer/timetable.ts'
 import { retryDelayMs } from '../../../src/events/consumer/back-off.ts'
-import {
-  longestDelayMs,
-  parseRetryAfter,
-  retryAt,
-} from '../../../src/events/webhooks/schedule.ts'
+import { Timetable } from '../../../src/events/consumer/timetable.ts'
+import { longestDelayMs, parseRetryAfter, retryAt } from '../../../src/events/webhooks/schedule.ts'
 import { fakeClock } from './clock.ts'
 
 const second = 1000

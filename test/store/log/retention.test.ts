@@ -139,14 +139,21 @@ for (const { name, within } of databases) {
           const { bytes, oldest } = client.store.changes.counts()
           return bytes <= 40_000 && oldest > 1 && (await boundsOf(client.store)).pruned === oldest - 1
         })
-        const kept = await ids()
-        assert.equal(kept.at(-1), 61)
+        // The size is estimated by samples, so a further look may prune once more, between these two reads too.
+        const bounds = await boundsOf(client.store)
+        const kept = (await ids()).filter(id => id > bounds.pruned)
         assert.ok(kept.length >= 25 && kept.length <= 36, `${kept.length} are kept`)
         assert.deepEqual(
           kept,
-          Array.from({ length: kept.length }, (_, at) => (kept[0] ?? 0) + at),
+          Array.from({ length: kept.length }, (_, at) => 62 - kept.length + at),
         )
-        assert.deepEqual(await boundsOf(client.store), { pruned: (kept[0] ?? 0) - 1, drawn: 61 })
+        const { pruned, drawn } = await boundsOf(client.store)
+        assert.equal(drawn, 61)
+        assert.ok(pruned >= bounds.pruned)
+        assert.equal(
+          (await ids()).find(id => id <= pruned),
+          undefined,
+        )
       }),
     ))
 

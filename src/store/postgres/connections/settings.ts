@@ -35,7 +35,7 @@ export interface PostgresOptions {
   readonly onCascade?: OnCascade | undefined
   /** Bounds the model's own code; by default nobody hears of it. */
   readonly timeLimit?: TimeLimit | undefined
-  /** The time, in milliseconds since 1970. */
+  /** The time, in milliseconds since 1970. Left out: the process's clock, and in access rules the database's. */
   readonly now?: () => number
   /** What is to be known of what reads cost; left out: nothing. */
   readonly queries?: StatisticsOptions | undefined
@@ -58,6 +58,7 @@ export function settled(options: PostgresOptions) {
       rowSecurity,
       maxWaiting,
       now,
+      clock: options.now,
       queries,
       timeLimit,
       onCascade: options.onCascade,

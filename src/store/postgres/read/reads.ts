@@ -3,7 +3,7 @@ import type { Principal } from '../../../principal.ts'
 import type { Answers, ReadShape } from '../../read/answers.ts'
 import { batched, type Freshness } from '../../read/batched.ts'
 import type { ReadDatabase, Run, Statements } from '../../read/database.ts'
-import { KnownLists, type ListMemory } from '../../read/known-lists.ts'
+import { type ListMemory, listsOf } from '../../read/known-lists.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import { listSql } from '../../sql/read.ts'
 import { slot, sql } from '../../sql/writer.ts'
@@ -24,6 +24,8 @@ export interface PostgresReadsParts {
   readonly lists: ListMemory
   readonly checks: Pick<Checks, 'query'>
   readonly security: Security
+  /** What `now` in rules stands for; left out: the database's own clock. */
+  readonly clock?: (() => number) | undefined
   /** Of what Portico reads for itself. */
   readonly primary: ReadSource
   /** Of all else. */
@@ -50,6 +52,10 @@ export class PostgresReads implements ReadDatabase {
 
   hold(): void {}
 
+  now(): number | undefined {
+    return this.#parts.clock?.()
+  }
+
   actor(principal: Principal): Actor | undefined {
     return this.#parts.security.actor(principal)
   }
@@ -57,9 +63,9 @@ export class PostgresReads implements ReadDatabase {
   runOf(shape: ReadShape): Run {
     const { lists: memory, checks, primary, source } = this.#parts
     const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
-    const lists = isPaged ? new KnownLists(shape, shape.window, memory) : undefined
+    const lists = isPaged ? listsOf(shape, shape.window, memory) : undefined
     const run = shapeRun(shape, this.#statements, lists)
-    const { reads } = shape
+    const { reads, volatile } = shape
     const freshness: Freshness<Query> = {
       query: () => checks.query,
       isNewer: row => isTouched(row, reads),
@@ -69,7 +75,8 @@ export class PostgresReads implements ReadDatabase {
     const others = snapshotOf(source)
     return (inputs, { access }) =>
       async () =>
-        run(inputs, access.system ? own : others)
+        // Of one clock, and of an address that was confirmed just now, the primary knows.
+        run(inputs, access.system || volatile ? own : others)
   }
 }
 

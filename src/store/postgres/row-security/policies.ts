@@ -9,10 +9,20 @@
 import { createHash } from 'node:crypto'
 import type { Collection, Model } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule.ts'
+import { followPath, pathsOf } from '../../../model/rule-paths.ts'
 import { shortened } from '../../schema/postgres/ddl.ts'
 import { ident, literal } from '../../schema/quoted.ts'
 import { searchTable, storedTable } from '../../sql/dialect.ts'
-import { anywaySql, hasScope, once, relationOf, ruleSql, setting } from './rule-sql.ts'
+import {
+  anywaySql,
+  collectionOf,
+  hasScope,
+  once,
+  ownAddressSql,
+  relationOf,
+  ruleSql,
+  setting,
+} from './rule-sql.ts'
 
 /** What the names of our triggers and their functions begin with, and the name of the constraint that they stand for. */
 export const ROW_SECURITY = '_row_security'
@@ -41,7 +51,10 @@ export function rowSecurity(model: Model): RowSecurity {
       ...(collection.searchable.length === 0 ? [] : [searchOf(collection)]),
     ]),
     lockedTable('_events', [{ name: 'portico_service', text: `USING (${isService})` }]),
-    lockedTable('_records', [{ name: 'portico_service', text: `USING (${isService})` }]),
+    lockedTable('_records', [
+      { name: 'portico_service', text: `USING (${isService})` },
+      { name: 'portico_address', text: `FOR SELECT USING (${ownAddressSql})` },
+    ]),
     lockedTable('_totals', [
       { name: 'portico_service', text: `USING (${isService})` },
       { name: 'portico_read', text: `FOR SELECT USING (${totalsSql(collections, model)})` },
@@ -196,13 +209,32 @@ function walk(rule: Rule, of: Collection, model: Model, isOwn: boolean, see: (se
       walk(rule.rule, of, model, isOwn, see)
       break
     case 'compare':
-      see({ collection: of, isOwn, columns: [rule.field] })
+      for (const path of pathsOf(rule)) walkPath(path, of, model, isOwn, see)
+      if (rule.operand.kind === 'caller') {
+        see({ collection: collectionOf(model, 'users'), isOwn: false, columns: [rule.operand.field] })
+      }
       break
     case 'related':
       walkRelated(rule, of, model, isOwn, see)
       break
     default:
   }
+}
+
+function walkPath(
+  path: string,
+  of: Collection,
+  model: Model,
+  isOwn: boolean,
+  see: (seen: Seen) => void,
+): void {
+  const { steps, field } = followPath(path, of, name => collectionOf(model, name))
+  let from: Pick<Seen, 'collection' | 'isOwn'> = { collection: of, isOwn }
+  for (const { relation, target } of steps) {
+    see({ ...from, columns: [relation.field] })
+    from = { collection: target, isOwn: false }
+  }
+  see({ ...from, columns: [field.name] })
 }
 
 function walkRelated(

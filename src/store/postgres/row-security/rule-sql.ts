@@ -2,11 +2,14 @@
  * Access rules as SQL over the settings of a transaction (`postgres/security.ts`): the same meaning as `rule.ts`
  * gives them, without the guard, so that a fault there is none here.
  */
+import type { Encoding } from '../../../model/fields/encoding.ts'
 import type { Collection, Field, Model } from '../../../model/model.ts'
-import type { Rule, Scalar } from '../../../model/rule.ts'
+import { claimTypeOf, type Rule, type RuleOperand, type Scalar } from '../../../model/rule.ts'
+import { followPath } from '../../../model/rule-paths.ts'
+import { addressRecord } from '../../../records.ts'
 import { ident, literal } from '../../schema/quoted.ts'
 import { storedTable } from '../../sql/dialect.ts'
-import { withoutCollation } from '../../sql/postgres.ts'
+import { nowSql, withoutCollation } from '../../sql/postgres.ts'
 import { encoded } from '../../values.ts'
 
 /** In a subquery it is asked once a statement, not once a row. */
@@ -68,7 +71,7 @@ function sqlOf(rule: Rule, place: Place, context: Context): string {
     case 'scope':
       return certain(callerSql(rule))
     case 'compare':
-      return context.exact ? `coalesce(${compareSql(rule, place)}, FALSE)` : compareSql(rule, place)
+      return compareSql(rule, place, context)
     case 'related':
       return relatedSql(rule, place, context)
     case 'and':
@@ -108,8 +111,8 @@ export function anywaySql(rule: Rule, place: Place, model: Model, not = false): 
 }
 
 function neverSql({ operand, comparison }: Of<'compare'>): string {
-  if (operand.kind === 'userId') return `NOT coalesce(${isSignedIn}, FALSE)`
-  if (operand.kind !== 'literal') return 'TRUE'
+  if (operand.kind === 'now' || operand.kind === 'field') return comparison === 'in' ? 'TRUE' : 'FALSE'
+  if (operand.kind !== 'literal') return `NOT coalesce(${isSignedIn}, FALSE)`
   const { value } = operand
   if (value === null) return comparison === 'eq' || comparison === 'ne' ? 'FALSE' : 'TRUE'
   return Array.isArray(value) && value.every(one => one === null) ? 'TRUE' : 'FALSE'
@@ -130,12 +133,17 @@ function joined(rules: readonly Rule[], by: string, empty: string, place: Place,
 
 const symbols = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=', in: '=' } as const
 
-function compareSql({ field: name, comparison, operand }: Of<'compare'>, place: Place): string {
-  const column = `${place.name}.${ident(name)}`
-  if (operand.kind === 'userId') return `${column} ${symbols[comparison]} ${userId}`
-  if (operand.kind !== 'literal') return 'FALSE'
+function compareSql(rule: Of<'compare'>, place: Place, { model, exact }: Context): string {
+  const test = testSql(rule, place, model)
+  return exact ? `coalesce(${test}, FALSE)` : test
+}
+
+function testSql({ field: path, comparison, operand }: Of<'compare'>, place: Place, model: Model): string {
+  const { field, sql: column } = valueSql(path, place, model)
+  if (operand.kind !== 'literal') {
+    return `${column} ${symbols[comparison]} ${operandSql(operand, field, place, model)}`
+  }
   const { value } = operand
-  const field = fieldOf(place, name)
   if (comparison === 'in') {
     const values = [value].flat().filter(one => one !== null)
     return values.length === 0
@@ -146,6 +154,72 @@ function compareSql({ field: name, comparison, operand }: Of<'compare'>, place: 
   if (comparison === 'eq') return `${column} IS NULL`
   return comparison === 'ne' ? `${column} IS NOT NULL` : 'FALSE'
 }
+
+/** A field's value along a path: null where it leads nowhere. */
+function valueSql(path: string, place: Place, model: Model): { readonly field: Field; readonly sql: string } {
+  const { steps, field } = followPath(path, place.collection, name => collectionOf(model, name))
+  const rows = steps.map((step, at) => ({ ...step, alias: ident(`_p${at}`) }))
+  const [first, ...others] = rows
+  if (first === undefined) return { field, sql: `${place.name}.${ident(field.name)}` }
+  const tables = [tableSql(first.target, first.alias)]
+  let last = first.alias
+  for (const { relation, target, alias } of others) {
+    tables.push(`JOIN ${tableSql(target, alias)} ON ${alias}."id" = ${last}.${ident(relation.field)}`)
+    last = alias
+  }
+  const link = `${first.alias}."id" = ${place.name}.${ident(first.relation.field)}`
+  return { field, sql: `(SELECT ${last}.${ident(field.name)} FROM ${tables.join(' ')} WHERE ${link})` }
+}
+
+function tableSql({ name }: Collection, alias: string): string {
+  return `${ident(storedTable(name))} AS ${alias}`
+}
+
+const clock = `coalesce(nullif(${setting('now')}, '')::timestamptz, transaction_timestamp())`
+
+/** What the field is compared with: never of the row, but for another field. */
+function operandSql(
+  operand: Exclude<RuleOperand, { readonly kind: 'literal' }>,
+  { type: { encoding } }: Field,
+  place: Place,
+  model: Model,
+): string {
+  switch (operand.kind) {
+    case 'userId':
+      return userId
+    case 'now':
+      return once(nowSql(operand.shiftMs, encoding, clock))
+    case 'field':
+      return valueSql(operand.field, place, model).sql
+    case 'caller':
+      return ofCaller(operand.field)
+    case 'claim':
+      return once(claimSql(operand.claim, encoding))
+  }
+}
+
+/** That a record says whose address is confirmed, and is the caller's. */
+const isOwnAddress = `"kind" = ${literal(addressRecord)} AND "id" = ${setting('user_id')}`
+export const ownAddressSql = `${once(isSignedIn)} AND ${isOwnAddress}`
+
+/** A field of the caller's own row; an address only where they have confirmed it. */
+function ofCaller(field: string): string {
+  const value = `"_caller".${ident(field)}`
+  const own = `SELECT ${value} FROM ${ident(storedTable('users'))} AS "_caller" WHERE "_caller"."id" = ${userId}`
+  if (field !== 'email') return `(${own})`
+  const isProven = `("payload"::json ->> 'verified')::boolean AND "payload"::json ->> 'email' = ${value}`
+  return `(${own} AND (SELECT ${isProven} FROM "_records" WHERE ${isOwnAddress}))`
+}
+
+/** Null where the claim is of another type than the field. */
+function claimSql(claim: string, encoding: Encoding): string {
+  const claims = `nullif(${setting('claims')}, '')::json`
+  const type = claimTypeOf(encoding) ?? 'null'
+  const is = `json_typeof(${claims} -> ${literal(claim)}) = ${literal(type)}`
+  return `CASE WHEN ${is} THEN (${claims} ->> ${literal(claim)})${claimCasts[type]} END`
+}
+
+const claimCasts = { string: '', number: '::numeric', boolean: '::boolean', null: '' } as const
 
 function constant(value: Scalar | readonly Scalar[], { type }: Field): string {
   const text = literal(String(encoded(value as Scalar, type.encoding)))
@@ -181,8 +255,8 @@ export function relationOf(collection: Collection, name: string) {
   return relation
 }
 
-function fieldOf({ collection }: Place, name: string): Field {
-  const field = collection.fields.get(name)
-  if (!field) throw new Error(`a rule of ${collection.name} names ${name}, which is not there`)
-  return field
+export function collectionOf({ collections }: Model, name: string): Collection {
+  const found = collections.get(name)
+  if (found === undefined) throw new Error(`a rule names the collection ${name}, which is not there`)
+  return found
 }

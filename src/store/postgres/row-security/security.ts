@@ -3,7 +3,7 @@
  * transaction. Where nothing is set, no row is seen.
  */
 import type { GuardedWrite } from '../../../plan/guarded.ts'
-import { isAnonymous, type Principal } from '../../../principal.ts'
+import { type Claims, isAnonymous, type Principal } from '../../../principal.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { lockedPostgres, postgres } from '../../sql/postgres.ts'
 import { type Actor, type Inputs, service } from '../../values.ts'
@@ -19,12 +19,12 @@ export interface Security {
   inputsOf(plan: GuardedWrite): (ask: Ask<Statement>) => Inputs
 }
 
-export const settings = ['service', 'actor', 'user_id', 'role', 'scopes', 'writing'].map(
+export const settings = ['service', 'actor', 'user_id', 'role', 'scopes', 'writing', 'claims', 'now'].map(
   name => `portico.${name}`,
 )
 const WRITING = 5
 
-export const nobody: Actor = ['', '', '', '', '', '']
+export const nobody: Actor = settings.map(() => '')
 /** No collection has this name. */
 const nowhere = '-'
 
@@ -35,30 +35,44 @@ export const unlocked: Security = {
   inputsOf: () => ask => ask.inputs,
 }
 
-export const locked: Security = {
-  isOn: true,
-  dialect: lockedPostgres,
-  actor: actorOf,
-  inputsOf({ principal, shape }) {
-    const caller = actorOf(principal)
-    const actors: Readonly<Record<Purpose, Actor>> = {
-      service,
-      // A change must see all rows of its collection, to return what it has written; and what it refers to, whatever the scopes.
-      change: caller.with(WRITING, shape.collection.name),
-      references: caller.with(WRITING, nowhere),
-    }
-    return ({ inputs, purpose }) => {
-      if (inputs.actor !== undefined) return inputs
-      return { ...inputs, actor: purpose === undefined ? caller : actors[purpose] }
-    }
-  },
+/** `clock`: what `now` in rules stands for; left out: the database's own clock. */
+export function lockedBy(clock?: () => number): Security {
+  const actor = (principal: Principal) => actorOf(principal, clock?.())
+  return {
+    isOn: true,
+    dialect: lockedPostgres,
+    actor,
+    inputsOf: plan => inputsOf(plan, actor(plan.principal)),
+  }
 }
 
-function actorOf({ userId, access }: Principal): Actor {
+export const locked = lockedBy()
+
+/** What the statements of a write are run with. `caller`: on whose behalf it is. */
+function inputsOf({ shape }: GuardedWrite, caller: Actor): (ask: Ask<Statement>) => Inputs {
+  const actors: Readonly<Record<Purpose, Actor>> = {
+    service,
+    // A change must see all rows of its collection, to return what it has written; and what it refers to, whatever the scopes.
+    change: caller.with(WRITING, shape.collection.name),
+    references: caller.with(WRITING, nowhere),
+  }
+  return ({ inputs, purpose }) => {
+    if (inputs.actor !== undefined) return inputs
+    return { ...inputs, actor: purpose === undefined ? caller : actors[purpose] }
+  }
+}
+
+function actorOf({ userId, access, claims }: Principal, now: number | undefined): Actor {
   const { system, signedIn, role, scopes } = access
   if (system) return service
   const kind = signedIn ? 'user' : isAnonymous(access) ? 'anonymous' : 'app'
   // They are separated by spaces, and none that is known has one.
   const listed = scopes === 'all' ? '*' : [...scopes].filter(scope => !scope.includes(' ')).join(' ')
-  return ['', kind, userId === null ? '' : String(userId), role ?? '', listed, '']
+  const id = userId === null ? '' : String(userId)
+  const moment = now === undefined ? '' : new Date(now).toISOString()
+  return ['', kind, id, role ?? '', listed, '', claims === undefined ? '' : claimsText(claims), moment]
+}
+
+function claimsText({ values }: Claims): string {
+  return JSON.stringify(Object.fromEntries(values))
 }

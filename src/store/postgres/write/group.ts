@@ -10,7 +10,7 @@ import { type Statement, statementOf } from '../connections/statement.ts'
 import { Transaction } from '../connections/transaction.ts'
 import type { Lease } from '../versions/lease.ts'
 import { type Ordered, ordered, sideBySide } from './lock-order.ts'
-import { Scope } from './scope.ts'
+import { type Moment, Scope } from './scope.ts'
 
 /** How many groups take savepoints from the start after one that needed them. */
 const savepointGroups = 20
@@ -71,6 +71,8 @@ const leastLockMs = 100
 export interface GroupsOptions<T> {
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
+  /** What `now` in rules stands for; undefined: the database's own clock. */
+  readonly clock?: (() => number) | undefined
   /** How long writes are done one after the other, in milliseconds, until those that are left are refused. */
   readonly patience: number
   /** How long the writes of a group wait for locks, all in all; the `lock_timeout` of the connections. In milliseconds. */
@@ -137,7 +139,7 @@ export class Groups<T> {
       const locks = locksOf()
       if (locks.length > 0) await this.#lockTables(transaction, locks)
       else transaction.queue(isSnapshot ? beginSnapshot : begin)
-      const scope = new Scope(transaction, new Date(this.#options.now()).toISOString())
+      const scope = new Scope(transaction, this.#moment())
       const value = await waiting.job.run(scope)
       return new Map([[waiting, { value, scope }]])
     } catch (cause) {
@@ -191,12 +193,12 @@ export class Groups<T> {
       return undefined
     }
     transaction.queue(begin)
-    const at = new Date(this.#options.now()).toISOString()
+    const moment = this.#moment()
     const outcomes = new Map<QueuedWrite<T>, Outcome<T>>()
     const done: Scope[] = []
     let undone = false
     const one = async (waiting: QueuedWrite<T>) => {
-      const scope = new Scope(transaction, at, done)
+      const scope = new Scope(transaction, moment, done)
       try {
         outcomes.set(waiting, { value: await waiting.job.run(scope), scope })
         done.push(scope)
@@ -219,13 +221,13 @@ export class Groups<T> {
     began: number,
   ): Promise<Outcomes<T>> {
     transaction.queue(begin)
-    const at = new Date(this.#options.now()).toISOString()
+    const moment = this.#moment()
     const outcomes = new Map<QueuedWrite<T>, Outcome<T>>()
     const done: Scope[] = []
     // Each may wait for a lock as long as a statement may: all of them together must not.
     const until = began + this.#options.patience
     for (const waiting of ordered(group)) {
-      const scope = new Scope(transaction, at, done)
+      const scope = new Scope(transaction, moment, done)
       this.#limitLockWait(transaction, began)
       const isLate = performance.now() > until
       const outcome = isLate ? tooLate() : await this.#savepoint(transaction, scope, waiting.job)
@@ -233,6 +235,11 @@ export class Groups<T> {
       if ('value' in outcome) done.push(scope)
     }
     return outcomes
+  }
+
+  #moment(): Moment {
+    const { now, clock } = this.#options
+    return { at: new Date(now()).toISOString(), now: clock?.() }
   }
 
   /** One that has waited for its lock in the first try does not wait as long again. */

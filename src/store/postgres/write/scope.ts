@@ -19,9 +19,14 @@ const limitLockWait = statementOf(sql`SELECT set_config('lock_timeout', ${slot(0
 const maxStatementsAtOnce = 1000
 const noRows: Rows = []
 
+/** The time of a transaction, as its writes store it and as rules take it. */
+export type Moment = Pick<WriteScope<unknown>, 'at' | 'now'>
+
 export class Scope implements WriteScope<Statement> {
   readonly #transaction: Transaction
+  readonly #moment: Moment
   readonly at: string
+  readonly now: number | undefined
   readonly events: ChangeEvent[] = []
   /** By how much the number of items changes. */
   readonly totals = new Map<string, number>()
@@ -29,9 +34,11 @@ export class Scope implements WriteScope<Statement> {
   /** The writes that were done before it in the same transaction. */
   readonly #before: readonly Scope[]
 
-  constructor(transaction: Transaction, at: string, before: readonly Scope[] = []) {
+  constructor(transaction: Transaction, moment: Moment, before: readonly Scope[] = []) {
     this.#transaction = transaction
-    this.at = at
+    this.#moment = moment
+    this.at = moment.at
+    this.now = moment.now
     this.#before = before
   }
 
@@ -43,7 +50,7 @@ export class Scope implements WriteScope<Statement> {
 
   /** Of a write beside others, which is to be joined in its place. */
   beside(): Scope {
-    return new Scope(this.#transaction, this.at, [...this.#before, this])
+    return new Scope(this.#transaction, this.#moment, [...this.#before, this])
   }
 
   join({ events, totals, hasChanged }: Scope): void {

@@ -4,6 +4,7 @@
  */
 import type { Collection, Model } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule.ts'
+import { followPath, pathsOf } from '../../../model/rule-paths.ts'
 import { name, sql } from '../../sql/writer.ts'
 import { referencesTo } from '../../write/cascade-set.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
@@ -109,6 +110,13 @@ function addRule(rule: Rule, collection: Collection, model: Model, found: Set<st
     case 'not':
       addRule(rule.rule, collection, model, found)
       return
+    case 'compare':
+      for (const path of pathsOf(rule)) {
+        for (const { target } of followPath(path, collection, collectionIn(model)).steps)
+          found.add(target.name)
+      }
+      if (rule.operand.kind === 'caller') found.add('users')
+      return
     case 'related': {
       const relation = collection.relations.get(rule.relation)
       const target = relation && model.collections.get(relation.target)
@@ -117,5 +125,13 @@ function addRule(rule: Rule, collection: Collection, model: Model, found: Set<st
       found.add(target.name)
       addRule(rule.rule, target, model, found)
     }
+  }
+}
+
+function collectionIn({ collections }: Model): (name: string) => Collection {
+  return name => {
+    const found = collections.get(name)
+    if (found === undefined) throw new Error(`the model names ${name}, which is not there`)
+    return found
   }
 }

@@ -34,11 +34,8 @@ import { failureOf, TransactionFailed } from '../connections/failure.ts'
 import { type Query, type Statement, statementOf } from '../connections/statement.ts'
 import { statementsOf } from '../read/reads.ts'
 import type { Security } from '../row-security/security.ts'
-
 import type { HeldLocks } from './act-locks.ts'
-
 import { isLimited } from './lock-order.ts'
-
 import type { Scope } from './scope.ts'
 
 /**
@@ -91,6 +88,8 @@ export class TransactionReads {
       args,
       userId: principal.userId,
       slots: noSlots,
+      now: scope.now,
+      claims: principal.claims,
       actor,
       grown: (collection: string) => scope.grown(collection),
     }

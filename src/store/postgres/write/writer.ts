@@ -42,6 +42,8 @@ export interface WriterOptions {
   readonly onCascade: OnCascade | undefined
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
+  /** See `Groups`. */
+  readonly clock?: (() => number) | undefined
   readonly atRest: (connection: Connection) => Promise<void>
   /** After a commit. `xid`: of its transaction; `quiet`: it left no event. */
   readonly atCommit: (commit: {
@@ -59,7 +61,7 @@ export class Writer {
   readonly #actLocks: ActLocks
 
   constructor(database: PostgresWrites, options: WriterOptions) {
-    const { open, lease, lanes, patience, lockWaitMs, maxWaiting, now, atRest } = options
+    const { open, lease, lanes, patience, lockWaitMs, maxWaiting, now, clock, atRest } = options
     this.#options = options
     this.#writes = new Writes(database, options.onCascade)
     this.#locks = new TableLocks(database.model)
@@ -72,6 +74,7 @@ export class Writer {
       lockWaitMs,
       maxWaiting,
       now,
+      clock,
       atRest,
       beforeCommit: (transaction, done) => this.#leave(transaction, done),
     })

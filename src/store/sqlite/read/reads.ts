@@ -3,7 +3,7 @@ import type { Principal } from '../../../principal.ts'
 import type { Answer, Answers, ReadShape } from '../../read/answers.ts'
 import type { ReadDatabase, Run } from '../../read/database.ts'
 import type { Later } from '../../read/in-flight.ts'
-import { KnownLists, type ListMemory } from '../../read/known-lists.ts'
+import { type KnownLists, type ListMemory, listsOf } from '../../read/known-lists.ts'
 import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
 import type { Inputs } from '../../values.ts'
 import type { Versions } from '../../versions.ts'
@@ -24,6 +24,8 @@ export interface SqliteReadsParts extends InlineContext {
   readonly answers: Answers
   readonly lists: ListMemory
   readonly slow?: SlowReads | undefined
+  /** The time, in milliseconds since 1970. */
+  readonly now: () => number
 }
 
 export class SqliteReads implements ReadDatabase {
@@ -43,12 +45,16 @@ export class SqliteReads implements ReadDatabase {
     this.#parts.connection.hold()
   }
 
+  now(): number {
+    return this.#parts.now()
+  }
+
   actor(): undefined {}
 
   runOf(shape: ReadShape): Run {
     const { lists: memory, slow } = this.#parts
     const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
-    const lists = isPaged ? new KnownLists(shape, shape.window, memory) : undefined
+    const lists = isPaged ? listsOf(shape, shape.window, memory) : undefined
     const inline = inlineRun(shapeRun(shape, inlineStatements(this.#parts, false), lists))
     if (slow === undefined) return inline
     const route = new ShapeRoute(shape, plannedRoute(shape, this.#parts), !slow.budget.isNone)

@@ -9,6 +9,7 @@ import type { EventLog } from '../log/event-log.ts'
 export class SqliteScope implements WriteScope<Statement> {
   readonly #events: EventLog
   at = ''
+  now = 0
   /** The connection counts the changes itself. */
   hasChanged = false
   /** Whether code of the model runs within the transaction: what others would read is not committed. */

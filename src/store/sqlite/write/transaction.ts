@@ -48,7 +48,7 @@ export interface TransactionReadsParts extends InlineContext {
   readonly statistics: Pick<QueryStatistics, 'require'> | undefined
 }
 
-type AtOnce = (plan: GuardedRead | GuardedCompositeRead) => Answer
+type AtOnce = (plan: GuardedRead | GuardedCompositeRead, now: number) => Answer
 
 /** Reads within transactions: nothing remembered is used, and nothing is remembered. */
 export class TransactionReads {
@@ -64,16 +64,17 @@ export class TransactionReads {
     this.#budgetedRunOf = once(shape => runOf(shape, parts, true))
   }
 
-  read(plan: GuardedRead | GuardedCompositeRead, spent: Spent): Answer {
+  /** `now`: see `Inputs`. */
+  read(plan: GuardedRead | GuardedCompositeRead, spent: Spent, now: number): Answer {
     // What Portico asks for itself asks by keys.
-    if (plan.principal === system) return this.#runOf(plan.shape)(plan)
+    if (plan.principal === system) return this.#runOf(plan.shape)(plan, now)
     // At once, on SQLite.
     this.#statistics?.require(plan)
-    if (this.#budget === undefined) return this.#runOf(plan.shape)(plan)
+    if (this.#budget === undefined) return this.#runOf(plan.shape)(plan, now)
     const began = performance.now()
     const run = this.#budgetedRunOf(plan.shape)
     const leftMs = spent.readBudgetMs - spent.readMs
-    const answer = leftMs > 0 ? this.#budget.run(() => run(plan), leftMs) : undefined
+    const answer = leftMs > 0 ? this.#budget.run(() => run(plan, now), leftMs) : undefined
     spent.readMs += performance.now() - began
     if (answer === undefined) throw new ApiError('BAD_REQUEST', tooSlow(spent))
     return answer
@@ -94,9 +95,9 @@ function runOf(shape: ReadShape, parts: TransactionReadsParts, isBudgeted: boole
   const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
   const lists = isPaged ? new UnknownLists(shape, shape.window, parts.lists) : undefined
   const run = shapeRun(shape, inlineStatements(parts, isBudgeted), lists)
-  return ({ args, principal }) =>
+  return ({ args, principal: { userId, claims } }, now) =>
     // The snapshot answers at once, so that the run does.
-    run({ args, userId: principal.userId, slots: noSlots }, inlineSnapshot) as Answer
+    run({ args, userId, slots: noSlots, now, claims }, inlineSnapshot) as Answer
 }
 
 export interface TransactionParts {
@@ -163,7 +164,7 @@ function stepDone(
   const write = (plan: GuardedWrite): Written => answered(writes.run(plan, scope))
   if (isTogether(step)) return { kind: 'writes', all: oneByOne(step, write) }
   if (isWrite(step)) return { kind: 'write', written: write(step) }
-  return { kind: 'read', answer: reads.read(step, spent) }
+  return { kind: 'read', answer: reads.read(step, spent, scope.now) }
 }
 
 function oneByOne(

@@ -61,6 +61,7 @@ export class Writer {
       if (!identity.wasSame()) throw moved()
       const at = now()
       this.#scope.at = new Date(at).toISOString()
+      this.#scope.now = at
       events.prune(at)
       pruning.prune(at)
     }

@@ -1,0 +1,128 @@
+/** What rules compare fields with, other than literals: the time, other fields, the caller's own, claims. */
+import type { FieldDeclaration, FieldOptions } from '../fields/declared.ts'
+import { didYouMean } from '../nearest.ts'
+import { claimTypeOf, type Rule, type RuleOperand } from '../rule.ts'
+import type { Outline, Outlines } from './outline.ts'
+import { type FieldPlace, placeOf, type Refused } from './rule-paths.ts'
+
+/** A century: what is further away is a mistake, and may leave the years that a date can have. */
+const maxShiftMs = 100 * 366 * 86_400_000
+
+type Compare = Rule & { readonly kind: 'compare' }
+type OperandOf<K extends RuleOperand['kind']> = Extract<RuleOperand, { readonly kind: K }>
+
+export interface Compared {
+  readonly rule: Compare
+  readonly left: FieldPlace
+  /** Of the row that the rule is about. */
+  readonly outline: Outline
+  readonly outlines: Outlines
+  /** How many relations the rule has followed. */
+  readonly relations: number
+}
+
+export function isRefused(found: FieldPlace | Refused): found is Refused {
+  return 'fault' in found
+}
+
+/** What is wrong with the right side, and what to write instead. */
+export function operandFault(compared: Compared): string | undefined {
+  const { operand } = compared.rule
+  switch (operand.kind) {
+    case 'now':
+      return nowFault(operand, compared)
+    case 'field':
+      return fieldFault(operand, compared)
+    case 'caller':
+      return callerFault(operand, compared)
+    case 'claim':
+      return claimFault(operand, compared)
+    default:
+      return undefined
+  }
+}
+
+function nowFault({ shiftMs }: OperandOf<'now'>, { rule, left }: Compared): string | undefined {
+  if (left.declared.type.encoding.now === undefined) {
+    return `\`${rule.field}\` is a ${left.declared.type.name} field, and \`now\` a time. Compare a \`datetime\` or \`date\` field with it.`
+  }
+  if (rule.comparison === 'in') return '`in` takes a list of values. Write e.g. `lte(now)`.'
+  if (Number.isNaN(shiftMs)) {
+    return '`now` is shifted by no length of time. Write weeks, days, hours, minutes or seconds, e.g. `now.minus({ minutes: 15 })`.'
+  }
+  if (Math.abs(shiftMs) > maxShiftMs) return '`now` is shifted by more than a hundred years. Write less.'
+  return undefined
+}
+
+function fieldFault(
+  { field }: OperandOf<'field'>,
+  { rule, left, outline, outlines, relations }: Compared,
+): string | undefined {
+  const right = placeOf(field, outline, outlines, relations)
+  if (isRefused(right)) return right.fault
+  if (rule.comparison === 'in') return '`in` takes a list of values. Write `eq` to compare two fields.'
+  if (!right.declared.type.operators.includes(rule.comparison)) {
+    return `\`${field}\` is a ${right.declared.type.name} field: \`${rule.comparison}\` cannot compare it.`
+  }
+  return differenceOf(rule.field, left, field, right)
+}
+
+function callerFault({ field }: OperandOf<'caller'>, compared: Compared): string | undefined {
+  const { rule, left, outlines } = compared
+  const users = outlines.get('users')
+  const declared = users?.fields.get(field)
+  if (users === undefined || declared === undefined) {
+    const meant = didYouMean(String(field), users?.fields.keys() ?? [])
+    return `\`users\` has no field \`${field}\`, so the caller has none.${meant}`
+  }
+  const { internal, writeOnly } = declared.options as FieldOptions
+  if (internal || writeOnly) {
+    return `\`users.${field}\` is never given out, and a comparison would tell what it holds. Name another field.`
+  }
+  const right = { outline: users, name: field, declared }
+  return (
+    equalityFault(rule, `caller('${field}')`) ?? differenceOf(rule.field, left, `caller('${field}')`, right)
+  )
+}
+
+function claimFault({ claim }: OperandOf<'claim'>, { rule, left }: Compared): string | undefined {
+  if (typeof claim !== 'string' || claim === '' || claim.length > 200) {
+    return "A claim needs a name of at most 200 characters. Write e.g. `claim('org_id')`."
+  }
+  const { type } = left.declared
+  if (claimTypeOf(type.encoding) === undefined) {
+    return `\`${rule.field}\` is a ${type.name} field, and a claim is a text, a number, or true or false. Compare a field of such a type with it.`
+  }
+  return equalityFault(rule, `claim('${claim}')`)
+}
+
+function equalityFault({ comparison }: Compare, what: string): string | undefined {
+  if (comparison === 'eq' || comparison === 'ne') return undefined
+  return `\`${comparison}\` cannot compare with \`${what}\`. Write \`eq\` or \`ne\`.`
+}
+
+/** Whether two fields hold the same kind of value. */
+function differenceOf(
+  leftName: string,
+  left: FieldPlace,
+  rightName: string,
+  right: FieldPlace,
+): string | undefined {
+  if (familyOf(left.declared) !== familyOf(right.declared)) {
+    return `\`${leftName}\` is a ${left.declared.type.name} field and \`${rightName}\` a ${right.declared.type.name} field. Compare fields of one type.`
+  }
+  const [one, other] = [itemsOf(left), itemsOf(right)]
+  if (one === undefined || other === undefined || one === other) return undefined
+  return `\`${leftName}\` holds the id of an item of \`${one}\`, and \`${rightName}\` of \`${other}\`. Compare ids of one collection.`
+}
+
+/** Encodings whose values can be compared have one. */
+function familyOf({ type }: FieldDeclaration): string {
+  const { encoding } = type
+  return claimTypeOf(encoding) ?? encoding.name
+}
+
+/** The collection whose ids the field holds. */
+function itemsOf({ outline, name }: FieldPlace): string | undefined {
+  return name === 'id' ? outline.name : outline.references.get(name)?.target
+}

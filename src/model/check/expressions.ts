@@ -1,0 +1,372 @@
+/** Checks the expressions of computed fields, and finds the type of every part. */
+import type { CheckedExpression, CheckedPart, DatePart, Expression } from '../computed.ts'
+import { boolean } from '../fields/boolean.ts'
+import { date } from '../fields/date.ts'
+import { datetime } from '../fields/datetime.ts'
+import { type FieldDeclaration, isObject, optionsOf } from '../fields/declared.ts'
+import type { FieldType } from '../fields/field-type.ts'
+import { integer } from '../fields/integer.ts'
+import { number } from '../fields/number.ts'
+import { textual } from '../fields/textual.ts'
+import { canonicalOf } from '../json-schema/faults.ts'
+import { didYouMean } from '../nearest.ts'
+import type { Rule, Scalar } from '../rule.ts'
+import type { Faults } from './faults.ts'
+import type { Outline, Outlines } from './outline.ts'
+import type { RuleCheck } from './rules.ts'
+
+/** The maximum nesting of an expression. */
+const maxDepth = 10
+/** Of one expression. Each relation is a subquery. */
+const maxParts = 50
+const maxRelations = 10
+const maxPath = 5
+const maxSortKeys = 8
+
+const wholeType = integer().type
+/** GraphQL's Int. */
+const countType = integer({ min: 0, max: 2 ** 31 - 1 }).type
+const realType = number().type
+const textType = textual({ name: 'text', schema: { type: 'string' } })
+const booleanType = boolean().type
+const datetimeType = datetime().type
+const dateType = date().type
+
+/** The type of all values that are stored alike. */
+const plainTypes = [wholeType, realType, textType, booleanType, datetimeType, dateType]
+
+const anyone: Rule = { kind: 'anyone' }
+
+interface Context {
+  readonly outlines: Outlines
+  readonly rules: RuleCheck
+  /** Of the computed field. */
+  readonly place: string
+  readonly faults: Faults
+}
+
+/** What is left of the bounds of one expression. */
+interface Bounds {
+  parts: number
+  relations: number
+}
+
+export type ExpressionCheck = (expression: Expression, outline: Outline) => CheckedExpression | undefined
+
+/** Undefined for an expression with faults, which are added. */
+export function expressionCheck(context: Context): ExpressionCheck {
+  return (expression, outline) => {
+    const checker = new Checker(context, outline)
+    const checked = checker.check(expression, 1)
+    if (checked !== undefined && isNull(checked)) {
+      return checker.fault('It is always null. Write an expression that has a value.')
+    }
+    return checked
+  }
+}
+
+/** Has no type of its own. */
+function isNull(part: CheckedExpression): boolean {
+  return part.kind === 'literal' && part.value === null
+}
+
+function isNumeric({ encoding }: FieldType): boolean {
+  return encoding === wholeType.encoding || encoding === realType.encoding
+}
+
+/** A number that is no id: ids are neither added nor averaged. */
+function isAmount(type: FieldType): boolean {
+  return isNumeric(type) && type.graphql.type !== 'ID'
+}
+
+function typed(part: CheckedPart, type: FieldType, optional: boolean): CheckedExpression {
+  return { ...part, type, optional }
+}
+
+class Checker {
+  readonly #context: Context
+  readonly #outline: Outline
+  readonly #bounds: Bounds = { parts: maxParts, relations: maxRelations }
+
+  constructor(context: Context, outline: Outline) {
+    this.#context = context
+    this.#outline = outline
+  }
+
+  fault(message: string): undefined {
+    const { faults, place } = this.#context
+    if (!faults.list.some(fault => fault.place === place && fault.message === message)) {
+      faults.add(place, message)
+    }
+    return undefined
+  }
+
+  check(expression: Expression, depth: number): CheckedExpression | undefined {
+    if (depth > maxDepth) return this.fault(`It is nested more than ${maxDepth} deep. Simplify it.`)
+    this.#bounds.parts--
+    if (this.#bounds.parts < 0) return this.fault(`It has more than ${maxParts} parts. Simplify it.`)
+    const inner = (part: Expression) => this.check(part, depth + 1)
+    switch (expression?.kind) {
+      case 'field':
+        return this.#field(expression)
+      case 'literal':
+        return this.#literal(expression.value)
+      case 'aggregate':
+        return this.#aggregate(expression)
+      case 'first':
+        return this.#first(expression)
+      case 'arithmetic':
+        return this.#arithmetic(expression, inner)
+      case 'concat':
+        return this.#concat(expression, inner)
+      case 'coalesce':
+        return this.#coalesce(expression, inner)
+      case 'when':
+        return this.#when(expression, inner)
+      case 'datePart':
+        return this.#datePart(expression, inner)
+      default:
+        return this.fault("A part of it is no expression. Write e.g. `count('tasks')` or `field('title')`.")
+    }
+  }
+
+  #field({ field: name }: Of<'field'>): CheckedExpression | undefined {
+    const names = String(name).split('.')
+    const field = names.pop() ?? ''
+    if (names.length > maxPath) return this.fault(`\`${name}\` follows more than ${maxPath} relations.`)
+    let outline: Outline | undefined = this.#outline
+    for (const relation of names) outline = outline && this.#follow(outline, relation, 'one')
+    const declared = outline && this.#declared(outline, field)
+    if (!outline || !declared) return undefined
+    const optional = names.length > 0 || optionsOf(declared).optional === true || isGuarded(declared)
+    return typed({ kind: 'field', path: names, field }, declared.type, optional)
+  }
+
+  #literal(value: Scalar): CheckedExpression | undefined {
+    const part = { kind: 'literal', value } as const
+    if (value === null) return typed(part, textType, true)
+    const type =
+      typeof value === 'boolean'
+        ? booleanType
+        : typeof value === 'number'
+          ? Number.isSafeInteger(value)
+            ? wholeType
+            : realType
+          : textType
+    const found = canonicalOf(type, value)
+    if ('fault' in found)
+      return this.fault(`A constant is neither text, number, true nor false. ${found.fault}`)
+    return typed(part, type, false)
+  }
+
+  #aggregate(expression: Of<'aggregate'>): CheckedExpression | undefined {
+    const { function: name, relation, field } = expression
+    const target = this.#follow(this.#outline, relation, 'many')
+    const where = target && this.#where(expression.where, target)
+    if (!target || !where) return undefined
+    const part = { kind: 'aggregate', function: name, relation, field, where } as const
+    if (name === 'count') return typed(part, countType, false)
+    const declared = this.#declared(target, String(field))
+    return declared && this.#ofField(part, declared)
+  }
+
+  #ofField(part: CheckedPart & { kind: 'aggregate' }, declared: FieldDeclaration) {
+    const { type } = declared
+    const { function: name, field } = part
+    if (name === 'min' || name === 'max') {
+      if (type.operators.includes('gt')) return typed(part, type, true)
+      return this.fault(`\`${field}\` is a ${type.name} field: its values have no ${name}.`)
+    }
+    if (isAmount(type)) return typed(part, name === 'avg' ? realType : plainOf(type), true)
+    return this.fault(`\`${field}\` is a ${type.name} field: \`${name}\` takes numbers.`)
+  }
+
+  #first(expression: Of<'first'>): CheckedExpression | undefined {
+    const { relation, field } = expression
+    const target = this.#follow(this.#outline, relation, 'many')
+    const declared = target && this.#declared(target, field)
+    const where = target && this.#where(expression.where, target)
+    const sort = target && this.#sort(expression.sort, target)
+    if (!declared || !where || !sort) return undefined
+    return typed({ kind: 'first', relation, field, sort, where }, declared.type, true)
+  }
+
+  #sort(keys: unknown, target: Outline) {
+    if (!Array.isArray(keys) || keys.length > maxSortKeys) {
+      return this.fault(`\`sort\` takes up to ${maxSortKeys} names, e.g. \`sort: '-created_at'\`.`)
+    }
+    const sort = keys.map(key => {
+      const descending = String(key).startsWith('-')
+      return { field: String(key).slice(descending ? 1 : 0), descending }
+    })
+    for (const { field } of sort) {
+      const declared = this.#declared(target, field)
+      if (!declared) return undefined
+      if (!declared.type.sortable)
+        return this.fault(`\`${field}\` is a ${declared.type.name} field: it has no order.`)
+    }
+    return sort
+  }
+
+  #arithmetic({ operator, left, right }: Of<'arithmetic'>, inner: Inner): CheckedExpression | undefined {
+    const [a, b] = [inner(left), inner(right)]
+    if (!a || !b) return undefined
+    for (const { type } of [a, b].filter(part => isNull(part) || !isAmount(part.type))) {
+      return this.fault(
+        `\`${operator}\` takes numbers, not ${isNull(a) || isNull(b) ? 'null' : `a ${type.name}`}.`,
+      )
+    }
+    const isWhole = operator !== '/' && [a, b].every(part => part.type.encoding === wholeType.encoding)
+    return typed({ kind: 'arithmetic', operator, left: a, right: b }, isWhole ? wholeType : realType, true)
+  }
+
+  #concat({ parts }: Of<'concat'>, inner: Inner): CheckedExpression | undefined {
+    const found = this.#parts('concat', parts, inner)
+    const wrong = found?.find(
+      ({ type }) => type.encoding === realType.encoding || type.encoding === booleanType.encoding,
+    )
+    if (wrong) {
+      return this.fault(`\`concat\` takes texts, whole numbers and dates, not a ${wrong.type.name}.`)
+    }
+    return found && typed({ kind: 'concat', parts: found }, textType, false)
+  }
+
+  #coalesce({ parts }: Of<'coalesce'>, inner: Inner): CheckedExpression | undefined {
+    const found = this.#parts('coalesce', parts, inner)
+    const alike = found && this.#alike(found)
+    if (!alike) return undefined
+    const optional = alike.parts.every(part => part.optional)
+    return typed({ kind: 'coalesce', parts: alike.parts }, alike.type, optional)
+  }
+
+  #parts(name: string, parts: unknown, inner: Inner): readonly CheckedExpression[] | undefined {
+    if (!Array.isArray(parts) || parts.length === 0) return this.fault(`\`${name}\` takes at least one part.`)
+    const found = parts.map(inner)
+    return found.every(part => part !== undefined) ? found : undefined
+  }
+
+  #when({ rule, value, otherwise }: Of<'when'>, inner: Inner): CheckedExpression | undefined {
+    const found = [inner(value), inner(otherwise)]
+    const checked = this.#rule(rule, this.#outline)
+    if (!found.every(part => part !== undefined) || !checked) return undefined
+    const alike = this.#alike(found)
+    const [a, b] = alike?.parts ?? []
+    if (!alike || !a || !b) return undefined
+    return typed(
+      { kind: 'when', rule: checked, value: a, otherwise: b },
+      alike.type,
+      a.optional || b.optional,
+    )
+  }
+
+  #datePart({ part, of }: Of<'datePart'>, inner: Inner): CheckedExpression | undefined {
+    const found = inner(of)
+    if (!found) return undefined
+    if (!dateParts.includes(part)) {
+      return this.fault(`There is no part \`${part}\` of a date. Write one of ${dateParts.join(', ')}.`)
+    }
+    const { encoding, name } = found.type
+    const fits = encoding === datetimeType.encoding || (encoding === dateType.encoding && part !== 'hour')
+    if (!fits || isNull(found)) {
+      return this.fault(
+        `\`datePart('${part}', …)\` takes a ${part === 'hour' ? 'time' : 'date or time'}, not a ${name}.`,
+      )
+    }
+    return typed({ kind: 'datePart', part, of: found }, part === 'date' ? dateType : partType, found.optional)
+  }
+
+  /** The parts as values of one type. Constants take the type of the others. */
+  #alike(
+    parts: readonly CheckedExpression[],
+  ): { readonly type: FieldType; readonly parts: readonly CheckedExpression[] } | undefined {
+    const valued = parts.filter(part => !isNull(part))
+    const leading = valued.find(part => part.kind !== 'literal') ?? valued[0]
+    if (leading === undefined) return this.fault('It is always null. Write an expression that has a value.')
+    const fitted = parts.map(part => fittedTo(leading.type, part))
+    const types = fitted.filter(part => !isNull(part)).map(part => part.type)
+    const type = commonOf(types)
+    if (type !== undefined) return { type, parts: fitted }
+    const names = [...new Set(types.map(each => each.name))]
+    return this.fault(`It is sometimes a ${names.join(', sometimes a ')}. Write values of one type.`)
+  }
+
+  /** The collection that a relation leads to. */
+  #follow(outline: Outline, name: string, kind: 'one' | 'many'): Outline | undefined {
+    const relation = outline.relations.get(name)
+    const fitting = [...outline.relations.values()].filter(each => (each.kind === 'one') === (kind === 'one'))
+    if (!relation || !fitting.includes(relation)) {
+      const meant = didYouMean(
+        String(name),
+        fitting.map(each => each.name),
+      )
+      const words = kind === 'one' ? 'relation to one item' : 'relation to many items'
+      return this.fault(`\`${outline.name}\` has no ${words} \`${name}\`.${meant}`)
+    }
+    this.#bounds.relations--
+    if (this.#bounds.relations < 0) {
+      return this.fault(`It follows more than ${maxRelations} relations. Simplify it.`)
+    }
+    const through = relation.kind === 'manyToMany' ? [relation.through] : []
+    const unlogged = [relation.target, ...through].find(each => this.#context.outlines.get(each)?.unlogged)
+    if (unlogged !== undefined) return this.fault(`The items of \`${unlogged}\` cannot be computed with.`)
+    return this.#context.outlines.get(relation.target)
+  }
+
+  #declared(outline: Outline, name: string): FieldDeclaration | undefined {
+    const declared = outline.fields.get(name)
+    if (!declared) {
+      const known = [...outline.fields.keys()]
+      return this.fault(`\`${outline.name}\` has no field \`${name}\`.${didYouMean(name, known)}`)
+    }
+    const { internal, writeOnly } = optionsOf(declared)
+    if (internal === true || writeOnly === true) {
+      return this.fault(
+        `\`${outline.name}.${name}\` is never given out, but this would tell of it. Leave it out.`,
+      )
+    }
+    if (declared.type.isDocument) {
+      return this.fault(
+        `\`${outline.name}.${name}\` is a ${declared.type.name} field: it cannot be computed with.`,
+      )
+    }
+    return declared
+  }
+
+  #where(where: Rule | undefined, target: Outline): Rule | undefined {
+    return where === undefined ? anyone : this.#rule(where, target)
+  }
+
+  #rule(rule: unknown, outline: Outline): Rule {
+    const { rules, place } = this.#context
+    return rules({ rule: isObject(rule) ? rule : {} }, outline, place, anyone)
+  }
+}
+
+type Of<Kind extends Expression['kind']> = Extract<Expression, { readonly kind: Kind }>
+type Inner = (part: Expression) => CheckedExpression | undefined
+
+const dateParts: readonly DatePart[] = ['year', 'month', 'day', 'hour', 'weekday', 'date']
+const partType = integer({ min: 0, max: 9999 }).type
+
+function isGuarded(declared: FieldDeclaration): boolean {
+  return optionsOf(declared).access?.read !== undefined
+}
+
+function plainOf({ encoding }: FieldType): FieldType {
+  return plainTypes.find(type => type.encoding === encoding) ?? textType
+}
+
+/** A constant as a value of the type, where it is one; anything else as it is. */
+function fittedTo(type: FieldType, part: CheckedExpression): CheckedExpression {
+  if (part.kind !== 'literal' || part.value === null || part.type.encoding === type.encoding) return part
+  const found = canonicalOf(plainOf(type), part.value)
+  return 'fault' in found ? part : { ...part, value: found.value as Scalar, type: plainOf(type) }
+}
+
+/** The type of all these values; undefined where they have none in common. */
+function commonOf(types: readonly FieldType[]): FieldType | undefined {
+  const [first] = types
+  if (first === undefined || types.every(type => type === first)) return first
+  if (types.every(type => type.encoding === first.encoding)) return plainOf(first)
+  return types.every(isNumeric) ? realType : undefined
+}

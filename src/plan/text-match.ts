@@ -1,0 +1,67 @@
+/**
+ * What the operators `icontains` and `starts_with` mean: decided here, and not by a database's functions, so that all
+ * databases find the same.
+ */
+import type { FilterOperator } from '../model/fields/type.ts'
+
+/** The operators whose operand is any text, whether or not it is a value of the field. */
+const textOperators: ReadonlySet<FilterOperator> = new Set(['contains', 'icontains', 'starts_with'])
+
+export function takesText(operator: FilterOperator): boolean {
+  return textOperators.has(operator)
+}
+
+/** Code points of which one has another letter case: none beyond them has. */
+const lastCased = 0x1_efff
+const isCased =
+  /[\p{Changes_When_Casefolded}\p{Changes_When_Lowercased}\p{Changes_When_Uppercased}\p{Changes_When_Titlecased}]/gu
+
+let casedCharacters: string | undefined
+
+function allCased(): string {
+  const characters: string[] = []
+  for (let code = 0; code <= lastCased; code++) {
+    if (code < 0xd800 || code > 0xdfff) characters.push(String.fromCodePoint(code))
+  }
+  return (characters.join('').match(isCased) ?? []).join('')
+}
+
+/** By character: about 3,000 have more than one form. */
+const knownForms = new Map<string, string>()
+
+/** The characters with the same simple case folding (Unicode Standard, 3.13; CaseFolding.txt, C and S), e.g. `kKK`. */
+export function caseForms(character: string): string {
+  const known = knownForms.get(character)
+  if (known !== undefined) return known
+  casedCharacters ??= allCased()
+  if (!casedCharacters.includes(character)) return character
+  // With these flags, characters are compared by simple case folding (ECMA-262, 22.2.2.7.3).
+  const forms = casedCharacters.match(new RegExp(character, 'giu'))?.join('') ?? character
+  knownForms.set(character, forms)
+  return forms
+}
+
+/** `text` as a pattern in which each character stands for all its forms. `literal`: one that has no other form. */
+export function caselessPattern(text: string, literal: (character: string) => string): string {
+  const parts: string[] = []
+  for (const character of text) {
+    const forms = caseForms(character)
+    parts.push(forms === character ? literal(character) : `[${forms}]`)
+  }
+  return parts.join('')
+}
+
+const lastCharacter = 0x10_ffff
+
+/** After every text but those that begin with this noncharacter a thousand times. */
+const beyondAll = String.fromCodePoint(lastCharacter).repeat(1000)
+
+/** A text, by code points, after all that begin with `prefix`, and before those that follow them. */
+export function beyondPrefix(prefix: string): string {
+  const codes = Array.from(prefix, character => character.codePointAt(0) ?? 0)
+  while (codes.at(-1) === lastCharacter) codes.pop()
+  const last = codes.pop()
+  if (last === undefined) return beyondAll
+  // Surrogates are no characters.
+  return String.fromCodePoint(...codes, last === 0xd7ff ? 0xe000 : last + 1)
+}

@@ -1,0 +1,52 @@
+/** The grammar of filters' names: `or[1][not][author.name][contains]`, of which all but the field may be left out. */
+import { parameterFault } from './query-string.ts'
+
+export interface FilterName {
+  /** The number of the alternative to which it belongs; undefined: it always has to hold. */
+  readonly alternative: number | undefined
+  readonly isNegated: boolean
+  /** The field, after the relations that lead to it, joined by dots. */
+  readonly field: string
+  readonly operator: string
+}
+
+/** In one request. */
+export const maxAlternatives = 20
+
+const plainName = /^(?!(?:or|not)\[)([a-z][a-z0-9_.]*)(?:\[([a-z_]+)\])?$/
+const groupedName =
+  /^(?=(?:or|not)\[)(?:or\[(?<number>[0-9]{1,9})\])?(?<not>\[not\]|not)?\[(?<field>[a-z][a-z0-9_.]*)\](?:\[(?<operator>[a-z_]+)\])?$/
+
+/**
+ * Undefined: it has not the form of a filter's name. No field is called `or` or `not`. Throws BAD_REQUEST for an alternative
+ * whose number is too large.
+ */
+export function parseGrouping(name: string): FilterName | undefined {
+  const plain = plainName.exec(name)
+  if (plain) {
+    const [, field = '', operator = 'eq'] = plain
+    return { alternative: undefined, isNegated: false, field, operator }
+  }
+  const { number, not, field = '', operator = 'eq' } = groupedName.exec(name)?.groups ?? {}
+  if (field === '') return undefined
+  const alternative = number === undefined ? undefined : Number(number)
+  if (alternative !== undefined && (alternative < 1 || alternative > maxAlternatives)) {
+    const message = `The parameter "${name.slice(0, 60)}" must number its alternative from 1 to ${maxAlternatives}.`
+    throw parameterFault(name, 'wrong_type', message)
+  }
+  return { alternative, isNegated: not !== undefined, field, operator }
+}
+
+/** `explicit`: with the operator `eq`, too. */
+export function writeFilterName(
+  { alternative, isNegated, field, operator }: FilterName,
+  explicit = false,
+): string {
+  const around = [
+    ...(alternative === undefined ? [] : ['or', String(alternative)]),
+    ...(isNegated ? ['not'] : []),
+    field,
+    ...(operator === 'eq' && !explicit ? [] : [operator]),
+  ]
+  return around.map((part, at) => (at === 0 ? part : `[${part}]`)).join('')
+}

@@ -1,0 +1,139 @@
+/** Parameters as other products spell them → what to write here, for the message of a 400. */
+
+import type { FieldType } from '../../model/fields/field-type.ts'
+import type { FilterOperator } from '../../model/fields/type.ts'
+import type { Field } from '../../model/model.ts'
+import { namedField } from '../../plan/names.ts'
+import { type CollectionView, viewOf } from './collection-view.ts'
+import { parseGrouping, writeFilterName } from './filter-name.ts'
+
+/** By operator, its other spellings in lower case, without `$`, `_` and `-`. */
+const operatorSpellings: Readonly<Record<FilterOperator, string>> = {
+  eq: 'eq equals equal is exact',
+  ne: 'ne neq noteq notequals not isnot',
+  gt: 'gt after greaterthan',
+  gte: 'gte ge from min since',
+  lt: 'lt before lessthan',
+  lte: 'lte le to max until',
+  in: 'in any anyof oneof',
+  contains: 'contains like includes cont',
+  icontains: 'icontains ilike containsi icont',
+  starts_with: 'startswith starts prefix beginswith',
+  null: 'null isnull',
+}
+
+const operators = new Map(
+  Object.entries(operatorSpellings).flatMap(([operator, spellings]) =>
+    spellings.split(' ').map(spelling => [spelling, operator as FilterOperator] as const),
+  ),
+)
+
+/** The operator of this type that was meant by another name; undefined when none was. */
+export function operatorMeant(spelling: string, type: FieldType): FilterOperator | undefined {
+  const found = operators.get(spelling.toLowerCase().replaceAll(/[$_-]/g, ''))
+  return found !== undefined && type.operators.includes(found) ? found : undefined
+}
+
+/** Of parameters that are no filters. */
+const parameterSpellings: readonly (readonly [pattern: RegExp, write: string])[] = [
+  [
+    /^(?:limit|\$?top|take|first|size|page_?size|page\[(?:size|limit)\]|max_?results)$/i,
+    '`per_page=…`, at most 100',
+  ],
+  [/^(?:\$?skip|offset|start|page_?(?:number|no)|page\[(?:number|offset)\])$/i, '`page=…`, from 1 on'],
+  [
+    /^(?:after|starting_after|page_?token|next_?cursor|page\[(?:after|cursor)\])$/i,
+    '`cursor=…`, and the first time `cursor=`',
+  ],
+  [/^(?:\$?order_?by|order|ordering|sort_?by|sort\[.*\])$/i, '`sort=-created_at` or another field'],
+  [/^(?:\$?select|columns|only|fields\[.*\])$/i, '`fields=…`, names separated by commas'],
+  [
+    /^(?:\$?expand|populate|embed|with|relations|(?:expand|include|populate)\[.*\])$/i,
+    '`include=…`, relations separated by commas',
+  ],
+  [
+    /^(?:\$?or|\$?any)(?:\[.*)?$/i,
+    '`or[1][field]=…&or[2][field]=…`, in which parameters of one number belong together',
+  ],
+  [/^(?:\$?not)(?:\[.*)?$/i, '`not[field]=…` or `not[field][operator]=…`'],
+  [/^(?:\$?and)(?:\[.*)?$/i, 'the conditions one after another: all must hold'],
+]
+
+const searchSpelling = /^(?:\$?search|query|s|keywords?)$/i
+
+/** What other products put around the names of fields. */
+const wrappers: ReadonlySet<string> = new Set(['filter', 'filters', 'where', 'query', 'search', 'conditions'])
+
+/** What to write instead; undefined where the name is no known spelling of anything that these callers can name. */
+export function parameterMeant(view: CollectionView, name: string): string | undefined {
+  const filter = filterMeant(view, name)
+  if (filter !== undefined) return `\`${filter}=…\``
+  if (searchSpelling.test(name)) return view.searched.length > 0 ? '`q=…`' : undefined
+  return parameterSpellings.find(([pattern]) => pattern.test(name))?.[1]
+}
+
+/** E.g. `author.name[contains]` for `filter[author][name][$like]`, `author__name__like` and `author.name:like`. */
+function filterMeant(view: CollectionView, name: string): string | undefined {
+  const tokens = name.split(/__|[[\].:]+/).filter(token => token !== '')
+  const [first = ''] = tokens
+  if (tokens.length > maxTokens) return undefined
+  const parts = wrappers.has(first.toLowerCase()) ? tokens.slice(1) : tokens
+  return fieldNamed(view, parts) ? plain(parts, 'eq') : operatorLast(view, parts)
+}
+
+const maxTokens = 8
+
+/** With the operator as the last token, or at the end of it: `created_at_gte`. */
+function operatorLast(view: CollectionView, parts: readonly string[]): string | undefined {
+  const last = parts.at(-1) ?? ''
+  const cut = last.lastIndexOf('_')
+  const candidates = [
+    { path: parts.slice(0, -1), operator: last },
+    { path: [...parts.slice(0, -1), last.slice(0, cut)], operator: last.slice(cut + 1) },
+  ]
+  for (const { path, operator } of candidates) {
+    const field = fieldNamed(view, path)
+    const meant = field && operatorMeant(operator, field.type)
+    if (meant !== undefined) return plain(path, meant)
+  }
+  return undefined
+}
+
+function plain(path: readonly string[], operator: string): string {
+  return writeFilterName({ alternative: undefined, isNegated: false, field: path.join('.'), operator })
+}
+
+/** The field at the end of a path that these callers can name, if it can be filtered. */
+function fieldNamed(start: CollectionView, path: readonly string[]): Field | undefined {
+  const end = path.slice(0, -1).reduce<CollectionView | undefined>((view, name) => {
+    const relation = view?.relations.get(name)
+    return view && relation && viewOf(view, relation)
+  }, start)
+  const field = end && namedField(end, path.at(-1) ?? '')
+  return field && field.type.operators.length > 0 ? field : undefined
+}
+
+/** PostgREST's `eq.1`, and the like. */
+const operatorBefore = /^(?:not\.)?([a-z]{2,12})[.:]./i
+
+/** The end of the message about a value that does not fit its field: what was probably meant. */
+export function valueHint(name: string, value: string, { type }: Field): string {
+  const parsed = parseGrouping(name)
+  if (parsed === undefined) return ''
+  const write = (operator: string, operand: string) =>
+    ` Write \`${writeFilterName({ ...parsed, operator })}=${operand}\``
+  if (/^null$/i.test(value)) {
+    const isWithout = parsed.operator !== 'ne'
+    return `${write('null', String(isWithout))} for items ${isWithout ? 'without' : 'with'} a value.`
+  }
+  const operator = operatorMeant(operatorBefore.exec(value)?.[1] ?? '', type)
+  if (operator !== undefined) return `${write(operator, '…')}.`
+  if (value.includes(',') && parsed.operator === 'eq' && value.split(',').every(one => fits(one, type))) {
+    return `${write('in', '…')} for one of several values.`
+  }
+  return ''
+}
+
+function fits(text: string, { fromText, operators: taken }: FieldType): boolean {
+  return taken.includes('in') && fromText(text) !== undefined
+}

@@ -1,0 +1,78 @@
+/** What a program that embeds Portico reads and writes items with. */
+import { findUser } from '../auth/accounts/users.ts'
+import { ApiError } from '../errors.ts'
+import { createData, type DataParts, executeBy } from '../logic/create-data.ts'
+import type { CollectionData, DataOf } from '../logic/data.ts'
+import type { Model } from '../model/model.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
+import type { Run } from '../plan/run.ts'
+import { type Principal, service, user } from '../principal.ts'
+import type { Transports } from './transports.ts'
+
+/** A user: their id, or their item. */
+export type UserReference = number | { readonly id: number }
+
+/** The items as the service itself, whom no rule binds. */
+export type ServiceData = DataOf & {
+  /**
+   * The items as a user, with the role that they have at the time of each call and every scope. Calls reject with
+   * NOT_FOUND where there is no such user.
+   */
+  as(user: UserReference): DataOf
+}
+
+/** The principal of a user as they are now, whom no credential limits. Rejects with NOT_FOUND for an unknown user. */
+export async function presentUser(run: Run, reference: UserReference): Promise<Principal> {
+  const id = typeof reference === 'number' ? reference : reference.id
+  const found = Number.isSafeInteger(id) ? await findUser(run, id) : undefined
+  if (found === undefined) throw new ApiError('NOT_FOUND', `There is no user with the id ${id}.`)
+  return user(id, found.role, 'all')
+}
+
+/**
+ * What programs read and write: each call by itself, as a request of the principal's. `refresh`: notices what other nodes
+ * have committed.
+ */
+export function dataParts(
+  model: Model,
+  { run, hooks }: Pick<Transports, 'run' | 'hooks'>,
+  refresh: () => Awaitable<void>,
+): DataParts {
+  const execute = executeBy(run)
+  return { model, hooks, execute: (plan, principal) => then(refresh(), () => execute(plan, principal)) }
+}
+
+export function serviceData(parts: DataParts, run: Run): ServiceData {
+  const as = (reference: UserReference) =>
+    dataAs(parts.model, async () => createData(parts, await presentUser(run, reference)))
+  const own = createData(parts, service)
+  return new Proxy(own, {
+    get: (_, name) => (name === 'as' ? as : own[String(name)]),
+  }) as unknown as ServiceData
+}
+
+/** The collections by name, as a principal that `open` finds anew for each call. */
+export function dataAs(model: Model, open: () => Promise<DataOf>): DataOf {
+  const names = [...model.collections.keys()]
+  return Object.freeze(Object.fromEntries(names.map(name => [name, openedLate(name, open)])))
+}
+
+function openedLate(name: string, open: () => Promise<DataOf>): CollectionData {
+  const opened = async () => {
+    const found = (await open())[name]
+    if (found === undefined) throw new TypeError(`the model has no collection ${name}`)
+    return found
+  }
+  return Object.freeze({
+    get: async (id, options) => (await opened()).get(id, options),
+    first: async options => (await opened()).first(options),
+    list: async options => (await opened()).list(options),
+    all: async function* (options) {
+      yield* (await opened()).all(options)
+    },
+    count: async where => (await opened()).count(where),
+    create: async values => (await opened()).create(values),
+    update: async (id, values) => (await opened()).update(id, values),
+    delete: async id => (await opened()).delete(id),
+  } satisfies CollectionData)
+}

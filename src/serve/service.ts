@@ -1,0 +1,70 @@
+/** A running service, as programs see it, and how one is started. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { FirstAdministrator } from '../auth/bootstrap.ts'
+import type { Mail } from '../auth/mail.ts'
+import type { GivenSettings } from '../config.ts'
+import type { Clock } from '../events/consumer/timetable.ts'
+import type { HttpServer } from '../http.ts'
+import type { DataParts } from '../logic/create-data.ts'
+import type { Run } from '../plan/run.ts'
+import type { Records } from '../records.ts'
+import type { WorkerContext } from '../workers/context.ts'
+import type { ServiceData } from './data.ts'
+import type { RunningReactions } from './reactions.ts'
+import type { Transports } from './transports.ts'
+
+export interface Service {
+  /**
+   * Where it listens, without a trailing slash. With `listen: false`: `baseUrl`, or where `host` and `port` say that the
+   * program's own server listens.
+   */
+  readonly url: string
+  /** The administrator that this start created, to be shown once; undefined on every later start. */
+  readonly firstAdministrator: FirstAdministrator | undefined
+  /** The items, read and written as the service itself, whom no rule binds, or as a user. */
+  readonly data: ServiceData
+  /**
+   * Answers a request that an HTTP/1.1 server of the program has read, by the same pipeline. Mounted at the root; nothing
+   * before it may have read the body. The bounds on headers and connections are that server's.
+   */
+  handler(request: IncomingMessage, response: ServerResponse): void
+  /** For the server's `upgrade` event: opens WebSockets at `/graphql`, answers 404 elsewhere. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** Serves on for `shutdownDelay`, stops accepting, finishes what runs, and closes the database. */
+  close(): Promise<void>
+}
+
+export interface ServeOptions extends GivenSettings {
+  /** False: the program has a server of its own, which passes requests to `handler` and `upgrade`. */
+  readonly listen?: boolean
+}
+
+export interface StartOptions {
+  /** The context of one of several workers. */
+  readonly worker?: WorkerContext | undefined
+  /** See `ServeOptions`. */
+  readonly listen?: boolean | undefined
+  /** False: no first administrator is created, and nothing runs that no request asks for. */
+  readonly background?: boolean | undefined
+  /** For tests. */
+  readonly simulation?: Simulation | undefined
+}
+
+/** What a test replaces. */
+export interface Simulation {
+  readonly clock: Clock
+  readonly mail: Mail
+}
+
+/** A service, and what tests of a model need of it. */
+export interface OpenService {
+  readonly service: Service
+  readonly run: Run
+  readonly records: Records
+  readonly http: HttpServer
+  readonly data: DataParts
+  readonly rest: Transports['rest']
+  readonly reactions: RunningReactions
+}

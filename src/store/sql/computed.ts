@@ -1,0 +1,168 @@
+/** The values of computed fields. Both databases give the same, and no stored value makes a statement fail. */
+import { wholeEncoding } from '../../model/fields/integer.ts'
+import { realEncoding } from '../../model/fields/number.ts'
+import { textEncoding } from '../../model/fields/textual.ts'
+import type { Computation, Condition, Path, VisibleField } from '../../plan/guarded.ts'
+import type { Dialect } from './dialect.ts'
+import { ordered } from './order-by.ts'
+import type { Row } from './row.ts'
+import { join, type Sql, sql } from './writer.ts'
+
+type Of<Kind extends Computation['kind']> = Computation & { readonly kind: Kind }
+
+/** The SQL of what computations are made of: `condition.ts` has it, and needs them itself. */
+export interface RowSql {
+  condition(condition: Condition, row: Row): Sql
+  /** Null in the rows where the field is hidden. */
+  field(field: VisibleField, row: Row): Sql
+  /** FROM and WHERE of the rows to which `path` leads and for which `rows` holds. */
+  related(path: Path, rows: Condition, target: Row, row: Row): Sql
+}
+
+/** `computation` over `row`. */
+export function computedSql(computation: Computation, row: Row, over: RowSql): Sql {
+  switch (computation.kind) {
+    case 'column':
+      return over.field(computation.field, row)
+    case 'literal':
+      return literalSql(computation, row)
+    case 'related':
+      return relatedSql(computation, row, over)
+    case 'aggregate':
+      return aggregateSql(computation, row, over)
+    case 'first':
+      return firstSql(computation, row, over)
+    case 'arithmetic':
+      return arithmeticSql(computation, row, over)
+    case 'concat':
+      return concatSql(computation, row, over)
+    case 'coalesce':
+      return coalesceSql(computation, row, over)
+    case 'when': {
+      const [value, otherwise] = [computation.value, computation.otherwise].map(part =>
+        fitted(part, computation, row, over),
+      )
+      const condition = over.condition(computation.condition, row)
+      return sql`CASE WHEN ${condition} THEN ${value ?? []} ELSE ${otherwise ?? []} END`
+    }
+    case 'datePart':
+      return datePartSql(computation, row, over)
+  }
+}
+
+/** `write` over the value, which is computed once however often `write` repeats it. */
+export function once(value: Sql, write: (value: Sql) => Sql): Sql {
+  const mark: Sql = ['v.x']
+  const written = write(mark)
+  const uses = written.join('').split('v.x').length - 1
+  // A limit keeps databases from putting the expression in the place of its name.
+  return uses > 1 ? sql`(SELECT ${written} FROM (SELECT ${value} AS x LIMIT 1) AS v)` : write(value)
+}
+
+function literalSql({ value, type }: Of<'literal'>, { dialect }: Row): Sql {
+  if (value === null) return ['NULL']
+  return dialect.cast([{ from: 'constant', value, as: type.encoding }], type.encoding)
+}
+
+/** The part as a value of the whole's type: a whole number may stand for another. */
+function fitted(part: Computation, { type }: Computation, row: Row, over: RowSql): Sql {
+  const value = computedSql(part, row, over)
+  const isNull = part.kind === 'literal' && part.value === null
+  return isNull || part.type.encoding === type.encoding ? value : row.dialect.cast(value, type.encoding)
+}
+
+function relatedSql({ path, when, rows, value }: Of<'related'>, row: Row, over: RowSql): Sql {
+  const target = row.another(path.target.name)
+  const computed = computedSql(value, target, over)
+  const query = sql`(SELECT ${computed} FROM ${over.related(path, rows, target, row)})`
+  return when.kind === 'always' ? query : sql`CASE WHEN ${over.condition(when, row)} THEN ${query} END`
+}
+
+function aggregateSql(computation: Of<'aggregate'>, row: Row, over: RowSql): Sql {
+  const { dialect } = row
+  const target = row.another(computation.path.target.name)
+  const { field, function: name } = computation
+  const value = field === undefined ? ['*'] : over.field(field, target)
+  const rows = over.related(computation.path, computation.rows, target, row)
+  if (name === 'count' || name === 'min' || name === 'max') {
+    return sql`(SELECT ${[name]}(${value}) FROM ${rows})`
+  }
+  const isWhole = field?.field.type.encoding === wholeEncoding
+  const total = dialect.sum(value, isWhole)
+  if (name === 'sum') {
+    const bounded = isWhole ? wholeSql(['w.s'], dialect) : realSql(['w.s'], dialect)
+    return sql`(SELECT ${bounded} FROM (SELECT ${total} AS s FROM ${rows}) AS w)`
+  }
+  const quotient = sql`${isWhole ? dialect.cast(['w.s'], realEncoding) : ['w.s']} / w.n`
+  const mean = isWhole ? quotient : realSql(quotient, dialect)
+  const number = sql`nullif(count(${value}), 0)`
+  return sql`(SELECT ${mean} FROM (SELECT ${total} AS s, ${number} AS n FROM ${rows}) AS w)`
+}
+
+function firstSql(computation: Of<'first'>, row: Row, over: RowSql): Sql {
+  const target = row.another(computation.path.target.name)
+  const value = over.field(computation.field, target)
+  const rows = over.related(computation.path, computation.rows, target, row)
+  const order = ordered(computation.sort, target, ({ field }) => over.field(field, target))
+  return sql`(SELECT ${value} FROM ${rows}${order} LIMIT 1)`
+}
+
+/**
+ * In double precision, on both databases: whole numbers overflow in different ways, and where one fails another gives
+ * infinity. Numbers beyond 1e150 give null, those within 1e-150 of zero count as zero.
+ */
+function arithmeticSql({ operator, left, right, type }: Of<'arithmetic'>, row: Row, over: RowSql): Sql {
+  const { dialect } = row
+  const [a, b] = [left, right].map(part => dialect.cast(computedSql(part, row, over), realEncoding))
+  const divisor = operator === '/' ? sql`nullif(${moderate(['v.b'])}, 0)` : moderate(['v.b'])
+  const result = sql`${moderate(['v.a'])} ${[operator]} ${divisor}`
+  const operands = sql`(SELECT ${a ?? []} AS a, ${b ?? []} AS b LIMIT 1) AS v`
+  if (type.encoding === realEncoding) return sql`(SELECT ${result} FROM ${operands})`
+  const computed = sql`(SELECT ${result} AS r FROM ${operands} LIMIT 1) AS w`
+  return sql`(SELECT ${wholeSql(['w.r'], dialect)} FROM ${computed})`
+}
+
+const largest: Sql = ['1e150']
+const smallest: Sql = ['1e-150']
+
+function moderate(value: Sql): Sql {
+  return sql`CASE WHEN abs(${value}) <= ${largest} THEN CASE WHEN abs(${value}) >= ${smallest} THEN ${value} ELSE 0 END END`
+}
+
+/** The numbers that JSON's readers keep apart (RFC 8259, 6). */
+function wholeSql(value: Sql, dialect: Dialect): Sql {
+  const safe: Sql = [String(Number.MAX_SAFE_INTEGER)]
+  return sql`CASE WHEN abs(${value}) <= ${safe} THEN ${dialect.cast(value, wholeEncoding)} END`
+}
+
+/** Sums of fractions depend on their order, in the last digits. */
+function realSql(value: Sql, dialect: Dialect): Sql {
+  return sql`CASE WHEN ${value} IS NOT NULL THEN ${dialect.rounded(moderate(value))} END`
+}
+
+function concatSql({ parts }: Of<'concat' | 'coalesce'>, row: Row, over: RowSql): Sql {
+  const texts = parts.map(part => {
+    const text = row.dialect.cast(computedSql(part, row, over), textEncoding)
+    return sql`coalesce(${text}, '')`
+  })
+  return sql`(${join(texts, ' || ')})`
+}
+
+function coalesceSql(computation: Of<'concat' | 'coalesce'>, row: Row, over: RowSql): Sql {
+  const parts = computation.parts.map(part => fitted(part, computation, row, over))
+  const [only] = parts
+  return parts.length === 1 && only ? only : sql`coalesce(${join(parts, ', ')})`
+}
+
+/** Where the parts stand in `YYYY-MM-DDTHH:MM:SS.sssZ`. */
+const places = { year: [1, 4], month: [6, 2], day: [9, 2], hour: [12, 2] } as const
+
+function datePartSql({ part, of }: Of<'datePart'>, row: Row, over: RowSql): Sql {
+  const { dialect } = row
+  const value = computedSql(of, row, over)
+  const day = (text: Sql) => sql`substr(${text}, 1, 10)`
+  if (part === 'date') return dialect.cast(day(value), textEncoding)
+  if (part === 'weekday') return once(value, text => dialect.weekday(day(text)))
+  const [from, length] = places[part]
+  return dialect.cast(sql`substr(${value}, ${[String(from)]}, ${[String(length)]})`, wholeEncoding)
+}

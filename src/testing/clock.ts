@@ -1,0 +1,58 @@
+/** The clock of a service under test. */
+import type { Clock } from '../events/consumer/timetable.ts'
+import { type Duration, millisecondsOf } from '../model/fields/marker.ts'
+
+interface Timer {
+  readonly at: number
+  readonly run: () => void
+}
+
+/** Stands still until it is set; then what waits for the time runs. */
+export class SteppedClock implements Clock {
+  #ms: number
+  #timers: readonly Timer[] = []
+
+  constructor(time: string | Date) {
+    this.#ms = momentOf(time)
+  }
+
+  readonly now = (): number => this.#ms
+
+  after(delayMs: number, run: () => void): () => void {
+    const timer = { at: this.#ms + Math.max(0, delayMs), run }
+    this.#timers = [...this.#timers, timer]
+    // Never within this call.
+    if (delayMs <= 0) setImmediate(() => this.#runDue())
+    return () => {
+      this.#timers = this.#timers.filter(one => one !== timer)
+    }
+  }
+
+  /** Throws a `RangeError` for a text that is no time. */
+  set(time: string | Date): void {
+    this.#ms = momentOf(time)
+    this.#runDue()
+  }
+
+  advance(by: Duration): void {
+    const shift = millisecondsOf(by)
+    if (!Number.isSafeInteger(shift)) {
+      throw new RangeError(
+        '`advance` takes a length of time, e.g. `{ minutes: 15 }` or `{ days: 2, hours: 1 }`.',
+      )
+    }
+    this.set(new Date(this.#ms + shift))
+  }
+
+  #runDue(): void {
+    const due = this.#timers.filter(({ at }) => at <= this.#ms).sort((a, b) => a.at - b.at)
+    this.#timers = this.#timers.filter(timer => !due.includes(timer))
+    for (const { run } of due) run()
+  }
+}
+
+function momentOf(time: string | Date): number {
+  const ms = new Date(time).getTime()
+  if (Number.isNaN(ms)) throw new RangeError(`${time} is no time: write it as \`2026-01-31T09:00:00Z\`.`)
+  return ms
+}

@@ -1,0 +1,44 @@
+/** What `icontains` and `starts_with` mean, compared with the definitions that they cite. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { beyondPrefix, caseForms, caselessPattern } from '../../src/plan/text-match.ts'
+
+/** Every character of the planes that have letters with two cases, and some without. */
+const characters = Array.from({ length: 0x1f000 }, (_, code) => code)
+  .filter(code => code < 0xd800 || code > 0xdfff)
+  .map(code => String.fromCodePoint(code))
+
+test('the forms of a character are those that a regular expression takes for it, regardless of case', () => {
+  const all = characters.join('')
+  const sample = ['k', 'S', 'é', 'ß', 'İ', 'i', 'ı', 'σ', 'ΐ', 'ﬅ', '\u0345', '\u{10400}', 'Ꭰ', 'ꭰ', '\u1c80']
+  for (const character of [...sample, ...characters.filter((_, at) => at % 997 === 70)]) {
+    const escaped = character.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')
+    const expected = all.match(new RegExp(escaped, 'giu'))?.join('')
+    assert.equal(caseForms(character), expected, JSON.stringify(character))
+  }
+})
+
+test('letters stand for all their forms, everything else for itself', () => {
+  assert.equal(
+    caselessPattern('aß*1', character => `<${character}>`),
+    '[Aa][ßẞ]<*><1>',
+  )
+})
+
+const texts = fc.string({ unit: fc.constantFrom('a', 'b', '\ud7ff', '\ue000', '\u{10ffff}', '\u{1f600}') })
+
+function order(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other))
+}
+
+test('what begins with a text lies between it and what is beyond it, and nothing else does', () => {
+  fc.assert(
+    fc.property(texts, texts, (prefix, text) => {
+      const end = beyondPrefix(prefix)
+      assert.ok(end.isWellFormed())
+      assert.equal(order(text, prefix) >= 0 && order(text, end) < 0, text.startsWith(prefix))
+    }),
+    { numRuns: 3000 },
+  )
+})

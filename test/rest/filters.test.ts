@@ -1,0 +1,247 @@
+/** Alternatives, negations and the spellings of other products, in the filters of a list. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { anyone, collection, integer, model, relation, role, text, users } from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { user } from '../../src/principal.ts'
+import { type Bench, openBench } from '../contract/rest/bench.ts'
+import { openStore, sqlite } from '../contract/rest/databases.ts'
+
+/** Fields that bear the names of parameters elsewhere. */
+const declared = model({
+  users: users(),
+  notes: collection({
+    fields: {
+      title: text({ searchable: true }),
+      count: integer({ optional: true }),
+      sum: integer({ optional: true }),
+      limit: integer({ optional: true }),
+      offset: integer({ optional: true }),
+      after: text({ optional: true }),
+      wait: integer({ optional: true }),
+      types: text({ optional: true }),
+      total: integer({ optional: true }),
+      secret: text({ optional: true, access: { read: role('admin') } }),
+      writer_id: relation('users', { optional: true, inverse: 'notes' }),
+      parent_id: relation('notes', { optional: true, inverse: 'replies' }),
+    },
+    access: { read: anyone, create: anyone, update: anyone, delete: anyone },
+  }),
+})
+
+let bench: Bench
+
+before(async () => {
+  bench = await openBench(checkModel(declared), each => openStore(sqlite, each))
+  for (const name of ['Ann', 'Ben']) await bench.seed('users', { name, email: `${name}@example.com` })
+  for (let at = 0; at < 24; at++) {
+    await bench.seed('notes', {
+      title: ['Élan', 'élan', 'Kite', 'a_b', 'axb', '100%', '*?[x]'][at % 7] ?? '',
+      count: at % 3 === 0 ? null : at % 5,
+      sum: at % 4,
+      limit: at % 2,
+      offset: 1,
+      after: at % 2 === 0 ? 'x' : 'y',
+      wait: 2,
+      types: 'z',
+      total: at,
+      secret: at % 2 === 0 ? 's' : 't',
+      writer_id: [null, 1, 2][at % 3] ?? null,
+      parent_id: at > 3 ? (at % 4) + 1 : null,
+    })
+  }
+})
+after(() => bench.close())
+
+const admin = user(1, 'admin', 'all')
+const ann = user(1, 'user', 'all')
+
+async function ask(query: string, principal = ann) {
+  const { status, body } = await bench.send(
+    { url: `/api/v1/notes?per_page=100&fields=id${query && `&${query}`}` },
+    principal,
+  )
+  const parsed = JSON.parse(String(body))
+  return { status, message: String(parsed.error?.message), details: parsed.error?.details, parsed }
+}
+
+async function ids(query: string, principal = ann): Promise<number[]> {
+  const { status, parsed, message } = await ask(query, principal)
+  assert.equal(status, 200, `${query}: ${message}`)
+  return parsed.data.map(({ id }: { id: number }) => id)
+}
+
+/** Conditions that stand alone, of which the answers are put together by hand. */
+const conditions = [
+  'count=1',
+  'count[gte]=2',
+  'sum[in]=1,3',
+  'title[icontains]=ÉL',
+  'title[starts_with]=a_',
+  'writer.name=Ann',
+  'writer.name[contains]=e',
+  'replies.sum=2',
+  'count[null]=true',
+]
+
+/** `count[gte]=2` within `or[1]` or `not`. */
+function within(around: string, condition: string): string {
+  const [, field = '', rest = ''] = /^([a-z_.]+)(.*)$/.exec(condition) ?? []
+  return `${around}[${field}]${rest}`
+}
+
+test('alternatives and negations mean what their parts mean, put together', async () => {
+  const all = await ids('')
+  const found = new Map<string, number[]>()
+  for (const condition of conditions) found.set(condition, await ids(condition))
+  const has = (condition: string, id: number) => found.get(condition)?.includes(id) ?? false
+  const condition = fc.record({ condition: fc.constantFrom(...conditions), isNegated: fc.boolean() })
+  const distinct = {
+    selector: (one: { condition: string; isNegated: boolean }) => fieldOf(one.condition) + one.isNegated,
+  }
+  const query = fc.record({
+    plain: fc.uniqueArray(condition, { maxLength: 2, ...distinct }),
+    alternatives: fc.array(fc.uniqueArray(condition, { minLength: 1, maxLength: 2, ...distinct }), {
+      maxLength: 3,
+    }),
+  })
+  await fc.assert(
+    fc.asyncProperty(query, async ({ plain, alternatives }) => {
+      const holds = (one: { condition: string; isNegated: boolean }, id: number) =>
+        has(one.condition, id) !== one.isNegated
+      const parts = [
+        ...plain.map(one => (one.isNegated ? within('not', one.condition) : one.condition)),
+        ...alternatives.flatMap((group, at) =>
+          group.map(one => within(`or[${at + 1}]${one.isNegated ? '[not]' : ''}`, one.condition)),
+        ),
+      ]
+      const expected = all.filter(
+        id =>
+          plain.every(one => holds(one, id)) &&
+          (alternatives.length === 0 || alternatives.some(group => group.every(one => holds(one, id)))),
+      )
+      assert.deepEqual(await ids(parts.map(encodeURI).join('&')), expected, parts.join('&'))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+function fieldOf(condition: string): string {
+  return condition.replace(/[[=].*/, '')
+}
+
+test('conditions of one alternative on one relation are about one related item', async () => {
+  const titled = await ids('or[1][replies.title]=Kite&or[1][replies.sum]=2')
+  assert.deepEqual(titled, await ids('replies.title=Kite&replies.sum=2'))
+  const either = await ids('or[1][replies.title]=Kite&or[2][replies.sum]=2')
+  assert.ok(either.length > titled.length)
+})
+
+test('letter case and wildcards: every text is found by itself, and by nothing else', async () => {
+  for (const title of ['100%', 'a_b', '*?[x]', 'Kite']) {
+    for (const operator of ['icontains', 'starts_with', 'contains']) {
+      assert.deepEqual(
+        await ids(`title[${operator}]=${encodeURIComponent(title)}`),
+        await ids(`title=${encodeURIComponent(title)}`),
+        `${operator} ${title}`,
+      )
+    }
+  }
+  assert.deepEqual(
+    await ids('title[icontains]=ÉLAN'.replace('É', '%C3%89')),
+    await ids('title[in]=%C3%89lan,%C3%A9lan'),
+  )
+  assert.deepEqual(await ids('title[icontains]=elan'), [])
+  // U+212A KELVIN SIGN folds to k.
+  assert.deepEqual(await ids('title[icontains]=%E2%84%AAite'), await ids('title=Kite'))
+  assert.deepEqual(await ids('title[starts_with]=kite'), [])
+})
+
+test('what the caller may not read does not count, negated or not', async () => {
+  assert.equal((await ids('secret=s', admin)).length, 12)
+  for (const name of [
+    'secret',
+    'or[1][secret]',
+    'not[secret]',
+    'not[secret][starts_with]',
+    'filter[secret]',
+  ]) {
+    const unknown = name.replace('secret', 'zzzzzz')
+    const [one, other] = [await ask(`${name}=s`), await ask(`${unknown}=s`)]
+    assert.equal(one.status, 400, name)
+    assert.equal(one.message, other.message.replace('zzzzzz', 'secret'), name)
+  }
+})
+
+test('a list has fields that bear the names of other parameters', async () => {
+  const all = await ids('')
+  assert.deepEqual(await ids('offset=1&wait=2&types=z'), all)
+  assert.equal((await ids('limit=1')).length, 12)
+  assert.equal((await ids('after=x')).length, 12)
+  assert.equal((await ids('total=3')).length, 1)
+  assert.equal((await ids('count=1&sum=1')).length > 0, true)
+})
+
+test('spellings of other products are told the right one', async () => {
+  const rows: readonly (readonly [query: string, write: string])[] = [
+    ['filter[writer_id]=1', 'write `writer_id=…`'],
+    ['filter[writer_id][gte]=1', 'write `writer_id[gte]=…`'],
+    ['where[title][$contains]=x', 'write `title[contains]=…`'],
+    ['filters[writer][name][$eq]=Ann', 'write `writer.name=…`'],
+    ['writer_id[$eq]=1', 'write `writer_id=…`'],
+    ['title[ilike]=x', 'write `title[icontains]=…`'],
+    ['title[startsWith]=x', 'write `title[starts_with]=…`'],
+    ['or[1][title][like]=x', 'write `or[1][title][contains]=…`'],
+    ['title__icontains=x', 'write `title[icontains]=…`'],
+    ['created_at_gte=2026-01-01T00:00:00Z', 'write `created_at[gte]=…`'],
+    ['writer__name__startswith=A', 'write `writer.name[starts_with]=…`'],
+    ['order=title', 'write `sort='],
+    ['orderBy=title', 'write `sort='],
+    ['order_by=title', 'write `sort='],
+    ['page[size]=10', 'write `per_page=…`'],
+    ['page[number]=2', 'write `page=…`'],
+    ['take=10', 'write `per_page=…`'],
+    ['skip=10', 'write `page=…`'],
+    ['starting_after=7', 'write `cursor=…`'],
+    ['search=kite', 'write `q=…`'],
+    ['expand=writer', 'write `include=…`'],
+    ['select=id', 'write `fields=…`'],
+    ['or=(sum.eq.1,sum.eq.2)', 'write `or[1][field]=…&or[2][field]=…`'],
+    ['or[][sum]=1', 'write `or[1][field]=…&or[2][field]=…`'],
+    ['writer_id=null', 'Write `writer_id[null]=true` for items without a value.'],
+    ['writer_id[ne]=null', 'Write `writer_id[null]=false` for items with a value.'],
+    ['sum=gte.2', 'Write `sum[gte]=…`.'],
+    ['sum=1,2', 'Write `sum[in]=…` for one of several values.'],
+    ['or[1][sum]=null', 'Write `or[1][sum][null]=true`'],
+  ]
+  for (const [query, write] of rows) {
+    const { status, message, details } = await ask(encodeURI(query))
+    assert.equal(status, 400, query)
+    assert.ok(message.includes(write), `${query}: ${message}`)
+    assert.equal(details[0].message, message)
+  }
+  // Text may be the word.
+  assert.deepEqual(await ids('title=null'), [])
+})
+
+test('alternatives are numbered within bounds, and follow no more relations than other filters', async () => {
+  assert.equal((await ask('or[20][sum]=1')).status, 200)
+  for (const number of ['0', '21', '999999999']) {
+    assert.match((await ask(`or[${number}][sum]=1`)).message, /must number its alternative from 1 to 20/)
+  }
+  for (const query of [
+    'or[1][or][sum]=1',
+    'not[not][sum]=1',
+    'not[or][1][sum]=1',
+    'or[x][sum]=1',
+    'or[1]=1',
+    'not=1',
+  ]) {
+    assert.match((await ask(query)).message, /is not known here/, query)
+  }
+  const many = Array.from({ length: 11 }, (_, at) => `or[${at + 1}][not][writer.name]=Ann`)
+  assert.equal((await ask(many.slice(1).join('&'))).status, 200)
+  assert.match((await ask(many.join('&'))).message, /follow at most 10 relations/)
+  assert.match((await ask('not[parent.parent.parent.parent.sum]=1')).message, /follows at most 3 relations/)
+})
