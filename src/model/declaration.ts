@@ -4,7 +4,6 @@ import type { ComputedDeclaration } from './computed.ts'
 import type {
   AnyCollections,
   CollectionDeclaration,
-  CollectionDeclarations,
   CollectionOptions,
   Declaration,
   IndexDeclaration,
