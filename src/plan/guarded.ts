@@ -48,7 +48,7 @@ export type Operand =
       readonly users: Collection
       readonly field: Field
       readonly isConfirmed: boolean
-      /** Missing unless this holds for the row. Left out: it always does. */
+      /** Missing unless this holds for the row, which the caller may read. Left out: of rules, which see stored rows. */
       readonly when?: Condition
     }
   /** A claim of the caller's token; missing where it is of another type than the field. */

@@ -197,8 +197,7 @@ function seenOperand(operand: Operand, view: ModelView): Operand | undefined {
   if (operand.kind !== 'caller') return operand
   const { users, field } = operand
   const when = and(view.readable(users), view.shownIn(users, field))
-  if (when.kind === 'never') return undefined
-  return when.kind === 'always' ? operand : { ...operand, when }
+  return when.kind === 'never' ? undefined : { ...operand, when }
 }
 
 function seen(condition: Condition, row: Collection, view: ModelView): Condition {
