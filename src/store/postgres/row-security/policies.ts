@@ -277,7 +277,8 @@ function lookedAt(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
     const own = [...collection.fields.values()].flatMap(({ access }) => [access.read, access.write])
     // What is computed is read as the caller may read it; only who may read the result is a rule over stored rows.
     const computed = [...collection.computed.values()].map(({ access }) => access.read)
-    for (const rule of [read, create, update, remove, ...own, ...computed]) walk(rule, collection, model, true, see)
+    for (const rule of [read, create, update, remove, ...own, ...computed])
+      walk(rule, collection, model, true, see)
   }
   return found
 }
