@@ -222,6 +222,8 @@ interface GuardedReadBase {
    * Such an answer is never remembered, and no other request gets it.
    */
   readonly volatile: boolean
+  /** Whether a field is computed from all rows of a list, however many these are. */
+  readonly counts: boolean
 }
 
 /** What an answer leaves out, by the keys that lead to it. */

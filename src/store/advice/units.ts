@@ -59,11 +59,11 @@ function rowKeys({ connection }: GuardedSelectedList): readonly string[] {
   return connection ? ['rows'] : []
 }
 
-type Base = Pick<GuardedList, 'reads' | 'personal' | 'volatile'>
+type Base = Pick<GuardedList, 'reads' | 'personal' | 'volatile' | 'counts'>
 
 function rootUnit({ key, collection, rows, list }: GuardedListRoot, base: Base): ListUnit {
-  const { reads, personal, volatile } = base
-  const alone = asList({ reads, personal, volatile, collection, rows, within: undefined }, list)
+  const { reads, personal, volatile, counts } = base
+  const alone = asList({ reads, personal, volatile, counts, collection, rows, within: undefined }, list)
   return { list: alone, words: listWords(alone), around: [], keys: [key, ...rowKeys(list)] }
 }
 
@@ -96,8 +96,8 @@ function nestedUnits(select: readonly GuardedSelected[], place: Place): void {
 function nestedList({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, place: Place): void {
   const { units, parent, around, shape, keys } = place
   const collection = path.target
-  const { reads, personal, volatile } = shape
-  const base = { reads, personal, volatile, collection, rows }
+  const { reads, personal, volatile, counts } = shape
+  const base = { reads, personal, volatile, counts, collection, rows }
   // Of the parent only its id matters.
   const within = { collection, id: parent, rows: always, path }
   const alone = asList({ ...base, within }, list)

@@ -100,7 +100,8 @@ export function plannedRoute(shape: ReadShape, context: PlanContext): PlannedRou
   const plans = statementsOf(shape, context).map(({ fragment, counts }) => planOf(fragment, counts, context))
   const filtered = () => isFiltered(shape)
   const isBounded = plans.every(({ steps, rowsOf, counts }) => {
-    const facts = { rowsOf, take: counts ? undefined : take, filtered, counts: counts || isComposite(shape) }
+    const inner = counts || shape.counts || isComposite(shape)
+    const facts = { rowsOf, take: counts ? undefined : take, filtered, counts: inner }
     return estimatePlan(steps, facts).bounded
   })
   if (isBounded) return () => 'inline'
