@@ -193,7 +193,12 @@ function besides(of: Name): fc.Arbitrary<Rule> {
           .map(([left, how, value]) => compared(left, how, { kind: 'literal', value })),
       )
     }
-    return fc.oneof(...among)
+    const any = fc.oneof(...among)
+    // What is missing shows below `not`.
+    return fc.oneof(
+      any,
+      any.map((one): Rule => ({ kind: 'not', rule: one })),
+    )
   })
 }
 

@@ -231,7 +231,7 @@ function beginsWith(column: Sql, prefix: Bind, end: Bind): Sql {
 
 const beyond: Conversion = {
   name: 'beyond prefix',
-  encode: prefix => beyondPrefix(String(prefix)) ?? String(prefix),
+  encode: prefix => beyondPrefix(String(prefix)),
 }
 
 /** A list of values, each of which has the encoding. */

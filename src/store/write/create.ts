@@ -82,7 +82,7 @@ function preparedSlots(
   const isGiven = set.map(({ field }) => !field.readOnly)
   requireValues(set, values, isGiven)
   const entries = set.flatMap(({ field }, at) =>
-    field.internal ? [] : [[field.name, values[at] ?? null] as const],
+    field.internal || field.name === 'id' ? [] : [[field.name, values[at] ?? null] as const],
   )
   const next = Object.fromEntries(entries)
   const made = logic.run({ next, previous: undefined, principal: plan.principal, now })
