@@ -292,6 +292,19 @@ for (const kind of [...kinds, lockedPostgres]) {
       })
     })
 
+    test('aggregates group by them and sum them, of the rows that the caller sees', async () => {
+      await withBench(kind, async bench => {
+        const asked = 'group_by=size&count&sum=all_tasks&max=label_count&min=weekday'
+        const { data } = await read(bench, ann, asked, `${projects}/aggregate`)
+        assert.deepEqual(data, [
+          { size: 'large', count: 1, sum: { all_tasks: 3 }, min: { weekday: null }, max: { label_count: 0 } },
+          { size: 'small', count: 2, sum: { all_tasks: 2 }, min: { weekday: 1 }, max: { label_count: 1 } },
+        ])
+        const ofRoot = await read(bench, root, 'sum=all_tasks', `${projects}/aggregate`)
+        assert.deepEqual(ofRoot.data, [{ sum: { all_tasks: 6 } }])
+      })
+    })
+
     test('included items have theirs only where nothing asks for others', async () => {
       await withBench(kind, async bench => {
         const { data } = await read(bench, ann, 'include=children&fields=id,all_tasks&sort=id')

@@ -64,8 +64,8 @@ export function unitsOf(shape: ReadShape, argCount: number): readonly ListUnit[]
   return units.slice(0, maxUnits)
 }
 
-function baseOf({ reads, personal, volatile }: Base): Base {
-  return { reads, personal, volatile }
+function baseOf({ reads, personal, volatile, counts }: Base): Base {
+  return { reads, personal, volatile, counts }
 }
 
 /** An aggregate as a list in the order of its groups, of which all rows are looked at. */

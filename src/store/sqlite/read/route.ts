@@ -197,10 +197,10 @@ function groupsOf(shape: GuardedAggregate, context: PlanContext) {
 /** A root as a read of its own. */
 function aggregateAlone(
   { collection, rows, aggregation }: GuardedAggregateRoot,
-  { reads, personal, volatile }: GuardedComposite,
+  { reads, personal, volatile, counts }: GuardedComposite,
 ): GuardedAggregate {
   const within = undefined
-  return { kind: 'aggregate', collection, within, rows, aggregation, reads, personal, volatile }
+  return { kind: 'aggregate', collection, within, rows, aggregation, reads, personal, volatile, counts }
 }
 
 function isComposite({ kind }: ReadShape): boolean {
