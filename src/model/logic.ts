@@ -165,6 +165,6 @@ export interface LimitDeclaration<in Needs = any> {
 export function atMost<const Field extends string = never, Needs = unknown>(
   count: number,
   options: LimitOptions<Field, Needs> = {},
-): LimitDeclaration<PathNeeds<Field> & Needs> {
+): LimitDeclaration<([Field] extends [never] ? unknown : PathNeeds<Field>) & Needs> {
   return Object.freeze({ kind: 'atMost', count, options })
 }

@@ -10,6 +10,7 @@ import { admitNested } from './actions/admission.ts'
 import { answerAction, requireNested } from './actions/answer.ts'
 import type { ActionRoute, NestedRoute } from './actions/routes.ts'
 import { admitTo, noUser, operationOf, refuseMethod } from './admission.ts'
+import { type AggregateRoute, aggregatedScope, answerAggregate, boundAggregate } from './aggregates.ts'
 import { answerBatch } from './batch/batch.ts'
 import { BatchRequests } from './batch/requests.ts'
 import { answerCreate } from './create.ts'
@@ -130,6 +131,7 @@ class RestHandler {
     if (route.kind === 'nested') return this.#readNested(route, call, principal)
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'item') return this.#readItem(route, view, route.id, call, principal)
+    if (route.kind === 'aggregate') return this.#readAggregate(route, view, call, principal)
     if (route.kind === 'collection') return this.#readList(route, view.list, undefined, call, principal)
     const scope = view.sublist(route.relation)
     if (!scope) throw new ApiError('NOT_FOUND')
@@ -176,6 +178,17 @@ class RestHandler {
     const args = id === undefined ? bound.args : [id, ...bound.args]
     const answer = this.#options.run.list({ shape: bound.template.shape, args }, principal)
     return then(answer, found => renderList(found, bound, principal.access, call))
+  }
+
+  #readAggregate(
+    route: AggregateRoute,
+    view: CollectionView,
+    call: Call,
+    principal: Principal,
+  ): Awaitable<Reply> {
+    const scope = aggregatedScope(route, view)
+    const asked = this.#parse(route, principal, () => boundAggregate(scope, route.within?.id, call.query))
+    return answerAggregate(this.#options, scope, asked, call, principal)
   }
 
   #parse<T>(route: Route, principal: Principal, parse: () => T): T {

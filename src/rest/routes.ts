@@ -15,6 +15,12 @@ export type Route =
       readonly id: number
       readonly relation: ToMany | ManyToMany
     }
+  /** Of a collection, or of the items that one item reaches by a relation. */
+  | {
+      readonly kind: 'aggregate'
+      readonly collection: Collection
+      readonly within: { readonly id: number; readonly relation: ToMany | ManyToMany } | undefined
+    }
   | NestedRoute
   | ActionRoute
   | { readonly kind: 'me' }
@@ -45,14 +51,35 @@ export function findRoute(model: Model, path: string): Route | undefined {
   if (nameEnd === -1) return rootRoute(model, path.slice(start))
   const collection = model.collections.get(path.slice(start, nameEnd))
   if (!collection) return undefined
+  if (path.endsWith(aggregateEnd)) {
+    const route = aggregateRoute(model, collection, path.slice(nameEnd, -aggregateEnd.length))
+    if (route) return route
+  }
   const idEnd = path.indexOf('/', nameEnd + 1)
   const id = parseId(path, nameEnd + 1, idEnd === -1 ? path.length : idEnd)
   if (id === 0) return undefined
   if (idEnd === -1) return { kind: 'item', collection, id }
   const below = path.slice(idEnd + 1)
-  const relation = collection.relations.get(below)
-  if (!relation) return routeBelow(model, collection, id, below)
-  if (relation.kind === 'one') return undefined
-  if (!exists(collection, 'read') || !canFollow(model, collection, relation)) return undefined
-  return { kind: 'within', collection, id, relation }
+  if (!collection.relations.has(below)) return routeBelow(model, collection, id, below)
+  const relation = listedRelation(model, collection, below)
+  return relation && { kind: 'within', collection, id, relation }
+}
+
+/** A relation whose items are listed below an item. */
+function listedRelation(model: Model, collection: Collection, name: string): ToMany | ManyToMany | undefined {
+  const relation = collection.relations.get(name)
+  if (relation === undefined || relation.kind === 'one') return undefined
+  return exists(collection, 'read') && canFollow(model, collection, relation) ? relation : undefined
+}
+
+const aggregateEnd = '/aggregate'
+
+/** `path`: what stands between the collection and `/aggregate`: nothing, or `/{id}/{relation}`. */
+function aggregateRoute(model: Model, collection: Collection, path: string): Route | undefined {
+  if (path === '')
+    return exists(collection, 'read') ? { kind: 'aggregate', collection, within: undefined } : undefined
+  const idEnd = path.indexOf('/', 1)
+  const id = idEnd === -1 ? 0 : parseId(path, 1, idEnd)
+  const relation = id === 0 ? undefined : listedRelation(model, collection, path.slice(idEnd + 1))
+  return relation && { kind: 'aggregate', collection, within: { id, relation } }
 }

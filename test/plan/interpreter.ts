@@ -97,6 +97,8 @@ class Run {
         const right = this.reached(condition.right, row)
         return compares(this.reached(condition.left, row), condition.operator, right)
       }
+      case 'values':
+        throw new Error('no computed field is asked for')
       case 'isNull':
         return this.read(condition.field, row) === null
       case 'nullness':
@@ -185,7 +187,9 @@ export interface Interpreted {
 
 export function interpretRead(data: Data, plan: GuardedRead): Interpreted {
   const run = new Run(data, plan)
-  const result = plan.shape.kind === 'item' ? item(run, plan.shape) : list(run, plan.shape)
+  const { shape } = plan
+  if (shape.kind === 'aggregate') throw new TypeError('aggregates are interpreted in `aggregates.ts`')
+  const result = shape.kind === 'item' ? item(run, shape) : list(run, shape)
   const { touched, askedForUser, askedForMore } = run
   return { result, touched, askedForUser, askedForMore }
 }

@@ -15,7 +15,7 @@ import { type Choices, smallModel } from './small-model.ts'
 export const names = ['users', 'posts', 'tags', 'post_tags'] as const
 export type Name = (typeof names)[number]
 
-const relations: Readonly<Record<Name, readonly (readonly [string, Name, 'one' | 'many'])[]>> = {
+export const relations: Readonly<Record<Name, readonly (readonly [string, Name, 'one' | 'many'])[]>> = {
   users: [
     ['boss', 'users', 'one'],
     ['reports', 'users', 'many'],
@@ -48,7 +48,7 @@ const comparable: Readonly<Record<Name, readonly string[]>> = {
   post_tags: ['id', 'post_id', 'tag_id'],
 }
 
-const texts = fc.constantFrom('a', 'b', 'ab', 'AB', 'a b', '[a*', 'é', 'É', '\u{1F600}', '\uFFFD')
+export const texts = fc.constantFrom('a', 'b', 'ab', 'AB', 'a b', '[a*', 'é', 'É', '\u{1F600}', '\uFFFD')
 const searches = fc.constantFrom('a', 'B', 'b  a', 'É', 'ab', 'x', 'a x', '\u{1F600}', '"a" OR b*')
 const ids = fc.integer({ min: 1, max: 4 })
 
@@ -206,7 +206,7 @@ function compared(field: string, comparison: Comparison, operand: RuleOperand): 
   return { kind: 'compare', field, comparison, operand }
 }
 
-function rule(of: Name, depth = 2): fc.Arbitrary<Rule> {
+export function rule(of: Name, depth = 2): fc.Arbitrary<Rule> {
   if (depth === 0) return fc.oneof(still, comparison(of))
   const inner = rule(of, depth - 1)
   const several = fc.array(inner, { minLength: 1, maxLength: 3 })

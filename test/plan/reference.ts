@@ -442,8 +442,14 @@ export class Evaluation {
 }
 
 /** The answer to a read. */
-export function readReference(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): ReadResult {
-  const evaluation = new Evaluation(model, data, who, plan.args)
+export function readReference(
+  model: Model,
+  data: Data,
+  who: Principal,
+  plan: Plan<ReadShape>,
+  evaluation = new Evaluation(model, data, who, plan.args),
+): ReadResult {
+  if (plan.shape.kind === 'aggregate') throw new TypeError('see aggregates.ts')
   return plan.shape.kind === 'item' ? readItem(evaluation, plan.shape) : readList(evaluation, plan.shape)
 }
 

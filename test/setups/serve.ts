@@ -9,6 +9,7 @@ import drafts from '../models/drafts.ts'
 import embargo from '../models/embargo.ts'
 import notes from '../models/notes.ts'
 import rich from '../models/rich.ts'
+import tasks from '../models/tasks.ts'
 import { blogModel, startCluster } from '../nodes/cluster.ts'
 import type { Served } from './setup.ts'
 
@@ -21,6 +22,7 @@ const files = new Map<Declaration, string>([
   [embargo, resolve(import.meta.dirname, '../models/embargo.ts')],
   [notes, resolve(import.meta.dirname, '../models/notes.ts')],
   [rich, resolve(import.meta.dirname, '../models/rich.ts')],
+  [tasks, resolve(import.meta.dirname, '../models/tasks.ts')],
 ])
 
 export async function serveHere(declaration: Declaration, settings: GivenSettings): Promise<Served> {

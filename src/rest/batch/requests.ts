@@ -6,12 +6,13 @@ import { requirePlain } from '../../plan/plain-writes.ts'
 import type { ProgramPlan, StepAnswer } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import { admitTo, noUser, operationOf, refuseMethod } from '../admission.ts'
+import { type AggregateRoute, aggregatedScope, boundAggregate } from '../aggregates.ts'
 import { allowedMethods } from '../methods.ts'
 import type { CollectionView, CollectionViews, ListScope } from '../query/collection-view.ts'
 import { parseItem } from '../query/item.ts'
 import { parseList } from '../query/list.ts'
 import { includedLimit } from '../query/select.ts'
-import { renderItem, renderList } from '../reply/read-reply.ts'
+import { renderAggregate, renderItem, renderList } from '../reply/read-reply.ts'
 import { findRoute, type Route } from '../routes.ts'
 import { prepareCreate, prepareDelete, prepareUpdate, type WriteServices } from '../write.ts'
 
@@ -85,6 +86,7 @@ export class BatchRequests {
     }
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'item') return preparedItem(view, route.id, call, principal)
+    if (route.kind === 'aggregate') return preparedAggregate(route, view, call, principal)
     if (route.kind === 'collection') return preparedList(view.list, undefined, call, principal)
     const scope = view.sublist(route.relation)
     if (!scope) throw new ApiError('NOT_FOUND')
@@ -130,4 +132,14 @@ function preparedList(scope: ListScope, id: number | undefined, call: Call, { ac
     plan: { shape: bound.template.shape, args },
     reply: answer => renderList(answer as ListAnswer, bound, access, call),
   }
+}
+
+function preparedAggregate(
+  route: AggregateRoute,
+  view: CollectionView,
+  call: Call,
+  { access }: Principal,
+): Prepared {
+  const { bound, plan } = boundAggregate(aggregatedScope(route, view), route.within?.id, call.query)
+  return { plan, reply: answer => renderAggregate(answer as ListAnswer, bound, access, call) }
 }

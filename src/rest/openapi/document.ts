@@ -6,6 +6,7 @@ import { maxBulkItems } from '../bulk.ts'
 import { canFollow, collectionsAlong, exists } from '../operations.ts'
 import { prefix } from '../routes.ts'
 import { pathsBelow } from './actions.ts'
+import { aggregateOperation, aggregateParameters, aggregateSchemas } from './aggregates.ts'
 import { batchPath, batchSchemas } from './batch.ts'
 import { eventSchemas, eventsPath } from './events.ts'
 import { createDocument, type Document } from './names.ts'
@@ -122,6 +123,12 @@ function collectionPath(document: Document, collection: Collection): JsonSchema 
   }
 }
 
+function aggregatePath(document: Document, collection: Collection): [string, JsonSchema][] {
+  if (!exists(collection, 'read')) return []
+  const get = aggregateOperation(document, [{ collection, operation: 'read' }], collection)
+  return [[`${prefix}/${collection.name}/aggregate`, { get }]]
+}
+
 function itemPath(document: Document, collection: Collection): JsonSchema {
   return {
     parameters: [idParameter],
@@ -134,11 +141,11 @@ function itemPath(document: Document, collection: Collection): JsonSchema {
   }
 }
 
-function sublistPath(
+function sublistPaths(
   document: Document,
   collection: Collection,
   relation: ToMany | ManyToMany,
-): JsonSchema | undefined {
+): [string, JsonSchema][] | undefined {
   const [target, ...through] = collectionsAlong(document.model, relation)
   if (!target || !exists(collection, 'read') || !canFollow(document.model, collection, relation))
     return undefined
@@ -148,7 +155,12 @@ function sublistPath(
     summary: `List the ${relation.name} of one of ${collection.name}`,
     accesses: [read(target), read(collection), ...through.map(read)],
   }
-  return { parameters: [idParameter], get: listOperation(document, target, described) }
+  const root = `${prefix}/${collection.name}/{id}/${relation.name}`
+  const aggregate = aggregateOperation(document, described.accesses, collection, relation)
+  return [
+    [root, { parameters: [idParameter], get: listOperation(document, target, described) }],
+    [`${root}/aggregate`, { parameters: [idParameter], get: aggregate }],
+  ]
 }
 
 function hasMethods(path: JsonSchema): boolean {
@@ -159,11 +171,12 @@ function collectionPaths(document: Document, collection: Collection): [string, J
   const root = `${prefix}/${collection.name}`
   const paths: [string, JsonSchema][] = [
     [root, collectionPath(document, collection)],
+    ...aggregatePath(document, collection),
     [`${root}/{id}`, itemPath(document, collection)],
   ]
   for (const relation of collection.relations.values()) {
-    const path = relation.kind === 'one' ? undefined : sublistPath(document, collection, relation)
-    if (path) paths.push([`${root}/{id}/${relation.name}`, path])
+    const path = relation.kind === 'one' ? undefined : sublistPaths(document, collection, relation)
+    if (path) paths.push(...path)
   }
   paths.push(...pathsBelow(document, collection))
   return paths.filter(([, path]) => hasMethods(path))
@@ -212,7 +225,9 @@ const documentPath = (document: Document): [string, JsonSchema] => [
  */
 export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
   const collections = [...model.collections.values()]
-  const document = createDocument(model, [...Object.keys(shared.schemas), ...Object.keys(batchSchemas)])
+  const document = createDocument(model, [
+    ...Object.keys({ ...shared.schemas, ...batchSchemas, ...aggregateSchemas }),
+  ])
   const schemas = collections.flatMap(collection => collectionSchemas(document, collection))
   const paths = collections.flatMap(collection => collectionPaths(document, collection))
   return {
@@ -240,9 +255,10 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
         ...Object.fromEntries([...schemas, ...document.enumerations]),
         ...shared.schemas,
         ...batchSchemas,
+        ...aggregateSchemas,
         ...Object.fromEntries(eventSchemas(document)),
       },
-      parameters,
+      parameters: { ...parameters, ...aggregateParameters },
       headers: headers.components,
       responses: responses.components,
       securitySchemes,
