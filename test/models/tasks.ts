@@ -104,7 +104,7 @@ export default model({
       if (next.note === 'bad') faults.push({ message: 'A bad task.' })
       if (previous?.fixed === true) faults.push({ message: 'A fixed task does not change.' })
       if (next.title === 'bad check') return 'no list' as never
-      if (next.title === 'bad field') return [{ field: 'nope', message: 'x' }]
+      if (next.title === 'bad field') return [{ field: 'nope' as never, message: 'x' }]
       return faults
     },
     limits: [
