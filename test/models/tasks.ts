@@ -99,7 +99,7 @@ export default model({
       } as never
     },
     check({ next, previous }) {
-      const faults = []
+      const faults: { field?: 'title'; message: string; code?: string }[] = []
       if (next.title === 'wrong') faults.push({ field: 'title', message: 'Wrong.', code: 'wrong' })
       if (next.note === 'bad') faults.push({ message: 'A bad task.' })
       if (previous?.fixed === true) faults.push({ message: 'A fixed task does not change.' })
