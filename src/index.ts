@@ -64,7 +64,17 @@ export { uuid } from './model/fields/uuid.ts'
 export { atMost, item } from './model/logic.ts'
 export { action, every, job, on, query } from './model/logic-builders.ts'
 export type { Model } from './model/model.ts'
-export type { CollectionName, CreateInput, Item } from './model/types.ts'
+export type {
+  Client,
+  CollectionData,
+  CollectionName,
+  CreateInput,
+  Data,
+  Item,
+  SystemData,
+  UpdateInput,
+  Where,
+} from './model/types.ts'
 export type { GivenSettings, ServeOptions, Service }
 
 /**

@@ -9,6 +9,7 @@ import type { Cluster } from './cluster/cluster.ts'
 import { createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
 import { publicName } from './config/database.ts'
 import { readSettings, type Settings, SettingsError } from './config.ts'
+import { systemClock } from './events/consumer/timetable.ts'
 import { path as graphqlPath } from './graphql/transports/http-reply.ts'
 import { createHttp, type Exchange, type HttpServer } from './http.ts'
 import { checkModel } from './model/check.ts'
@@ -35,6 +36,7 @@ import {
   clusterMetrics,
   eventMetrics,
   httpMetrics,
+  reactionMetrics,
   replicaMetrics,
   requestMetrics,
   requestRecorder,
@@ -47,7 +49,7 @@ import { serverTiming } from './serve/server-timing.ts'
 import type { OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { type State, shutdown } from './serve/shutdown.ts'
 import { SlowListRecorder } from './serve/slow-lists.ts'
-import { createRun, openEncrypted, openStore, prepare } from './serve/store.ts'
+import { createRun, openEncrypted, openStore, prepare, registerLogic } from './serve/store.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
 import { openTransports } from './serve/transports.ts'
 import type { Store } from './store/store.ts'
@@ -94,7 +96,7 @@ export async function open(
   options: StartOptions,
 ): Promise<OpenService> {
   const { worker, simulation } = options
-  const store = await openStore(model, settings, { log, worker, now: simulation?.now })
+  const store = await openStore(model, settings, { log, worker, now: simulation?.clock.now })
   let cluster: Cluster | undefined
   let traces: Traces | undefined
   try {
@@ -138,8 +140,9 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
   const mail = simulation?.mail ?? createMail(mailSettings(settings), log.logger)
-  const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail } })
-  const { rest, graphql, oauth, events, webhooks } = transports
+  const clock = simulation?.clock ?? systemClock
+  const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail, clock } })
+  const { rest, graphql, oauth, events, webhooks, reactions } = transports
   const metrics = createMetrics(
     () => [
       ...requestMetrics(limits, credentials.counts),
@@ -150,6 +153,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
       ...clusterMetrics(cluster),
       ...eventMetrics(events),
       ...webhookMetrics(webhooks),
+      ...reactionMetrics(reactions),
     ],
     () => `${graphql.metrics()}${cacheMetrics()}`,
   )
@@ -186,11 +190,15 @@ async function assemble(parts: Parts): Promise<OpenService> {
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
     ...faultLog(log),
   })
+  if (worker === undefined && (background || simulation)) await registerLogic(model, store, clock.now)
   if (options.listen !== false) await http.listen(worker !== undefined)
   const firstAdministrator = worker || !background ? undefined : await bootstrapped(parts, run, http)
   state.starting = false
-  // One thread of a process sends.
-  if (background && (worker === undefined || worker.index === 0)) webhooks.start()
+  // One thread of a process sends, and runs reactions and jobs.
+  if (background && (worker === undefined || worker.index === 0)) {
+    webhooks.start()
+    reactions.start()
+  }
   const url = options.listen === false ? issuer() : listeningUrl(settings, http)
   if (!worker && background) {
     const place = options.listen === false ? 'expected at' : 'listening on'
@@ -204,6 +212,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
     oauth,
     events,
     webhooks,
+    reactions,
     store,
     cluster,
     slow,
@@ -215,7 +224,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
   const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
-  return { service, run, http, data }
+  return { service, run, records: credentials.records, http, data, rest, reactions }
 }
 
 function mailSettings(settings: Settings) {

@@ -2,9 +2,15 @@
 import type { AccessRule } from './access.ts'
 import type { UserFields } from './builtin.ts'
 import type { ComputedDeclaration } from './computed.ts'
-import type { DeprecationOptions, FieldDeclarations, Reference } from './fields/declared.ts'
+import type {
+  DeprecationOptions,
+  FieldDeclaration,
+  FieldDeclarations,
+  FieldNarrowing,
+  Reference,
+} from './fields/declared.ts'
 import type { CheckWrite, LimitDeclaration, LogicDeclaration, Prepare } from './logic.ts'
-import type { CheckedCollections } from './model-faults.ts'
+import type { CheckedCollections, CheckedLogic } from './model-faults.ts'
 import type { FieldRulesIn, OwnRow } from './rule-types.ts'
 import type { TypedCheck, TypedPrepare } from './write-types.ts'
 
@@ -117,19 +123,33 @@ interface TraitsOf<F, S, R, A, K, L extends readonly unknown[]> {
   readonly rules: Exclude<A[keyof A], undefined> | FieldRulesIn<F> | RuleOf<K[keyof K]> | RuleOf<L[number]>
 }
 
+/**
+ * What every collection is. Not `CollectionDeclaration`: the compiler would infer fields of any name from it while it
+ * reads the declared ones.
+ */
+type AnyCollection = Pick<CollectionDeclaration, 'kind' | 'extends'>
+
+export type AnyCollections = Readonly<Record<string, AnyCollection>>
+
 export type CollectionDeclarations = Readonly<Record<string, CollectionDeclaration>>
 
-export interface Declaration<Collections extends CollectionDeclarations = CollectionDeclarations> {
+export interface Declaration<
+  Collections extends AnyCollections = CollectionDeclarations,
+  Logic extends LogicDeclaration = LogicDeclaration,
+> {
   readonly kind: 'model'
   readonly collections: Collections
-  readonly logic: LogicDeclaration
+  readonly logic: Logic
 }
 
 /** A model. The keys are the names of the collections: plural, in snake_case. `logic`: what the product does with them. */
-export function model<const C extends CollectionDeclarations>(
+export function model<
+  const C extends AnyCollections,
+  const L extends LogicDeclaration<C> = Record<never, never>,
+>(
   collections: C & NoInfer<CheckedCollections<C>>,
-  logic: LogicDeclaration = {},
-): Declaration<C> {
+  logic: L & NoInfer<CheckedLogic<C, L>> = {} as L & CheckedLogic<C, L>,
+): Declaration<C, L> {
   return Object.freeze({ kind: 'model', collections, logic })
 }
 
@@ -150,17 +170,34 @@ export function collection<
   })
 }
 
-type UsersRow<F, U> = OwnRow<UserFields & F, U, Reference<'users'>>
+/** Fields of `users`: new ones, and built-in ones that are narrowed. */
+type UsersFields = Readonly<Record<string, FieldDeclaration | FieldNarrowing>>
 
-interface DefinedUsers<F extends FieldDeclarations, U extends boolean, R, A, K, L>
-  extends Omit<PlainOptions<F, U>, 'renamedFrom' | 'deprecated'>,
-    TypedOptions<UserFields & F, U, R, A, K, L> {
+/** A built-in field with the options that narrow it. */
+type NarrowedField<Field, Options> =
+  Field extends FieldDeclaration<infer Value, object, infer Trait>
+    ? FieldDeclaration<Value, Options & object, Trait>
+    : never
+
+type DeclaredUsers<F> = {
+  readonly [K in keyof F]: F[K] extends FieldDeclaration
+    ? F[K]
+    : NarrowedField<K extends keyof UserFields ? UserFields[K] : never, F[K]>
+}
+
+type AllUserFields<F> = Omit<UserFields, keyof F> & DeclaredUsers<F>
+type UsersRow<F, U> = OwnRow<AllUserFields<F>, U, Reference<'users'>>
+
+interface DefinedUsers<F extends UsersFields, U extends boolean, R, A, K, L>
+  extends Omit<PlainOptions<FieldDeclarations, U>, 'renamedFrom' | 'deprecated'>,
+    TypedOptions<AllUserFields<F>, U, R, A, K, L> {
+  /** New fields; of built-in ones rules and a description: `email: { access: { read: owner('id') } }`. */
   readonly fields?: F
 }
 
 /** Extends the built-in collection of accounts. */
 export function users<
-  const F extends FieldDeclarations = None,
+  const F extends UsersFields = None,
   const U extends boolean = false,
   const R extends Joins = None,
   const A extends Access<UsersRow<F, U>> = None,
@@ -168,9 +205,9 @@ export function users<
   const L extends Limits<UsersRow<F, U>> = readonly [],
 >(
   options: DefinedUsers<F, U, R, A, K, L> = {},
-): CollectionDeclaration<F, U, TraitsOf<F, 'user', R, A, K, L>> {
-  const fields = options.fields ?? ({} as F)
-  const all = { ...options, fields } as unknown as CollectionOptions<F, U>
+): CollectionDeclaration<DeclaredUsers<F>, U, TraitsOf<DeclaredUsers<F>, 'user', R, A, K, L>> {
+  const fields = options.fields ?? {}
+  const all = { ...options, fields } as unknown as CollectionOptions<DeclaredUsers<F>, U>
   return Object.freeze({ kind: 'collection', extends: 'users', options: all })
 }
 

@@ -1,6 +1,6 @@
 /**
  * A product's own logic, as a model declares it: actions, queries, reactions and jobs. `logic/` runs them.
- * The types here are those of the checked declaration; `declaration.ts` and `types.ts` infer the ones that authors see.
+ * The types here are those of the checked declaration; `logic-types.ts` infers the ones that authors see.
  */
 import type { AccessRule } from './access.ts'
 import type { FieldDeclaration } from './fields/declared.ts'
@@ -43,7 +43,7 @@ interface OperationOptions {
   readonly scope?: string
   readonly description?: string
   /** Takes its context, see `logic/context.ts`. */
-  // biome-ignore lint/suspicious/noExplicitAny: `declaration.ts` types it.
+  // biome-ignore lint/suspicious/noExplicitAny: `logic-builders.ts` types it.
   readonly run: (context: any) => unknown
 }
 
@@ -54,42 +54,57 @@ export interface ActionOptions extends OperationOptions {
 
 export type QueryOptions = OperationOptions
 
-export interface ActionDeclaration<Options extends ActionOptions = ActionOptions> {
+declare const typesType: unique symbol
+declare const collectionsType: unique symbol
+
+/** What only the compiler knows: the types of a declaration, and the collections of the model that it is written for. */
+interface Typed<Types, Collections> {
+  readonly [typesType]?: Types
+  readonly [collectionsType]?: (collections: Collections) => void
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an action of which nothing is known fits every model.
+export interface ActionDeclaration<Types = unknown, in Collections = any> extends Typed<Types, Collections> {
   readonly kind: 'action'
-  readonly options: Options
+  readonly options: ActionOptions
 }
 
-export interface QueryDeclaration<Options extends QueryOptions = QueryOptions> {
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+export interface QueryDeclaration<Types = unknown, in Collections = any> extends Typed<Types, Collections> {
   readonly kind: 'query'
-  readonly options: Options
+  readonly options: QueryOptions
 }
 
-export interface ReactionDeclaration {
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+export interface ReactionDeclaration<Types = unknown, in Collections = any>
+  extends Typed<Types, Collections> {
   readonly kind: 'reaction'
   /** Types of events, e.g. `task.updated`, `task.*`. */
   readonly types: readonly string[]
-  // biome-ignore lint/suspicious/noExplicitAny: `declaration.ts` types it.
+  // biome-ignore lint/suspicious/noExplicitAny: `logic-builders.ts` types it.
   readonly run: (context: any) => unknown
   readonly description?: string | undefined
 }
 
-export interface JobDeclaration {
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+export interface JobDeclaration<Types = unknown, in Collections = any> extends Typed<Types, Collections> {
   readonly kind: 'job'
   /** A cron expression, or words such as `day at 03:00`; undefined: only `later` starts it. */
   readonly schedule: string | undefined
   /** An IANA name, e.g. `Europe/Berlin`; `UTC` if left out. */
   readonly timeZone: string | undefined
   readonly input: Readonly<Record<string, FieldDeclaration>> | undefined
-  // biome-ignore lint/suspicious/noExplicitAny: `declaration.ts` types it.
+  // biome-ignore lint/suspicious/noExplicitAny: `logic-builders.ts` types it.
   readonly run: (context: any) => unknown
   readonly description?: string | undefined
 }
 
-export interface LogicDeclaration {
-  readonly actions?: Readonly<Record<string, ActionDeclaration>>
-  readonly queries?: Readonly<Record<string, QueryDeclaration>>
-  readonly reactions?: Readonly<Record<string, ReactionDeclaration>>
-  readonly jobs?: Readonly<Record<string, JobDeclaration>>
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+export interface LogicDeclaration<in Collections = any> {
+  readonly actions?: Readonly<Record<string, ActionDeclaration<unknown, Collections>>>
+  readonly queries?: Readonly<Record<string, QueryDeclaration<unknown, Collections>>>
+  readonly reactions?: Readonly<Record<string, ReactionDeclaration<unknown, Collections>>>
+  readonly jobs?: Readonly<Record<string, JobDeclaration<unknown, Collections>>>
 }
 
 /** Who writes, as logic sees it: null when nobody is signed in. Frozen. */
@@ -150,6 +165,6 @@ export interface LimitDeclaration<in Needs = any> {
 export function atMost<const Field extends string = never, Needs = unknown>(
   count: number,
   options: LimitOptions<Field, Needs> = {},
-): LimitDeclaration<PathNeeds<Field> & Needs> {
+): LimitDeclaration<([Field] extends [never] ? unknown : PathNeeds<Field>) & Needs> {
   return Object.freeze({ kind: 'atMost', count, options })
 }

@@ -1,4 +1,6 @@
 /** What the compiler finds wrong with a model's rules once it knows where relations lead. */
+import type { ActionDeclaration, ReactionDeclaration } from './logic.ts'
+import type { KnownPattern } from './logic-types.ts'
 import type { IsUnknownModel, NeedsIn, RowIn } from './model-types.ts'
 
 interface AnyRow {
@@ -48,3 +50,26 @@ type CheckedCollection<C, N> =
 /** What `model` demands of its collections besides being some. */
 export type CheckedCollections<C> =
   IsUnknownModel<C> extends true ? unknown : { readonly [N in keyof C]: CheckedCollection<C, N> }
+
+type ReactionsOf<L> = L extends { readonly reactions: infer R } ? R : Record<never, never>
+type ActionsOf<L> = L extends { readonly actions: infer A } ? A : Record<never, never>
+
+type TypesEmittedBy<A> = A extends ActionDeclaration<{ readonly emits: infer E }> ? keyof E : never
+
+/** The types of events that the model's actions emit. */
+type EmittedIn<L> = TypesEmittedBy<ActionsOf<L>[keyof ActionsOf<L>]>
+
+type CheckedReaction<Reaction, Known> =
+  Reaction extends ReactionDeclaration<infer Pattern>
+    ? Faulty<Pattern extends Known ? never : `No event has the type ${Pattern & string}`>
+    : unknown
+
+type CheckedReactions<Reactions, Known> = {
+  readonly [Name in keyof Reactions]: CheckedReaction<Reactions[Name], Known>
+}
+
+/** What `model` demands of its logic besides being some. */
+export type CheckedLogic<C, L> =
+  IsUnknownModel<C> extends true
+    ? unknown
+    : { readonly reactions?: CheckedReactions<ReactionsOf<L>, KnownPattern<C> | EmittedIn<L>> }

@@ -1,9 +1,11 @@
-/** The TypeScript types of items and bodies, inferred from a declaration. */
-import type { CollectionDeclarations, Declaration } from './declaration.ts'
-import type { ChangesOf, Flat, InputOf } from './item-types.ts'
-import type { FieldsIn, ItemIn, NameIn } from './model-types.ts'
+/** The TypeScript types of items, bodies, `data` and clients, inferred from a declaration. */
+import type { ClientIn } from './client-types.ts'
+import type { CollectionDataIn, CreateIn, DataIn, SystemDataIn, UpdateIn, WhereIn } from './data-types.ts'
+import type { AnyCollections, Declaration } from './declaration.ts'
+import type { ItemIn, NameIn } from './model-types.ts'
 
-type CollectionsOf<M> = M extends Declaration<infer C extends CollectionDeclarations> ? C : never
+type CollectionsOf<M> = M extends Declaration<infer C extends AnyCollections> ? C : never
+type LogicOf<M> = M extends { readonly logic: infer L } ? L : never
 
 /** The names of a model's collections, the built-in ones among them. */
 export type CollectionName<M extends Declaration> = NameIn<CollectionsOf<M>>
@@ -12,11 +14,27 @@ export type CollectionName<M extends Declaration> = NameIn<CollectionsOf<M>>
 export type Item<M extends Declaration, C extends CollectionName<M>> = ItemIn<CollectionsOf<M>, C>
 
 /** The body that creates an item: `CreateInput<typeof model, 'posts'>`. */
-export type CreateInput<M extends Declaration, C extends CollectionName<M>> = Flat<
-  InputOf<FieldsIn<CollectionsOf<M>, C>>
->
+export type CreateInput<M extends Declaration, C extends CollectionName<M>> = CreateIn<CollectionsOf<M>, C>
 
 /** The body that changes an item: `UpdateInput<typeof model, 'posts'>`. */
-export type UpdateInput<M extends Declaration, C extends CollectionName<M>> = Flat<
-  ChangesOf<FieldsIn<CollectionsOf<M>, C>>
+export type UpdateInput<M extends Declaration, C extends CollectionName<M>> = UpdateIn<CollectionsOf<M>, C>
+
+/** Which items: `Where<typeof model, 'posts'>`. */
+export type Where<M extends Declaration, C extends CollectionName<M>> = WhereIn<CollectionsOf<M>, C>
+
+/** The items of one collection, as a user reads and writes them. */
+export type CollectionData<M extends Declaration, C extends CollectionName<M>> = CollectionDataIn<
+  CollectionsOf<M>,
+  C,
+  CreateInput<M, C>,
+  UpdateInput<M, C>
 >
+
+/** The collections by name, as a user: `data` of actions and queries. */
+export type Data<M extends Declaration> = DataIn<CollectionsOf<M>>
+
+/** The collections by name, as the service itself, whom no rule binds: `data.asSystem`. */
+export type SystemData<M extends Declaration> = SystemDataIn<CollectionsOf<M>>
+
+/** A service as a caller sees it: `api.projects.list()`, `api.projects.archive(id, input)`, `api.queries.report()`. */
+export type Client<M extends Declaration> = ClientIn<CollectionsOf<M>, LogicOf<M>>

@@ -50,6 +50,8 @@ export type Operand =
       readonly users: Collection
       readonly field: Field
       readonly isConfirmed: boolean
+      /** Missing unless this holds for the row. Left out: it always does. */
+      readonly when?: Condition
     }
   /** A claim of the caller's token; missing where it is of another type than the field. */
   | { readonly kind: 'claim'; readonly claim: string }
@@ -74,6 +76,13 @@ export type Condition =
       readonly left: FieldPath
       readonly operator: Exclude<ConditionOperator, 'in' | 'contains' | 'icontains' | 'starts_with'>
       readonly right: FieldPath
+    }
+  /** The same as the caller sees them, of rules in computed fields. */
+  | {
+      readonly kind: 'values'
+      readonly left: Computation
+      readonly operator: Exclude<ConditionOperator, 'in' | 'contains'>
+      readonly right: Computation
     }
   | { readonly kind: 'isNull'; readonly field: VisibleField }
   /** `param` true: the field is null; false: it is not. For the filter operator `null`. */

@@ -144,6 +144,8 @@ export interface ItemRoot {
   readonly event?: Param
   /** Null where the row does not fulfil it. */
   readonly filter?: Filter | undefined
+  /** A checked rule that must hold besides the collection's own. */
+  readonly rule?: Rule
   readonly select: readonly Selected[]
 }
 

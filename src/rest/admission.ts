@@ -40,7 +40,7 @@ export function admitTo(model: Model, route: Route, operation: Operation, princi
     if (users) admit(model, users, 'read', access)
     return
   }
-  if (route.kind === 'action') {
+  if (route.kind === 'action' || route.kind === 'query') {
     admitAction(model, route, principal)
     return
   }

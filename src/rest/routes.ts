@@ -1,6 +1,13 @@
 /** The routes under `/api/v1`. Paths are matched as they were sent, undecoded, so that every route has one spelling. */
 import type { Collection, ManyToMany, Model, ToMany } from '../model/model.ts'
-import { type ActionRoute, type NestedRoute, routeBelow } from './actions/routes.ts'
+import {
+  type ActionRoute,
+  logicRoute,
+  type NestedRoute,
+  operationRoute,
+  type QueryRoute,
+  routeBelow,
+} from './actions/routes.ts'
 import { canFollow, exists } from './operations.ts'
 import { parseId } from './path-id.ts'
 
@@ -23,6 +30,7 @@ export type Route =
     }
   | NestedRoute
   | ActionRoute
+  | QueryRoute
   | { readonly kind: 'me' }
   | { readonly kind: 'openapi' }
   | { readonly kind: 'events' }
@@ -49,15 +57,16 @@ export function findRoute(model: Model, path: string): Route | undefined {
   if (!path.startsWith(`${prefix}/`)) return undefined
   const nameEnd = path.indexOf('/', start)
   if (nameEnd === -1) return rootRoute(model, path.slice(start))
-  const collection = model.collections.get(path.slice(start, nameEnd))
-  if (!collection) return undefined
+  const name = path.slice(start, nameEnd)
+  const collection = model.collections.get(name)
+  if (!collection) return logicRoute(model, name, path.slice(nameEnd + 1))
   if (path.endsWith(aggregateEnd)) {
     const route = aggregateRoute(model, collection, path.slice(nameEnd, -aggregateEnd.length))
     if (route) return route
   }
   const idEnd = path.indexOf('/', nameEnd + 1)
   const id = parseId(path, nameEnd + 1, idEnd === -1 ? path.length : idEnd)
-  if (id === 0) return undefined
+  if (id === 0) return operationRoute(model, collection, path.slice(nameEnd + 1), undefined)
   if (idEnd === -1) return { kind: 'item', collection, id }
   const below = path.slice(idEnd + 1)
   if (!collection.relations.has(below)) return routeBelow(model, collection, id, below)

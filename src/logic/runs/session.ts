@@ -65,11 +65,14 @@ export class Session implements LeasedSession {
   readonly #holding: Holding
   #opened: Opened | undefined
   #pending: Change[] = []
+  #isStoring = false
   /** Changes read in this turn, by the event before them. */
   #batches = new Map<number, readonly LoggedChange[]>()
   #holdAt = 0
   #held: number | undefined
   #newest = 0
+  /** Reactions that an operator wants removed, which the model does not have. */
+  readonly #forgotten = new Set<string>()
 
   constructor(parts: SessionParts, holding: Holding) {
     this.#parts = parts
@@ -132,6 +135,7 @@ export class Session implements LeasedSession {
     return (
       scheduler.inFlight === 0 &&
       this.#pending.length === 0 &&
+      !this.#isStoring &&
       tracks.every(({ read, isIdle }) => read >= last && isIdle) &&
       (planner.next === undefined || planner.next > now) &&
       !(await jobs.hasDue(now))
@@ -178,7 +182,8 @@ export class Session implements LeasedSession {
     const planner = new Planner(model, jobs, this.#parts.onMissed)
     const queue = new JobQueue({ model, records, clock, add, push })
     const isTaken = (id: string) => queue.isTaken(id)
-    const parts = { records, clock, add, push, isTaken }
+    const forget = (name: string) => void this.#forgotten.add(name)
+    const parts = { records, clock, add, push, isTaken, forget }
     const requests = new RunRequests(parts, name => tracks.find(track => track.name === name))
     const opened = { position, tracks, planner, jobs: queue, requests, scheduler, abort }
     await this.#restore(opened)
@@ -253,10 +258,15 @@ export class Session implements LeasedSession {
     if (changes.length === 0 && !isFar) return
     this.#pending = []
     const steps = changes.flatMap(change => change.steps)
-    await position.commit(steps, {
-      reactions: { ...place.reactions, ...events },
-      jobs: planner.planned,
-    })
+    this.#isStoring = true
+    try {
+      await position.commit(steps, {
+        reactions: { ...without(place.reactions, this.#forgotten), ...events },
+        jobs: planner.planned,
+      })
+    } finally {
+      this.#isStoring = false
+    }
     for (const { committed } of changes) committed?.()
   }
 
@@ -303,6 +313,10 @@ export class Session implements LeasedSession {
   #notNow(task: Run): Verdict<Run> {
     return { succeeded: false, again: { ...task, dueAt: this.#parts.clock.now() + notHeldDelayMs } }
   }
+}
+
+function without(places: Place['reactions'], names: ReadonlySet<string>): Place['reactions'] {
+  return Object.fromEntries(Object.entries(places).filter(([name]) => !names.has(name)))
 }
 
 /** The steps of a transaction, and what follows its commit. */

@@ -1,5 +1,5 @@
 /** Several reads in one: each root is guarded by itself; what is refused is left out and listed in `refusals`. */
-import { and, dependencies, look, lookAtField } from '../condition.ts'
+import { always, and, dependencies, look, lookAtField } from '../condition.ts'
 import type { GuardedComposite, GuardedItemRoot, GuardedListRoot, GuardedRoot, Refusal } from '../guarded.ts'
 import type { CompositeShape, ItemRoot, ListRoot, Root } from '../plan.ts'
 import { guardAggregateRoot, lookAtAggregation } from './aggregate.ts'
@@ -41,7 +41,11 @@ function guardItemRoot(root: ItemRoot, view: ModelView, leniency: Leniency): Gua
   const { kind, key, id, event } = root
   const collection = view.collection(root.collection)
   const readable = requireReadable(view, collection)
-  const rows = root.filter ? and(readable, guardFilter(root.filter, collection, view)) : readable
+  const rows = and(
+    readable,
+    root.rule ? view.rule(root.rule, collection) : always,
+    root.filter ? guardFilter(root.filter, collection, view) : always,
+  )
   const select = guardSelect(root.select, collection, view, leniency)
   return { kind, key, collection, id, event, rows, select }
 }

@@ -9,6 +9,7 @@ import { pathsBelow } from './actions.ts'
 import { aggregateOperation, aggregateParameters, aggregateSchemas } from './aggregates.ts'
 import { batchPath, batchSchemas } from './batch.ts'
 import { eventSchemas, eventsPath } from './events.ts'
+import { logicPaths, logicTag } from './logic.ts'
 import { createDocument, type Document } from './names.ts'
 import { base, type Described, readResponses } from './operation.ts'
 import { headerParameters, itemParameters, listParameters, parameters } from './parameters.ts'
@@ -219,6 +220,11 @@ const documentPath = (document: Document): [string, JsonSchema] => [
   },
 ]
 
+/** Whether actions or queries belong to no collection. */
+function hasOwnPaths({ logic }: Model): boolean {
+  return [...logic.actions.values(), ...logic.queries.values()].some(({ target }) => target === 'none')
+}
+
 /**
  * The document, as a JSON value. `baseUrl` names the server, without a trailing slash;
  * without it, the server that the document was read from.
@@ -239,12 +245,14 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
         name,
         ...(description !== undefined && { description }),
       })),
+      ...(hasOwnPaths(model) ? [{ name: logicTag, description: 'What belongs to no collection.' }] : []),
       { name: 'batch', description: 'Several operations as one.' },
       { name: 'events', description: 'What has changed.' },
       { name: 'openapi', description: 'This document.' },
     ],
     paths: Object.fromEntries([
       ...paths,
+      ...logicPaths(document),
       ...mePath(document),
       batchPath(document),
       eventsPath(document),

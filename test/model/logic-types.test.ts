@@ -1,0 +1,383 @@
+/** The types that a model's logic is written with. Most of this file is tested by the compiler. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  action,
+  atMost,
+  type Client,
+  checkModel,
+  choice,
+  collection,
+  count,
+  currentUser,
+  type Data,
+  datetime,
+  every,
+  field,
+  type Item,
+  integer,
+  item,
+  job,
+  model,
+  now,
+  number,
+  on,
+  owner,
+  query,
+  related,
+  relation,
+  role,
+  type SystemData,
+  text,
+  type UpdateInput,
+  users,
+  type Where,
+} from '../../src/index.ts'
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+/** Compiles only for `true`. */
+const same = <T extends true>(value: T): T => value
+/** Compiles only if the value has exactly this type. */
+const is =
+  <Expected>() =>
+  <const Given>(_value: Given, ..._: Equal<Given, Expected> extends true ? [] : [never]) => {}
+
+const ownTasks = related('project', owner('owner_id'))
+
+/** The model of INTERFACE.md, as it is written there, and more logic. */
+const declaration = model(
+  {
+    users: users({ fields: { email: { access: { read: owner('id').or(role('admin')) } } } }),
+    projects: collection({
+      fields: {
+        name: text(),
+        archived: text({ optional: true }),
+        owner_id: relation('users', { default: currentUser, inverse: 'projects' }),
+      },
+      computed: { open_tasks: count('tasks', field('status').ne('done')) },
+      access: {
+        read: owner('owner_id'),
+        create: owner('owner_id'),
+        update: owner('owner_id'),
+        delete: owner('owner_id'),
+      },
+    }),
+    tasks: collection({
+      updatedAt: true,
+      fields: {
+        title: text(),
+        status: choice(['open', 'done'], { default: 'open' }),
+        completed_at: datetime({ optional: true, readOnly: true }),
+        project_id: relation('projects', { inverse: 'tasks', immutable: true }),
+      },
+      prepare: ({ next, previous, now }) =>
+        next.status === 'done' && previous?.status !== 'done' ? { completed_at: now } : {},
+      check: ({ next }) => (next.title === '' ? [{ field: 'title', message: 'A task needs a title.' }] : []),
+      limits: [atMost(100, { per: 'project_id', where: field('status').ne('done') })],
+      access: {
+        read: ownTasks,
+        create: ownTasks,
+        update: ownTasks.and(field('created_at').gte(now.minus({ minutes: 15 }))),
+      },
+    }),
+  },
+  {
+    actions: {
+      archive: action({
+        on: 'projects',
+        input: { why: text() },
+        output: item('projects'),
+        access: owner('owner_id'),
+        async run({ item, input, data }) {
+          // As the service: the fifteen minutes of the rule do not hold here. `list` gives up to 100, `all` walks.
+          for await (const task of data.asSystem.tasks.all({ where: { project_id: item.id } }))
+            await data.asSystem.tasks.update(task.id, { status: 'done' })
+          return data.projects.update(item.id, { archived: input.why })
+        },
+      }),
+      move: action({
+        of: 'tasks',
+        input: { task: item('tasks'), to: item('projects'), note: text({ optional: true }) },
+        output: { moved: integer(), task: item('tasks') },
+        emits: { 'task.moved': { fields: { from: integer() } }, 'task.seen': {} },
+        async run({ item, input, data, caller, emit, later, now }) {
+          is<undefined>()(item)
+          is<'open' | 'done'>()(input.task.status)
+          is<string | null>()(input.note)
+          is<string | undefined>()(caller?.role)
+          emit('task.moved', input.task, { from: input.task.project_id })
+          emit('task.seen', input.task)
+          later(now, 'remind', { task_id: input.task.id })
+          const task = await data.asSystem.tasks.update(input.task.id, { project_id: input.to.id })
+          return { moved: 1, task }
+        },
+      }),
+      ping: action({ run: () => undefined }),
+    },
+    queries: {
+      report: query({
+        input: { since: datetime({ default: now }), status: choice(['open', 'done']) },
+        output: { share: number() },
+        async run({ data, input }) {
+          is<string>()(input.since)
+          return { share: await data.tasks.count({ status: input.status }) }
+        },
+      }),
+    },
+    reactions: {
+      changed: on(['task.created', 'task.updated'], ({ event }) => {
+        is<'open' | 'done'>()(event.data.status)
+        if (event.type === 'task.created') is<null>()(event.changed)
+        else is<'open' | 'done'>()(event.previous.status)
+      }),
+      moved: on('task.moved', ({ event }) => is<number>()(event.item_id), {
+        description: 'Tells the owner.',
+      }),
+      assigned: on('task.updated', async ({ event, data, mail, signal }) => {
+        const project = await data.projects.get(event.data.project_id, { include: ['owner'] })
+        if (project?.owner?.email && !signal.aborted)
+          await mail.send({ to: project.owner.email, subject: event.data.title, text: event.changed.join() })
+      }),
+    },
+    jobs: {
+      nightly: every('day at 03:00', async ({ data }) => {
+        await data.tasks.update(1, { completed_at: null })
+      }),
+      weekly: every('0 3 * * 1', { timeZone: 'Europe/Berlin' }, ({ log, now }) => log.info(now)),
+      remind: job({
+        input: { task_id: integer(), again: integer({ default: 0 }) },
+        run: ({ input }) => is<{ readonly task_id: number; readonly again: number }>()(input),
+      }),
+    },
+  },
+)
+
+type Model = typeof declaration
+type Project = Item<Model, 'projects'>
+type Task = Item<Model, 'tasks'>
+
+/** Only the compiler reads the work. */
+const compiled = (_work: (given: { api: Client<Model>; data: Data<Model> }) => unknown) => assert.ok(true)
+
+test('the model is a right one', () => {
+  const { logic } = checkModel(declaration)
+  assert.deepEqual([...logic.actions.keys()], ['archive', 'move', 'ping'])
+  assert.deepEqual([...logic.jobs.keys()], ['nightly', 'weekly', 'remind'])
+})
+
+test('an item has its computed fields where they are asked for; a narrowed field may be absent', () => {
+  type Expected = {
+    readonly id: number
+    readonly name: string
+    readonly archived: string | null
+    readonly owner_id: number
+    readonly open_tasks?: number
+    readonly created_at: string
+  }
+  assert.ok(same<Equal<Project, Expected>>(true))
+  type User = {
+    readonly id: number
+    readonly name: string
+    readonly role: string
+    readonly email?: string | null
+    readonly created_at: string
+  }
+  assert.ok(same<Equal<Item<Model, 'users'>, User>>(true))
+})
+
+test('an update changes what is neither read-only nor immutable; the service changes more', () => {
+  assert.ok(
+    same<Equal<UpdateInput<Model, 'tasks'>, { readonly title?: string; readonly status?: 'open' | 'done' }>>(
+      true,
+    ),
+  )
+  type BySystem = Parameters<SystemData<Model>['tasks']['update']>[1]
+  type Changes = {
+    readonly title?: string
+    readonly status?: 'open' | 'done'
+    readonly completed_at?: string | null
+    readonly project_id?: number
+  }
+  assert.ok(same<Equal<BySystem, Changes>>(true))
+})
+
+test('a read gives what it names', () => {
+  compiled(async ({ data }) => {
+    is<Task | null>()(await data.tasks.get(1))
+    is<readonly Task[]>()(await data.tasks.list({ where: { title: { icontains: 'x' } }, sort: ['-id'] }))
+    is<{ readonly title: string } | null>()(await data.tasks.first({ fields: ['title'] }))
+    is<{ readonly id: number; readonly open_tasks: number } | null>()(
+      await data.projects.get(1, { fields: ['id', 'open_tasks'] }),
+    )
+    const task = await data.tasks.get(1, { include: ['project.owner'] })
+    is<string | undefined>()(task?.project?.owner?.name)
+    const project = await data.projects.get(1, { include: ['tasks'] })
+    is<readonly Task[] | undefined>()(project?.tasks)
+    for await (const each of data.tasks.all()) is<Task>()(each)
+  })
+})
+
+test('conditions name fields, computed fields and relations', () => {
+  const where: Where<Model, 'tasks'>[] = [
+    { status: 'open', id: [1, 2], completed_at: null },
+    { title: { starts_with: 'a' }, completed_at: { lt: '2026-01-01T00:00:00Z' }, or: [{ id: { gte: 3 } }] },
+    { project: { open_tasks: { gt: 3 }, owner: { name: 'x' } }, not: { status: { ne: 'done' } } },
+    // @ts-expect-error There is no such field.
+    { titel: 'x' },
+    // @ts-expect-error It is none of the values.
+    { status: 'lost' },
+    // @ts-expect-error A choice is not ordered.
+    { status: { gt: 'open' } },
+    // @ts-expect-error A number is no text.
+    { id: { contains: '1' } },
+    // @ts-expect-error A user has no such field.
+    { project: { owner: { surname: 'x' } } },
+  ]
+  assert.equal(where.length, 8)
+})
+
+test('actions and queries are functions of a client', () => {
+  compiled(async ({ api }) => {
+    is<Project>()(await api.projects.archive(1, { why: 'x' }))
+    is<{ readonly moved: number; readonly task: Task }>()(await api.tasks.move({ task: 1, to: 2 }))
+    is<void>()(await api.actions.ping())
+    is<{ readonly share: number }>()(await api.queries.report({ status: 'open' }))
+    is<Task>()(await api.tasks.create({ title: 'x', project_id: 1 }))
+    // @ts-expect-error The input is missing.
+    await api.projects.archive(1)
+    // @ts-expect-error The action is one of projects.
+    await api.tasks.archive(1, { why: 'x' })
+    // @ts-expect-error An item is given by its id.
+    await api.tasks.move({ task: 'one', to: 2 })
+    // @ts-expect-error It is none of the values.
+    await api.queries.report({ status: 'lost' })
+  })
+})
+
+const collections = {
+  projects: collection({ fields: { name: text(), points: integer({ readOnly: true, default: 0 }) } }),
+  notes: collection({ fields: { text: text() } }),
+}
+
+test('`data` refuses wrong names and values within an action', () => {
+  const made = model(collections, {
+    actions: {
+      wrong: action({
+        on: 'projects',
+        input: { why: text() },
+        async run({ item, input, data, emit }) {
+          // @ts-expect-error A name is a text.
+          await data.projects.update(item.id, { name: 1 })
+          // @ts-expect-error So it is for the service.
+          await data.asSystem.projects.update(item.id, { name: 1 })
+          // @ts-expect-error Callers cannot write it.
+          await data.projects.update(item.id, { points: 1 })
+          await data.asSystem.projects.update(item.id, { points: 1 })
+          // @ts-expect-error A project needs a name.
+          await data.projects.create({})
+          // @ts-expect-error There is no such collection.
+          await data.people.list()
+          // @ts-expect-error There is no such field.
+          await data.projects.list({ where: { nam: input.why } })
+          // @ts-expect-error There is no such field.
+          await data.projects.list({ sort: ['-nam'] })
+          // @ts-expect-error There is no such field.
+          await data.projects.list({ fields: ['nam'] })
+          // @ts-expect-error There is no such relation.
+          await data.projects.list({ include: ['owner'] })
+          // @ts-expect-error There is no such input.
+          assert.ok(input.what)
+          // @ts-expect-error It emits nothing.
+          emit('project.archived', item)
+        },
+      }),
+    },
+  })
+  assert.equal(made.kind, 'model')
+})
+
+test('an action refuses a wrong collection, rule, input or output', () => {
+  const made = model(collections, {
+    actions: {
+      // @ts-expect-error There is no such collection.
+      a: action({ on: 'project', run() {} }),
+      // @ts-expect-error A project has no such field.
+      b: action({ on: 'projects', access: owner('nope'), run() {} }),
+      // @ts-expect-error Without `on` nothing has fields.
+      c: action({ access: field('name').eq('x'), run() {} }),
+      // @ts-expect-error There is no such collection.
+      d: action({ input: { x: item('nope') }, run() {} }),
+      // @ts-expect-error There is no such collection.
+      e: action({ output: item('nope'), run: () => 1 }),
+      // @ts-expect-error A note is no project.
+      f: action({ output: item('projects'), run: ({ data }) => data.notes.create({ text: 'x' }) }),
+      // @ts-expect-error A text is no number.
+      g: action({ output: { n: integer() }, run: () => ({ n: 'x' }) }),
+      // @ts-expect-error The output is missing.
+      h: action({ output: { n: integer() }, run: () => ({}) }),
+      // @ts-expect-error Nothing is declared as the output.
+      i: action({ run: () => 3 }),
+      // @ts-expect-error The item is missing where there is no `on`.
+      j: action({ run: ({ item }) => void item.id }),
+    },
+    queries: {
+      // @ts-expect-error A text is no number.
+      k: query({ output: { n: integer() }, run: () => ({ n: 'x' }) }),
+      // @ts-expect-error A query emits nothing.
+      l: query({ run: ({ emit }) => void emit }),
+    },
+  })
+  assert.equal(made.kind, 'model')
+})
+
+test('an event that is emitted has the declared fields', () => {
+  const emits = { 'project.moved': { fields: { to: text(), by: integer({ optional: true }) } } } as const
+  const made = model(collections, {
+    actions: {
+      move: action({
+        on: 'projects',
+        emits,
+        run({ item, emit }) {
+          emit('project.moved', item, { to: 'x' })
+          // @ts-expect-error A field is missing.
+          emit('project.moved', item, { by: 1 })
+          // @ts-expect-error A text is needed.
+          emit('project.moved', item, { to: 1 })
+          // @ts-expect-error It is not declared.
+          emit('project.left', item)
+        },
+      }),
+    },
+    reactions: { moved: on('project.moved', () => {}) },
+  })
+  assert.equal(made.kind, 'model')
+})
+
+test('a reaction refuses a type that no event has, and a wrong field of its item', () => {
+  const made = model(collections, {
+    reactions: {
+      // @ts-expect-error There is no such item.
+      a: on('projects.updated', () => {}),
+      // @ts-expect-error A project has no such field.
+      b: on('project.updated', ({ event }) => event.data.title),
+      // @ts-expect-error No action emits it.
+      c: on('project.upd', () => {}),
+      d: on('project.*', ({ event }) => event.item_id),
+      e: on('*', ({ event }) => event.collection),
+    },
+    jobs: {
+      // @ts-expect-error There is no such input.
+      f: job({ input: { id: integer() }, run: ({ input }) => input.task }),
+      // @ts-expect-error There is no such collection.
+      g: every('day at 03:00', ({ data }) => data.tasks.list()),
+    },
+  })
+  assert.equal(made.kind, 'model')
+})
+
+test('outside of a model the collections are unknown: everything of them compiles', () => {
+  const archive = action({ run: ({ data }) => void data.anything?.list({ where: { any: 1 } }) })
+  const moved = on('note.created', ({ event }) => event.data.anything)
+  const made = model(collections, { actions: { archive }, reactions: { moved } })
+  assert.equal(made.logic.actions?.archive, archive)
+})
