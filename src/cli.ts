@@ -44,6 +44,19 @@ const commands: Commands = {
     sentence: 'Number new events far above all earlier ones, after a database was put back by hand.',
     load: async () => (await import('./cli/events.ts')).restored,
   },
+  'reactions list': {
+    sentence: 'List reactions and jobs, what waits to be tried again, and what was given up.',
+    load: async () => (await import('./cli/reactions.ts')).list,
+  },
+  'reactions retry': {
+    sentence:
+      'Run again what waits or was given up, named as `reactions list` does; all dead letters with --dead.',
+    load: async () => (await import('./cli/reactions.ts')).retry,
+  },
+  'reactions skip': {
+    sentence: 'Drop what waits or was given up; by its name, all of a reaction that the model has no more.',
+    load: async () => (await import('./cli/reactions.ts')).skip,
+  },
   'print openapi': {
     sentence: 'Print the OpenAPI document of the model.',
     load: async () => (await import('./cli/print.ts')).openapi,

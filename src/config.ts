@@ -19,6 +19,7 @@ import {
   workers,
 } from './config/kinds.ts'
 import { oauthSettings } from './config/oauth.ts'
+import { reactionSettings } from './config/reactions.ts'
 import { readTable, type SettingsSources } from './config/read.ts'
 import { redisSettings } from './config/redis.ts'
 import { optional, type Setting, setting } from './config/setting.ts'
@@ -282,6 +283,7 @@ export const settingsTable = {
   ...accountSettings,
   ...redisSettings,
   ...webhookSettings,
+  ...reactionSettings,
 } as const
 
 type Table = typeof settingsTable
@@ -312,6 +314,7 @@ export type GivenSettings = Given & {
   readonly mail?: Within<'mail'> | undefined
   readonly redis?: Within<'redis'> | undefined
   readonly webhooks?: Within<'webhooks'> | undefined
+  readonly reactions?: Within<'reactions'> | undefined
 }
 
 /** Reads every setting: given, else environment, else file, else default. Throws a `SettingsError`. */

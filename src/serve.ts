@@ -35,6 +35,7 @@ import {
   clusterMetrics,
   eventMetrics,
   httpMetrics,
+  reactionMetrics,
   replicaMetrics,
   requestMetrics,
   requestRecorder,
@@ -47,7 +48,7 @@ import { serverTiming } from './serve/server-timing.ts'
 import type { OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { type State, shutdown } from './serve/shutdown.ts'
 import { SlowListRecorder } from './serve/slow-lists.ts'
-import { createRun, openEncrypted, openStore, prepare } from './serve/store.ts'
+import { createRun, openEncrypted, openStore, prepare, registerLogic } from './serve/store.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
 import { openTransports } from './serve/transports.ts'
 import type { Store } from './store/store.ts'
@@ -138,8 +139,10 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
   const mail = simulation?.mail ?? createMail(mailSettings(settings), log.logger)
-  const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail } })
-  const { rest, graphql, oauth, events, webhooks } = transports
+  const transports = openTransports({
+    ...{ ...parts, ...credentials, run, limits, issuer, mail, now: simulation?.now },
+  })
+  const { rest, graphql, oauth, events, webhooks, reactions } = transports
   const metrics = createMetrics(
     () => [
       ...requestMetrics(limits, credentials.counts),
@@ -150,6 +153,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
       ...clusterMetrics(cluster),
       ...eventMetrics(events),
       ...webhookMetrics(webhooks),
+      ...reactionMetrics(reactions),
     ],
     () => `${graphql.metrics()}${cacheMetrics()}`,
   )
@@ -186,11 +190,15 @@ async function assemble(parts: Parts): Promise<OpenService> {
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
     ...faultLog(log),
   })
+  if (worker === undefined) await registerLogic(model, store, simulation?.now)
   if (options.listen !== false) await http.listen(worker !== undefined)
   const firstAdministrator = worker || !background ? undefined : await bootstrapped(parts, run, http)
   state.starting = false
-  // One thread of a process sends.
-  if (background && (worker === undefined || worker.index === 0)) webhooks.start()
+  // One thread of a process sends, and runs reactions and jobs.
+  if (background && (worker === undefined || worker.index === 0)) {
+    webhooks.start()
+    reactions.start()
+  }
   const url = options.listen === false ? issuer() : listeningUrl(settings, http)
   if (!worker && background) {
     const place = options.listen === false ? 'expected at' : 'listening on'
@@ -204,6 +212,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
     oauth,
     events,
     webhooks,
+    reactions,
     store,
     cluster,
     slow,
@@ -215,7 +224,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
   const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
-  return { service, run, http, data }
+  return { service, run, http, data, runner: reactions.runner }
 }
 
 function mailSettings(settings: Settings) {

@@ -44,7 +44,7 @@ export async function testService(declaration: Declaration, options: TestService
   const opened = await open(model, settings, createLog(settings), {
     ...{ listen: false, background: false, simulation },
   })
-  const { service, http, data } = opened
+  const { service, http, data, runner } = opened
   const users = new TestUsers(opened.run)
   const request = async (line: string, { as, headers, body }: RequestOptions = {}): Promise<TestResponse> => {
     const [method = '', path = ''] = line.split(' ')
@@ -58,6 +58,8 @@ export async function testService(declaration: Declaration, options: TestService
     anonymous: createData(data, anonymous('127.0.0.1')),
     as: (user: UserReference): DataOf => service.data.as(user),
     request,
+    /** Runs reactions and due jobs, until nothing is left that can be done before the clock goes on. */
+    settled: () => runner.settled(),
     close: () => service.close(),
   }
 }

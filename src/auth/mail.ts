@@ -5,6 +5,8 @@ export interface Message {
   readonly to: string
   readonly subject: string
   readonly text: string
+  /** Shown instead of the text where the reader's program shows HTML. */
+  readonly html?: string
 }
 
 export interface Mail {
@@ -49,11 +51,12 @@ export function createMail({ smtp, from }: MailSettings, log: MailLog): Mail {
   let transport: ReturnType<typeof open> | undefined
   return {
     delivers: true,
-    async send({ to, subject, text }) {
+    async send({ to, subject, text, html }) {
       transport ??= open()
       try {
         // An object, not a text: a text could contain several receivers.
-        await (await transport).sendMail({ from, to: { name: '', address: to }, subject, text })
+        const message = { from, to: { name: '', address: to }, subject, text }
+        await (await transport).sendMail(html === undefined ? message : { ...message, html })
       } catch (error) {
         log.error({ err: error }, 'the mail server did not take a message')
         throw new ApiError('UNAVAILABLE', 'The mail could not be sent.', { cause: error })

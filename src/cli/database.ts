@@ -2,6 +2,7 @@
 import { openRecords } from '../auth/encryption/open-records.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
+import type { Awaitable } from '../plan/answer.ts'
 import { createGuard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
@@ -24,6 +25,8 @@ export interface OpenedDatabase extends OpenedModel {
   /** As they are stored, secrets encrypted. */
   readonly stored: Records
   readonly settings: Settings
+  /** The newest event of the log. */
+  readonly lastEvent: () => Awaitable<number>
 }
 
 /** Opens the database for `use`, and closes it afterwards. */
@@ -45,7 +48,8 @@ export async function withDatabase(
   }
   try {
     const run = createRun(createGuard(model), store)
-    return await use({ model, run, records, stored: store.records, settings })
+    const lastEvent = () => store.changes.last()
+    return await use({ model, run, records, stored: store.records, settings, lastEvent })
   } finally {
     await store.close()
   }

@@ -97,27 +97,51 @@ export function hasRuns({ logic }: Model): boolean {
 
 const maxTries = 20
 
-/** Lets reactions that are new begin at the end of the log: called before the service takes its first request. */
-export async function registerReactions(
-  model: Model,
-  records: Pick<Records, 'get' | 'add' | 'swap'>,
-  log: Pick<ChangeFeed, 'last'>,
-): Promise<void> {
-  const names = [...model.logic.reactions.keys()]
-  if (names.length === 0) return
+export interface RegisterParts {
+  readonly records: Pick<Records, 'get' | 'add' | 'swap'>
+  readonly log: Pick<ChangeFeed, 'last'>
+  /** In milliseconds since 1970. */
+  readonly now: number
+}
+
+/**
+ * Lets reactions that are new begin at the end of the log, and jobs that are new with their next due time: called before
+ * the service takes its first request.
+ */
+export async function registerRuns(model: Model, parts: RegisterParts): Promise<void> {
+  if (!hasRuns(model)) return
+  const { records } = parts
   for (let tries = 0; tries < maxTries; tries++) {
     const record = await records.get(positionKey.kind, positionKey.id)
     const stored: Place & { readonly term: number } =
       record === undefined ? { reactions: {}, jobs: {}, term: 0 } : JSON.parse(record.payload)
-    const added = names.filter(name => !Object.hasOwn(stored.reactions, name))
-    if (added.length === 0) return
-    const last = await log.last()
-    const reactions = { ...stored.reactions, ...Object.fromEntries(added.map(name => [name, last])) }
-    const payload = JSON.stringify({ ...stored, reactions })
+    const place = await placeWith(model, stored, parts)
+    if (place === undefined) return
+    const payload = JSON.stringify({ ...stored, ...place })
     const isStored =
       record === undefined
         ? await records.add({ ...positionKey, payload, expiresAt: null })
         : await records.swap(positionKey, record.payload, payload)
     if (isStored) return
+  }
+}
+
+/** Undefined: nothing is new. */
+async function placeWith(
+  model: Model,
+  stored: Place,
+  { log, now }: RegisterParts,
+): Promise<Place | undefined> {
+  const { reactions, jobs } = model.logic
+  const newReactions = [...reactions.keys()].filter(name => !Object.hasOwn(stored.reactions, name))
+  const newJobs = [...jobs.values()].filter(({ name }) => !Object.hasOwn(stored.jobs, name))
+  const scheduled = newJobs.flatMap(({ name, schedule, timeZone }) =>
+    schedule === undefined ? [] : [[name, { schedule, timeZone, until: now }] as const],
+  )
+  if (newReactions.length === 0 && scheduled.length === 0) return undefined
+  const last = await log.last()
+  return {
+    reactions: { ...stored.reactions, ...Object.fromEntries(newReactions.map(name => [name, last])) },
+    jobs: { ...stored.jobs, ...Object.fromEntries(scheduled) },
   }
 }

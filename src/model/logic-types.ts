@@ -163,5 +163,7 @@ export interface ReactionContext<C, Pattern> extends RunTools {
 
 export interface JobContext<C, Input> extends RunTools {
   readonly input: Flat<ReceivedIn<C, Input>>
+  /** The due time of the schedule, ISO 8601 UTC; undefined: `later` has started the job. */
+  readonly scheduledFor: string | undefined
   readonly data: RunDataIn<C>
 }

@@ -48,6 +48,8 @@ export interface RunTools {
   readonly signal: AbortSignal
   /** The same for every attempt: for services that recognise a repeated request by it. */
   readonly idempotencyKey: string
+  /** 1 for the first. */
+  readonly attempt: number
   readonly later: Later
   /** ISO 8601 UTC. */
   readonly now: string

@@ -5,9 +5,12 @@ import type { RateLimits } from '../cluster/rate-limits.ts'
 import type { Events } from '../events/events.ts'
 import type { SenderCounts, SenderState } from '../events/webhooks/sender.ts'
 import type { Exchange, HttpServer } from '../http.ts'
+import type { RunnerState } from '../logic/runner.ts'
+import type { RunCounts } from '../logic/runs/results.ts'
 import type { Log } from '../observability/log.ts'
 import type { Metric, Metrics } from '../observability/metrics.ts'
 import type { LogCounts, ReplicaCounts, SlowReadCounts, Store, StoreCounts } from '../store/store.ts'
+import type { RunningReactions } from './reactions.ts'
 import type { RunningSender } from './webhook-sender.ts'
 
 /** Counts a request that was answered, and logs it. */
@@ -129,6 +132,40 @@ export function webhookMetrics({ sender }: Pick<RunningSender, 'sender'>): Metri
       ({ lagSeconds }) => lagSeconds,
     ),
     state('stopped', 'Webhooks that are paused or not enabled.', ({ stopped }) => stopped),
+  ]
+}
+
+export function reactionMetrics({ runner }: Pick<RunningReactions, 'runner'>): Metric[] {
+  const runs = (what: string, result: keyof RunCounts) =>
+    counter(`portico_reaction_runs_${result}_total`, what, () => runner.counts[result])
+  const state = (name: string, help: string, read: (state: RunnerState) => number) =>
+    gauge(`portico_reaction_${name}`, help, () => read(runner.state))
+  return [
+    runs('Runs of reactions and jobs that succeeded.', 'succeeded'),
+    runs('Runs of reactions and jobs that failed and will be tried again.', 'retried'),
+    runs('Runs of reactions and jobs that were given up: dead letters.', 'failed'),
+    runs('Runs of reactions and jobs that an operator has dropped.', 'skipped'),
+    state(
+      'runner',
+      'Whether this process runs reactions and jobs: 1 or 0. One of all nodes does.',
+      ({ isRunning }) => (isRunning ? 1 : 0),
+    ),
+    state('runs_in_flight', 'Reactions and jobs that are running.', ({ inFlight }) => inFlight),
+    state(
+      'waiting_events',
+      'Events that wait for their reaction to be tried again, or for an earlier event of their item.',
+      ({ waiting }) => waiting,
+    ),
+    state(
+      'lag_events',
+      'Events that the reaction which is furthest behind has not got to.',
+      ({ lagEvents }) => lagEvents,
+    ),
+    state(
+      'lag_seconds',
+      'For how long there have been such events without a break.',
+      ({ lagSeconds }) => lagSeconds,
+    ),
   ]
 }
 

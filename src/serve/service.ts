@@ -1,4 +1,5 @@
 /** A running service, as programs see it, and how one is started. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FirstAdministrator } from '../auth/bootstrap.ts'
@@ -6,6 +7,7 @@ import type { Mail } from '../auth/mail.ts'
 import type { GivenSettings } from '../config.ts'
 import type { HttpServer } from '../http.ts'
 import type { DataParts } from '../logic/create-data.ts'
+import type { Runner } from '../logic/runner.ts'
 import type { Run } from '../plan/run.ts'
 import type { WorkerContext } from '../workers/context.ts'
 import type { ServiceData } from './data.ts'
@@ -60,4 +62,6 @@ export interface OpenService {
   readonly run: Run
   readonly http: HttpServer
   readonly data: DataParts
+  /** Runs reactions and jobs; with `background: false` once its `settled` is called. */
+  readonly runner: Runner
 }

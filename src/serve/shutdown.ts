@@ -8,6 +8,7 @@ import type { Traces } from '../observability/traces.ts'
 import type { Store } from '../store/store.ts'
 import type { LazyGraphql } from './graphql.ts'
 import type { LazyOauth } from './oauth.ts'
+import type { RunningReactions } from './reactions.ts'
 import type { RunningSender } from './webhook-sender.ts'
 
 /** The phase of a service's life. */
@@ -22,6 +23,7 @@ export interface Running {
   readonly oauth: LazyOauth
   readonly events: Pick<Events, 'hub'>
   readonly webhooks: Pick<RunningSender, 'close'>
+  readonly reactions: Pick<RunningReactions, 'close'>
   readonly store: Store
   readonly cluster: Cluster
   /** Stores the slow lists that are not stored yet. */
@@ -40,6 +42,7 @@ export function shutdown({
   oauth,
   events,
   webhooks,
+  reactions,
   store,
   cluster,
   slow,
@@ -57,7 +60,7 @@ export function shutdown({
     }
     graphql.close()
     events.hub.close()
-    await Promise.all([http.close(), webhooks.close()])
+    await Promise.all([http.close(), webhooks.close(), reactions.close()])
     await oauth.idle()
     await slow?.close()
     await cluster.close()

@@ -6,6 +6,7 @@ import { openRecords } from '../auth/encryption/open-records.ts'
 import { isPostgres, publicName } from '../config/database.ts'
 import { requireUnlocked } from '../config/row-security.ts'
 import { type Settings, SettingsError } from '../config.ts'
+import { registerRuns } from '../logic/runner.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
@@ -141,10 +142,16 @@ export async function prepare(
   const store = await openStore(model, settings)
   try {
     const records = await openEncrypted(store, settings, log)
+    await registerLogic(model, store)
     return await bootstrap(createRun(createGuard(model), store), records, settings)
   } finally {
     await store.close()
   }
+}
+
+/** Lets new reactions and jobs begin now. `now`: for tests, in milliseconds since 1970. */
+export function registerLogic(model: Model, store: Store, now: () => number = Date.now): Promise<void> {
+  return registerRuns(model, { records: store.records, log: store.changes, now: now() })
 }
 
 /** A record change as it is stored. */
@@ -160,6 +167,7 @@ export function createRun(
   return {
     item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
     list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
+    aggregate: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
     composite: (plan, principal) => store.composite(guard(plan, principal)),
     refusals: (plan, principal) => guard(plan, principal).shape.refusals,
     write: async (plan, principal, within) => {

@@ -28,6 +28,8 @@ import { clientOf } from './connected-client.ts'
 import { createProcessEvents } from './events.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
+import { openReactions, type RunningReactions } from './reactions.ts'
+import { loggedTimeLimit } from './time-limit.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
 import { openWebhookSender, type RunningSender } from './webhook-sender.ts'
 import { webhookActions } from './webhooks.ts'
@@ -46,6 +48,8 @@ interface TransportParts {
   readonly settings: Settings
   readonly log: Log
   readonly mail: Mail
+  /** For tests: the time, in milliseconds since 1970. */
+  readonly now?: (() => number) | undefined
   /** The address of the service. */
   readonly issuer: () => string
 }
@@ -59,6 +63,7 @@ export interface Transports {
   readonly oauth: LazyOauth
   readonly events: Events
   readonly webhooks: RunningSender
+  readonly reactions: RunningReactions
 }
 
 export function openTransports(parts: TransportParts): Transports {
@@ -149,6 +154,11 @@ export function openTransports(parts: TransportParts): Transports {
       onFault: faultsOf('the authorization server'),
     }),
     events,
+    reactions: openReactions({
+      ...{ model, store, run: transportRun, hooks, mail, settings, logger },
+      timeLimit: loggedTimeLimit(logger),
+      now: parts.now,
+    }),
     webhooks: openWebhookSender({
       model,
       store,

@@ -108,6 +108,9 @@ const redisUrls = [
 /** Every row of the table has its examples: the compiler sees to it. */
 const examples: { readonly [N in Name]: Examples } = {
   port: numberOf(0, 65_535),
+  'reactions.concurrency': numberOf(1, 1000),
+  'reactions.timeout': numberOf(1, 3600),
+  'reactions.allowPrivate': flags,
   'webhooks.allowPrivate': flags,
   'webhooks.maxPerUser': numberOf(1, 10_000),
   'webhooks.secretOverlap': numberOf(0, 31_536_000),

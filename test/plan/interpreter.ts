@@ -187,7 +187,9 @@ export interface Interpreted {
 
 export function interpretRead(data: Data, plan: GuardedRead): Interpreted {
   const run = new Run(data, plan)
-  const result = plan.shape.kind === 'item' ? item(run, plan.shape) : list(run, plan.shape)
+  const { shape } = plan
+  if (shape.kind === 'aggregate') throw new TypeError('aggregates are interpreted in `aggregates.ts`')
+  const result = shape.kind === 'item' ? item(run, shape) : list(run, shape)
   const { touched, askedForUser, askedForMore } = run
   return { result, touched, askedForUser, askedForMore }
 }

@@ -449,6 +449,7 @@ export function readReference(
   plan: Plan<ReadShape>,
   evaluation = new Evaluation(model, data, who, plan.args),
 ): ReadResult {
+  if (plan.shape.kind === 'aggregate') throw new TypeError('see aggregates.ts')
   return plan.shape.kind === 'item' ? readItem(evaluation, plan.shape) : readList(evaluation, plan.shape)
 }
 

@@ -1,7 +1,9 @@
 /** One attempt to run a reaction or a job: within a time bound, with nothing left that it could do afterwards. */
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
+import type { LogicLog, LogicMail } from '../../model/run-types.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
+import type { Awaitable } from '../../plan/answer.ts'
 import type { Run as PlanRun } from '../../plan/run.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import { service } from '../../principal.ts'
@@ -10,13 +12,15 @@ import type { DataParts } from '../create-data.ts'
 import { createData, executeBy } from '../create-data.ts'
 import { enqueueJob } from '../jobs/later.ts'
 import { eventOf } from '../reactions/event.ts'
-import { fetchBy, type LogicLog, type LogicMail, type RunContext } from './context.ts'
+import { fetchBy, type RunContext } from './context.ts'
 import { idempotencyKeyOf, type Run } from './run.ts'
 
 export interface AttemptParts {
   readonly model: Model
   readonly run: PlanRun
   readonly hooks: DataParts['hooks']
+  /** Notices what other nodes have committed. */
+  readonly refresh: () => Awaitable<void>
   readonly mail: LogicMail
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly logOf: (run: Run) => LogicLog
@@ -133,13 +137,17 @@ class Attempt {
   }
 
   #shared(): RunContext {
-    const { model, run, hooks, mail, outgoing, logOf, clock } = this.#parts
+    const { model, run, hooks, refresh, mail, outgoing, logOf, clock } = this.#parts
     const { signal } = this.#abort
     const execute = executeBy(run)
     const parts: DataParts = {
       model,
       hooks,
-      execute: (plan, principal) => this.#gate(async () => execute(plan, principal)),
+      execute: (plan, principal) =>
+        this.#gate(async () => {
+          await refresh()
+          return execute(plan, principal)
+        }),
     }
     const data = createData(parts, { ...service, depth: this.#run.depth + 1 })
     const send = fetchBy(outgoing, signal)
@@ -150,6 +158,7 @@ class Attempt {
       log: logOf(this.#run),
       signal,
       idempotencyKey: idempotencyKeyOf(this.#run),
+      attempt: this.#run.attempts + 1,
       later: (at, name, input) => this.#enqueue(at, name, input),
       now: isoOf(clock),
     }

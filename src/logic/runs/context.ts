@@ -1,56 +1,14 @@
 /** What reactions and jobs are given beside their event or input. */
+
+import type { LogicFetch, RunTools } from '../../model/run-types.ts'
 import { OutgoingError } from '../../outgoing/errors.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 import type { ActionData } from '../data.ts'
 
-export interface LogicMessage {
-  /** One address. */
-  readonly to: string
-  readonly subject: string
-  readonly text: string
-  readonly html?: string
-}
-
-export interface LogicMail {
-  /** Rejects where the mail server refuses the message. */
-  send(message: LogicMessage): Promise<void>
-}
-
-/** Lines carry the name of the reaction or job. */
-export interface LogicLog {
-  debug(message: string, fields?: object): void
-  info(message: string, fields?: object): void
-  warn(message: string, fields?: object): void
-  error(message: string, fields?: object): void
-}
-
-export interface FetchOptions {
-  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
-}
-
-/**
- * Asks another service. Redirects are not followed, and private addresses are refused unless `reactions.allowPrivate`
- * is set. Rejects with an `OutgoingError`; any status is a response.
- */
-export type LogicFetch = (url: string | URL, options?: FetchOptions) => Promise<Response>
-
 /** Common to reactions and jobs. */
-export interface RunContext {
+export interface RunContext extends RunTools {
   /** As the service itself, whom no rule binds; `asSystem` is the same. */
   readonly data: ActionData
-  readonly mail: LogicMail
-  readonly fetch: LogicFetch
-  readonly log: LogicLog
-  /** Aborted when the run has taken too long, or the node stops. */
-  readonly signal: AbortSignal
-  /** The same for every attempt: for services that recognise a repeated request by it. */
-  readonly idempotencyKey: string
-  /** Starts a job, stored once this run has succeeded. Throws for an unknown job, time or input. */
-  readonly later: (at: string | Date, name: string, input?: object) => void
-  /** ISO 8601 UTC. */
-  readonly now: string
 }
 
 const fetchTimeoutMs = 30_000

@@ -34,6 +34,8 @@ interface RequestParts {
   readonly push: (...given: PushGiven) => void
   /** Whether the run of a job of this record is under way, or about to be. */
   readonly isTaken: (recordId: string) => boolean
+  /** Removes the place of a reaction that the model does not have. */
+  readonly forget: (reaction: string) => void
 }
 
 export class RunRequests {
@@ -59,6 +61,7 @@ export class RunRequests {
     this.#takeAt = clock.now() + intervalMs
     for await (const { kind, id, payload } of recordsOf(records, requestKind)) {
       const { action }: { readonly action: RunAction } = JSON.parse(payload)
+      if (!id.includes('/')) this.#parts.forget(id)
       const isDone = (await this.#dead(action, id)) || (await this.#job(action, id))
       if (!isDone) await this.#waiting(action, id)
       push([{ kind: 'delete', key: { kind, id } }])

@@ -70,6 +70,8 @@ export class Session implements LeasedSession {
   #holdAt = 0
   #held: number | undefined
   #newest = 0
+  /** Reactions that an operator wants removed, which the model does not have. */
+  readonly #forgotten = new Set<string>()
 
   constructor(parts: SessionParts, holding: Holding) {
     this.#parts = parts
@@ -178,7 +180,8 @@ export class Session implements LeasedSession {
     const planner = new Planner(model, jobs, this.#parts.onMissed)
     const queue = new JobQueue({ model, records, clock, add, push })
     const isTaken = (id: string) => queue.isTaken(id)
-    const parts = { records, clock, add, push, isTaken }
+    const forget = (name: string) => void this.#forgotten.add(name)
+    const parts = { records, clock, add, push, isTaken, forget }
     const requests = new RunRequests(parts, name => tracks.find(track => track.name === name))
     const opened = { position, tracks, planner, jobs: queue, requests, scheduler, abort }
     await this.#restore(opened)
@@ -254,7 +257,7 @@ export class Session implements LeasedSession {
     this.#pending = []
     const steps = changes.flatMap(change => change.steps)
     await position.commit(steps, {
-      reactions: { ...place.reactions, ...events },
+      reactions: { ...without(place.reactions, this.#forgotten), ...events },
       jobs: planner.planned,
     })
     for (const { committed } of changes) committed?.()
@@ -303,6 +306,10 @@ export class Session implements LeasedSession {
   #notNow(task: Run): Verdict<Run> {
     return { succeeded: false, again: { ...task, dueAt: this.#parts.clock.now() + notHeldDelayMs } }
   }
+}
+
+function without(places: Place['reactions'], names: ReadonlySet<string>): Place['reactions'] {
+  return Object.fromEntries(Object.entries(places).filter(([name]) => !names.has(name)))
 }
 
 /** The steps of a transaction, and what follows its commit. */

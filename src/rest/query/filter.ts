@@ -67,7 +67,7 @@ function unknownOperator(name: string, parsed: FilterName, { type }: Field): Err
 const storable = 'text without U+0000'
 
 /** What a value must be, for people, e.g. `a whole number`, `one of draft, published`. */
-function describeSchema({ enum: values, format, type }: JsonSchema): string {
+export function describeSchema({ enum: values, format, type }: JsonSchema): string {
   if (Array.isArray(values)) return `one of ${values.join(', ')}`
   const sentence = formats.get(String(format))?.sentence
   return sentence ?? (type === 'string' ? storable : typeInWords(type))

@@ -1,0 +1,92 @@
+/** `portico reactions`: lists what waits and what was given up; what is asked for happens in the service that runs. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { portico } from '../processes/command.ts'
+import { startProcess } from '../processes/portico.ts'
+
+const source = `
+import { appendFileSync, existsSync } from 'node:fs'
+import { anyone, collection, every, job, model, on, string } from 'portico'
+
+export default model(
+  { tasks: collection({ fields: { title: string() }, access: { read: anyone, create: anyone } }) },
+  {
+    reactions: {
+      told: on('task.created', ({ event, later }) => {
+        if (!existsSync('mended')) throw new Error('not mended')
+        later(new Date(), 'note', { text: event.data.title })
+      }),
+    },
+    jobs: {
+      note: job({ input: { text: string() }, run: ({ input }) => appendFileSync('notes', input.text + '\\n') }),
+      nightly: every('day at 03:00', { timeZone: 'Europe/Berlin' }, () => undefined),
+    },
+  },
+)
+`
+
+describe('portico reactions', () => {
+  let folder = ''
+  before(() => {
+    folder = mkdtempSync(join(import.meta.dirname, '../../.test-reactions-'))
+    writeFileSync(join(folder, 'model.ts'), source)
+  })
+  after(() => rmSync(folder, { recursive: true, force: true }))
+
+  const environment = { DATABASE_URL: 'database.sqlite', PORTICO_MODEL: 'model.ts' }
+  const run = async (...words: string[]) => {
+    const { out, err } = await portico(['reactions', ...words], { folder, environment })
+    return `${out}${err}`
+  }
+  const until = async (condition: () => Promise<boolean>) => {
+    while (!(await condition())) await sleep(50)
+  }
+
+  it('lists, runs again and drops', { timeout: 120_000 }, async () => {
+    const service = await startProcess({ folder, environment })
+    try {
+      for (const title of ['one', 'two']) {
+        const { status } = await service.call('/api/v1/tasks', { method: 'POST', body: { title } })
+        assert.equal(status, 201)
+      }
+      await until(async () => (await run('list')).split('not mended').length === 3)
+      const list = await run('list')
+      assert.match(list, /^name +on +events_behind +next$/m)
+      assert.match(list, /^told +task\.created +0 +–$/m)
+      assert.match(list, /^note +later +– +–$/m)
+      assert.match(list, /^nightly +day at 03:00 \(Europe\/Berlin\) +– +\d{4}-/m)
+      const ids = [...list.matchAll(/^(told\/\d+) +waiting +tasks\/\d+ +1 .*Error: not mended$/gm)].map(
+        ([, id]) => id,
+      )
+      assert.equal(ids.length, 2)
+      writeFileSync(join(folder, 'mended'), '')
+      assert.match(await run('skip', ids[0] ?? ''), /will be dropped/)
+      assert.match(await run('retry', ids[1] ?? ''), /will be run again/)
+      await until(async () => !(await run('list')).includes('told/'))
+      const metrics = await (await fetch(`${service.url}/metrics`)).text()
+      assert.match(metrics, /^portico_reaction_runs_skipped_total 1$/m)
+      assert.match(metrics, /^portico_reaction_runner 1$/m)
+      assert.match(await run('retry', 'told/999'), /Nothing waits under `told\/999`/)
+      assert.match(await run('skip', 'told'), /The model has `told`/)
+      assert.match(await run('skip', 'gone'), /Nothing is stored of `gone`/)
+    } finally {
+      await service.end()
+    }
+  })
+
+  it('forgets a reaction that the model does not have any more', { timeout: 60_000 }, async () => {
+    writeFileSync(join(folder, 'model.ts'), source.replaceAll('told:', 'renamed:'))
+    const service = await startProcess({ folder, environment })
+    try {
+      await until(async () => service.said().includes('the model does not have a reaction'))
+      assert.match(await run('list'), /^told +not in the model/m)
+      assert.match(await run('skip', 'told'), /Everything of told is dropped/)
+      await until(async () => !/^told/m.test(await run('list')))
+    } finally {
+      await service.end()
+    }
+  })
+})

@@ -1,0 +1,183 @@
+/** Reactions and jobs on a real database, with a clock of the tests. */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { collection, integer, model, relation, text } from '../../src/index.ts'
+import type { LogicEvent } from '../../src/logic/reactions/event.ts'
+import { Runner, type RunnerParts, registerRuns } from '../../src/logic/runner.ts'
+import type { RunContext } from '../../src/logic/runs/context.ts'
+import { deadKind, recordsOf, runOf } from '../../src/logic/runs/run.ts'
+import { checkModel } from '../../src/model/check.ts'
+import type { LogicDeclaration } from '../../src/model/logic.ts'
+import type { Model } from '../../src/model/model.ts'
+import type { LogicMessage } from '../../src/model/run-types.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { Run } from '../../src/plan/run.ts'
+import { createRun } from '../../src/serve/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { createTimeLimit } from '../../src/time-limit.ts'
+import { type FakeClock, fakeClock } from '../events/webhooks/clock.ts'
+import { Client } from '../store/blog.ts'
+import type { Place, TestDatabase } from '../store/databases.ts'
+
+export const logic = (declared: LogicDeclaration): Model =>
+  checkModel(
+    model(
+      {
+        tasks: collection({ fields: { title: text(), n: integer({ default: 0 }) } }),
+        notes: collection({ fields: { body: text(), task_id: relation('tasks', { optional: true }) } }),
+      },
+      declared,
+    ),
+  )
+
+/** What handlers get, whatever the model is. */
+export interface LooseContext extends RunContext {
+  readonly event: LogicEvent
+  readonly input: Readonly<Record<string, unknown>>
+  readonly scheduledFor: string
+}
+
+export const handler = (run: (context: LooseContext) => unknown) => run as never
+
+export interface Failure {
+  readonly run: string
+  readonly error: string
+  readonly isDead: boolean
+}
+
+export interface Fixture {
+  readonly model: Model
+  readonly store: Store
+  readonly client: Client
+  readonly run: Run
+  readonly clock: FakeClock
+  readonly mails: LogicMessage[]
+  readonly failures: Failure[]
+  readonly faults: unknown[]
+  readonly gaps: (readonly [string, number, number])[]
+  readonly missed: string[]
+  readonly unknown: string[]
+  /** A node that runs everything, as soon as it has the lease. */
+  runner(parts?: Partial<RunnerParts>): Runner
+  task(title: string): Promise<number>
+  rename(id: number, title: string): Promise<void>
+  dead(): Promise<readonly string[]>
+  /** Lets the clock go on until the condition holds. */
+  until(condition: () => boolean | Promise<boolean>, what: string, stepMs?: number): Promise<void>
+}
+
+/** Runs `use` on a database; runners that it made are stopped. `now`: where the clock begins. */
+export function within(
+  database: TestDatabase,
+  declared: LogicDeclaration,
+  use: (fixture: Fixture, place: Place) => Promise<void>,
+  now: number = Date.now(),
+) {
+  return () =>
+    database.within(async place => {
+      const opened = logic(declared)
+      const store = await place.open(opened)
+      const made = open(opened, store, now)
+      await registerRuns(opened, { records: store.records, log: store.changes, now })
+      try {
+        await use(made.fixture, place)
+        assert.deepEqual(made.fixture.faults, [])
+      } finally {
+        await made.close()
+        await store.close()
+      }
+    })
+}
+
+function open(opened: Model, store: Store, now: number) {
+  const clock = fakeClock(now)
+  const run = createRun(createGuard(opened), store)
+  const client = new Client(store, opened)
+  const runners: Runner[] = []
+  const fixture: Fixture = {
+    ...{ model: opened, store, client, run, clock },
+    ...{ mails: [], failures: [], faults: [], gaps: [], missed: [], unknown: [] },
+    runner(parts = {}) {
+      const runner = new Runner({ ...partsOf(fixture), ...parts })
+      runners.push(runner)
+      runner.start()
+      return runner
+    },
+    async task(title) {
+      return (await client.create('tasks', { title })).id
+    },
+    async rename(id, title) {
+      await client.update('tasks', id, { title })
+    },
+    async dead() {
+      const found: string[] = []
+      for await (const record of recordsOf(store.records, deadKind)) {
+        found.push(`${record.id}: ${runOf(record).error}`)
+      }
+      return found
+    },
+    async until(condition, what, stepMs = 100) {
+      const deadline = performance.now() + 20_000
+      while (!(await condition())) {
+        if (performance.now() > deadline) throw new AggregateError(fixture.faults, `never: ${what}`)
+        await (stepMs < 60_000 ? clock.advance(stepMs) : clock.jump(stepMs))
+        await sleep(2)
+      }
+    },
+  }
+  const close = async () => {
+    const stopping = Promise.all(runners.map(runner => runner.stop()))
+    let isStopped = false
+    void stopping.finally(() => {
+      isStopped = true
+    })
+    while (!isStopped) {
+      await clock.advance(500)
+      await sleep(2)
+    }
+    await stopping
+  }
+  return { fixture, close }
+}
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** What a node needs beside its clock. */
+export function nodeParts(opened: Model, store: Store): Omit<RunnerParts, 'clock' | 'elapsed'> {
+  return {
+    model: opened,
+    run: createRun(createGuard(opened), store),
+    hooks: new Map(),
+    timeLimit: createTimeLimit({ limitMs: 200 }),
+    refresh: () => store.refresh(),
+    mail: { send: async () => undefined },
+    outgoing: { request: async () => ({ status: 200, headers: {}, body: Buffer.from('fine') }) },
+    logOf: () => quiet,
+    records: store.records,
+    log: store.changes,
+    concurrency: 8,
+    timeoutMs: 60_000,
+    random: () => 0.5,
+    hold: event => store.changes.hold('reactions', event),
+    onFailed: () => undefined,
+    onGap: () => undefined,
+    onMissed: () => undefined,
+    onUnknown: () => undefined,
+    onFault: () => undefined,
+  }
+}
+
+function partsOf(fixture: Fixture): RunnerParts {
+  const { model: opened, store, clock, mails, failures, faults, gaps, missed, unknown } = fixture
+  return {
+    ...nodeParts(opened, store),
+    clock,
+    elapsed: () => performance.now(),
+    mail: { send: async message => void mails.push(message) },
+    onFailed: ({ id }, error, again) => void failures.push({ run: id, error, isDead: again === undefined }),
+    onGap: (name, from, to) => void gaps.push([name, from, to]),
+    onMissed: name => void missed.push(name),
+    onUnknown: name => void unknown.push(name),
+    onFault: error => void faults.push(error),
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Nodes are killed at any point of reactions and jobs: every event is handled at least once and in the order of its item,
+ * every job that was asked for is started, no due time is started twice without a kill. `PORTICO_KILLS`: how many kills
+ * for each database, 5 if left out.
+ */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { registerRuns } from '../../src/logic/runner.ts'
+import { Client } from '../store/blog.ts'
+import { databases, type Place } from '../store/databases.ts'
+import { killedModel } from './killed-node.ts'
+
+const kills = Number(process.env['PORTICO_KILLS'] ?? 5)
+const deadlineMs = 120_000 + kills * 10_000
+
+interface Lines {
+  /** The events, in the order in which they were handled, by item. */
+  readonly events: ReadonlyMap<number, readonly number[]>
+  readonly echoes: ReadonlySet<number>
+  readonly ticks: readonly string[]
+}
+
+function linesOf(file: string): Lines {
+  const events = new Map<number, number[]>()
+  const echoes = new Set<number>()
+  const ticks: string[] = []
+  for (const line of readFileSync(file, 'utf8').split('\n')) {
+    const [kind, first = '', item = ''] = line.split(' ')
+    if (kind === 'event') {
+      const ofItem = events.get(Number(item)) ?? []
+      events.set(Number(item), [...ofItem, Number(first)])
+    }
+    if (kind === 'echo') echoes.add(Number(first))
+    if (kind === 'tick') ticks.push(first)
+  }
+  return { events, echoes, ticks }
+}
+
+/** An event comes when all before it of its item have come, perhaps again. */
+function requireOrder(item: number, handled: readonly number[], logged: readonly number[]): void {
+  let reached = 0
+  for (const event of handled) {
+    const at = logged.indexOf(event)
+    assert.ok(at !== -1, `event ${event} of item ${item} is not in the log`)
+    assert.ok(at <= reached, `event ${event} of item ${item} came before ${logged[reached]}`)
+    if (at === reached) reached++
+  }
+  assert.equal(reached, logged.length, `item ${item} lacks event ${logged[reached]}`)
+}
+
+async function run(place: Place, folder: string): Promise<void> {
+  const file = join(folder, 'lines')
+  writeFileSync(file, '')
+  const model = killedModel(() => undefined, 0)
+  const store = await place.open(model)
+  const base = Date.now()
+  await registerRuns(model, { records: store.records, log: store.changes, now: base })
+  const client = new Client(store, model)
+  const logged = new Map<number, number[]>()
+  let isWriting = true
+  const writer = (async () => {
+    const items: number[] = []
+    for (let n = 0; isWriting; n++) {
+      if (items.length < 20) items.push((await client.create('tasks', { title: `task ${n}` })).id)
+      else await client.update('tasks', items[n % items.length] ?? 0, { n })
+      await sleep(10)
+    }
+  })()
+  const start = (chance: number) => {
+    const words = [join(import.meta.dirname, 'killed-node.ts'), place.url, file, String(base), String(chance)]
+    return spawn(process.execPath, ['--conditions=portico-source', ...words], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+  }
+  const nodes: ChildProcess[] = [start(0.002), start(0.002)]
+  const deadline = performance.now() + deadlineMs
+  for (let killed = 0; killed < kills; killed++) {
+    const before = linesOf(file)
+    // A node is killed once the one before it has been followed, and something was done since.
+    while (handledIn(linesOf(file)) === handledIn(before)) {
+      assert.ok(performance.now() < deadline, `nothing goes on after ${killed} kills`)
+      await sleep(20)
+      for (const [at, node] of nodes.entries()) if (hasEnded(node)) nodes[at] = start(0.002)
+    }
+    await sleep(Math.random() * 200)
+    const at = killed % nodes.length
+    const node = nodes[at]
+    if (node === undefined || hasEnded(node)) continue
+    node.kill('SIGKILL')
+    await once(node, 'close')
+    nodes[at] = start(0.002)
+  }
+  isWriting = false
+  await writer
+  for (const node of nodes) node.kill('SIGKILL')
+  const last = start(0)
+  for (let after = 0; ; ) {
+    const changes = await store.changes.after(after, 1000)
+    for (const { event, id } of changes) logged.set(id, [...(logged.get(id) ?? []), event])
+    after = changes.at(-1)?.event ?? after
+    if (changes.length === 0) break
+  }
+  const all = [...logged.values()].flat()
+  const isDone = () => {
+    const { events, echoes } = linesOf(file)
+    const handled = new Set([...events.values()].flat())
+    return all.every(event => handled.has(event) && echoes.has(event))
+  }
+  while (!isDone()) {
+    assert.ok(performance.now() < deadline, 'not all events were handled')
+    assert.ok(!hasEnded(last), 'the last node has ended')
+    await sleep(100)
+  }
+  last.kill('SIGTERM')
+  await once(last, 'close')
+  const { events, ticks } = linesOf(file)
+  for (const [item, ofItem] of logged) requireOrder(item, events.get(item) ?? [], ofItem)
+  const twice = ticks.length - new Set(ticks).size
+  assert.ok(twice <= kills * 2, `${twice} of ${ticks.length} due times were started twice`)
+  assert.deepEqual([...new Set(ticks)].toSorted(), [...new Set(ticks)], 'due times come in order')
+  await store.close()
+}
+
+const handledIn = ({ events, ticks }: Lines) =>
+  [...events.values()].reduce((sum, { length }) => sum + length, ticks.length)
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
+
+for (const database of databases.slice(0, 2)) {
+  describe(`reactions and jobs under kill -9 on ${database.name}`, () => {
+    it(`${kills} kills lose nothing`, { timeout: deadlineMs + 60_000 }, () =>
+      database.within(async place => {
+        const folder = mkdtempSync(join(tmpdir(), 'portico-kill-'))
+        try {
+          await run(place, folder)
+        } finally {
+          rmSync(folder, { recursive: true })
+        }
+      }),
+    )
+  })
+}

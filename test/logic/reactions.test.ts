@@ -1,0 +1,199 @@
+/** Reactions on every database: each event at least once and in the order of its item, over failures and other nodes. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { integer, job, on } from '../../src/index.ts'
+import { requestRecord } from '../../src/logic/runs/requests.ts'
+import { maxDepth } from '../../src/logic/runs/results.ts'
+import { databases } from '../store/databases.ts'
+import { handler, type LooseContext, within } from './fixture.ts'
+
+/** What the handlers of a test were given, in order, and what they do. */
+function recorder(act: (context: LooseContext, seen: readonly string[]) => unknown = () => undefined) {
+  const seen: string[] = []
+  const contexts: LooseContext[] = []
+  const run = handler(async context => {
+    contexts.push(context)
+    seen.push(String(context.event.data['title']))
+    await act(context, seen)
+  })
+  return { seen, contexts, run }
+}
+
+for (const database of databases) {
+  describe(`reactions on ${database.name}`, () => {
+    const all = recorder()
+    it(
+      'are given every event of their types, whole',
+      within(
+        database,
+        { reactions: { all: on(['task.created', 'task.updated'], all.run) } },
+        async fixture => {
+          const { task, rename, client, runner, until } = fixture
+          const id = await task('one')
+          await rename(id, 'two')
+          await client.create('notes', { body: 'unwanted' })
+          runner()
+          await until(() => all.seen.length === 2, 'both have come')
+          assert.deepEqual(all.seen, ['one', 'two'])
+          const [created, updated] = all.contexts.map(({ event }) => event)
+          assert.ok(created && updated)
+          assert.deepEqual(
+            [created.type, created.item_id, created.changed, created.previous, created.actor],
+            ['task.created', id, null, null, null],
+          )
+          assert.deepEqual([updated.type, updated.changed], ['task.updated', ['title']])
+          assert.equal(updated.previous?.['title'], 'one')
+          const keys = new Set(all.contexts.map(({ idempotencyKey }) => idempotencyKey))
+          assert.equal(keys.size, 2)
+        },
+      ),
+    )
+
+    let failures = 3
+    const failing = recorder(({ event }) => {
+      if (event.data['title'] === 'a1' && failures-- > 0) throw new Error('not yet')
+    })
+    it(
+      'keep the order of an item over failures, while others go on, with the same key',
+      within(database, { reactions: { failing: on('task.*', failing.run) } }, async fixture => {
+        const { task, rename, runner, until, failures: told } = fixture
+        const running = runner()
+        const a = await task('a1')
+        const b = await task('b1')
+        await rename(a, 'a2')
+        await rename(a, 'a3')
+        await rename(b, 'b2')
+        await until(() => failing.seen.includes('b2') && failing.seen.includes('a1'), 'the other went on')
+        assert.ok(!failing.seen.includes('a2'))
+        await until(() => failing.seen.includes('a3'), 'all are done', 2000)
+        const ofA = failing.seen.filter(title => title.startsWith('a'))
+        assert.deepEqual(ofA, ['a1', 'a1', 'a1', 'a1', 'a2', 'a3'])
+        const first = failing.contexts.filter(({ event }) => event.data['title'] === 'a1')
+        assert.equal(new Set(first.map(({ idempotencyKey }) => idempotencyKey)).size, 1)
+        assert.deepEqual(
+          told.map(({ error }) => error),
+          Array.from({ length: 3 }, () => 'Error: not yet'),
+        )
+        await until(() => running.state.waiting === 0, 'nothing waits')
+      }),
+    )
+
+    let isBroken = true
+    const broken = recorder(() => {
+      if (isBroken) throw { code: 7 }
+    })
+    it(
+      'give an event up after three days, keep it, and run it again or drop it on request',
+      within(database, { reactions: { broken: on('task.created', broken.run) } }, async fixture => {
+        const { task, runner, until, dead, store } = fixture
+        const running = runner({ timeoutMs: 1_000_000_000 })
+        await task('first')
+        await task('second')
+        await until(async () => (await dead()).length === 2, 'both are dead', 3_600_000)
+        assert.equal(broken.seen.length, 26)
+        const [one = '', two = ''] = await dead()
+        assert.match(one, /^broken\/\d+: Thrown: \{"code":7\}$/)
+        isBroken = false
+        const idOf = (line: string) => line.slice(0, line.indexOf(':'))
+        await store.records.put(requestRecord('retry', idOf(one)))
+        await store.records.put(requestRecord('skip', idOf(two)))
+        await until(async () => (await dead()).length === 0, 'none is left')
+        await until(() => running.counts.succeeded === 1, 'one was run again')
+        assert.equal(broken.seen.at(-1), 'first')
+        assert.equal(broken.seen.length, 27)
+      }),
+    )
+
+    const chained = recorder(async ({ data, event }) => {
+      await data['tasks']?.update(event.item_id, { title: `${event.data['title']}+` })
+    })
+    it(
+      'that cause themselves are bounded, and told',
+      within(database, { reactions: { chained: on('task.*', chained.run) } }, async fixture => {
+        const { task, runner, until, dead, failures: told } = fixture
+        runner()
+        await task('x')
+        await until(async () => (await dead()).length === 1, 'the chain has ended')
+        assert.equal(chained.seen.length, maxDepth)
+        assert.match(told[0]?.error ?? '', /caused by itself/)
+        await until(() => true, 'nothing more comes')
+        assert.equal(chained.seen.length, maxDepth)
+      }),
+    )
+
+    const jobs: string[] = []
+    const asking = recorder(({ later, now }, seen) => {
+      later(now, 'remind', { n: seen.length })
+      if (seen.length === 1) throw new Error('what it has asked for is not stored')
+    })
+    it(
+      'store the jobs that they ask for with their success, and only then',
+      within(
+        database,
+        {
+          reactions: { asking: on('task.created', asking.run) },
+          jobs: {
+            remind: job({
+              input: { n: integer() },
+              run: ({ input }) => void jobs.push(String(input.n)),
+            }),
+          },
+        },
+        async fixture => {
+          const { task, runner, until } = fixture
+          runner()
+          await task('x')
+          await until(() => jobs.length > 0, 'the job was run', 1000)
+          assert.deepEqual(jobs.splice(0), ['2'])
+        },
+      ),
+    )
+
+    const taken = recorder()
+    it(
+      'go on at the place of a node that was killed, or that stopped',
+      within(database, { reactions: { taken: on('task.*', taken.run) } }, async fixture => {
+        const { task, runner, until, store } = fixture
+        const first = runner()
+        await task('one')
+        await until(() => taken.seen.length === 1, 'the first node runs')
+        await until(() => first.state.lagEvents === 0, 'it is stored')
+        await first.stop()
+        await task('two')
+        // A killed node leaves its lease: nobody renews it.
+        let elapsed = 0
+        await store.records.put({
+          kind: 'Logic',
+          id: 'lease',
+          payload: JSON.stringify({ holder: 'killed', term: 9, renewals: 3 }),
+          expiresAt: null,
+        })
+        const second = runner({ elapsed: () => elapsed })
+        await until(() => true, 'the second looks')
+        assert.equal(second.state.isRunning, false)
+        assert.deepEqual(taken.seen, ['one'])
+        await until(() => {
+          elapsed += 100
+          return taken.seen.length === 2
+        }, 'the second has taken over')
+        assert.ok(elapsed < 10_000)
+        assert.deepEqual(taken.seen, ['one', 'two'])
+      }),
+    )
+
+    const settled = recorder(({ event }) => {
+      if (event.data['title'] === 'bad') throw new Error('bad')
+    })
+    it(
+      'are settled when all that can be done is done',
+      within(database, { reactions: { settled: on('task.created', settled.run) } }, async fixture => {
+        const { task, runner } = fixture
+        const running = runner()
+        for (let n = 0; n < 300; n++) await task(n === 7 ? 'bad' : `task ${n}`)
+        await running.settled()
+        assert.equal(settled.seen.length, 300)
+        assert.equal(running.state.waiting, 1)
+      }),
+    )
+  })
+}
