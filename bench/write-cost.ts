@@ -34,7 +34,8 @@ const judged = checkModel(
       access,
       fields: { title: text(), body: text({ optional: true }) },
       prepare: ({ next }) => ({ title: next.title.trim() }),
-      check: ({ next }) => (next.title === '' ? [{ field: 'title', message: 'A note needs a title.' }] : []),
+      check: ({ next }) =>
+        next.title === '' ? [{ field: 'title' as const, message: 'A note needs a title.' }] : [],
     }),
   }),
 )
