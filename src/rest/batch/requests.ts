@@ -163,7 +163,7 @@ function preparedAggregate(
   view: CollectionView,
   call: Call,
   { access }: Principal,
-): Prepared {
+): PreparedPlan {
   const { bound, plan } = boundAggregate(aggregatedScope(route, view), route.within?.id, call.query)
   return { plan, reply: answer => renderAggregate(answer as ListAnswer, bound, access, call) }
 }
