@@ -9,6 +9,7 @@
  * `npm run bench -- growth [--write-docs]`: how long the largest inputs hold the event loop
  * `npm run bench -- slow-reads [rows] [--rounds n] [--seconds n] [--write-docs]`: what others take while some scan
  * `npm run bench -- log-cost [--rounds n] [--seconds n]`: creates and updates with the event log and without it
+ * `npm run bench -- logic-cost [--rounds n] [--seconds n]`: the same with `prepare`, `check` and a limit, and without them
  * `npm run bench -- import [--rows 1000000] [--write-docs]`: rows a second and memory of imports and exports
  * `npm run bench -- ledger [sqlite|postgres] [--events 200000] [--listeners 200] [--cuts 1000] [--kills 50] [--write-docs]`
  * `npm run bench -- fan-out [--listeners 1000,10000] [--write-docs]`: one event to many listeners
@@ -23,7 +24,6 @@ import { type AskedFigure, cursorsOf, measureAsked } from './asked-measure.ts'
 import { type DataSet, dataSet } from './data.ts'
 import { eventRuns } from './event-runs.ts'
 import { growthTable, measureGrowth, slowRows } from './growth.ts'
-import { logCostTable, measureLogCost } from './log-cost.ts'
 import { cursorsOver, type Figure, footprint, measure, measureBeside, type Pace, walk } from './measure.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
 import { measureOverload, overloadTable } from './overload.ts'
@@ -44,6 +44,7 @@ import { postgres, postgresStages, type Stage, sqlite, withWorkers } from './sta
 import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
 import { measureSending, sendingTable } from './webhooks.ts'
 import { type Workload, workloads } from './workloads.ts'
+import { measureWriteCosts, writeCostTable } from './write-cost.ts'
 
 const { values, positionals: given } = parseArgs({
   allowPositionals: true,
@@ -308,7 +309,8 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   asked,
   growth,
   'slow-reads': slowReads,
-  'log-cost': async () => say(`\n${logCostTable(await measureLogCost(paceOr(5, 3)))}`),
+  'log-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('log', paceOr(5, 3)))}`),
+  'logic-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('logic', paceOr(5, 3)))}`),
   ...eventRuns({ positive, listeners: values.listeners, databases: positionals.slice(1), say, tell }),
   webhooks: sending,
   overload: async () =>
