@@ -9,6 +9,7 @@ import type { Cluster } from './cluster/cluster.ts'
 import { createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
 import { publicName } from './config/database.ts'
 import { readSettings, type Settings, SettingsError } from './config.ts'
+import { systemClock } from './events/consumer/timetable.ts'
 import { path as graphqlPath } from './graphql/transports/http-reply.ts'
 import { createHttp, type Exchange, type HttpServer } from './http.ts'
 import { checkModel } from './model/check.ts'
@@ -95,7 +96,7 @@ export async function open(
   options: StartOptions,
 ): Promise<OpenService> {
   const { worker, simulation } = options
-  const store = await openStore(model, settings, { log, worker, now: simulation?.now })
+  const store = await openStore(model, settings, { log, worker, now: simulation?.clock.now })
   let cluster: Cluster | undefined
   let traces: Traces | undefined
   try {
@@ -139,9 +140,8 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
   const mail = simulation?.mail ?? createMail(mailSettings(settings), log.logger)
-  const transports = openTransports({
-    ...{ ...parts, ...credentials, run, limits, issuer, mail, now: simulation?.now },
-  })
+  const clock = simulation?.clock ?? systemClock
+  const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail, clock } })
   const { rest, graphql, oauth, events, webhooks, reactions } = transports
   const metrics = createMetrics(
     () => [
@@ -190,7 +190,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
     ...faultLog(log),
   })
-  if (worker === undefined) await registerLogic(model, store, simulation?.now)
+  if (worker === undefined && (background || simulation)) await registerLogic(model, store, clock.now)
   if (options.listen !== false) await http.listen(worker !== undefined)
   const firstAdministrator = worker || !background ? undefined : await bootstrapped(parts, run, http)
   state.starting = false
@@ -224,7 +224,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
   const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
-  return { service, run, http, data, runner: reactions.runner }
+  return { service, run, records: credentials.records, http, data, rest, reactions }
 }
 
 function mailSettings(settings: Settings) {

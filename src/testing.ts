@@ -1,19 +1,21 @@
 /** `portico/test`: a service in memory, for tests of a model's rules and logic. */
 import type { Mail, Message } from './auth/mail.ts'
-import { type GivenSettings, readSettings } from './config.ts'
-import { createData } from './logic/create-data.ts'
-import type { DataOf } from './logic/data.ts'
+import { type GivenSettings, readSettings, type Settings } from './config.ts'
 import { checkModel } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
+import type { Duration } from './model/fields/marker.ts'
+import type { Client, CreateInput, Item, SystemData } from './model/types.ts'
 import { createLog } from './observability/log.ts'
-import { anonymous } from './principal.ts'
-import type { UserReference } from './serve/data.ts'
+import { anonymous, type Principal } from './principal.ts'
+import { presentUser, type UserReference } from './serve/data.ts'
+import type { OpenService } from './serve/service.ts'
 import { open } from './serve.ts'
-import { SteppedClock, type TestClock } from './testing/clock.ts'
+import { createClient } from './testing/client.ts'
+import { SteppedClock } from './testing/clock.ts'
 import { sendInMemory, type TestResponse } from './testing/requests.ts'
 import { TestUsers } from './testing/users.ts'
 
-export type { Message, TestClock, TestResponse }
+export type { Message, TestResponse }
 
 export interface TestServiceOptions {
   /** The time at which the clock stands. The machine's, if left out. */
@@ -30,45 +32,100 @@ export interface RequestOptions {
   readonly body?: unknown
 }
 
-const inMemory = ':memory:'
-/** Nothing encrypted with it outlives the process. */
-const secretKey = 'the-key-of-services-that-are-tested-in-memory'
+/** Stands still until it is set. Governs rules, defaults, `prepare`, `check`, actions, reactions and jobs. */
+export interface TestClock {
+  /** ISO 8601 UTC. */
+  now(): string
+  /** Throws a `RangeError` for a text that is no time. */
+  set(time: string | Date): void
+  advance(by: Duration): void
+}
+
+export interface TestService<M extends Declaration> {
+  readonly clock: TestClock
+  /** What would have been sent, the oldest first. */
+  readonly mails: readonly Message[]
+  readonly users: {
+    /**
+     * A name and an address are made up where none is given. The address counts as confirmed, unless `confirmed` is false.
+     * Without a password, whose hash would take long.
+     */
+    create(
+      values?: Partial<CreateInput<M, 'users'>>,
+      options?: { readonly confirmed?: boolean },
+    ): Promise<Item<M, 'users'>>
+  }
+  /**
+   * As a user, with the role that they have at the time of each call and every scope. Calls reject with an `ApiError`, of
+   * which `code` says why: `FORBIDDEN`, `NOT_FOUND`, `VALIDATION_FAILED`.
+   */
+  as(user: UserReference): Client<M>
+  /** As somebody who is not signed in. */
+  readonly anonymous: Client<M>
+  /** As the service itself, whom no rule binds. */
+  readonly asSystem: SystemData<M>
+  /** Runs reactions and due jobs, and what they set off. What has failed waits for its next attempt. */
+  settled(): Promise<void>
+  /** Sends an HTTP request in memory: `request('PATCH /api/v1/tasks/1', { as: ada, body: { title: 'New' } })`. */
+  request(line: string, options?: RequestOptions): Promise<TestResponse>
+  close(): Promise<void>
+}
 
 /** Starts a service in memory. Rejects with a `ModelError` or a `SettingsError` that lists every fault. */
-export async function testService(declaration: Declaration, options: TestServiceOptions = {}) {
-  const model = checkModel(declaration)
+export async function testService<const M extends Declaration>(
+  declaration: M,
+  options: TestServiceOptions = {},
+): Promise<TestService<M>> {
   const clock = new SteppedClock(options.now ?? new Date())
   const mails: Message[] = []
   const settings = testSettings(options.settings)
-  const simulation = { now: () => clock.ms, mail: collecting(mails) }
-  const opened = await open(model, settings, createLog(settings), {
-    ...{ listen: false, background: false, simulation },
+  const opened = await open(checkModel(declaration), settings, createLog(settings), {
+    listen: false,
+    background: false,
+    simulation: { clock, mail: collecting(mails) },
   })
-  const { service, http, data, runner } = opened
-  const users = new TestUsers(opened.run)
-  const request = async (line: string, { as, headers, body }: RequestOptions = {}): Promise<TestResponse> => {
-    const [method = '', path = ''] = line.split(' ')
-    const key = as === undefined ? {} : { authorization: `Bearer ${await users.keyOf(idOf(as))}` }
-    return sendInMemory(http.server, { method, path, headers: { ...key, ...headers }, body })
-  }
+  const { service, run, reactions } = opened
+  const users = new TestUsers(run, opened.records)
+  const clientOf = (principal: () => Promise<Principal> | Principal) =>
+    createClient({ ...opened, principal }) as Client<M>
   return {
-    clock: clock as TestClock,
-    mails: mails as readonly Message[],
-    asSystem: service.data as DataOf,
-    anonymous: createData(data, anonymous('127.0.0.1')),
-    as: (user: UserReference): DataOf => service.data.as(user),
-    request,
-    /** Runs reactions and due jobs, until nothing is left that can be done before the clock goes on. */
-    settled: () => runner.settled(),
+    clock: {
+      now: () => new Date(clock.now()).toISOString(),
+      set: time => clock.set(time),
+      advance: by => clock.advance(by),
+    },
+    mails,
+    users: {
+      create: async (values = {}, { confirmed = true } = {}) => {
+        const id = await users.create(values, confirmed)
+        return (await service.data.users?.get(id)) as unknown as Item<M, 'users'>
+      },
+    },
+    as: user => clientOf(() => presentUser(run, user)),
+    anonymous: clientOf(() => anonymous('127.0.0.1')),
+    asSystem: service.data as unknown as SystemData<M>,
+    settled: () => reactions.runner.settled(),
+    request: (line, given) => request(opened, users, line, given),
     close: () => service.close(),
   }
 }
 
-function idOf(user: UserReference): number {
-  return typeof user === 'number' ? user : user.id
+async function request(
+  { http }: OpenService,
+  users: TestUsers,
+  line: string,
+  { as, headers, body }: RequestOptions = {},
+): Promise<TestResponse> {
+  const [method = '', path = ''] = line.split(' ')
+  const id = typeof as === 'object' ? as.id : as
+  const key = id === undefined ? {} : { authorization: `Bearer ${await users.keyOf(id)}` }
+  return sendInMemory(http.server, { method, path, headers: { ...key, ...headers }, body })
 }
 
-function testSettings(given: GivenSettings = {}) {
+/** Nothing encrypted with it outlives the process. */
+const secretKey = 'the-key-of-services-that-are-tested-in-memory'
+
+function testSettings(given: GivenSettings = {}): Settings {
   const settings = readSettings({
     given: {
       logLevel: 'error',
@@ -78,7 +135,7 @@ function testSettings(given: GivenSettings = {}) {
       ...given,
     },
   })
-  return given.database === undefined ? { ...settings, database: inMemory } : settings
+  return given.database === undefined ? { ...settings, database: ':memory:' } : settings
 }
 
 function collecting(mails: Message[]): Mail {

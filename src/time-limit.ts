@@ -4,6 +4,7 @@
  *
  * Code that is ended runs no `catch` and no `finally` of its own: V8 unwinds its stack as far as the call to `run`.
  */
+import { executionAsyncId } from 'node:async_hooks'
 import { Session } from 'node:inspector'
 import { Script } from 'node:vm'
 
@@ -38,6 +39,9 @@ export interface TimeLimitOptions {
   /** Nothing can be bounded, e.g. under Node's permission model without `--allow-inspector`. Called once. */
   readonly onUnbounded?: (cause: unknown) => void
 }
+
+/** Node's own way to run what waits in the queues of `nextTick` and of microtasks; it has no public name. */
+const runQueues = Reflect.get(process, '_tickCallback') as (() => void) | undefined
 
 /** How V8 runs the work so that it can be ended: throws `Ended` where it was. */
 type Boundary = (limitMs: number) => void
@@ -133,20 +137,36 @@ const script = new Script(source)
 
 /** Microtasks do not run within `Runtime.evaluate`. */
 function scriptBoundary(timeout: number): void {
+  const id = executionAsyncId()
   try {
     script.runInThisContext({ timeout: Math.ceil(timeout) })
   } catch (cause) {
     if (!isTimeout(cause)) throw cause
+    if (executionAsyncId() !== id) clearAsyncStack()
     throw new Ended(undefined, { cause })
+  }
+}
+
+/**
+ * Where somebody has enabled `async_hooks`, what is ended within a microtask leaves its context on Node's stack of them,
+ * which would then end the process. Node empties that stack itself once it has handled an exception that nobody caught.
+ */
+function clearAsyncStack(): void {
+  if (process.hasUncaughtExceptionCaptureCallback()) return
+  process.setUncaughtExceptionCaptureCallback(() => {})
+  try {
+    queueMicrotask(() => {
+      throw new Ended()
+    })
+    runQueues?.()
+  } finally {
+    process.setUncaughtExceptionCaptureCallback(null)
   }
 }
 
 function isTimeout(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
 }
-
-/** Node's own way to run what waits in the queues of `nextTick` and of microtasks; it has no public name. */
-const runQueues = Reflect.get(process, '_tickCallback') as (() => void) | undefined
 
 function withMicrotasks<T>(work: () => T): T {
   const value = work()

@@ -17,6 +17,7 @@ function unused(): never {
 const noRun: Run = {
   item: unused,
   list: unused,
+  aggregate: unused,
   composite: unused,
   refusals: unused,
   write: unused,

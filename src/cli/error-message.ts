@@ -33,8 +33,16 @@ function listenFault(error: NodeJS.ErrnoException): Failure | undefined {
   return advice === undefined ? undefined : new Failure(`${message}: ${advice}`)
 }
 
+/** Why something failed that clients are told nothing of: the messages of its causes, outermost first. */
+function causesOf({ cause }: Error): readonly string[] {
+  if (!(cause instanceof Error)) return []
+  return [cause.message, ...causesOf(cause)]
+}
+
 /** An `ApiError` as text. */
 function refusal(error: ApiError): Failure {
+  const causes = error.code === 'INTERNAL_ERROR' ? causesOf(error) : []
+  if (causes.length > 0) return new Failure(causes.join('\n  '))
   const details = (error.details ?? []).filter(fault => fault.message !== error.message)
   const faults = details.map(fault => `  ${fault.field}: ${fault.message}`)
   return new Failure([error.message, ...faults].join('\n'))

@@ -1,5 +1,6 @@
 /** The log of committed changes, as readers of events see it. The store provides it. */
 
+import type { JsonValue } from '../model/fields/type.ts'
 import type { Awaitable } from '../plan/answer.ts'
 
 export type ChangeKind = 'created' | 'updated' | 'deleted'
@@ -17,6 +18,8 @@ export interface LoggedChange {
   readonly before: string | null
   /** For an update, the names of the fields that changed, internal ones too; null for others. */
   readonly changed: readonly string[] | null
+  /** Of an event that an action has emitted, which changes nothing: its values; null for others. */
+  readonly values: Readonly<Record<string, JsonValue>> | null
   /** When it was committed: ISO 8601 UTC. */
   readonly at: string
   /** Who made it, and through which app; null: nobody signed in, Portico itself, no app. */

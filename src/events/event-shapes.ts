@@ -2,6 +2,7 @@
 import { Cache, CacheBound } from '../cache.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Model } from '../model/model.ts'
+import type { Rule } from '../model/rule.ts'
 import { namesFor } from '../plan/guard.ts'
 import type { CompositeShape, Filter, ItemRoot } from '../plan/plan.ts'
 import { selected } from '../plan/system-plans.ts'
@@ -40,6 +41,8 @@ export type ShapesOf = (
   collection: Collection,
   access: AccessClass,
   filter: EventFilter | undefined,
+  /** That must hold for the item besides the collection's own. */
+  rule?: Rule,
 ) => EventShapes
 
 /** Equal shapes are made once, so that the guard and the store meet them again. */
@@ -48,15 +51,21 @@ export function createEventShapes(model: Model): ShapesOf {
   /** By the filter, or the model where there is none: what a listener asks for stays the same object. */
   const known = new WeakMap<object, WeakMap<AccessClass, Map<Collection, EventShapes>>>()
 
-  function find(collection: Collection, access: AccessClass, filter: Filter | undefined): EventShapes {
+  function find(
+    collection: Collection,
+    access: AccessClass,
+    filter: Filter | undefined,
+    rule?: Rule,
+  ): EventShapes {
     const fields = [...namesFor(model, collection, access).fields.keys()]
-    const key = JSON.stringify([collection.name, fields, filter])
-    const shapes = all.get(key) ?? makeShapes(collection, fields, filter)
+    const key = JSON.stringify([collection.name, fields, filter, rule])
+    const shapes = all.get(key) ?? makeShapes(collection, fields, filter, rule)
     all.set(key, shapes)
     return shapes
   }
 
-  return (collection, access, filter) => {
+  return (collection, access, filter, rule) => {
+    if (rule !== undefined) return find(collection, access, filter?.filter, rule)
     const byAccess = known.get(filter ?? model) ?? new WeakMap<AccessClass, Map<Collection, EventShapes>>()
     known.set(filter ?? model, byAccess)
     const byCollection = byAccess.get(access) ?? new Map<Collection, EventShapes>()
@@ -71,6 +80,7 @@ function makeShapes(
   { name: collection }: Collection,
   fields: readonly string[],
   filter: Filter | undefined,
+  rule: Rule | undefined,
 ): EventShapes {
   const select = selected(fields)
   const after: ItemRoot = {
@@ -81,6 +91,7 @@ function makeShapes(
     event: rowParam,
     filter,
     select,
+    ...(rule && { rule }),
   }
   const before: ItemRoot = { ...after, key: 'before', event: beforeParam }
   const was: ItemRoot = { ...before, key: 'was', filter: undefined }

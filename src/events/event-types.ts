@@ -16,8 +16,9 @@ export function typeOf(change: Pick<LoggedChange, 'type' | 'kind'>, collection: 
 /** The types of events that are not the usual ones of their collection. */
 const ownTypes = ['webhook.paused']
 
-export function ownTypesOf({ singular }: Collection): readonly string[] {
-  return ownTypes.filter(type => type.startsWith(`${singular}.`))
+export function ownTypesOf({ singular, emits }: Collection): readonly string[] {
+  const built = ownTypes.filter(type => type.startsWith(`${singular}.`))
+  return emits === undefined ? built : [...built, ...emits.keys()]
 }
 
 /** The types of all events of a collection. */

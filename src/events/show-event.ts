@@ -4,7 +4,8 @@
  * after the change would have said too.
  */
 import type { JsonValue } from '../model/fields/type.ts'
-import type { Collection, Model } from '../model/model.ts'
+import type { Collection, EmittedEvent, Model } from '../model/model.ts'
+import type { Rule } from '../model/rule.ts'
 import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../plan/answer.ts'
 import { staticRule } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
@@ -76,7 +77,8 @@ export function createEventViews(model: Model, run: Run): EventViews {
     show(change, principal, filter) {
       const collection = model.collections.get(change.collection)
       if (!collection) return null
-      const shapes = shapesOf(collection, principal.access, filter)
+      const emitted = change.type === null ? undefined : collection.emits?.get(change.type)
+      const shapes = shapesOf(collection, principal.access, filter, ruleOf(emitted))
       const shape = change.before === null ? shapes.row : shapes.rows
       const plan = { shape, args: argsOf(change, filter?.args ?? []) }
       return then(run.composite(plan, principal), answer => {
@@ -92,6 +94,11 @@ export function createEventViews(model: Model, run: Run): EventViews {
       })
     },
   }
+}
+
+/** Undefined: whoever may read the item is given the event. */
+function ruleOf(event: EmittedEvent | undefined): Rule | undefined {
+  return event === undefined || event.access.kind === 'anyone' ? undefined : event.access
 }
 
 function renderedOf(
@@ -136,6 +143,7 @@ function made(
     item_id: change.id,
     ...(hasActor ? { actor: { user_id: change.userId, app_id: change.appId } } : {}),
     ...(changed ? { changed } : {}),
+    ...(change.values ? { values: change.values } : {}),
     data,
   })
   return { type, text }

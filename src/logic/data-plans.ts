@@ -21,7 +21,8 @@ import { filterOf, type NamesOf } from './where.ts'
 const maxShapes = 4000
 const shapes = new Cache<string, Shape>(new CacheBound('logic_shapes', maxShapes))
 
-function interned<S extends Shape>(shape: S): S {
+/** The same shape for equal ones. */
+export function interned<S extends Shape>(shape: S): S {
   const key = JSON.stringify(shape)
   const known = shapes.get(key)
   // Safe: the key contains the kind.

@@ -10,9 +10,12 @@ export type InputValues = Readonly<Record<string, JsonValue>>
 
 const anyone = { kind: 'anyone' } as const
 
-/** Values as the fields of a collection that does not exist, so that they are checked, and told of, as a body is. */
 function shapeOf(name: string, values: ReadonlyMap<string, OperationValue>): Collection {
-  const fields = new Map([...values].map(([key, value]) => [key, fieldOf(key, value)]))
+  return collectionOfFields(name, new Map([...values].map(([key, value]) => [key, fieldOf(key, value)])))
+}
+
+/** Values as the fields of a collection that does not exist, so that they are checked, and told of, as a body is. */
+export function collectionOfFields(name: string, fields: ReadonlyMap<string, Field>): Collection {
   const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
   return {
     ...{ name, singular: name, description: undefined, fields, relations: new Map(), computed: new Map() },

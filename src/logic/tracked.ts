@@ -19,6 +19,7 @@ class TrackedPromise<T> extends Promise<T> {
 
 export class Calls {
   readonly #failed = new Map<TrackedPromise<unknown>, unknown>()
+  readonly #pending = new Set<Promise<unknown>>()
 
   /** The same promise, as one whose failure is known here. */
   readonly track = <T>(promise: Promise<T>): Promise<T> => {
@@ -28,12 +29,15 @@ export class Calls {
         reject(error)
       })
     })
-    Promise.prototype.then.call(tracked, undefined, () => {})
+    const settled = Promise.prototype.then.call(tracked, undefined, () => {})
+    this.#pending.add(settled)
+    void settled.then(() => this.#pending.delete(settled))
     return tracked
   }
 
-  /** Throws the failure of a call that nobody has waited for. */
-  requireAwaited(): void {
+  /** Waits for all calls; rejects with the failure of one that nobody has waited for. */
+  async requireAwaited(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending)
     for (const [call, error] of this.#failed) if (!call.isAwaited) throw error
   }
 }

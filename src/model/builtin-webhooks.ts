@@ -16,7 +16,7 @@ import type { Collection } from './model.ts'
 /** The types of events that are not the usual ones of their collection. */
 const ownTypes: ReadonlyMap<string, readonly string[]> = new Map([['webhooks', ['webhook.paused']]])
 
-type Logged = Pick<Collection, 'name' | 'singular' | 'unlogged'>
+type Logged = Pick<Collection, 'name' | 'singular' | 'unlogged' | 'emits'>
 
 /** What a webhook's `types` may hold, with the collection whose events it means; undefined: all events. */
 export function webhookTypes<C extends Logged>({
@@ -27,9 +27,10 @@ export function webhookTypes<C extends Logged>({
   const types = new Map<string, C | undefined>()
   for (const collection of collections.values()) {
     if (collection.unlogged) continue
-    const { name, singular } = collection
+    const { name, singular, emits } = collection
     const usual = ['created', 'updated', 'deleted', '*'].map(kind => `${singular}.${kind}`)
-    for (const type of [...usual, ...(ownTypes.get(name) ?? [])]) types.set(type, collection)
+    const own = [...(ownTypes.get(name) ?? []), ...(emits?.keys() ?? [])]
+    for (const type of [...usual, ...own]) types.set(type, collection)
   }
   return types.set('*', undefined)
 }

@@ -12,7 +12,7 @@ import { findRelations } from './check/relations.ts'
 import { type RuleCheck, ruleCheck } from './check/rules.ts'
 import { writeLogicOf } from './check/write-logic.ts'
 import type { Declaration } from './declaration.ts'
-import type { Collection, CollectionAccess, Model } from './model.ts'
+import type { Collection, CollectionAccess, Logic, Model } from './model.ts'
 import type { Rule } from './rule.ts'
 
 export { ModelError, type ModelFault } from './check/faults.ts'
@@ -67,6 +67,21 @@ function collectionsOf(
   return new Map(collections.map(collection => [collection.name, collection]))
 }
 
+/** The collections with the events about their items that actions emit. */
+function withEmitted(
+  collections: ReadonlyMap<string, Collection>,
+  { actions }: Logic,
+): ReadonlyMap<string, Collection> {
+  const events = [...actions.values()].flatMap(({ emits }) => [...emits])
+  if (events.length === 0) return collections
+  return new Map(
+    [...collections].map(([name, collection]) => {
+      const emits = new Map(events.filter(([, event]) => event.collection === name))
+      return [name, emits.size === 0 ? collection : { ...collection, emits }]
+    }),
+  )
+}
+
 /** `Object.freeze` does not stop a Map's methods. */
 class FrozenMap<K, V> extends Map<K, V> {
   override set(key: K, value: V): this {
@@ -114,8 +129,9 @@ export function checkModel(declaration: Declaration): Model {
   const scopes = scopesOf(outlines.values(), declaration.logic)
   const claims = new Set<string>()
   const rules = ruleCheck(outlines, scopes, faults, claims)
-  const collections = collectionsOf(outlines, rules, faults)
+  const bare = collectionsOf(outlines, rules, faults)
   const logic = logicOf(declaration.logic, { outlines, rules, faults })
+  const collections = withEmitted(bare, logic)
   if (faults.list.length > 0) throw new ModelError(faults.list)
   return frozen({ collections, scopes, logic, claims: [...claims].sort() })
 }

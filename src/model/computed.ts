@@ -1,7 +1,6 @@
 /** Computed fields: read-only values that the database computes from a row and the rows that it relates to. */
 import type { AccessRule } from './access.ts'
 import type { FieldType } from './fields/field-type.ts'
-import type { ComputedField, Field } from './model.ts'
 import type { Rule, Scalar } from './rule.ts'
 
 export type AggregateFunction = 'count' | 'sum' | 'min' | 'max' | 'avg'
@@ -86,33 +85,6 @@ export type CheckedPart =
       readonly otherwise: CheckedExpression
     }
   | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: CheckedExpression }
-
-/** Whether the field of a model is a computed one. */
-export function isComputed(field: Field): field is ComputedField {
-  return 'expression' in field
-}
-
-/** How many lists of related items the expression reads. */
-export function manyRelations(expression: CheckedExpression): number {
-  const all = (parts: readonly CheckedExpression[]) =>
-    parts.reduce((count, part) => count + manyRelations(part), 0)
-  switch (expression.kind) {
-    case 'field':
-    case 'literal':
-      return 0
-    case 'aggregate':
-    case 'first':
-      return 1
-    case 'arithmetic':
-      return all([expression.left, expression.right])
-    case 'when':
-      return all([expression.value, expression.otherwise])
-    case 'datePart':
-      return manyRelations(expression.of)
-    default:
-      return all(expression.parts)
-  }
-}
 
 declare const valueType: unique symbol
 declare const needsType: unique symbol

@@ -1,5 +1,4 @@
 /** The types of items and bodies, inferred from the declared fields. */
-import type { ComputedDeclaration } from './computed.ts'
 import type { FieldDeclaration } from './fields/declared.ts'
 
 /** Makes editors show an intersection as one object type. */
@@ -54,11 +53,14 @@ export type WritableOf<F> = { readonly [K in WritableNames<F>]?: OrNull<F[K]> }
 /** The stored values, whoever may read them. */
 export type StoredOf<F> = { readonly [K in StoredNames<F>]: OrNull<F[K]> }
 
+/** Null where neither callers nor a default give a value: `prepare` has to. */
+type IsUnset<F> = [Is<F, 'readOnly'>, Has<F, 'default'>] extends [true, false] ? true : false
+
+/** The values of an item before `prepare` has set some. */
+export type UnpreparedOf<F> = {
+  readonly [K in StoredNames<F>]: IsUnset<F[K]> extends true ? OrNull<F[K]> | null : OrNull<F[K]>
+}
+
 export type TimesOf<UpdatedAt> = [UpdatedAt] extends [true]
   ? { readonly created_at: string; readonly updated_at: string }
   : { readonly created_at: string }
-
-/** Computed fields: given where a read names them. */
-export type ComputedOf<K> = {
-  readonly [Name in keyof K]?: K[Name] extends ComputedDeclaration<infer Value> ? Value : never
-}

@@ -1,9 +1,12 @@
 /** Collections, fields and relations of a model by name, for the types that are inferred from it. `C`: its collections. */
 import type { ApiKeyFields, OauthAppFields, OauthAppSecretFields, UserFields } from './builtin.ts'
 import type { WebhookDeliveryFields, WebhookFields } from './builtin-webhooks.ts'
+import type { ComputedDeclaration } from './computed.ts'
+import type { FieldValue, Filled } from './computed-types.ts'
 import type { CollectionDeclaration, ManyToManyDeclaration } from './declaration.ts'
 import type { FieldDeclaration, FieldDeclarations, Reference } from './fields/declared.ts'
-import type { ComputedOf, Flat, ItemOf, TimesOf } from './item-types.ts'
+import type { Flat, ItemOf, OrNull, TimesOf } from './item-types.ts'
+import type { Scalar } from './rule.ts'
 import type { NeedsOf, RowFields } from './rule-types.ts'
 
 interface BuiltinFields {
@@ -48,12 +51,35 @@ type TraitIn<C, N, Name extends string> =
 
 export type SingularIn<C, N> = TraitIn<C, N, 'singular'>
 
-type ComputedIn<C, N> = TraitIn<C, N, 'computed'>
+/** Along relations a value may be missing, or be one that the caller may not read. */
+type PathValue<C, N, Path> = Path extends `${infer Relation}.${infer Rest}`
+  ? Relation extends keyof RelationsIn<C, N>
+    ? PathValue<C, RelationsIn<C, N>[Relation], Rest> | null
+    : Scalar
+  : Path extends keyof FieldsIn<C, N>
+    ? OrNull<FieldsIn<C, N>[Path]>
+    : Path extends 'id'
+      ? number
+      : string
+
+type ComputedValue<C, N, Value> =
+  Value extends FieldValue<infer Path>
+    ? PathValue<C, N, Path>
+    : Value extends Filled<infer Part>
+      ? NonNullable<ComputedValue<C, N, Part>>
+      : Value
+
+/** Computed fields: given where a read names them. */
+type ComputedOf<C, N, K> = {
+  readonly [Name in keyof K]?: K[Name] extends ComputedDeclaration<infer Value>
+    ? ComputedValue<C, N, Value>
+    : never
+}
 
 /** An item without its computed fields. */
 type PlainItemIn<C, N> = { readonly id: number } & ItemOf<FieldsIn<C, N>> & TimesOf<UpdatedAtIn<C, N>>
 
-export type ItemIn<C, N> = Flat<PlainItemIn<C, N> & ComputedOf<ComputedIn<C, N>>>
+export type ItemIn<C, N> = Flat<PlainItemIn<C, N> & ComputedOf<C, N, TraitIn<C, N, 'computed'>>>
 
 type RelationName<Field, Options> = Options extends { readonly as: infer As extends string }
   ? As

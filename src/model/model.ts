@@ -41,6 +41,8 @@ export interface Collection {
   readonly renamedFrom: string | undefined
   /** Changes of its items are no events: the log has no row of them, and nobody can subscribe to them. */
   readonly unlogged: boolean
+  /** The events about its items that actions emit, by type. */
+  readonly emits?: ReadonlyMap<string, EmittedEvent>
 }
 
 export interface CollectionAccess {

@@ -44,8 +44,10 @@ export type RelationNeeds<Relation extends string, Needs> = string extends Relat
     any
   : { readonly relations: { readonly [K in Relation]: Needs } }
 
-/** `eq`: equations and `in`; `order`: comparisons by size. */
-type Use<Comparison extends 'eq' | 'order', Value> = { readonly [C in Comparison]: Accepts<Taken<Value>> }
+/** `eq`: equations and `in`; `order`: comparisons by size, and arithmetic. */
+export type FieldUse<Comparison extends 'eq' | 'order', Value> = {
+  readonly [C in Comparison]: Accepts<Taken<Value>>
+}
 
 export type CompareNeeds<Path extends string, Comparison extends 'eq' | 'order', Value> = [Value] extends [
   FieldRules<infer Other>,
@@ -55,7 +57,7 @@ export type CompareNeeds<Path extends string, Comparison extends 'eq' | 'order',
     ? PathNeeds<Path> & { readonly caller: PathNeeds<Field> }
     : [Value] extends [ClaimOperand]
       ? PathNeeds<Path>
-      : PathNeeds<Path, Use<Comparison, Value>>
+      : PathNeeds<Path, FieldUse<Comparison, Value>>
 
 /** What all the rules of a union need. */
 export type NeedsOf<Rules> = [Rules] extends [AccessRule<infer Needs>] ? Needs : never

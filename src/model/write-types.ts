@@ -1,6 +1,6 @@
 /** What `prepare` and `check` are given and return, typed by the fields of their collection. */
 import type { JsonValue } from './fields/type.ts'
-import type { Flat, StoredOf, TimesOf } from './item-types.ts'
+import type { Flat, StoredOf, TimesOf, UnpreparedOf } from './item-types.ts'
 import type { CheckWrite, LogicCaller, Prepare, WriteFault } from './logic.ts'
 
 /** The stored row. */
@@ -8,10 +8,10 @@ export type StoredRow<Fields, UpdatedAt> = string extends keyof Fields
   ? Readonly<Record<string, JsonValue>>
   : Flat<{ readonly id: number } & StoredOf<Fields> & TimesOf<UpdatedAt>>
 
-/** The item as it is about to be written. A create does not have an `id` yet, nor times. */
+/** The item as it is about to be written. A create does not have an `id` yet. */
 type NextItem<Fields, UpdatedAt> = string extends keyof Fields
   ? Readonly<Record<string, JsonValue>>
-  : Flat<StoredOf<Fields> & { readonly id?: number } & Partial<TimesOf<UpdatedAt>>>
+  : Flat<UnpreparedOf<Fields> & { readonly id?: number } & Partial<TimesOf<UpdatedAt>>>
 
 /** What `prepare` and `check` are given, typed by the fields of their collection. All of it is frozen. */
 export interface TypedWriteContext<Fields, UpdatedAt> {

@@ -68,6 +68,8 @@ export function conditionKey(condition: Condition): string {
       return condition.kind
     case 'compare':
       return `${condition.operator}(${fieldKey(condition.field)},${operandKey(condition.operand)})`
+    case 'values':
+      return `${condition.operator}(${computationKey(condition.left)},${computationKey(condition.right)})`
     case 'fields':
       return `${condition.operator}(${fieldPathKey(condition.left)},${fieldPathKey(condition.right)})`
     case 'isNull':
@@ -103,12 +105,19 @@ function operandKey(operand: Operand): string {
     case 'now':
       return `now${operand.shiftMs}`
     case 'caller':
-      return `@${operand.field.name}`
+      return operand.when ? `@${operand.field.name}?${conditionKey(operand.when)}` : `@${operand.field.name}`
     case 'claim':
       return `claim${JSON.stringify(operand.claim)}`
     case 'literal':
       return JSON.stringify(operand.value)
   }
+}
+
+/** Of one access class, rules over equal fields see the same of them. */
+function computationKey(computation: Computation): string {
+  if (computation.kind === 'column') return fieldKey(computation.field)
+  if (computation.kind !== 'related') throw new TypeError('rules compare fields')
+  return `${pathKey(computation.path)}.${computationKey(computation.value)}`
 }
 
 function pathKey(path: Path): string {
@@ -143,6 +152,10 @@ export function look(condition: Condition, found: Dependencies): Dependencies {
     case 'fields':
       lookAtPath(condition.left, found)
       return lookAtPath(condition.right, found)
+    case 'values':
+      lookAtComputation(condition.left, found)
+      lookAtComputation(condition.right, found)
+      return found
     case 'isNull':
     case 'nullness':
       return lookAtField(condition.field, found)
@@ -166,6 +179,7 @@ function lookAtOperand(operand: Operand, found: Dependencies): void {
   found.userId = true
   found.collections.add(operand.users.name)
   if (operand.isConfirmed) found.volatile = true
+  if (operand.when) include(look(operand.when, dependencies()), found)
 }
 
 function lookAtPath({ steps, field }: FieldPath, found: Dependencies): Dependencies {
@@ -232,8 +246,7 @@ function lookBeyond(
   lookAlong(path, [rows], found)
   const beyond = dependencies()
   lookThere(beyond)
-  for (const name of beyond.collections) found.collections.add(name)
-  if (beyond.userId) found.userId = true
+  include(beyond, found)
 }
 
 /** Adds what following `path` depends on, and the conditions over the rows that it reaches. */

@@ -7,6 +7,7 @@
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, CollectionAccess, Model } from '../model/model.ts'
 import type { AccessClass, Principal } from '../principal.ts'
+import { guardAggregate } from './guard/aggregate.ts'
 import { guardComposite } from './guard/composite.ts'
 import { type ModelView, viewOf } from './guard/model-view.ts'
 import { guardItem, guardList } from './guard/read.ts'
@@ -14,6 +15,7 @@ import { requirePossible, requireReadable, requireScope } from './guard/refusals
 import { type Settle, settleWrite } from './guard/settle.ts'
 import { guardCreate, guardDelete, guardUpdate } from './guard/write.ts'
 import type {
+  GuardedAggregate,
   GuardedComposite,
   GuardedCompositeRead,
   GuardedCreate,
@@ -27,6 +29,7 @@ import type {
   GuardedWrite,
 } from './guarded.ts'
 import type {
+  AggregateShape,
   CompositeShape,
   CreateShape,
   DeleteShape,
@@ -39,6 +42,7 @@ import type {
 } from './plan.ts'
 import type { ProgramPlan } from './transaction.ts'
 
+export { groupFault, measureFault } from './guard/aggregate.ts'
 export { namesFor, readsEveryRow, staticRule } from './guard/model-view.ts'
 
 /**
@@ -49,6 +53,7 @@ export { namesFor, readsEveryRow, staticRule } from './guard/model-view.ts'
 export interface Guard {
   (plan: Plan<ItemShape>, principal: Principal): GuardedPlan<GuardedItem>
   (plan: Plan<ListShape>, principal: Principal): GuardedPlan<GuardedList>
+  (plan: Plan<AggregateShape>, principal: Principal): GuardedPlan<GuardedAggregate>
   (plan: Plan<CompositeShape>, principal: Principal): GuardedPlan<GuardedComposite>
   (plan: Plan<CreateShape>, principal: Principal): GuardedPlan<GuardedCreate>
   (plan: Plan<UpdateShape>, principal: Principal): GuardedPlan<GuardedUpdate>
@@ -133,6 +138,8 @@ function guardShape(shape: Shape, view: ModelView): GuardedShape {
       return guardItem(shape, view)
     case 'list':
       return guardList(shape, view)
+    case 'aggregate':
+      return guardAggregate(shape, view)
     case 'composite':
       return guardComposite(shape, view)
     case 'create':

@@ -4,12 +4,13 @@
  */
 import type { ApiError } from '../errors.ts'
 import type { AggregateFunction, DatePart } from '../model/computed.ts'
+import type { DatePart as GroupPart } from '../model/fields/date-parts.ts'
 import type { FieldType } from '../model/fields/field-type.ts'
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, FieldDefault, ManyToMany, ToMany, ToOne } from '../model/model.ts'
 import type { Scalar } from '../model/rule.ts'
 import type { Principal } from '../principal.ts'
-import type { FieldForm, PageWindow, Param } from './plan.ts'
+import type { FieldForm, FieldMeasure, GroupSort, PageWindow, Param, SelectedFigure } from './plan.ts'
 
 declare const guarded: unique symbol
 
@@ -20,12 +21,13 @@ export interface GuardedPlan<S extends GuardedShape = GuardedShape> {
   readonly principal: Principal
 }
 
-export type GuardedRead = GuardedPlan<GuardedItem | GuardedList>
+export type GuardedRead = GuardedPlan<GuardedItem | GuardedList | GuardedAggregate>
 export type GuardedCompositeRead = GuardedPlan<GuardedComposite>
 export type GuardedWrite = GuardedPlan<GuardedCreate | GuardedUpdate | GuardedDelete>
 export type GuardedShape =
   | GuardedItem
   | GuardedList
+  | GuardedAggregate
   | GuardedComposite
   | GuardedCreate
   | GuardedUpdate
@@ -48,6 +50,8 @@ export type Operand =
       readonly users: Collection
       readonly field: Field
       readonly isConfirmed: boolean
+      /** Missing unless this holds for the row. Left out: it always does. */
+      readonly when?: Condition
     }
   /** A claim of the caller's token; missing where it is of another type than the field. */
   | { readonly kind: 'claim'; readonly claim: string }
@@ -72,6 +76,13 @@ export type Condition =
       readonly left: FieldPath
       readonly operator: Exclude<ConditionOperator, 'in' | 'contains' | 'icontains' | 'starts_with'>
       readonly right: FieldPath
+    }
+  /** The same as the caller sees them, of rules in computed fields. */
+  | {
+      readonly kind: 'values'
+      readonly left: Computation
+      readonly operator: Exclude<ConditionOperator, 'in' | 'contains'>
+      readonly right: Computation
     }
   | { readonly kind: 'isNull'; readonly field: VisibleField }
   /** `param` true: the field is null; false: it is not. For the filter operator `null`. */
@@ -227,7 +238,7 @@ export interface GuardedComposite extends GuardedReadBase {
   readonly refusals: readonly Refusal[]
 }
 
-export type GuardedRoot = GuardedItemRoot | GuardedListRoot
+export type GuardedRoot = GuardedItemRoot | GuardedListRoot | GuardedAggregateRoot
 
 export interface GuardedItemRoot {
   readonly kind: 'item'
@@ -246,6 +257,42 @@ export interface GuardedListRoot {
   readonly rows: Condition
   readonly list: GuardedSelectedList
   readonly select: readonly GuardedSelected[]
+}
+
+export interface GuardedAggregateRoot {
+  readonly kind: 'aggregate'
+  readonly key: string
+  readonly collection: Collection
+  readonly rows: Condition
+  readonly aggregation: GuardedAggregation
+}
+
+/** What is computed of which groups; the condition over the rows is beside it. */
+export interface GuardedAggregation {
+  readonly groups: readonly GuardedGroupKey[]
+  readonly measures: readonly GuardedMeasure[]
+  /** A total order over the groups. */
+  readonly sort: readonly GroupSort[]
+  readonly offset: Param
+  readonly limit: Param
+  readonly select: readonly SelectedFigure[]
+}
+
+export interface GuardedGroupKey {
+  readonly field: VisibleField
+  readonly part: GroupPart | undefined
+}
+
+export type GuardedMeasure =
+  | { readonly kind: 'count' }
+  | { readonly kind: FieldMeasure; readonly field: VisibleField }
+
+export interface GuardedAggregate extends GuardedReadBase {
+  readonly kind: 'aggregate'
+  readonly collection: Collection
+  readonly within: GuardedList['within']
+  readonly rows: Condition
+  readonly aggregation: GuardedAggregation
 }
 
 export interface GuardedItem extends GuardedReadBase {

@@ -5,6 +5,7 @@
  * A plan is a shape and its arguments. The shape contains no value from a client, so it is made once, shared between
  * requests and compiled once. `Param`s are indexes into the arguments.
  */
+import type { DatePart } from '../model/fields/date-parts.ts'
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import type { Rule } from '../model/rule.ts'
 import type { TotalOrder } from './order.ts'
@@ -21,7 +22,7 @@ export interface Plan<S extends Shape = Shape> {
 }
 
 export type Shape = ReadShape | CompositeShape | WriteShape
-export type ReadShape = ItemShape | ListShape
+export type ReadShape = ItemShape | ListShape | AggregateShape
 export type WriteShape = CreateShape | UpdateShape | DeleteShape
 
 /** One item by id. */
@@ -46,6 +47,55 @@ export interface ListShape {
   readonly window: Window
   readonly select: readonly Selected[]
 }
+
+/** Figures of the items of a collection, per group of items that share the values of `groups`. The answer is a list. */
+export interface AggregateShape extends Aggregation {
+  readonly kind: 'aggregate'
+  readonly collection: string
+  readonly within: ListShape['within']
+  readonly search: Param | undefined
+}
+
+export interface Aggregation {
+  readonly filter: Filter | undefined
+  /** None: all items are one group, which is there without any item too. */
+  readonly groups: readonly GroupKey[]
+  readonly measures: readonly Measure[]
+  /** Groups that are equal in these come in the order of their keys. */
+  readonly sort: readonly GroupSort[]
+  readonly offset: Param
+  readonly limit: Param
+  /** Of each group. */
+  readonly select: readonly SelectedFigure[]
+}
+
+/** A field, or the part of a date or time in UTC. Where the caller may not read it: null. */
+export interface GroupKey {
+  readonly field: string
+  readonly part?: DatePart | undefined
+}
+
+/** What is computed of the items of a group. All but `count` leave out items without a value that the caller may read. */
+export type Measure =
+  | { readonly kind: 'count' }
+  /** Null where no item has a value. Sums and averages have double precision. */
+  | { readonly kind: FieldMeasure; readonly field: string }
+
+export type FieldMeasure = (typeof fieldMeasures)[number]
+export const fieldMeasures = ['sum', 'avg', 'min', 'max'] as const
+
+/** `at`: in `groups` or `measures`. */
+export interface GroupSort {
+  readonly by: 'group' | 'measure'
+  readonly at: number
+  readonly descending: boolean
+}
+
+/** One key of a group's object. `at`: in `groups` or `measures`. */
+export type SelectedFigure =
+  | { readonly kind: 'group' | 'measure'; readonly key: string; readonly at: number; readonly as?: FieldForm }
+  | { readonly kind: 'constant'; readonly key: string; readonly value: string }
+  | { readonly kind: 'object'; readonly key: string; readonly select: readonly SelectedFigure[] }
 
 export type Window =
   | PageWindow
@@ -82,7 +132,7 @@ export interface CompositeShape {
  * A root or a selected field that the caller may not read is left out and listed in `Refusal`s; the rest is still
  * answered.
  */
-export type Root = ItemRoot | ListRoot
+export type Root = ItemRoot | ListRoot | AggregateRoot
 
 /** One item by id, or null. */
 export interface ItemRoot {
@@ -94,6 +144,8 @@ export interface ItemRoot {
   readonly event?: Param
   /** Null where the row does not fulfil it. */
   readonly filter?: Filter | undefined
+  /** A checked rule that must hold besides the collection's own. */
+  readonly rule?: Rule
   readonly select: readonly Selected[]
 }
 
@@ -104,6 +156,15 @@ export interface ListRoot {
   readonly collection: string
   readonly list: SelectedList
   readonly select: readonly Selected[]
+}
+
+/** Figures of the items of a collection, as a list of groups. */
+export interface AggregateRoot {
+  readonly kind: 'aggregate'
+  readonly key: string
+  readonly collection: string
+  readonly search: Param | undefined
+  readonly aggregation: Aggregation
 }
 
 /** Two-valued, like `Rule`: a comparison with a missing value is false. */

@@ -4,6 +4,7 @@ import type { Principal } from '../principal.ts'
 import type { Awaitable, CompositeAnswer, ItemAnswer, ListAnswer, WriteAnswer } from './answer.ts'
 import type { Refusal } from './guarded.ts'
 import type {
+  AggregateShape,
   CompositeShape,
   CreateShape,
   ItemShape,
@@ -18,6 +19,8 @@ import type { Program, ProgramSteps } from './transaction.ts'
 export interface Run {
   item(plan: Plan<ItemShape>, principal: Principal): Awaitable<ItemAnswer>
   list(plan: Plan<ListShape>, principal: Principal): Awaitable<ListAnswer>
+  /** The groups, as a list. */
+  aggregate(plan: Plan<AggregateShape>, principal: Principal): Awaitable<ListAnswer>
   composite(plan: Plan<CompositeShape>, principal: Principal): Awaitable<CompositeAnswer>
   /** What the guard leaves out of the answer to a plan; the same list for the same access class. */
   refusals(plan: Plan<CompositeShape | CreateShape | UpdateShape>, principal: Principal): readonly Refusal[]

@@ -3,21 +3,12 @@
  * databases find the same.
  */
 import type { FilterOperator } from '../model/fields/type.ts'
-import { containedFault, type TextFault } from './text-search.ts'
 
 /** The operators whose operand is any text, whether or not it is a value of the field. */
 const textOperators: ReadonlySet<FilterOperator> = new Set(['contains', 'icontains', 'starts_with'])
 
 export function takesText(operator: FilterOperator): boolean {
   return textOperators.has(operator)
-}
-
-/** Why the text cannot be the operand; undefined when it can. */
-export function operandFault(operator: FilterOperator, text: string): TextFault | undefined {
-  if (operator === 'starts_with' && beyondPrefix(text) === undefined) {
-    return { code: 'wrong_type', message: 'needs a character other than U+10FFFF' }
-  }
-  return containedFault(text)
 }
 
 /** Code points of which one has another letter case: none beyond them has. */
@@ -62,15 +53,15 @@ export function caselessPattern(text: string, literal: (character: string) => st
 
 const lastCharacter = 0x10_ffff
 
-/**
- * The first text, by code points, after all that begin with `prefix`. Undefined where none follows: the prefix is
- * nothing but the last code point.
- */
-export function beyondPrefix(prefix: string): string | undefined {
+/** After every text but those that begin with this noncharacter a thousand times. */
+const beyondAll = String.fromCodePoint(lastCharacter).repeat(1000)
+
+/** A text, by code points, after all that begin with `prefix`, and before those that follow them. */
+export function beyondPrefix(prefix: string): string {
   const codes = Array.from(prefix, character => character.codePointAt(0) ?? 0)
   while (codes.at(-1) === lastCharacter) codes.pop()
   const last = codes.pop()
-  if (last === undefined) return undefined
+  if (last === undefined) return beyondAll
   // Surrogates are no characters.
   return String.fromCodePoint(...codes, last === 0xd7ff ? 0xe000 : last + 1)
 }

@@ -1,6 +1,6 @@
 /** Who may use a route at all, and by which methods: what a request is refused with before any fault of it. */
 import { ApiError } from '../errors.ts'
-import type { Model } from '../model/model.ts'
+import type { Model, Relation } from '../model/model.ts'
 import { admit } from '../plan/guard.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
 import { admitAction, admitNested } from './actions/admission.ts'
@@ -40,7 +40,7 @@ export function admitTo(model: Model, route: Route, operation: Operation, princi
     if (users) admit(model, users, 'read', access)
     return
   }
-  if (route.kind === 'action') {
+  if (route.kind === 'action' || route.kind === 'query') {
     admitAction(model, route, principal)
     return
   }
@@ -49,6 +49,12 @@ export function admitTo(model: Model, route: Route, operation: Operation, princi
     return
   }
   admit(model, route.collection, operation, access)
-  if (route.kind !== 'within') return
-  for (const along of collectionsAlong(model, route.relation)) admit(model, along, 'read', access)
+  const relation = relationOf(route)
+  if (relation === undefined) return
+  for (const along of collectionsAlong(model, relation)) admit(model, along, 'read', access)
+}
+
+function relationOf(route: Route): Relation | undefined {
+  if (route.kind === 'within') return route.relation
+  return route.kind === 'aggregate' ? route.within?.relation : undefined
 }

@@ -2,14 +2,16 @@
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { type Idempotency, type KeyedAttempt, keyHeader } from '../idempotency.ts'
+import { type OperationParts, operationParts } from '../logic/operation.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
 import type { ItemActions } from './actions/action.ts'
 import { admitNested } from './actions/admission.ts'
-import { answerAction, requireNested } from './actions/answer.ts'
-import type { ActionRoute, NestedRoute } from './actions/routes.ts'
+import { type ActionServices, answerAction, answerQuery, requireNested } from './actions/answer.ts'
+import type { NestedRoute } from './actions/routes.ts'
 import { admitTo, noUser, operationOf, refuseMethod } from './admission.ts'
+import { type AggregateRoute, aggregatedScope, answerAggregate, boundAggregate } from './aggregates.ts'
 import { answerBatch } from './batch/batch.ts'
 import { BatchRequests } from './batch/requests.ts'
 import { answerCreate } from './create.ts'
@@ -40,6 +42,8 @@ export interface RestOptions extends WriteServices {
   readonly idempotency: Idempotency
   /** What the actions of `builtinActions` do. */
   readonly actions?: ItemActions
+  /** What the actions and queries of the model run with. */
+  readonly logic?: OperationParts
   /** The public URL of the service, without a trailing slash: the server that the OpenAPI document names. */
   readonly baseUrl: string | undefined
   /** Undefined: there is no `/events`. */
@@ -67,6 +71,7 @@ class RestHandler {
   readonly #viewOf: (access: Principal['access']) => CollectionViews
   #document: ((call: Call) => Reply) | undefined
   readonly #requests: BatchRequests
+  readonly #services: ActionServices
   readonly #docs: (call: Call) => Reply
   readonly #events: EventsHandler | undefined
 
@@ -76,7 +81,10 @@ class RestHandler {
     this.#viewOf = createViews(options.model, options.hooks)
     this.#events =
       options.events && createEventsHandler({ ...options, ...options.events, viewsOf: this.#viewOf })
-    this.#requests = new BatchRequests(options, this.#viewOf)
+    const { model, run, hooks, actions = new Map(), logic = operationParts(model, hooks) } = options
+    const viewOf = (name: string, principal: Principal) => this.#view(name, principal)
+    this.#services = { model, run, actions, logic, viewOf }
+    this.#requests = new BatchRequests(options, this.#viewOf, this.#services)
   }
 
   answer(call: Call, principal: Principal): Awaitable<Reply> {
@@ -127,9 +135,11 @@ class RestHandler {
     if (route.kind === 'openapi') return this.#readDocument(call)
     if (route.kind === 'me') return this.#readMe(route, call, principal)
     if (route.kind === 'batch' || route.kind === 'action') refuseMethod(route)
+    if (route.kind === 'query') return answerQuery(this.#services, route, call, principal)
     if (route.kind === 'nested') return this.#readNested(route, call, principal)
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'item') return this.#readItem(route, view, route.id, call, principal)
+    if (route.kind === 'aggregate') return this.#readAggregate(route, view, call, principal)
     if (route.kind === 'collection') return this.#readList(route, view.list, undefined, call, principal)
     const scope = view.sublist(route.relation)
     if (!scope) throw new ApiError('NOT_FOUND')
@@ -178,6 +188,17 @@ class RestHandler {
     return then(answer, found => renderList(found, bound, principal.access, call))
   }
 
+  #readAggregate(
+    route: AggregateRoute,
+    view: CollectionView,
+    call: Call,
+    principal: Principal,
+  ): Awaitable<Reply> {
+    const scope = aggregatedScope(route, view)
+    const asked = this.#parse(route, principal, () => boundAggregate(scope, route.within?.id, call.query))
+    return answerAggregate(this.#options, scope, asked, call, principal)
+  }
+
   #parse<T>(route: Route, principal: Principal, parse: () => T): T {
     admitTo(this.#options.model, route, 'read', principal)
     return parse()
@@ -198,22 +219,11 @@ class RestHandler {
 
   #write(route: Route, call: Call, principal: Principal, attempt?: KeyedAttempt): Awaitable<Reply> {
     if (route.kind === 'batch') return answerBatch(this.#options, this.#requests, call, principal, attempt)
-    if (route.kind === 'action') return this.#act(route, call, principal, attempt)
+    if (route.kind === 'action') return answerAction(this.#services, route, call, principal, attempt)
     if (route.kind !== 'collection' && route.kind !== 'item') refuseMethod(route)
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal, attempt)
     return answerChange(this.#options, view, route.id, call, principal, attempt)
-  }
-
-  #act(
-    route: ActionRoute,
-    call: Call,
-    principal: Principal,
-    attempt: KeyedAttempt | undefined,
-  ): Awaitable<Reply> {
-    const view = this.#view(route.action.answers, principal)
-    const { model, run, actions = new Map() } = this.#options
-    return answerAction({ model, run, actions }, route, view, call, principal, attempt)
   }
 }
 

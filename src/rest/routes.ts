@@ -1,6 +1,13 @@
 /** The routes under `/api/v1`. Paths are matched as they were sent, undecoded, so that every route has one spelling. */
 import type { Collection, ManyToMany, Model, ToMany } from '../model/model.ts'
-import { type ActionRoute, type NestedRoute, routeBelow } from './actions/routes.ts'
+import {
+  type ActionRoute,
+  logicRoute,
+  type NestedRoute,
+  operationRoute,
+  type QueryRoute,
+  routeBelow,
+} from './actions/routes.ts'
 import { canFollow, exists } from './operations.ts'
 import { parseId } from './path-id.ts'
 
@@ -15,8 +22,15 @@ export type Route =
       readonly id: number
       readonly relation: ToMany | ManyToMany
     }
+  /** Of a collection, or of the items that one item reaches by a relation. */
+  | {
+      readonly kind: 'aggregate'
+      readonly collection: Collection
+      readonly within: { readonly id: number; readonly relation: ToMany | ManyToMany } | undefined
+    }
   | NestedRoute
   | ActionRoute
+  | QueryRoute
   | { readonly kind: 'me' }
   | { readonly kind: 'openapi' }
   | { readonly kind: 'events' }
@@ -43,16 +57,38 @@ export function findRoute(model: Model, path: string): Route | undefined {
   if (!path.startsWith(`${prefix}/`)) return undefined
   const nameEnd = path.indexOf('/', start)
   if (nameEnd === -1) return rootRoute(model, path.slice(start))
-  const collection = model.collections.get(path.slice(start, nameEnd))
-  if (!collection) return undefined
+  const name = path.slice(start, nameEnd)
+  const collection = model.collections.get(name)
+  if (!collection) return logicRoute(model, name, path.slice(nameEnd + 1))
+  if (path.endsWith(aggregateEnd)) {
+    const route = aggregateRoute(model, collection, path.slice(nameEnd, -aggregateEnd.length))
+    if (route) return route
+  }
   const idEnd = path.indexOf('/', nameEnd + 1)
   const id = parseId(path, nameEnd + 1, idEnd === -1 ? path.length : idEnd)
-  if (id === 0) return undefined
+  if (id === 0) return operationRoute(model, collection, path.slice(nameEnd + 1), undefined)
   if (idEnd === -1) return { kind: 'item', collection, id }
   const below = path.slice(idEnd + 1)
-  const relation = collection.relations.get(below)
-  if (!relation) return routeBelow(model, collection, id, below)
-  if (relation.kind === 'one') return undefined
-  if (!exists(collection, 'read') || !canFollow(model, collection, relation)) return undefined
-  return { kind: 'within', collection, id, relation }
+  if (!collection.relations.has(below)) return routeBelow(model, collection, id, below)
+  const relation = listedRelation(model, collection, below)
+  return relation && { kind: 'within', collection, id, relation }
+}
+
+/** A relation whose items are listed below an item. */
+function listedRelation(model: Model, collection: Collection, name: string): ToMany | ManyToMany | undefined {
+  const relation = collection.relations.get(name)
+  if (relation === undefined || relation.kind === 'one') return undefined
+  return exists(collection, 'read') && canFollow(model, collection, relation) ? relation : undefined
+}
+
+const aggregateEnd = '/aggregate'
+
+/** `path`: what stands between the collection and `/aggregate`: nothing, or `/{id}/{relation}`. */
+function aggregateRoute(model: Model, collection: Collection, path: string): Route | undefined {
+  if (path === '')
+    return exists(collection, 'read') ? { kind: 'aggregate', collection, within: undefined } : undefined
+  const idEnd = path.indexOf('/', 1)
+  const id = idEnd === -1 ? 0 : parseId(path, 1, idEnd)
+  const relation = id === 0 ? undefined : listedRelation(model, collection, path.slice(idEnd + 1))
+  return relation && { kind: 'aggregate', collection, within: { id, relation } }
 }

@@ -1,7 +1,6 @@
 /** Reactions and jobs as the service runs them. */
 import type { Mail } from '../auth/mail.ts'
 import type { Settings } from '../config.ts'
-import { systemClock } from '../events/consumer/timetable.ts'
 import type { DataParts } from '../logic/create-data.ts'
 import { Runner, type RunnerParts } from '../logic/runner.ts'
 import type { Run as LogicRun } from '../logic/runs/run.ts'
@@ -23,8 +22,7 @@ export interface ReactionParts {
   readonly settings: Settings
   readonly logger: Logger
   readonly timeLimit: TimeLimit
-  /** For tests: the time, in milliseconds since 1970. */
-  readonly now?: (() => number) | undefined
+  readonly clock: RunnerParts['clock']
 }
 
 export interface RunningReactions {
@@ -51,8 +49,7 @@ export function openReactions(parts: ReactionParts): RunningReactions {
 }
 
 function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
-  const { model, store, run, hooks, mail, settings, logger, timeLimit, now } = parts
-  const clock = now === undefined ? systemClock : { now, after: systemClock.after }
+  const { model, store, run, hooks, mail, settings, logger, timeLimit, clock } = parts
   return {
     ...{ model, run, hooks, clock, timeLimit },
     mail: checkedMail(mail),

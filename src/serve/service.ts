@@ -5,12 +5,15 @@ import type { Duplex } from 'node:stream'
 import type { FirstAdministrator } from '../auth/bootstrap.ts'
 import type { Mail } from '../auth/mail.ts'
 import type { GivenSettings } from '../config.ts'
+import type { Clock } from '../events/consumer/timetable.ts'
 import type { HttpServer } from '../http.ts'
 import type { DataParts } from '../logic/create-data.ts'
-import type { Runner } from '../logic/runner.ts'
 import type { Run } from '../plan/run.ts'
+import type { Records } from '../records.ts'
 import type { WorkerContext } from '../workers/context.ts'
 import type { ServiceData } from './data.ts'
+import type { RunningReactions } from './reactions.ts'
+import type { Transports } from './transports.ts'
 
 export interface Service {
   /**
@@ -51,8 +54,7 @@ export interface StartOptions {
 
 /** What a test replaces. */
 export interface Simulation {
-  /** The time, in milliseconds since 1970. */
-  readonly now: () => number
+  readonly clock: Clock
   readonly mail: Mail
 }
 
@@ -60,8 +62,9 @@ export interface Simulation {
 export interface OpenService {
   readonly service: Service
   readonly run: Run
+  readonly records: Records
   readonly http: HttpServer
   readonly data: DataParts
-  /** Runs reactions and jobs; with `background: false` once its `settled` is called. */
-  readonly runner: Runner
+  readonly rest: Transports['rest']
+  readonly reactions: RunningReactions
 }

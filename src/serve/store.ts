@@ -167,6 +167,7 @@ export function createRun(
   return {
     item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
     list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
+    aggregate: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
     composite: (plan, principal) => store.composite(guard(plan, principal)),
     refusals: (plan, principal) => guard(plan, principal).shape.refusals,
     write: async (plan, principal, within) => {

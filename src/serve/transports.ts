@@ -9,20 +9,19 @@ import type { Apps } from '../auth/server/clients/apps.ts'
 import { EventTypes } from '../auth/webhooks/event-types.ts'
 import type { WebhookGrants } from '../auth/webhooks/grants.ts'
 import { WebhookSecrets } from '../auth/webhooks/secrets.ts'
-import type { Reply } from '../call.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
+import type { Clock } from '../events/consumer/timetable.ts'
 import type { Events } from '../events/events.ts'
 import type { Exchange } from '../http.ts'
 import { createIdempotency } from '../idempotency.ts'
+import { operationParts } from '../logic/operation.ts'
 import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
-import type { Awaitable } from '../plan/answer.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
-import type { Principal } from '../principal.ts'
 import type { Records } from '../records.ts'
-import { createRest } from '../rest/rest.ts'
+import { createRest, type Rest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
 import { clientOf } from './connected-client.ts'
 import { createProcessEvents } from './events.ts'
@@ -48,8 +47,8 @@ interface TransportParts {
   readonly settings: Settings
   readonly log: Log
   readonly mail: Mail
-  /** For tests: the time, in milliseconds since 1970. */
-  readonly now?: (() => number) | undefined
+  /** What rules, actions, reactions and jobs go by. */
+  readonly clock: Clock
   /** The address of the service. */
   readonly issuer: () => string
 }
@@ -58,7 +57,7 @@ export interface Transports {
   /** Plans made of what others ask for, with the rules of the built-in collections. */
   readonly run: Run
   readonly hooks: CreateHooks
-  readonly rest: (exchange: Exchange, principal: Principal) => Awaitable<Reply>
+  readonly rest: Rest
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
   readonly events: Events
@@ -69,7 +68,10 @@ export interface Transports {
 export function openTransports(parts: TransportParts): Transports {
   const { model, run, store, records, apps, secrets, authenticate, limits, cluster, settings, mail, issuer } =
     parts
-  const { logger } = parts.log
+  const {
+    log: { logger },
+    clock,
+  } = parts
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
   const serviceName = settings['theme.name']
   const counters = cluster.counters
@@ -116,6 +118,7 @@ export function openTransports(parts: TransportParts): Transports {
     hooks,
     rest: createRest({
       ...{ model, run: transportRun, hooks, idempotency, actions, baseUrl: settings.baseUrl },
+      logic: { ...operationParts(model, hooks), now: clock.now },
       // Every call is an exchange: it carries the headers of the budget.
       draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
       events: {
@@ -155,9 +158,8 @@ export function openTransports(parts: TransportParts): Transports {
     }),
     events,
     reactions: openReactions({
-      ...{ model, store, run: transportRun, hooks, mail, settings, logger },
+      ...{ model, store, run: transportRun, hooks, mail, settings, logger, clock },
       timeLimit: loggedTimeLimit(logger),
-      now: parts.now,
     }),
     webhooks: openWebhookSender({
       model,

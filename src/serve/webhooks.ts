@@ -9,7 +9,13 @@ import {
 import { requestRedelivery, requestTest } from '../events/webhooks/requests.ts'
 import type { Run } from '../plan/run.ts'
 import { itemShape, readItem } from '../plan/system-plans.ts'
-import type { ActionResult, ItemAction, ItemActions, PreparedAction } from '../rest/actions/action.ts'
+import {
+  type ActionResult,
+  type ItemAction,
+  type ItemActions,
+  itemResult,
+  type PreparedAction,
+} from '../rest/actions/action.ts'
 
 const webhooks = 'webhooks'
 const deliveries = 'webhook_deliveries'
@@ -33,7 +39,7 @@ export function webhookActions(parts: WebhookActionParts): ItemActions {
       serial: [webhooks],
       *steps() {
         const secret = yield* rotated()
-        return { collection: webhooks, id, revealed: { secret } }
+        return { result: itemResult(webhooks, id), revealed: { secret } }
       },
     }
   }
@@ -43,19 +49,19 @@ export function webhookActions(parts: WebhookActionParts): ItemActions {
       serial: undefined,
       *steps() {
         yield* enabled()
-        return { collection: webhooks, id }
+        return { result: itemResult(webhooks, id) }
       },
     }
   }
   const test: ItemAction = async ({ id }) => {
     const sent = await requestTest(run, id)
     await attempted(run, sent)
-    return done({ collection: deliveries, id: sent })
+    return done({ result: itemResult(deliveries, sent) })
   }
   const redeliver: ItemAction = async ({ id, nested = 0 }) => {
     await requireRedeliverable(run, id, nested)
     await requestRedelivery(run, id, nested)
-    return done({ collection: deliveries, id: nested })
+    return done({ result: itemResult(deliveries, nested) })
   }
   return new Map([[webhooks, new Map(Object.entries({ rotate_secret: rotate, enable, test, redeliver }))]])
 }

@@ -1,4 +1,5 @@
 /** What a database does for Portico. Every store passes the same contract suite. */
+import type { JsonValue } from '../model/fields/type.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { GuardedProgram } from '../plan/transaction.ts'
@@ -141,6 +142,8 @@ export interface Change {
   readonly before: string | null
   /** For an update, the names of the fields that changed, internal ones too; null for others. */
   readonly changed: readonly string[] | null
+  /** Of an event that an action has emitted, which changes nothing: its values; null for others. */
+  readonly values: Readonly<Record<string, JsonValue>> | null
   /** When it was committed: ISO 8601 UTC. */
   readonly at: string
   /** Who made it, and through which app (`oauth_apps`); null: nobody signed in, Portico itself, no app. */

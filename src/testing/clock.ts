@@ -1,32 +1,37 @@
 /** The clock of a service under test. */
+import type { Clock } from '../events/consumer/timetable.ts'
 import { type Duration, millisecondsOf } from '../model/fields/marker.ts'
 
-export interface TestClock {
-  /** ISO 8601 UTC. */
-  now(): string
-  /** Throws a `RangeError` for a text that is no time. */
-  set(time: string | Date): void
-  advance(by: Duration): void
+interface Timer {
+  readonly at: number
+  readonly run: () => void
 }
 
-/** Stands still until it is set. */
-export class SteppedClock implements TestClock {
+/** Stands still until it is set; then what waits for the time runs. */
+export class SteppedClock implements Clock {
   #ms: number
+  #timers: readonly Timer[] = []
 
   constructor(time: string | Date) {
     this.#ms = momentOf(time)
   }
 
-  get ms(): number {
-    return this.#ms
+  readonly now = (): number => this.#ms
+
+  after(delayMs: number, run: () => void): () => void {
+    const timer = { at: this.#ms + Math.max(0, delayMs), run }
+    this.#timers = [...this.#timers, timer]
+    // Never within this call.
+    if (delayMs <= 0) setImmediate(() => this.#runDue())
+    return () => {
+      this.#timers = this.#timers.filter(one => one !== timer)
+    }
   }
 
-  now(): string {
-    return new Date(this.#ms).toISOString()
-  }
-
+  /** Throws a `RangeError` for a text that is no time. */
   set(time: string | Date): void {
     this.#ms = momentOf(time)
+    this.#runDue()
   }
 
   advance(by: Duration): void {
@@ -36,7 +41,13 @@ export class SteppedClock implements TestClock {
         '`advance` takes a length of time, e.g. `{ minutes: 15 }` or `{ days: 2, hours: 1 }`.',
       )
     }
-    this.#ms += shift
+    this.set(new Date(this.#ms + shift))
+  }
+
+  #runDue(): void {
+    const due = this.#timers.filter(({ at }) => at <= this.#ms).sort((a, b) => a.at - b.at)
+    this.#timers = this.#timers.filter(timer => !due.includes(timer))
+    for (const { run } of due) run()
   }
 }
 

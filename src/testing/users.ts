@@ -1,24 +1,28 @@
 /** Accounts for tests, without the hash of a password, which is slow on purpose. */
-import { createBySystem, createKey } from '../auth/bootstrap.ts'
-import type { JsonValue } from '../model/fields/type.ts'
-import type { Run } from '../plan/run.ts'
 
-type Values = Readonly<Record<string, JsonValue>>
+import { type Addresses, createAddresses } from '../auth/accounts/addresses.ts'
+import { createBySystem, createKey } from '../auth/bootstrap.ts'
+import type { Run } from '../plan/run.ts'
+import type { Records } from '../records.ts'
 
 export class TestUsers {
   readonly #run: Run
+  readonly #addresses: Addresses
   readonly #keys = new Map<number, Promise<string>>()
   #count = 0
 
-  constructor(run: Run) {
+  constructor(run: Run, records: Records) {
     this.#run = run
+    this.#addresses = createAddresses(records)
   }
 
   /** Returns the id. A name and an address are made up where none is given. */
-  create(values: Values = {}): Promise<number> {
+  async create(values: object, isConfirmed: boolean): Promise<number> {
     this.#count++
-    const made = { name: `User ${this.#count}`, email: `user${this.#count}@example.com` }
-    return createBySystem(this.#run, 'users', { ...made, ...values }, {})
+    const made = { name: `User ${this.#count}`, email: `user${this.#count}@example.com`, ...values }
+    const id = await createBySystem(this.#run, 'users', made, {})
+    if (isConfirmed) await this.#addresses.confirm(id, made.email)
+    return id
   }
 
   /** A key of the user's, for requests; the same at every call. */

@@ -76,6 +76,33 @@ test('a token of a trusted issuer stands for the account with its address, with 
   assert.deepEqual(asked, ['ann@example.com'])
 })
 
+test('of a token are kept the claims that rules name, of the types that fields have', async () => {
+  const { token, read } = await setup()
+  const claims = {
+    org_id: 'acme',
+    level: 3,
+    staff: true,
+    nested: { org_id: 'acme' },
+    long: 'x'.repeat(1001),
+    nul: 'a\u0000b',
+    other: 'not named',
+  }
+  const principal = await read(await token({ ...good, ...claims }))
+  assert.deepEqual(
+    [...(principal?.claims?.values ?? [])],
+    [
+      ['org_id', 'acme'],
+      ['level', 3],
+      ['staff', true],
+    ],
+  )
+  const same = await read(await token({ ...good, ...claims }, { exp: 601 }))
+  assert.equal(same?.claims?.key, principal?.claims?.key)
+  const other = await read(await token({ ...good, ...claims, org_id: 'other' }))
+  assert.notEqual(other?.claims?.key, principal?.claims?.key)
+  assert.equal((await read(await token()))?.claims, undefined)
+})
+
 test('a token that does not say by which of the keys it is signed is tried with each', async () => {
   const { token, read, published } = await setup()
   published.add('two')

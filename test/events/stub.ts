@@ -17,6 +17,7 @@ export function loggedChange(parts: Partial<LoggedChange>): LoggedChange {
     appId: null,
     type: null,
     depth: 0,
+    values: null,
     ...parts,
   }
 }

@@ -90,7 +90,7 @@ test('a root that is refused is left out and told, by its keys, and the others a
   const told = (who: Principal) => {
     const shape = guarded(model, roots, who)
     return [
-      shape.roots.map(({ key, select }) => [key, select.map(each => each.key)]),
+      shape.roots.map(root => [root.key, 'select' in root && root.select.map(each => each.key)]),
       shape.refusals.map(({ keys, error }) => [keys.join('.'), error.code]),
     ]
   }

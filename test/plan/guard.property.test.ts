@@ -84,13 +84,14 @@ test('an answer depends on no collection and no user beyond what the guarded pla
   const property = fc.property(models, datas, principals, readPlans, (model, data, who, plan) => {
     const guarded = attempt((): GuardedRead => createGuard(model)(plan as Plan<ListShape>, who))
     if ('refused' in guarded) return
-    const { touched, askedForUser } = interpretRead(data, guarded)
-    const { reads, personal } = guarded.shape
+    const { touched, askedForUser, askedForMore } = interpretRead(data, guarded)
+    const { reads, personal, volatile } = guarded.shape
     assert.deepEqual(
       [...touched].filter(name => !reads.includes(name)),
       [],
     )
     assert.ok(personal || !askedForUser)
+    assert.ok(volatile || !askedForMore)
     assert.deepEqual(reads, [...new Set(reads)].sort())
   })
   fc.assert(property, { numRuns: RUNS / 2 })

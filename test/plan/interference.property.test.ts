@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { ApiError } from '../../src/errors.ts'
 import type { Collection, Model } from '../../src/model/model.ts'
 import type { Rule } from '../../src/model/rule.ts'
+import { followPath, pathsOf } from '../../src/model/rule-paths.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { ItemShape, ListShape, Plan, ReadShape } from '../../src/plan/plan.ts'
 import type { Principal } from '../../src/principal.ts'
@@ -28,9 +29,23 @@ function told(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): 
 /** The fields that any rule looks at: a rule may tell what it is made to tell. */
 function ruled(model: Model): ReadonlySet<string> {
   const found = new Set<string>()
+  const collectionOf = (name: string) => {
+    const target = model.collections.get(name)
+    assert.ok(target)
+    return target
+  }
+  const visitPath = (path: string, of: Collection): void => {
+    const { steps, field } = followPath(path, of, collectionOf)
+    for (const [at, { relation }] of steps.entries()) {
+      found.add(`${steps[at - 1]?.target.name ?? of.name}.${relation.field}`)
+    }
+    found.add(`${steps.at(-1)?.target.name ?? of.name}.${field.name}`)
+  }
   const visit = (rule: Rule, of: Collection): void => {
-    if (rule.kind === 'compare') found.add(`${of.name}.${rule.field}`)
-    else if (rule.kind === 'not') visit(rule.rule, of)
+    if (rule.kind === 'compare') {
+      for (const path of pathsOf(rule)) visitPath(path, of)
+      if (rule.operand.kind === 'caller') found.add(`users.${rule.operand.field}`)
+    } else if (rule.kind === 'not') visit(rule.rule, of)
     else if (rule.kind === 'and' || rule.kind === 'or') for (const one of rule.rules) visit(one, of)
     else if (rule.kind === 'related') {
       const relation = of.relations.get(rule.relation)

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { Field } from '../../src/model/model.ts'
 import type {
   Check,
   Condition,
@@ -26,7 +27,7 @@ import type {
 import { mergePatch } from '../../src/store/write/documents.ts'
 import { CURRENT } from './random.ts'
 import type { Data, ReadResult, Row } from './reference.ts'
-import { caseless, MOMENT, TIME, words } from './reference.ts'
+import { caseless, fitting, MOMENT, TIME, words } from './reference.ts'
 
 class Run {
   readonly data: Data
@@ -47,7 +48,7 @@ class Run {
     return this.data[name] ?? []
   }
 
-  value(operand: Operand): JsonValue {
+  value(operand: Operand, field?: Field): JsonValue {
     if (operand.kind === 'param') return this.plan.args[operand.param] ?? null
     if (operand.kind === 'literal') return operand.value
     if (operand.kind === 'now') {
@@ -56,7 +57,8 @@ class Run {
     }
     if (operand.kind === 'claim') {
       this.askedForMore = true
-      return this.plan.principal.claims?.values.get(operand.claim) ?? null
+      const claim = this.plan.principal.claims?.values.get(operand.claim)
+      return claim === undefined || field === undefined ? null : fitting(claim, field)
     }
     this.askedForUser = true
     const { userId } = this.plan.principal
@@ -86,11 +88,17 @@ class Run {
       case 'never':
         return false
       case 'compare':
-        return compares(this.read(condition.field, row), condition.operator, this.value(condition.operand))
+        return compares(
+          this.read(condition.field, row),
+          condition.operator,
+          this.value(condition.operand, condition.field.field),
+        )
       case 'fields': {
         const right = this.reached(condition.right, row)
         return compares(this.reached(condition.left, row), condition.operator, right)
       }
+      case 'values':
+        throw new Error('no computed field is asked for')
       case 'isNull':
         return this.read(condition.field, row) === null
       case 'nullness':
@@ -174,12 +182,16 @@ export interface Interpreted {
   readonly result: ReadResult
   readonly touched: ReadonlySet<string>
   readonly askedForUser: boolean
+  readonly askedForMore: boolean
 }
 
 export function interpretRead(data: Data, plan: GuardedRead): Interpreted {
   const run = new Run(data, plan)
-  const result = plan.shape.kind === 'item' ? item(run, plan.shape) : list(run, plan.shape)
-  return { result, touched: run.touched, askedForUser: run.askedForUser }
+  const { shape } = plan
+  if (shape.kind === 'aggregate') throw new TypeError('aggregates are interpreted in `aggregates.ts`')
+  const result = shape.kind === 'item' ? item(run, shape) : list(run, shape)
+  const { touched, askedForUser, askedForMore } = run
+  return { result, touched, askedForUser, askedForMore }
 }
 
 function item(run: Run, shape: GuardedItem): ReadResult {

@@ -3,19 +3,19 @@
 import fc from 'fast-check'
 import type { FilterOperator, JsonValue } from '../../src/model/fields/type.ts'
 import type { CollectionAccess, Field, Model } from '../../src/model/model.ts'
-import type { Comparison, Rule } from '../../src/model/rule.ts'
+import type { Comparison, Rule, RuleOperand } from '../../src/model/rule.ts'
 import { type TotalOrder, totalOrder } from '../../src/plan/order.ts'
 import type { Assignment, Filter, Plan, ReadShape, Selected, WriteShape } from '../../src/plan/plan.ts'
 import { anonymous, app, type Principal, system, user } from '../../src/principal.ts'
 import { declaredModel } from './declared-model.ts'
 import type { Data, Row } from './reference.ts'
-import { TIME } from './reference.ts'
+import { MOMENT, TIME } from './reference.ts'
 import { type Choices, smallModel } from './small-model.ts'
 
 export const names = ['users', 'posts', 'tags', 'post_tags'] as const
 export type Name = (typeof names)[number]
 
-const relations: Readonly<Record<Name, readonly (readonly [string, Name, 'one' | 'many'])[]>> = {
+export const relations: Readonly<Record<Name, readonly (readonly [string, Name, 'one' | 'many'])[]>> = {
   users: [
     ['boss', 'users', 'one'],
     ['reports', 'users', 'many'],
@@ -48,7 +48,7 @@ const comparable: Readonly<Record<Name, readonly string[]>> = {
   post_tags: ['id', 'post_id', 'tag_id'],
 }
 
-const texts = fc.constantFrom('a', 'b', 'ab', 'AB', 'a b', '[a*', 'é', 'É', '\u{1F600}', '\uFFFD')
+export const texts = fc.constantFrom('a', 'b', 'ab', 'AB', 'a b', '[a*', 'é', 'É', '\u{1F600}', '\uFFFD')
 const searches = fc.constantFrom('a', 'B', 'b  a', 'É', 'ab', 'x', 'a x', '\u{1F600}', '"a" OR b*')
 const ids = fc.integer({ min: 1, max: 4 })
 
@@ -116,10 +116,97 @@ function comparison(of: Name): fc.Arbitrary<Rule> {
       )
     }),
   )
-  return owners[of].length > 0 ? fc.oneof(own, literal) : literal
+  const beside = besides(of)
+  return owners[of].length > 0 ? fc.oneof(own, literal, beside) : fc.oneof(literal, beside)
 }
 
-function rule(of: Name, depth = 2): fc.Arbitrary<Rule> {
+type Kind = 'number' | 'text' | 'user' | 'truth' | 'time'
+
+/** Fields, and paths along to-one relations, that hold values of one kind. */
+const paths: Readonly<Record<Name, Partial<Record<Kind, readonly string[]>>>> = {
+  users: {
+    number: ['level', 'boss.level', 'boss.boss.level'],
+    text: ['name', 'boss.name'],
+    user: ['id', 'boss_id', 'boss.boss_id'],
+    time: ['created_at', 'boss.created_at'],
+  },
+  posts: {
+    number: ['rank', 'author.level', 'author.boss.level'],
+    text: ['title', 'note', 'author.name'],
+    user: ['author_id', 'author.id', 'author.boss_id'],
+    truth: ['public'],
+    time: ['created_at', 'author.created_at'],
+  },
+  tags: { text: ['label'], time: ['created_at'] },
+  post_tags: {
+    number: ['post.rank', 'post.author.level'],
+    text: ['post.note', 'tag.label'],
+    user: ['post.author_id', 'post.author.boss_id'],
+    truth: ['post.public'],
+    time: ['created_at', 'post.created_at'],
+  },
+}
+
+const callerFields: Partial<Record<Kind, readonly string[]>> = {
+  number: ['level'],
+  text: ['name'],
+  user: ['boss_id', 'id'],
+  time: ['created_at'],
+}
+
+const orders: readonly Comparison[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte']
+
+/** Comparisons with other fields, the caller's own, claims and the time; literals at the end of paths. */
+function besides(of: Name): fc.Arbitrary<Rule> {
+  return fc.constantFrom(...(Object.keys(paths[of]) as Kind[])).chain(kind => {
+    const field = fc.constantFrom(...(paths[of][kind] ?? []))
+    const equal = fc.constantFrom(...equalities)
+    const among: fc.Arbitrary<Rule>[] = [
+      fc
+        .tuple(field, kind === 'truth' ? equal : fc.constantFrom(...orders), field)
+        .map(([left, how, right]) => compared(left, how, { kind: 'field', field: right })),
+      fc.tuple(field, equal).map(([left, how]) => compared(left, how, { kind: 'literal', value: null })),
+    ]
+    const own = callerFields[kind]
+    if (own) {
+      among.push(
+        fc
+          .tuple(field, equal, fc.constantFrom(...own))
+          .map(([left, how, name]) => compared(left, how, { kind: 'caller', field: name })),
+      )
+    }
+    if (kind === 'time') {
+      const shifts = fc.constantFrom(-3_600_000, -1, 0, 3_600_000)
+      among.push(
+        fc
+          .tuple(field, fc.constantFrom(...orders), shifts)
+          .map(([left, how, shiftMs]) => compared(left, how, { kind: 'now', shiftMs })),
+      )
+    } else {
+      const claims = fc.constantFrom('number', 'text', 'truth', 'missing')
+      among.push(
+        fc
+          .tuple(field, equal, claims)
+          .map(([left, how, claim]) => compared(left, how, { kind: 'claim', claim })),
+        fc
+          .tuple(field, equal, kind === 'text' ? texts : kind === 'truth' ? fc.boolean() : ids)
+          .map(([left, how, value]) => compared(left, how, { kind: 'literal', value })),
+      )
+    }
+    const any = fc.oneof(...among)
+    // What is missing shows below `not`.
+    return fc.oneof(
+      any,
+      any.map((one): Rule => ({ kind: 'not', rule: one })),
+    )
+  })
+}
+
+function compared(field: string, comparison: Comparison, operand: RuleOperand): Rule {
+  return { kind: 'compare', field, comparison, operand }
+}
+
+export function rule(of: Name, depth = 2): fc.Arbitrary<Rule> {
   if (depth === 0) return fc.oneof(still, comparison(of))
   const inner = rule(of, depth - 1)
   const several = fc.array(inner, { minLength: 1, maxLength: 3 })
@@ -189,8 +276,11 @@ const perhaps = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 
 function table(columns: Readonly<Record<string, fc.Arbitrary<JsonValue>>>): fc.Arbitrary<Row[]> {
   return fc
     .array(fc.record(columns), { minLength: 2, maxLength: 5 })
-    .map(rows => rows.map((row, i) => ({ id: i + 1, ...row, created_at: TIME })))
+    .map(rows => rows.map((row, i) => ({ id: i + 1, created_at: TIME, ...row })))
 }
+
+/** An hour before every request, at it, and after it. */
+const times = fc.constantFrom(-3_600_000, 0, 1).map(shift => new Date(MOMENT + shift).toISOString())
 
 /** References lead to rows that are there. */
 export const datas: fc.Arbitrary<Data> = fc
@@ -200,6 +290,7 @@ export const datas: fc.Arbitrary<Data> = fc
       level: perhaps(fc.integer({ min: 0, max: 3 })),
       boss_id: perhaps(ids),
       password_hash: texts,
+      created_at: times,
     }),
     posts: table({
       title: texts,
@@ -209,6 +300,7 @@ export const datas: fc.Arbitrary<Data> = fc
       extra: perhaps(documents),
       pin: perhaps(texts),
       author_id: perhaps(ids),
+      created_at: times,
     }),
     tags: table({ label: perhaps(texts) }),
     post_tags: table({ post_id: perhaps(ids), tag_id: perhaps(ids) }),
@@ -238,7 +330,21 @@ const scopeSets = fc
   .subarray(names.flatMap(name => [`read:${name.replace(/s$/, '')}`, `write:${name.replace(/s$/, '')}`]))
   .map(scopes => new Set(scopes))
 
+const claimed = fc
+  .record({
+    number: fc.oneof<fc.Arbitrary<string | number | boolean>[]>(ids, fc.constantFrom(1.5, '1', true)),
+    text: texts,
+    truth: fc.boolean(),
+  })
+  .map(made => ({ key: JSON.stringify(made), values: new Map(Object.entries(made)) }))
+
 export const principals: fc.Arbitrary<Principal> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(fc.integer({ min: 1, max: 3 }), claimed)
+      .map(([id, claims]) => ({ ...user(id, 'user', 'all'), claims })),
+  },
   { weight: 2, arbitrary: fc.constant(anonymous('192.0.2.1')) },
   {
     weight: 6,

@@ -5,8 +5,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ErrorCode } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
-import type { Collection, Model, Relation } from '../../src/model/model.ts'
-import type { Comparison, Rule } from '../../src/model/rule.ts'
+import type { Collection, Field, Model, Relation } from '../../src/model/model.ts'
+import type { Comparison, Rule, RuleOperand } from '../../src/model/rule.ts'
 import type {
   Assignment,
   CreateShape,
@@ -43,6 +43,14 @@ export const TIME = '2026-01-01T00:00:00.000Z'
 
 /** The time of every request. */
 export const MOMENT = Date.parse(TIME)
+
+/** A claim that the field could hold; else null. */
+export function fitting(claim: string | number | boolean, { type }: Field): JsonValue {
+  const wanted = { integer: 'number', text: 'string', string: 'string', boolean: 'boolean' }[type.name]
+  // The ids of relations are whole numbers too.
+  if (typeof claim !== (wanted ?? 'number')) return null
+  return typeof claim === 'number' && !Number.isInteger(claim) ? null : claim
+}
 
 const never: Rule = { kind: 'nobody' }
 
@@ -116,13 +124,46 @@ export class Evaluation {
         return this.linked(relation, row).some(one => this.holds(rule.rule, target, one))
       }
       case 'compare': {
-        const value = row[rule.field] ?? null
-        if (rule.operand.kind === 'userId') return test(value, rule.comparison, this.who.userId)
-        if (rule.operand.kind !== 'literal') return false
-        const wanted = rule.operand.value as JsonValue
+        const [value, field] = this.valueAt(rule.field, of, row)
+        const wanted = this.operand(rule.operand, field, of, row)
+        if (rule.operand.kind !== 'literal') return test(value, rule.comparison, wanted)
         if (wanted === null && rule.comparison === 'eq') return value === null
         if (wanted === null && rule.comparison === 'ne') return value !== null
         return test(value, rule.comparison, wanted)
+      }
+    }
+  }
+
+  /** The value at the end of a path along to-one relations, and its field. */
+  valueAt(path: string, of: Collection, row: Row | undefined): readonly [JsonValue, Field] {
+    const [name = '', ...rest] = path.split('.')
+    if (rest.length > 0) {
+      const relation = relationOf(of, name)
+      const [only] = row === undefined ? [] : this.linked(relation, row)
+      return this.valueAt(rest.join('.'), this.collection(relation.target), only)
+    }
+    const field = of.fields.get(name)
+    if (!field) throw new Error(`no ${name}`)
+    return [row?.[name] ?? null, field]
+  }
+
+  /** What a field is compared with; null: it is missing. */
+  operand(operand: RuleOperand, field: Field, of: Collection, row: Row): JsonValue {
+    const { userId, claims } = this.who
+    switch (operand.kind) {
+      case 'literal':
+        return operand.value as JsonValue
+      case 'userId':
+        return userId
+      case 'now':
+        return new Date(MOMENT + operand.shiftMs).toISOString()
+      case 'field':
+        return this.valueAt(operand.field, of, row)[0]
+      case 'caller':
+        return this.rows('users').find(one => userId !== null && one.id === userId)?.[operand.field] ?? null
+      case 'claim': {
+        const claim = claims?.values.get(operand.claim)
+        return claim === undefined ? null : fitting(claim, field)
       }
     }
   }
@@ -145,8 +186,8 @@ export class Evaluation {
     switch (rule.kind) {
       case 'compare': {
         const { operand, comparison } = rule
-        if (operand.kind === 'userId') return this.who.userId === null ? false : undefined
-        if (operand.kind !== 'literal') return undefined
+        if (operand.kind === 'now' || operand.kind === 'field') return undefined
+        if (operand.kind !== 'literal') return this.who.userId === null ? false : undefined
         if (operand.value === null) return comparison === 'eq' || comparison === 'ne' ? undefined : false
         const useful = Array.isArray(operand.value) ? operand.value.some(one => one !== null) : true
         return useful ? undefined : false
@@ -401,8 +442,14 @@ export class Evaluation {
 }
 
 /** The answer to a read. */
-export function readReference(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): ReadResult {
-  const evaluation = new Evaluation(model, data, who, plan.args)
+export function readReference(
+  model: Model,
+  data: Data,
+  who: Principal,
+  plan: Plan<ReadShape>,
+  evaluation = new Evaluation(model, data, who, plan.args),
+): ReadResult {
+  if (plan.shape.kind === 'aggregate') throw new TypeError('see aggregates.ts')
   return plan.shape.kind === 'item' ? readItem(evaluation, plan.shape) : readList(evaluation, plan.shape)
 }
 

@@ -51,11 +51,14 @@ function fieldType(
 
 const ordered: readonly FilterOperator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'null']
 export const types = {
-  integer: fieldType('integer', wholeEncoding, ordered),
+  integer: { ...fieldType('integer', wholeEncoding, ordered), summable: true as const },
   text: fieldType('text', textEncoding, [...ordered, 'contains', 'icontains', 'starts_with']),
   boolean: fieldType('boolean', booleanEncoding, ['eq', 'ne', 'null']),
   json: fieldType('json', documentEncoding, ['null']),
-  datetime: fieldType('datetime', datetimeEncoding, ordered),
+  datetime: {
+    ...fieldType('datetime', datetimeEncoding, ordered),
+    dateParts: ['year', 'month', 'day', 'hour'] as const,
+  },
 }
 
 export function field(name: string, type: FieldType, more: Partial<Field> = {}): Field {

@@ -18,7 +18,7 @@ import type { Store } from '../../src/store/store.ts'
 import { type OpenSeededStore, seededStores } from '../databases/seeded-store.ts'
 import { blog, fields, listOfPosts } from '../store/blog.ts'
 import { CURRENT, choices, datas, principals, readPlans, writePlans } from './random.ts'
-import { type Data, mayRead, maySee, readReference, TIME, writeReference } from './reference.ts'
+import { type Data, MOMENT, mayRead, maySee, readReference, TIME, writeReference } from './reference.ts'
 import { smallModel } from './small-model.ts'
 
 const PLANS = 25
@@ -255,9 +255,14 @@ for (const { name, within } of seededStores) {
   test(`reads from ${name} are the reference’s, for callers and plans in any order`, async () => {
     const asked = fc.array(fc.tuple(principals, readPlans), { minLength: PLANS, maxLength: PLANS })
     const property = fc.asyncProperty(choices.map(smallModel), datas, asked, async (model, data, all) => {
-      await within(model, data, async ({ store }) => {
-        for (const [who, plan] of all) await checkRead(model, data, store, who, plan)
-      })
+      await within(
+        model,
+        data,
+        async ({ store }) => {
+          for (const [who, plan] of all) await checkRead(model, data, store, who, plan)
+        },
+        () => MOMENT,
+      )
     })
     await fc.assert(property, { numRuns: models(name) })
   })
@@ -265,9 +270,14 @@ for (const { name, within } of seededStores) {
   test(`writes to ${name} leave what the reference leaves; refused ones leave every table as it was`, async () => {
     const asked = fc.array(fc.tuple(principals, writePlans), { minLength: PLANS, maxLength: PLANS })
     const property = fc.asyncProperty(choices.map(smallModel), datas, asked, async (model, data, all) => {
-      await within(model, data, async inside => {
-        for (const [who, plan] of all) await checkWrite(model, inside, who, plan)
-      })
+      await within(
+        model,
+        data,
+        async inside => {
+          for (const [who, plan] of all) await checkWrite(model, inside, who, plan)
+        },
+        () => MOMENT,
+      )
     })
     await fc.assert(property, { numRuns: models(name) })
   })

@@ -7,7 +7,7 @@ import { after, before } from 'node:test'
 import { generateKey } from '../../src/auth/key.ts'
 import type { GivenSettings } from '../../src/config.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
-import type { Service } from '../../src/serve/service.ts'
+import type { ServeOptions, Service } from '../../src/serve/service.ts'
 import { serve } from '../../src/serve.ts'
 import blog from '../models/blog.ts'
 
@@ -66,7 +66,7 @@ export async function call(
 
 /** Runs `use` with a service of the reference model; everything is closed and removed afterwards. */
 export async function withService(
-  given: GivenSettings,
+  given: ServeOptions,
   use: (service: TestService) => Promise<void>,
   declaration: Declaration = blog,
 ): Promise<void> {

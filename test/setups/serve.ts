@@ -6,8 +6,10 @@ import type { Service } from '../../src/serve/service.ts'
 import { serve } from '../../src/serve.ts'
 import blog from '../models/blog.ts'
 import drafts from '../models/drafts.ts'
+import embargo from '../models/embargo.ts'
 import notes from '../models/notes.ts'
 import rich from '../models/rich.ts'
+import tasks from '../models/tasks.ts'
 import { blogModel, startCluster } from '../nodes/cluster.ts'
 import type { Served } from './setup.ts'
 
@@ -17,8 +19,10 @@ const NODES = 3
 const files = new Map<Declaration, string>([
   [blog, blogModel],
   [drafts, resolve(import.meta.dirname, '../models/drafts.ts')],
+  [embargo, resolve(import.meta.dirname, '../models/embargo.ts')],
   [notes, resolve(import.meta.dirname, '../models/notes.ts')],
   [rich, resolve(import.meta.dirname, '../models/rich.ts')],
+  [tasks, resolve(import.meta.dirname, '../models/tasks.ts')],
 ])
 
 export async function serveHere(declaration: Declaration, settings: GivenSettings): Promise<Served> {

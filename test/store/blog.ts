@@ -150,6 +150,7 @@ export class Client {
     const { shape, args } = plan
     await this.store.refresh()
     if (shape.kind === 'item') return this.store.read(this.#guard({ shape, args }, as))
+    if (shape.kind === 'aggregate') return this.store.read(this.#guard({ shape, args }, as))
     return this.store.read(this.#guard({ shape, args }, as))
   }
 

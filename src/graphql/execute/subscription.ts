@@ -65,6 +65,8 @@ class Renderer implements ChangeRenderer {
 
   render(change: LoggedChange): Awaitable<string | null> {
     if (change.kind !== 'updated') return this.#item(change)
+    // Emitted by an action: no change.
+    if (change.values !== null) return null
     const { collection, kind } = this.#bound.variant
     return then(this.#parts.views.show(change, this.#principal), shown => {
       if (shown === null) return null

@@ -1,10 +1,11 @@
 /** The cost of a list for rows that the database must scan because no index leads to the matches. */
-import { manyRelations } from '../../model/computed.ts'
+import { manyRelations } from '../../model/computed-fields.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import type { Filter, SelectedList } from '../../plan/plan.ts'
+import { isIndexed, mayScan } from '../../plan/scans.ts'
 
 /** Points for a list of a whole collection. */
-const collectionScanCost = 50
+export const collectionScanCost = 50
 /** Points for a list of an item's relation: only the related rows are scanned. */
 const innerScanCost = 5
 /** How many items a filter is assumed to find behind a to-many relation. It follows the next relation for each of them. */
@@ -50,29 +51,7 @@ function listsWithin(filter: Filter, of: Collection, model: Model): number {
 
 function scans({ filter, sort, search }: ListRows, target: Collection, counted: boolean): boolean {
   if (search !== undefined || (counted && filter)) return true
-  if (filter) return !leads(filter, target)
+  if (filter) return mayScan(filter, target)
   const [first] = sort
   return first !== undefined && !isIndexed(target, first.field)
-}
-
-/** Whether an index leads to the rows that can match the filter. */
-function leads(filter: Filter, target: Collection): boolean {
-  switch (filter.kind) {
-    case 'and':
-      return filter.filters.some(one => leads(one, target))
-    case 'or':
-      return filter.filters.length > 0 && filter.filters.every(one => leads(one, target))
-    case 'compare':
-      return indexedOperators.has(filter.operator) && isIndexed(target, filter.field)
-    default:
-      return false
-  }
-}
-
-const indexedOperators: ReadonlySet<string> = new Set(['eq', 'in', 'gt', 'gte', 'lt', 'lte', 'starts_with'])
-
-function isIndexed({ fields, indexes }: Collection, name: string): boolean {
-  const field = fields.get(name)
-  if (name === 'id' || name === 'created_at' || field?.unique || field?.reference) return true
-  return indexes.some(({ keys: [first] }) => first?.field === name)
 }

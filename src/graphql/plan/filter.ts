@@ -2,7 +2,8 @@
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, Relation } from '../../model/model.ts'
 import type { Filter, Sort } from '../../plan/plan.ts'
-import { operandFault, takesText } from '../../plan/text-match.ts'
+import { takesText } from '../../plan/text-match.ts'
+import { containedFault } from '../../plan/text-search.ts'
 import { badRequest } from '../bad-request.ts'
 import { operatorName } from '../schema/leaf-types.ts'
 import type { Input, Variables } from './input.ts'
@@ -120,7 +121,7 @@ function textOperand(operator: FilterOperator, value: unknown): string {
   if (!text.isWellFormed() || text.includes('\0')) {
     throw new RangeError('The text holds a character that no stored text has.')
   }
-  const fault = operandFault(operator, text)
+  const fault = containedFault(text)
   if (!fault) return text
   throw new RangeError(`The text that "${operatorName(operator)}" asks for ${fault.message}.`)
 }

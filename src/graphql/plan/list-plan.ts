@@ -45,7 +45,8 @@ export function isRoot({ parent }: FieldRequest): boolean {
   return parent.name === 'Query'
 }
 
-function schemaDefault({ definition }: FieldRequest): number {
+/** The default of the argument `limit`. */
+export function schemaDefault({ definition }: FieldRequest): number {
   return Number(definition.args.find(argument => argument.name === 'limit')?.default?.value ?? 0)
 }
 

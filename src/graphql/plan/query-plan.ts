@@ -5,6 +5,7 @@ import type { Collection } from '../../model/model.ts'
 import type { Param, Root } from '../../plan/plan.ts'
 import { badRequest } from '../bad-request.ts'
 import { idOfNode, typeOfNode } from '../schema/node-id.ts'
+import { planAggregate } from './aggregate-plan.ts'
 import { planConnection } from './connection-plan.ts'
 import {
   argumentsOf,
@@ -101,6 +102,8 @@ function planRoot(context: PlanContext, field: RootField): PlannedRoot {
       return rootList(key, meaning.collection, planList(context, request, meaning.collection))
     case 'connection':
       return rootList(key, meaning.collection, planConnection(context, request, meaning.collection))
+    case 'aggregate':
+      return rootAggregate(context, request, meaning.collection)
     case 'rateLimit':
       return planRateLimit(context, request)
     default:
@@ -114,6 +117,12 @@ function rootList(
   { list, select, replyField, cost }: PlannedList,
 ): PlannedRoot {
   const plan: Root = { kind: 'list', key, collection: collection.name, list, select }
+  return { root: { from: 'plan', replyField }, plan, cost }
+}
+
+function rootAggregate(context: PlanContext, request: FieldRequest, collection: Collection): PlannedRoot {
+  const { aggregation, search, replyField, cost } = planAggregate(context, request, collection)
+  const plan: Root = { kind: 'aggregate', key: request.key, collection: collection.name, search, aggregation }
   return { root: { from: 'plan', replyField }, plan, cost }
 }
 

@@ -1,5 +1,6 @@
 /** What each name of the schema stands for in the model. */
 import type { Collection, Field, ManyToMany, Relation, ToMany } from '../../model/model.ts'
+import type { AggregateFields } from './aggregate-types.ts'
 
 /** A field of a collection's type. */
 export type Member =
@@ -17,6 +18,7 @@ export type QueryField =
   | { readonly kind: 'node' }
   | { readonly kind: 'list'; readonly collection: Collection }
   | { readonly kind: 'connection'; readonly collection: Collection }
+  | { readonly kind: 'aggregate'; readonly collection: Collection }
   | { readonly kind: 'me'; readonly collection: Collection }
   | { readonly kind: 'rateLimit' }
 
@@ -42,4 +44,6 @@ export interface Directory {
   readonly nodes: ReadonlyMap<string, Collection>
   /** The model's field or relation for each field of a filter, by collection. */
   readonly filterable: ReadonlyMap<string, ReadonlyMap<string, Field | Relation>>
+  /** By collection. */
+  readonly aggregates: ReadonlyMap<string, AggregateFields>
 }

@@ -60,6 +60,11 @@ export class ItemTypes {
     for (const collection of model.collections.values()) this.#addType(collection)
   }
 
+  /** The most items of one list. */
+  get listBound(): number {
+    return this.#options.listBound
+  }
+
   collection(name: string): Collection {
     const found = this.#model.collections.get(name)
     if (!found) throw new Error(`there is no collection ${name}`)
@@ -191,6 +196,12 @@ export class ItemTypes {
       before: { type: GraphQLString, description: 'With last: only what stands before this cursor.' },
       ...this.#choosing(target),
     }
+  }
+
+  /** Of aggregates: which items count. */
+  filterArguments(target: Collection): Arguments {
+    const { orderBy: _, ...others } = this.#choosing(target)
+    return others
   }
 
   #choosing(target: Collection): Arguments {

@@ -11,6 +11,7 @@ import {
 } from 'graphql'
 import type { Collection, Field, Model } from '../../model/model.ts'
 import { isWritable } from '../../model/schemas.ts'
+import { type AggregateFields, AggregateTypes } from './aggregate-types.ts'
 import { atomicDirective } from './directives.ts'
 import type { Directory, MutationField, QueryField, SubscriptionField } from './directory.ts'
 import { ItemTypes, type SchemaOptions } from './item-types.ts'
@@ -53,6 +54,7 @@ class Operations {
   readonly #names: Names
   readonly #leafTypes: LeafTypes
   readonly #queries = new Map<string, QueryField>()
+  readonly #aggregates = new Map<string, AggregateFields>()
   readonly #mutations = new Map<string, MutationField>()
   readonly #subscriptions = new Map<string, SubscriptionField>()
 
@@ -83,6 +85,7 @@ class Operations {
         typeOf: new Map(collections.map(one => [one.name, typeName(one)])),
         nodes: this.#types.nodes(),
         filterable,
+        aggregates: this.#aggregates,
       },
     }
   }
@@ -110,12 +113,26 @@ class Operations {
       const name = `${camelCase(collection.name)}Connection`
       add(name, { kind: 'connection', collection }, { type, args, deprecationReason })
     }
+    for (const collection of collections) this.#addAggregate(collection, add)
     add('node', { kind: 'node' }, this.#node())
     const users = this.#types.collection('users')
     const description = 'The signed-in user.'
     add('me', { kind: 'me', collection: users }, { type: this.#types.type(users), description })
     add('rateLimit', { kind: 'rateLimit' }, this.#rateLimit())
     return fields
+  }
+
+  #addAggregate(
+    collection: Collection,
+    add: (name: string, meaning: QueryField, config: SchemaField) => void,
+  ): void {
+    const name = `${camelCase(collection.name)}Aggregate`
+    if (this.#queries.has(name)) return
+    const types = new AggregateTypes(collection, this.#names, this.#leafTypes)
+    this.#aggregates.set(collection.name, types.fields)
+    const args = types.arguments(this.#types.filterArguments(collection), this.#types.listBound)
+    const deprecationReason = reason(collection.deprecated)
+    add(name, { kind: 'aggregate', collection }, { type: listOf(types.type), args, deprecationReason })
   }
 
   #node(): SchemaField {

@@ -45,6 +45,7 @@ export class Session implements LeasedSession {
   readonly #holding: Holding
   #opened: Opened | undefined
   #pending: Change[] = []
+  #isStoring = false
   /** Changes read in this turn, by the event before them. */
   #batches = new Map<number, readonly LoggedChange[]>()
   #holdAt = 0
@@ -114,6 +115,7 @@ export class Session implements LeasedSession {
     return (
       scheduler.inFlight === 0 &&
       this.#pending.length === 0 &&
+      !this.#isStoring &&
       tracks.every(({ read, isIdle }) => read >= last && isIdle) &&
       (planner.next === undefined || planner.next > now) &&
       !(await jobs.hasDue(now))
@@ -236,10 +238,15 @@ export class Session implements LeasedSession {
     if (changes.length === 0 && !isFar) return
     this.#pending = []
     const steps = changes.flatMap(change => change.steps)
-    await position.commit(steps, {
-      reactions: { ...without(place.reactions, this.#forgotten), ...events },
-      jobs: planner.planned,
-    })
+    this.#isStoring = true
+    try {
+      await position.commit(steps, {
+        reactions: { ...without(place.reactions, this.#forgotten), ...events },
+        jobs: planner.planned,
+      })
+    } finally {
+      this.#isStoring = false
+    }
     for (const { committed } of changes) committed?.()
   }
 

@@ -54,6 +54,7 @@ export const booleanEncoding: Encoding = {
   postgres: {
     type: 'boolean',
     json: column => `to_json(${column})`,
+    extremes: { min: 'bool_and', max: 'bool_or' },
     logged: loggedAs('boolean'),
     constant: String,
     from: (column, was) => (was.type === 'double precision' ? `(${was.json})` : `${column}::text`),

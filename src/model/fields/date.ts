@@ -56,6 +56,7 @@ const dateType: FieldType = {
   graphql: { type: scalar },
   operators: orderedOperators,
   sortable: true,
+  dateParts: ['year', 'month', 'day'],
   schema,
   filterSchema: schema,
   canonical: calendarDay,

@@ -67,6 +67,7 @@ const datetimeType: FieldType = {
   distinctValues: Number.POSITIVE_INFINITY,
   operators: orderedOperators,
   sortable: true,
+  dateParts: ['year', 'month', 'day', 'hour'],
   schema,
   filterSchema: schema,
   canonical: instant,

@@ -33,6 +33,8 @@ interface Column<Type extends string> {
   constant(value: JsonValue): string
   /** The value of `default: now` at present. */
   readonly now?: string
+  /** The sum of a column, in double precision, where the type has sums; null where there is none within it. */
+  sum?(column: string): string
   /** Converts a column of another type. Left out: the database converts it. */
   from?(column: string, was: ColumnBefore): string
 }
@@ -52,6 +54,8 @@ export interface SqliteColumn extends Column<'TEXT' | 'INTEGER' | 'REAL'> {
 }
 
 export interface PostgresColumn extends Column<string> {
+  /** The aggregates for the least and the greatest value. Left out: `min` and `max`. */
+  readonly extremes?: { readonly min: string; readonly max: string }
   /** An expression that can be compared for equality. Left out: the column itself. */
   comparable?(column: string): string
 }

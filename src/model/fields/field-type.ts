@@ -1,4 +1,6 @@
 /** What a field type declares about itself. Each type has a file of its own; shared code never asks which type it is. */
+
+import type { DatePart } from './date-parts.ts'
 import type { Encoding } from './encoding.ts'
 import type { FilterOperator, JsonSchema, JsonValue } from './type.ts'
 
@@ -38,6 +40,10 @@ export interface FieldType {
   readonly operators: readonly FilterOperator[]
   /** Whether lists may be sorted by it. */
   readonly sortable: boolean
+  /** Whether aggregates have its sum and average. Its encoding writes the sum. */
+  readonly summable?: true
+  /** The parts of its values by which aggregates group: the texts of dates and times begin with them. */
+  readonly dateParts?: readonly DatePart[]
   /** About how many values a field has, for estimates of costs. Infinity: hardly any two items share a value. */
   readonly distinctValues?: number
   /** Whether values are JSON documents, which may be very large. A PATCH merges objects (RFC 7396). */

@@ -44,6 +44,7 @@ export const wholeEncoding: Encoding = {
     json: column => column,
     logged: loggedValue,
     constant: String,
+    sum: sqliteSum,
     from: fromOther,
   },
   postgres: {
@@ -51,11 +52,21 @@ export const wholeEncoding: Encoding = {
     json: column => column,
     logged: loggedAs('bigint'),
     constant: String,
+    // Of type numeric, so that it is exact until it is rounded, once.
+    sum: column => `sum(${column})::double precision`,
     from: (column, { type }) => {
       if (type === 'boolean') return `${column}::int`
       return type === 'double precision' ? `trunc(${column})` : `${column}::text`
     },
   },
+}
+
+/**
+ * Added up in two halves, since `sum()` fails beyond 2^63. Both are exact, so their sum is rounded once: to what PostgreSQL
+ * gives.
+ */
+function sqliteSum(column: string): string {
+  return `(CAST(sum(${column} >> 26) AS REAL) * 67108864.0 + sum(${column} & 67108863))`
 }
 
 /** An INTEGER column of a STRICT table refuses a text that ends in `?`. */
@@ -76,6 +87,8 @@ function integerType(name: string, min: number, max: number, graphql?: GraphqlLe
     graphql: graphql ?? { type: min >= -int32Bound && max < int32Bound ? 'Int' : 'Float' },
     operators: orderedOperators,
     sortable: true,
+    // Ids are no quantities.
+    ...(name === 'integer' && { summable: true as const }),
     schema: { type: 'integer', minimum: min, maximum: max },
     filterSchema: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
     canonical: whole,

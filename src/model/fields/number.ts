@@ -44,6 +44,23 @@ function postgresJson(column: string): string {
   return `CASE WHEN ${whole} THEN ${column}::bigint::text ELSE ${exponent} END`
 }
 
+/** 2^-64, by which multiplication is exact. */
+const scale = '5.421010862427522e-20'
+const largestScaled = '9.745314011399998e+288'
+const large = '1e150'
+
+/**
+ * Large values are added up in a smaller scale, so that nothing overflows, and small ones are not, so that nothing
+ * vanishes: PostgreSQL would refuse both. Null where the sum is beyond double precision.
+ */
+function scaledSum(column: string, double: (literal: string) => string): string {
+  const isLarge = `abs(${column}) >= ${double(large)}`
+  const small = `sum(${column}) FILTER (WHERE NOT ${isLarge})`
+  const scaled = `sum(${column} * ${double(scale)}) FILTER (WHERE ${isLarge})`
+  const both = `(${scaled} + CASE WHEN abs(${small}) > 1 THEN ${small} * ${double(scale)} ELSE 0 END)`
+  return `CASE WHEN ${scaled} IS NULL THEN ${small} WHEN abs(${both}) <= ${double(largestScaled)} THEN ${both} / ${double(scale)} END`
+}
+
 export const realEncoding: Encoding = {
   name: 'number',
   encode: asIs,
@@ -56,12 +73,14 @@ export const realEncoding: Encoding = {
     json: sqliteJson,
     logged: loggedValue,
     constant: String,
+    sum: column => scaledSum(column, factor => factor),
   },
   postgres: {
     type: 'double precision',
     json: postgresJson,
     logged: loggedAs('double precision'),
     constant: String,
+    sum: column => scaledSum(column, factor => `${factor}::double precision`),
     // Makes NaN and Infinity fail, which JSON cannot write.
     from: (column, { type }) =>
       type === 'boolean' ? `${column}::int` : `translate(${column}::text, 'nN', '??')`,
@@ -75,6 +94,7 @@ function numberType(schema: JsonSchema): FieldType {
     graphql: { type: 'Float' },
     operators: orderedOperators,
     sortable: true,
+    summable: true,
     schema,
     filterSchema: { type: 'number' },
     canonical: finite,

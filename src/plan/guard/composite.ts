@@ -1,7 +1,8 @@
 /** Several reads in one: each root is guarded by itself; what is refused is left out and listed in `refusals`. */
-import { and, dependencies, look, lookAtField } from '../condition.ts'
+import { always, and, dependencies, look, lookAtField } from '../condition.ts'
 import type { GuardedComposite, GuardedItemRoot, GuardedListRoot, GuardedRoot, Refusal } from '../guarded.ts'
 import type { CompositeShape, ItemRoot, ListRoot, Root } from '../plan.ts'
+import { guardAggregateRoot, lookAtAggregation } from './aggregate.ts'
 import type { ModelView } from './model-view.ts'
 import {
   conclude,
@@ -24,13 +25,15 @@ export function guardComposite(shape: CompositeShape, view: ModelView): GuardedC
   for (const root of roots) {
     found.collections.add(root.collection.name)
     look(root.rows, found)
-    lookAtSelect(root.select, found)
+    if (root.kind === 'aggregate') lookAtAggregation(root.aggregation, found)
+    else lookAtSelect(root.select, found)
     if (root.kind === 'list') for (const { field } of root.list.sort) lookAtField(field, found)
   }
   return { kind: 'composite', roots, refusals, ...conclude(found) }
 }
 
 function guardRoot(root: Root, view: ModelView, leniency: Leniency): GuardedRoot {
+  if (root.kind === 'aggregate') return guardAggregateRoot(root, view)
   return root.kind === 'item' ? guardItemRoot(root, view, leniency) : guardListRoot(root, view, leniency)
 }
 
@@ -38,7 +41,11 @@ function guardItemRoot(root: ItemRoot, view: ModelView, leniency: Leniency): Gua
   const { kind, key, id, event } = root
   const collection = view.collection(root.collection)
   const readable = requireReadable(view, collection)
-  const rows = root.filter ? and(readable, guardFilter(root.filter, collection, view)) : readable
+  const rows = and(
+    readable,
+    root.rule ? view.rule(root.rule, collection) : always,
+    root.filter ? guardFilter(root.filter, collection, view) : always,
+  )
   const select = guardSelect(root.select, collection, view, leniency)
   return { kind, key, collection, id, event, rows, select }
 }

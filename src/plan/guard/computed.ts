@@ -6,8 +6,18 @@
 import type { CheckedExpression } from '../../model/computed.ts'
 import type { Collection, ComputedField, Relation } from '../../model/model.ts'
 import type { Rule } from '../../model/rule.ts'
+import { pathsOf } from '../../model/rule-paths.ts'
 import { always, and, never, not, or } from '../condition.ts'
-import type { Computation, ComputationPart, Condition, GuardedSort, Path, VisibleField } from '../guarded.ts'
+import type {
+  Computation,
+  ComputationPart,
+  Condition,
+  FieldPath,
+  GuardedSort,
+  Operand,
+  Path,
+  VisibleField,
+} from '../guarded.ts'
 import { totalOrder } from '../order.ts'
 import type { ModelView } from './model-view.ts'
 import { requireScope } from './refusals.ts'
@@ -18,9 +28,78 @@ const known = new WeakMap<ModelView, WeakMap<ComputedField, Computation>>()
 export function computationOf(field: ComputedField, collection: Collection, view: ModelView): Computation {
   const all = known.get(view) ?? new WeakMap<ComputedField, Computation>()
   known.set(view, all)
-  const found = all.get(field) ?? compute(field.expression, collection, view)
+  const found = all.get(field) ?? computeAllowed(field.expression, collection, view)
   all.set(field, found)
   return found
+}
+
+function computeAllowed(expression: CheckedExpression, row: Collection, view: ModelView): Computation {
+  const collections = new Set<Collection>()
+  gather(expression, row, view, collections)
+  for (const collection of collections) requireScope(view, 'read', collection)
+  return compute(expression, row, view)
+}
+
+/** Adds every collection that the expression names, whatever its rules come to for this caller. */
+function gather(
+  expression: CheckedExpression,
+  row: Collection,
+  view: ModelView,
+  found: Set<Collection>,
+): void {
+  switch (expression.kind) {
+    case 'literal':
+      return
+    case 'field':
+      return gatherPath([...expression.path, expression.field], row, view, found)
+    case 'aggregate':
+    case 'first':
+      return gatherRule(expression.where, gatherAlong(expression.relation, row, view, found), view, found)
+    case 'arithmetic':
+      gather(expression.left, row, view, found)
+      return gather(expression.right, row, view, found)
+    case 'when':
+      gatherRule(expression.rule, row, view, found)
+      gather(expression.value, row, view, found)
+      return gather(expression.otherwise, row, view, found)
+    case 'datePart':
+      return gather(expression.of, row, view, found)
+    default:
+      for (const part of expression.parts) gather(part, row, view, found)
+  }
+}
+
+function gatherRule(rule: Rule, row: Collection, view: ModelView, found: Set<Collection>): void {
+  switch (rule.kind) {
+    case 'compare':
+      for (const path of pathsOf(rule)) gatherPath(path.split('.'), row, view, found)
+      return
+    case 'related':
+      return gatherRule(rule.rule, gatherAlong(rule.relation, row, view, found), view, found)
+    case 'not':
+      return gatherRule(rule.rule, row, view, found)
+    case 'and':
+    case 'or':
+      for (const one of rule.rules) gatherRule(one, row, view, found)
+  }
+}
+
+function gatherPath(
+  names: readonly string[],
+  row: Collection,
+  view: ModelView,
+  found: Set<Collection>,
+): void {
+  let at = row
+  for (const name of names.slice(0, -1)) at = gatherAlong(name, at, view, found)
+}
+
+function gatherAlong(name: string, row: Collection, view: ModelView, found: Set<Collection>): Collection {
+  const relation = relationOf(name, row)
+  if (relation.kind === 'manyToMany') found.add(view.collection(relation.through))
+  const target = view.collection(relation.target)
+  found.add(target)
+  return target
 }
 
 function compute(expression: CheckedExpression, row: Collection, view: ModelView): Computation {
@@ -68,7 +147,7 @@ function fieldAlong(expression: Of<'field'>, row: Collection, view: ModelView): 
   const { path: names, field, type } = expression
   const [name, ...rest] = names
   if (name === undefined) return { kind: 'column', field: seenField(field, row, view) }
-  const { path, when, rows } = follow(relationOf(name, row), row, view)
+  const { path, when, rows } = view.follow(row, relationOf(name, row))
   const value = { ...fieldAlong({ ...expression, path: rest }, path.target, view), type }
   return { kind: 'related', path, when, rows, value }
 }
@@ -79,7 +158,7 @@ function manyOf(
   row: Collection,
   view: ModelView,
 ): { readonly path: Path; readonly rows: Condition; readonly target: Collection } {
-  const { path, rows } = follow(relationOf(relation, row), row, view)
+  const { path, rows } = view.follow(row, relationOf(relation, row))
   return { path, rows: and(rows, seenRule(where, path.target, view)), target: path.target }
 }
 
@@ -96,12 +175,10 @@ function relationOf(name: string, { name: holder, relations }: Collection): Rela
   return found
 }
 
-function follow(relation: Relation, row: Collection, view: ModelView) {
-  const reached = view.follow(row, relation)
-  const { path } = reached
-  if ('through' in path) requireScope(view, 'read', path.through)
-  requireScope(view, 'read', path.target)
-  return reached
+function valueAlong({ steps, field }: FieldPath, row: Collection, view: ModelView): Computation {
+  const { name, type } = field
+  const path = steps.map(({ relation }) => relation.name)
+  return { ...fieldAlong({ kind: 'field', path, field: name, type, optional: true }, row, view), type }
 }
 
 function seenField(name: string, row: Collection, view: ModelView): VisibleField {
@@ -115,18 +192,33 @@ function seenRule(rule: Rule, row: Collection, view: ModelView): Condition {
   return seen(view.holds(rule, row), row, view)
 }
 
+/** A field of the caller's own item counts where the caller may read it. Undefined: that is nowhere. */
+function seenOperand(operand: Operand, view: ModelView): Operand | undefined {
+  if (operand.kind !== 'caller') return operand
+  const { users, field } = operand
+  const when = and(view.readable(users), view.shownIn(users, field))
+  if (when.kind === 'never') return undefined
+  return when.kind === 'always' ? operand : { ...operand, when }
+}
+
 function seen(condition: Condition, row: Collection, view: ModelView): Condition {
   switch (condition.kind) {
     case 'compare': {
       const field = seenField(condition.field.field.name, row, view)
-      return field.when.kind === 'never' ? never : { ...condition, field }
+      const operand = seenOperand(condition.operand, view)
+      if (field.when.kind === 'never' || operand === undefined) return never
+      return { ...condition, field, operand }
+    }
+    case 'fields': {
+      const [left, right] = [condition.left, condition.right].map(path => valueAlong(path, row, view))
+      return left && right ? { kind: 'values', left, operator: condition.operator, right } : never
     }
     case 'isNull': {
       const field = seenField(condition.field.field.name, row, view)
       return field.when.kind === 'never' ? always : { ...condition, field }
     }
     case 'related': {
-      const { path, when, rows } = follow(condition.path.relation, row, view)
+      const { path, when, rows } = view.follow(row, condition.path.relation)
       const wanted = and(rows, seen(condition.rows, path.target, view))
       return wanted.kind === 'never' ? never : and(when, { kind: 'related', path, rows: wanted })
     }

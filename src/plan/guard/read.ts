@@ -1,6 +1,6 @@
 /** Reads: resolves every name in a plan's tree, and folds in the rules of every collection. */
 import { ApiError } from '../../errors.ts'
-import { isComputed } from '../../model/computed.ts'
+import { isComputed } from '../../model/computed-fields.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'
 import {
@@ -56,6 +56,32 @@ export function guardItem(shape: ItemShape, view: ModelView): GuardedItem {
 }
 
 export function guardList(shape: ListShape, view: ModelView): GuardedList {
+  const { collection, within, rows, found } = guardRows(shape, view)
+  const sort = guardSort(shape.sort, collection, view, shape.search !== undefined)
+  const select = guardSelect(shape.select, collection, view)
+  for (const { field } of sort) lookAtField(field, found)
+  lookAtSelect(select, found)
+  return {
+    kind: 'list',
+    collection,
+    within,
+    rows,
+    sort,
+    window: guardWindow(shape.window, sort),
+    select,
+    ...conclude(found),
+  }
+}
+
+/** The rows that a read of a collection is about, and what they depend on. */
+interface GuardedRows extends Pick<GuardedList, 'collection' | 'within' | 'rows'> {
+  readonly found: Dependencies
+}
+
+export function guardRows(
+  shape: Pick<ListShape, 'collection' | 'within' | 'filter' | 'search'>,
+  view: ModelView,
+): GuardedRows {
   const collection = view.collection(shape.collection)
   const within = shape.within && guardWithin(shape.within, collection, view)
   const readable = requireReadable(view, collection)
@@ -65,24 +91,11 @@ export function guardList(shape: ListShape, view: ModelView): GuardedList {
     shape.filter ? guardFilter(shape.filter, collection, view) : always,
     shape.search === undefined ? always : guardSearch(shape.search, collection, view),
   )
-  const sort = guardSort(shape.sort, collection, view, shape.search !== undefined)
-  const select = guardSelect(shape.select, collection, view)
   const found = dependencies()
   found.collections.add(collection.name)
   look(rows, found)
   if (within) lookAtWithin(within.guarded, found)
-  for (const { field } of sort) lookAtField(field, found)
-  lookAtSelect(select, found)
-  return {
-    kind: 'list',
-    collection,
-    within: within?.guarded,
-    rows,
-    sort,
-    window: guardWindow(shape.window, sort),
-    select,
-    ...conclude(found),
-  }
+  return { collection, within: within?.guarded, rows, found }
 }
 
 export function conclude({
@@ -138,7 +151,7 @@ function guardWindow(window: Window, sort: readonly GuardedSort[]): Window {
 }
 
 /** A field that the plan names, as this caller reads it. */
-function fieldOf(
+export function fieldOf(
   collection: Collection,
   name: string,
   view: ModelView,

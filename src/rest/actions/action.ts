@@ -1,13 +1,13 @@
-/** What an operation on an item does, besides reading and writing it. */
+/** What a named operation does, besides reading and writing one item: actions that are built in, and those of the model. */
+import type { OperationResult } from '../../logic/operation.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Awaitable } from '../../plan/answer.ts'
-import type { ProgramSteps } from '../../plan/transaction.ts'
+import type { Acts, ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 
-/** The item that an action answers with, and what only this answer shows. */
+/** What an action answers with, and what only this answer shows. */
 export interface ActionResult {
-  readonly collection: string
-  readonly id: number
+  readonly result: OperationResult
   readonly revealed?: Readonly<Record<string, JsonValue>>
 }
 
@@ -15,6 +15,8 @@ export interface ActionResult {
 export interface PreparedAction {
   /** See `Program.serial`. */
   readonly serial: readonly string[] | undefined
+  readonly acts?: Acts
+  readonly snapshot?: boolean
   readonly steps: () => ProgramSteps<ActionResult>
 }
 
@@ -28,5 +30,10 @@ export interface ActionTarget {
 /** Throws or rejects with an `ApiError` where it cannot be done. */
 export type ItemAction = (target: ActionTarget, principal: Principal) => Awaitable<PreparedAction>
 
-/** By collection, then by name. */
+/** Of those that are built in. By collection, then by name. */
 export type ItemActions = ReadonlyMap<string, ReadonlyMap<string, ItemAction>>
+
+/** An item of a collection. */
+export function itemResult(collection: string, id: number): OperationResult {
+  return { kind: 'item', collection, id }
+}

@@ -2,7 +2,9 @@
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import type { KeyedAttempt, Replayable } from '../../idempotency.ts'
-import type { Collection, Model } from '../../model/model.ts'
+import { actingAs, admitOperation } from '../../logic/access.ts'
+import type { OperationParts } from '../../logic/operation.ts'
+import type { Collection, Model, Operation } from '../../model/model.ts'
 import { type Awaitable, type ReadAnswer, then } from '../../plan/answer.ts'
 import type { ItemShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
@@ -11,16 +13,30 @@ import type { ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import type { CollectionView, ItemTemplate } from '../query/collection-view.ts'
 import { parseItem } from '../query/item.ts'
+import { parseQuery, unknownParameter } from '../query/query-string.ts'
 import { includedLimit } from '../query/select.ts'
-import { withRevealed } from '../write.ts'
-import type { ActionResult, ItemActions, PreparedAction } from './action.ts'
+import { makePresentation } from '../reply/headers.ts'
+import { idBody, withRevealed } from '../write.ts'
+import type { ItemActions, PreparedAction } from './action.ts'
 import { admitAction } from './admission.ts'
-import type { ActionRoute, NestedRoute } from './routes.ts'
+import { bodyInput, queryInput, refuseBody } from './input.ts'
+import { preparedOperation, valuesBody } from './prepare.ts'
+import {
+  type ActionRoute,
+  type BuiltinActionRoute,
+  isOperation,
+  type NestedRoute,
+  type OperationRoute,
+  type QueryRoute,
+} from './routes.ts'
 
 export interface ActionServices {
   readonly model: Model
   readonly run: Run
   readonly actions: ItemActions
+  readonly logic: OperationParts
+  /** Throws NOT_FOUND for a collection that the principal sees nothing of. */
+  readonly viewOf: (collection: string, principal: Principal) => CollectionView
 }
 
 const shapes = new Map<string, ItemShape>()
@@ -34,7 +50,11 @@ function shapeOf({ name }: Pick<Collection, 'name'>, field: string): ItemShape {
 }
 
 /** Throws NOT_FOUND unless the caller may read the item. */
-function requireItem(run: Run, { collection, id }: ActionRoute, principal: Principal): Awaitable<void> {
+function requireItem(
+  run: Run,
+  { collection, id }: BuiltinActionRoute,
+  principal: Principal,
+): Awaitable<void> {
   return then(run.item({ shape: shapeOf(collection, 'id'), args: [id] }, principal), ({ text }) => {
     if (text === null) throw new ApiError('NOT_FOUND')
   })
@@ -56,55 +76,124 @@ export function requireNested(
   })
 }
 
-/** An action takes nothing. Some clients send an empty object with every POST. */
-function refuseBody({ body }: Call): void {
-  if (body.length === 0 || body.toString('latin1').trim() === '{}') return
-  throw new ApiError('BAD_REQUEST', 'This action takes no body. Leave it out.')
-}
-
-/** POST to an action: 200 with the item that it answers with. */
+/** POST to an action: 200 with what it answers with, 204 where that is nothing. */
 export async function answerAction(
-  { model, run, actions }: ActionServices,
+  services: ActionServices,
   route: ActionRoute,
-  view: CollectionView,
   call: Call,
   principal: Principal,
   attempt: KeyedAttempt | undefined,
 ): Promise<Reply> {
-  admitAction(model, route, principal)
-  const template = parseItem(view, call.query)
+  const { run } = services
+  if (isOperation(route)) {
+    const { program, made } = preparedRequest(services, route, call, principal)
+    return carryOut(run, program, made, principal, attempt)
+  }
+  admitAction(services.model, route, principal)
+  const template = parseItem(services.viewOf(route.action.answers, principal), call.query)
   refuseBody(call)
   await requireItem(run, route, principal)
   if (route.within) await requireNested(run, route.within, principal)
-  const action = actions.get(route.collection.name)?.get(route.action.name)
+  const action = services.actions.get(route.collection.name)?.get(route.action.name)
   if (action === undefined) throw new ApiError('NOT_FOUND')
-  const prepared = await action({ id: route.id, nested: route.within?.nested }, principal)
-  return carryOut(run, prepared, template, principal, attempt)
+  const program = await action({ id: route.id, nested: route.within?.nested }, principal)
+  const made = () => answered(services, program, undefined, { template, principal })
+  return carryOut(run, program, made, principal, attempt)
+}
+
+/** An action or a query as a transaction and its answer. */
+export interface PreparedRequest {
+  readonly program: PreparedAction
+  readonly made: () => ProgramSteps<Replayable>
+}
+
+/** Throws what the request is refused with before anything is read. */
+export function preparedRequest(
+  services: ActionServices,
+  route: OperationRoute | QueryRoute,
+  call: Call,
+  principal: Principal,
+): PreparedRequest {
+  const { operation } = route
+  admitOperation(services.model, operation, principal)
+  const { id, input, rest } =
+    route.kind === 'query'
+      ? queryInput(operation, call.query)
+      : { id: route.id, input: bodyInput(operation, call), rest: call.query }
+  const template = templateOf(services, operation, rest, principal)
+  const program = preparedOperation(services.logic, { operation, id, input, principal })
+  return { program, made: () => answered(services, program, operation, { template, principal }) }
+}
+
+/** Undefined where it answers with no item. */
+function templateOf(
+  services: ActionServices,
+  { output }: Operation,
+  query: string,
+  principal: Principal,
+): ItemTemplate | undefined {
+  if (output.kind === 'item') return parseItem(services.viewOf(output.collection, actingAs(principal)), query)
+  for (const { name } of parseQuery(query)) throw unknownParameter(name)
+  return undefined
+}
+
+/** GET of a query: 200 with what it answers with, 204 where that is nothing. */
+export function answerQuery(
+  services: ActionServices,
+  route: QueryRoute,
+  call: Call,
+  principal: Principal,
+): Promise<Reply> {
+  const { program, made } = preparedRequest(services, route, call, principal)
+  return carryOut(services.run, { ...program, snapshot: true }, made, principal, undefined)
 }
 
 function carryOut(
   run: Run,
-  { serial, steps }: PreparedAction,
-  template: ItemTemplate,
+  { serial, acts, snapshot = false }: PreparedAction,
+  made: () => ProgramSteps<Replayable>,
   principal: Principal,
   attempt: KeyedAttempt | undefined,
 ): Promise<Reply> {
-  const made = function* (): ProgramSteps<Replayable> {
-    const result = yield* steps()
-    const args = template.includes ? [result.id, includedLimit] : [result.id]
-    const { text } = (yield { shape: template.shape, args }) as ReadAnswer
-    return replayable(result, text, template)
-  }
-  if (attempt) return run.transaction({ principal, serial, steps: () => attempt.steps(made) })
-  return run.transaction({ principal, serial, steps: made }).then(({ reply }) => reply)
+  const program = { principal, serial: snapshot ? undefined : serial, snapshot, ...(acts && { acts }) }
+  if (attempt) return run.transaction({ ...program, steps: () => attempt.steps(made) })
+  return run.transaction({ ...program, steps: made }).then(({ reply }) => reply)
 }
 
-function replayable(
-  { collection, id, revealed = {} }: ActionResult,
+interface Shown {
+  readonly template: ItemTemplate | undefined
+  readonly principal: Principal
+}
+
+function* answered(
+  { model }: ActionServices,
+  { steps }: PreparedAction,
+  operation: Operation | undefined,
+  { template, principal }: Shown,
+): ProgramSteps<Replayable> {
+  const { result, revealed = {} } = yield* steps()
+  if (result.kind === 'nothing') {
+    return { reply: { status: 204, headers: plain.slice(2), body: null }, short: null, items: [] }
+  }
+  if (result.kind === 'values' || template === undefined) {
+    if (result.kind !== 'values' || operation === undefined) throw new ApiError('INTERNAL_ERROR')
+    const { text, items } = yield* valuesBody(model, operation, result.values, principal)
+    return { reply: { status: 200, headers: plain, body: text }, short: '{}', items }
+  }
+  const args = template.includes ? [result.id, includedLimit] : [result.id]
+  const as = operation === undefined ? principal : actingAs(principal)
+  const { text } = (yield { as, plan: { shape: template.shape, args } }) as ReadAnswer
+  return itemReply(result, text, withRevealed(text ?? idBody(result.id), revealed), template)
+}
+
+const plain = makePresentation(true, []).unstored
+
+function itemReply(
+  { collection, id }: { readonly collection: string; readonly id: number },
   text: string | null,
+  body: string,
   template: ItemTemplate,
 ): Replayable {
-  if (text === null) throw new ApiError('NOT_FOUND')
-  const reply = { status: 200, headers: template.presentation.unstored, body: withRevealed(text, revealed) }
-  return { reply, short: `{"id":${id}}`, items: [{ collection, id }] }
+  const reply = { status: 200, headers: template.presentation.unstored, body }
+  return { reply, short: idBody(id), items: text === null ? [] : [{ collection, id }] }
 }

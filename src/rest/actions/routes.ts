@@ -1,6 +1,6 @@
 /** The paths below an item that are no lists: actions, and items within the item. */
 import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin-actions.ts'
-import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts'
+import type { Action, Collection, ManyToMany, Model, Query, ToMany } from '../../model/model.ts'
 import { canFollow, exists } from '../operations.ts'
 import { parseId } from '../path-id.ts'
 
@@ -14,12 +14,59 @@ interface Nested {
 
 export type NestedRoute = Nested & { readonly kind: 'nested' }
 
-export interface ActionRoute {
+/** `POST`, to an action that is built in or of the model. */
+export type ActionRoute = BuiltinActionRoute | OperationRoute
+
+export interface BuiltinActionRoute {
   readonly kind: 'action'
   readonly collection: Collection
   readonly id: number
   readonly action: BuiltinAction
   readonly within: Nested | undefined
+}
+
+export interface OperationRoute {
+  readonly kind: 'action'
+  readonly operation: Action
+  /** Undefined where it is done to no item. */
+  readonly id: number | undefined
+}
+
+/** `GET`, of a query of the model. */
+export interface QueryRoute {
+  readonly kind: 'query'
+  readonly operation: Query
+}
+
+export function isOperation(route: ActionRoute | QueryRoute): route is OperationRoute | QueryRoute {
+  return 'operation' in route
+}
+
+/** `/actions/{action}` and `/queries/{query}`; of an action, one that belongs to no collection. */
+export function logicRoute(
+  { logic }: Model,
+  kind: string,
+  name: string,
+): OperationRoute | QueryRoute | undefined {
+  if (kind === 'queries') {
+    const query = logic.queries.get(name)
+    return query && { kind: 'query', operation: query }
+  }
+  const action = kind === 'actions' ? logic.actions.get(name) : undefined
+  return action?.target === 'none' ? { kind: 'action', operation: action, id: undefined } : undefined
+}
+
+/** `/{collection}/{action}`; with an id, `/{collection}/{id}/{action}`. */
+export function operationRoute(
+  { logic }: Model,
+  collection: Collection,
+  name: string,
+  id: number | undefined,
+): OperationRoute | undefined {
+  const action = logic.actions.get(name)
+  const target = id === undefined ? 'collection' : 'item'
+  if (action?.target !== target || action.collection !== collection.name) return undefined
+  return { kind: 'action', operation: action, id }
 }
 
 /** `path`: what follows `/{collection}/{id}/`. */
@@ -31,7 +78,9 @@ export function routeBelow(
 ): NestedRoute | ActionRoute | undefined {
   const segments = path.split('/', maxSegments + 1)
   const [first = '', second, third] = segments
-  if (second === undefined) return actionRoute(collection, id, first, undefined)
+  if (second === undefined) {
+    return operationRoute(model, collection, first, id) ?? actionRoute(collection, id, first, undefined)
+  }
   const within = nestedIn(model, collection, id, first, second)
   if (within === undefined || segments.length > maxSegments) return undefined
   return third === undefined ? { kind: 'nested', ...within } : actionRoute(collection, id, third, within)
@@ -44,7 +93,7 @@ function actionRoute(
   id: number,
   name: string,
   within: Nested | undefined,
-): ActionRoute | undefined {
+): BuiltinActionRoute | undefined {
   const actions = builtinActions.get(collection.name)
   const action = actions?.find(one => one.name === name && one.within === within?.relation.name)
   return action && { kind: 'action', collection, id, action, within }

@@ -2,8 +2,9 @@
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
+import { placeOf } from '../../logic/operation.ts'
 import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
-import type { ProgramPlan, ProgramSteps, StepAnswer } from '../../plan/transaction.ts'
+import type { Acts, ProgramPlan, ProgramSteps, StepAnswer } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import { readBody } from '../body.ts'
 import { faultAt } from '../place.ts'
@@ -69,7 +70,9 @@ class Batch {
   async run(): Promise<Reply> {
     const { services, principal } = this.#parts
     const isRead = this.#planned.every(({ operation }) => operation.method === 'GET')
+    const acts = this.#acts()
     const program = {
+      ...(acts && { acts }),
       ...(isRead ? { serial: undefined, snapshot: true } : { serial: this.#collections() }),
       principal,
       steps: () => this.#steps(isRead),
@@ -97,16 +100,18 @@ class Batch {
     let end = resultsBody([]).length - 2
     for (const [index, { operation, prepared: known }] of this.#planned.entries()) {
       this.#index = index
-      const { plan, reply } = known ?? this.#resolved(operation, results)
-      const answer = yield plan
-      const { status, body } = reply(answer)
+      const {
+        reply,
+        short: shortBody,
+        items: shown,
+      } = yield* madeOf(known ?? this.#resolved(operation, results))
+      const { status, body } = reply
       const text = typeof body === 'string' ? body : null
-      const item = itemOf(plan, answer)
       const result = resultText(status, text)
       texts.push(result)
       end += result.length + (index > 0 ? 1 : 0)
-      short.push(resultText(status, item && text !== null ? idBody(item.id) : null))
-      if (item && text !== null) items.push({ ...item, at: [end - 1 - text.length, end - 1] })
+      short.push(resultText(status, shortBody))
+      if (text !== null) for (const item of shown) items.push(placed(item, end - 1 - text.length))
       length += text?.length ?? 0
       if (length > maxResultCharacters) throw tooLarge()
       if (operation.as !== undefined) results.add(operation.as, text)
@@ -163,6 +168,16 @@ class Batch {
     return [...found]
   }
 
+  /** The actions and queries among the operations. */
+  #acts(): Acts | undefined {
+    const { model } = this.#parts.services
+    const names = this.#planned.flatMap(({ operation }) => {
+      const route = findRoute(model, `${prefix}${resolvePath(operation.path)}`)
+      return route && 'operation' in route ? placeOf(route.operation) : []
+    })
+    return names.length === 0 ? undefined : { names, tries: this.#parts.requests.tries }
+  }
+
   #fault(error: unknown): unknown {
     const place = `operations[${this.#index}]`
     return faultAt(error, place, `${place}.body`)
@@ -175,6 +190,23 @@ function resultText(status: number, body: string | null): string {
 
 function resultsBody(texts: readonly string[]): string {
   return `{"results":[${texts.join(',')}]}`
+}
+
+/** What a request of its own would answer with. */
+function* madeOf(prepared: Prepared): ProgramSteps<Replayable> {
+  if ('made' in prepared) return yield* prepared.made()
+  const { plan } = prepared
+  const answer = yield plan
+  const reply = prepared.reply(answer)
+  const { body } = reply
+  const item = typeof body === 'string' ? itemOf(plan, answer) : undefined
+  if (item === undefined || typeof body !== 'string') return { reply, short: null, items: [] }
+  return { reply, short: idBody(item.id), items: [{ ...item, at: [0, body.length] }] }
+}
+
+/** In the batch's body, in which the operation's body begins at `start`. */
+function placed({ at, ...item }: ShownItem, start: number): ShownItem {
+  return at === undefined ? item : { ...item, at: [start + at[0], start + at[1]] }
 }
 
 /** The item that a step has read or written and that is still there. */

@@ -6,8 +6,10 @@ import { maxBulkItems } from '../bulk.ts'
 import { canFollow, collectionsAlong, exists } from '../operations.ts'
 import { prefix } from '../routes.ts'
 import { pathsBelow } from './actions.ts'
+import { aggregateOperation, aggregateParameters, aggregateSchemas } from './aggregates.ts'
 import { batchPath, batchSchemas } from './batch.ts'
 import { eventSchemas, eventsPath } from './events.ts'
+import { logicPaths, logicTag } from './logic.ts'
 import { createDocument, type Document } from './names.ts'
 import { base, type Described, readResponses } from './operation.ts'
 import { headerParameters, itemParameters, listParameters, parameters } from './parameters.ts'
@@ -122,6 +124,12 @@ function collectionPath(document: Document, collection: Collection): JsonSchema 
   }
 }
 
+function aggregatePath(document: Document, collection: Collection): [string, JsonSchema][] {
+  if (!exists(collection, 'read')) return []
+  const get = aggregateOperation(document, [{ collection, operation: 'read' }], collection)
+  return [[`${prefix}/${collection.name}/aggregate`, { get }]]
+}
+
 function itemPath(document: Document, collection: Collection): JsonSchema {
   return {
     parameters: [idParameter],
@@ -134,11 +142,11 @@ function itemPath(document: Document, collection: Collection): JsonSchema {
   }
 }
 
-function sublistPath(
+function sublistPaths(
   document: Document,
   collection: Collection,
   relation: ToMany | ManyToMany,
-): JsonSchema | undefined {
+): [string, JsonSchema][] | undefined {
   const [target, ...through] = collectionsAlong(document.model, relation)
   if (!target || !exists(collection, 'read') || !canFollow(document.model, collection, relation))
     return undefined
@@ -148,7 +156,12 @@ function sublistPath(
     summary: `List the ${relation.name} of one of ${collection.name}`,
     accesses: [read(target), read(collection), ...through.map(read)],
   }
-  return { parameters: [idParameter], get: listOperation(document, target, described) }
+  const root = `${prefix}/${collection.name}/{id}/${relation.name}`
+  const aggregate = aggregateOperation(document, described.accesses, collection, relation)
+  return [
+    [root, { parameters: [idParameter], get: listOperation(document, target, described) }],
+    [`${root}/aggregate`, { parameters: [idParameter], get: aggregate }],
+  ]
 }
 
 function hasMethods(path: JsonSchema): boolean {
@@ -159,11 +172,12 @@ function collectionPaths(document: Document, collection: Collection): [string, J
   const root = `${prefix}/${collection.name}`
   const paths: [string, JsonSchema][] = [
     [root, collectionPath(document, collection)],
+    ...aggregatePath(document, collection),
     [`${root}/{id}`, itemPath(document, collection)],
   ]
   for (const relation of collection.relations.values()) {
-    const path = relation.kind === 'one' ? undefined : sublistPath(document, collection, relation)
-    if (path) paths.push([`${root}/{id}/${relation.name}`, path])
+    const path = relation.kind === 'one' ? undefined : sublistPaths(document, collection, relation)
+    if (path) paths.push(...path)
   }
   paths.push(...pathsBelow(document, collection))
   return paths.filter(([, path]) => hasMethods(path))
@@ -206,13 +220,20 @@ const documentPath = (document: Document): [string, JsonSchema] => [
   },
 ]
 
+/** Whether actions or queries belong to no collection. */
+function hasOwnPaths({ logic }: Model): boolean {
+  return [...logic.actions.values(), ...logic.queries.values()].some(({ target }) => target === 'none')
+}
+
 /**
  * The document, as a JSON value. `baseUrl` names the server, without a trailing slash;
  * without it, the server that the document was read from.
  */
 export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
   const collections = [...model.collections.values()]
-  const document = createDocument(model, [...Object.keys(shared.schemas), ...Object.keys(batchSchemas)])
+  const document = createDocument(model, [
+    ...Object.keys({ ...shared.schemas, ...batchSchemas, ...aggregateSchemas }),
+  ])
   const schemas = collections.flatMap(collection => collectionSchemas(document, collection))
   const paths = collections.flatMap(collection => collectionPaths(document, collection))
   return {
@@ -224,12 +245,14 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
         name,
         ...(description !== undefined && { description }),
       })),
+      ...(hasOwnPaths(model) ? [{ name: logicTag, description: 'What belongs to no collection.' }] : []),
       { name: 'batch', description: 'Several operations as one.' },
       { name: 'events', description: 'What has changed.' },
       { name: 'openapi', description: 'This document.' },
     ],
     paths: Object.fromEntries([
       ...paths,
+      ...logicPaths(document),
       ...mePath(document),
       batchPath(document),
       eventsPath(document),
@@ -240,9 +263,10 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
         ...Object.fromEntries([...schemas, ...document.enumerations]),
         ...shared.schemas,
         ...batchSchemas,
+        ...aggregateSchemas,
         ...Object.fromEntries(eventSchemas(document)),
       },
-      parameters,
+      parameters: { ...parameters, ...aggregateParameters },
       headers: headers.components,
       responses: responses.components,
       securitySchemes,

@@ -3,10 +3,12 @@
 import type { ChangeKind } from '../../events/change-feed.ts'
 import { isLogged } from '../../events/event-request.ts'
 import { changeKinds, eventType, ownTypesOf } from '../../events/event-types.ts'
+import { collectionOfFields } from '../../logic/operation-input.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
-import type { Collection } from '../../model/model.ts'
+import type { Collection, EmittedEvent } from '../../model/model.ts'
 import { defaultLimit, maxLimit, maxWaitSeconds } from '../events/query.ts'
 import { prefix } from '../routes.ts'
+import { valuesSchema } from './logic.ts'
 import type { Document } from './names.ts'
 import { headers, responses } from './responses.ts'
 import { isOpen, requirements } from './security.ts'
@@ -70,9 +72,19 @@ function eventSchema(document: Document, { collection, kind, types }: Described)
           description: 'The fields whose values the listener reads otherwise than before.',
         },
       }),
+      ...(kind === 'own' && collection.emits && { values: emittedValues(document, collection.emits) }),
       data: kind === 'deleted' ? { anyOf: [item, { type: 'null' }] } : item,
     },
   }
+}
+
+/** The values of events that actions emit, of any of the types. */
+function emittedValues(document: Document, emits: ReadonlyMap<string, EmittedEvent>): JsonSchema {
+  const all = [...emits.values()].map(({ type, description, fields }) => {
+    const values = valuesSchema(document, collectionOfFields(type.replaceAll('.', '_'), fields))
+    return { title: type, ...(description !== undefined && { description }), ...values }
+  })
+  return { description: 'What the action tells besides the item.', anyOf: all }
 }
 
 /** The types of events that somebody may be told of. */

@@ -195,6 +195,13 @@ function sortParameter(collection: Collection): JsonSchema {
   }
 }
 
+/** `q`, where something can be searched. */
+export function searchParameter(collection: Collection): readonly JsonSchema[] {
+  if (!isSearchable(collection)) return []
+  const schema = { ...text, maxLength: maxSearchCharacters }
+  return [query('q', `Words that must all occur; at most ${maxSearchTerms}.`, schema)]
+}
+
 /** In a collection with a field of that name, `total` is its filter. */
 function totalName(collection: Collection): readonly string[] {
   return namedFields(collection).some(({ name }) => name === 'total') ? [] : ['total']
@@ -205,14 +212,7 @@ export function listParameters(document: Document, collection: Collection): Json
   return [
     ...['page', 'per_page', 'cursor', 'fields', 'include', ...totalName(collection)].map(reference),
     sortParameter(collection),
-    ...(isSearchable(collection)
-      ? [
-          query('q', `Words that must all occur; at most ${maxSearchTerms}.`, {
-            ...text,
-            maxLength: maxSearchCharacters,
-          }),
-        ]
-      : []),
+    ...searchParameter(collection),
     ...namedFields(collection).flatMap(field =>
       field.type.operators.map(operator => filter({ document, collection, field }, operator)),
     ),

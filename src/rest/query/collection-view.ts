@@ -11,6 +11,7 @@ import { selected } from '../../plan/system-plans.ts'
 import type { AccessClass } from '../../principal.ts'
 import { canFollow } from '../operations.ts'
 import type { Presentation } from '../reply/headers.ts'
+import type { AggregateTemplate } from './aggregate.ts'
 import type { ListTemplate } from './list-template.ts'
 
 /** Shapes of all views together. The guard and the store meet them again. */
@@ -43,6 +44,7 @@ export class ListScope {
   readonly target: CollectionView
   readonly within: { readonly collection: string; readonly relation: string } | undefined
   readonly templates = new Cache<string, ListTemplate>(shapesBound)
+  readonly aggregates = new Cache<string, AggregateTemplate>(shapesBound)
 
   constructor(target: CollectionView, within: ListScope['within']) {
     this.target = target

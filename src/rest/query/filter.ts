@@ -4,8 +4,8 @@ import { typeInWords } from '../../model/json-schema/faults.ts'
 import { formats } from '../../model/json-schema/formats.ts'
 import type { Field } from '../../model/model.ts'
 import { fieldNames, findField, namedField, quoted } from '../../plan/names.ts'
-import { operandFault, takesText } from '../../plan/text-match.ts'
-import { searchFault, type TextFault } from '../../plan/text-search.ts'
+import { takesText } from '../../plan/text-match.ts'
+import { containedFault, searchFault, type TextFault } from '../../plan/text-search.ts'
 import type { CollectionView } from './collection-view.ts'
 import { type FilterName, parseGrouping, writeFilterName } from './filter-name.ts'
 import type { FilterTemplate } from './list-template.ts'
@@ -67,7 +67,7 @@ function unknownOperator(name: string, parsed: FilterName, { type }: Field): Err
 const storable = 'text without U+0000'
 
 /** What a value must be, for people, e.g. `a whole number`, `one of draft, published`. */
-function describeSchema({ enum: values, format, type }: JsonSchema): string {
+export function describeSchema({ enum: values, format, type }: JsonSchema): string {
   if (Array.isArray(values)) return `one of ${values.join(', ')}`
   const sentence = formats.get(String(format))?.sentence
   return sentence ?? (type === 'string' ? storable : typeInWords(type))
@@ -112,7 +112,7 @@ export function parseSearch(parameter: Parameter): string {
 export function parseFilterValue(parameter: Parameter, { field, operator }: FilterTemplate): JsonValue {
   requireValue(parameter)
   if (operator === 'in') return parseListed(parameter, field)
-  if (takesText(operator)) return parseText(parameter, text => operandFault(operator, text))
+  if (takesText(operator)) return parseText(parameter, containedFault)
   if (operator !== 'null') return parseValue(parameter, parameter.value, field)
   if (parameter.value !== 'true' && parameter.value !== 'false') throw wrongType(parameter, 'true or false')
   return parameter.value === 'true'

@@ -78,7 +78,7 @@ function shapeKeyOf(parameter: Parameter): string {
   throw parameterFault(name, 'wrong_type', message)
 }
 
-function given(parameters: readonly Parameter[], name: string): string | undefined {
+export function given(parameters: readonly Parameter[], name: string): string | undefined {
   return parameters.find(parameter => parameter.name === name)?.value
 }
 
@@ -184,7 +184,13 @@ function sortedBy(view: CollectionView, sort: readonly Sort[]): readonly Field[]
   return sort.flatMap(({ field }) => namedField(view, field) ?? [])
 }
 
-function parseCount(parameters: readonly Parameter[], name: string, absent: number, most: number): number {
+/** Throws BAD_REQUEST, naming the parameter. */
+export function parseCount(
+  parameters: readonly Parameter[],
+  name: string,
+  absent: number,
+  most: number,
+): number {
   const parameter = parameters.find(candidate => candidate.name === name)
   if (!parameter) return absent
   requireValue(parameter)
@@ -194,11 +200,16 @@ function parseCount(parameters: readonly Parameter[], name: string, absent: numb
   throw parameterFault(name, 'wrong_type', message)
 }
 
-function encode({ name, value }: Parameter): string {
+/** With what ends it before another parameter. */
+export function encodeParameter({ name, value }: Parameter): string {
   return `${encodeURIComponent(name).replaceAll('%5B', '[').replaceAll('%5D', ']')}=${encodeURIComponent(value)}&`
 }
 
-function bindValues(template: ListTemplate, parameters: readonly Parameter[]): JsonValue[] {
+/** `parameters`: without those about paging. */
+export function bindValues(
+  template: Pick<ListTemplate, 'values'>,
+  parameters: readonly Parameter[],
+): JsonValue[] {
   return template.values.map(({ at, filter }) => {
     const parameter = parameters[at] ?? { name: '', value: '' }
     return filter ? parseFilterValue(parameter, filter) : parseSearch(parameter)
@@ -219,7 +230,7 @@ function bindList(
   args.push(perPage)
   if (cursor !== undefined && cursor !== '') args.push(...template.cursors.decode(cursor))
   if (template.includes) args.push(includedLimit)
-  return { template, args, page, perPage, rest: others.map(encode).join('') }
+  return { template, args, page, perPage, rest: others.map(encodeParameter).join('') }
 }
 
 /** A list's query as plan and paging. Throws BAD_REQUEST (naming the parameter) or INVALID_CURSOR. */

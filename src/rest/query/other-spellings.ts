@@ -3,6 +3,7 @@
 import type { FieldType } from '../../model/fields/field-type.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
+import { namedField } from '../../plan/names.ts'
 import { type CollectionView, viewOf } from './collection-view.ts'
 import { parseGrouping, writeFilterName } from './filter-name.ts'
 
@@ -108,7 +109,7 @@ function fieldNamed(start: CollectionView, path: readonly string[]): Field | und
     const relation = view?.relations.get(name)
     return view && relation && viewOf(view, relation)
   }, start)
-  const field = end?.fields.get(path.at(-1) ?? '')
+  const field = end && namedField(end, path.at(-1) ?? '')
   return field && field.type.operators.length > 0 ? field : undefined
 }
 

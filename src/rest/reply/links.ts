@@ -22,7 +22,7 @@ function linkHeader(links: readonly string[]): readonly string[] {
 /** `next`, `prev`, `first` and `last`: the pages that exist, `last` only where an exact total is known. */
 export function pageLinks(
   path: string,
-  { rest, perPage }: BoundList,
+  { rest, perPage }: Pick<BoundList, 'rest' | 'perPage'>,
   page: number,
   { total, isEstimate, more }: Pick<ListAnswer, 'total' | 'isEstimate' | 'more'>,
 ): readonly string[] {

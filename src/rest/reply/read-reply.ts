@@ -4,6 +4,7 @@ import { matchesNone } from '../../conditional.ts'
 import { ApiError } from '../../errors.ts'
 import { entityTag, type ItemAnswer, type ListAnswer, type RenderedAnswer } from '../../plan/answer.ts'
 import type { AccessClass } from '../../principal.ts'
+import type { BoundAggregate } from '../query/aggregate.ts'
 import type { ItemTemplate } from '../query/collection-view.ts'
 import type { BoundList } from '../query/list-template.ts'
 import { readHeaders } from './headers.ts'
@@ -77,6 +78,24 @@ export function renderList(answer: ListAnswer, bound: BoundList, access: AccessC
   if (answer.rendered instanceof Rendered) return choose(answer.rendered, call)
   if (answer.text === null) throw new ApiError('NOT_FOUND')
   const rendered = makeList(answer, answer.text, bound, call.path, access)
+  answer.rendered = rendered
+  return choose(rendered, call)
+}
+
+/** Throws NOT_FOUND when the parent does not exist, or the caller may not see it. */
+export function renderAggregate(
+  answer: ListAnswer,
+  bound: BoundAggregate,
+  access: AccessClass,
+  call: Call,
+): Reply {
+  if (answer.rendered instanceof Rendered) return choose(answer.rendered, call)
+  const { text, more } = answer
+  if (text === null) throw new ApiError('NOT_FOUND')
+  const { page, perPage, template } = bound
+  const body = `{"data":${text},"meta":{"page":${page},"per_page":${perPage},"has_more":${more === true}}}`
+  const headers = readHeaders(template.presentation, access)
+  const rendered = new Rendered(body, headers, pageLinks(call.path, bound, page, answer), true)
   answer.rendered = rendered
   return choose(rendered, call)
 }

@@ -127,6 +127,8 @@ class Shares {
       case 'isNull':
       case 'nullness':
         return rangeShare
+      case 'fields':
+        return ruleShare
       case 'related':
         return condition.stored ? ruleShare : this.#rare(collection)
       default:

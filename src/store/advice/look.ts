@@ -21,7 +21,7 @@ export interface ListPlan {
 /** What a database tells of itself. */
 export interface Explainer {
   /** The plan of the list's rows, without what is selected of them. */
-  explain(list: GuardedList, inputs: Inputs): Awaitable<ListPlan>
+  explain(unit: Pick<ListUnit, 'list' | 'aggregate'>, inputs: Inputs): Awaitable<ListPlan>
   /** On whose behalf a statement runs, where the database wants to know. */
   actor?(principal: Principal): Actor | undefined
   /** How many items each collection has, at least as new as some seconds ago. */
@@ -61,7 +61,7 @@ export function planUnits(
   let planned: Awaitable<readonly PlannedUnit[]> = []
   for (const unit of units) {
     planned = then(planned, before =>
-      then(explainer.explain(unit.list, inputs), plan => [...before, { unit, plan }]),
+      then(explainer.explain(unit, inputs), plan => [...before, { unit, plan }]),
     )
   }
   return planned
@@ -87,11 +87,15 @@ export function findingOf({ unit, plan }: PlannedUnit, { model, totals, args, gi
   const { list } = unit
   const { limit, offset } = windowOf(list, args)
   const around = unit.around.reduce((times, param) => times * Math.max(1, Number(args[param] ?? 1)), 1)
-  const facts = factsOf({ model, totals, list, tables: plan.tables, take: limit + offset })
+  const take = unit.aggregate === undefined ? limit + offset : Number.MAX_SAFE_INTEGER
+  const facts = factsOf({ model, totals, list, tables: plan.tables, take })
   const estimate = estimatePlan(plan.steps, facts)
   const seen = given?.get(unit)
-  const once = corrected(estimate, limit + offset, seen !== undefined && seen.rows < limit, seen)
-  const isDeep = offset >= deepOffset && estimate.bounded
+  const isAggregate = unit.aggregate !== undefined
+  const once = isAggregate
+    ? estimate.expected
+    : corrected(estimate, take, seen !== undefined && seen.rows < limit, seen)
+  const isDeep = !isAggregate && offset >= deepOffset && estimate.bounded
   return {
     words: isDeep ? `${unit.words}${unit.words.includes('?') ? '&' : '?'}page=…` : unit.words,
     isDeep,

@@ -2,6 +2,7 @@
 import type { JsonValue } from '../../model/fields/type.ts'
 import { always } from '../../plan/condition.ts'
 import type {
+  GuardedAggregate,
   GuardedList,
   GuardedListRoot,
   GuardedRelation,
@@ -10,11 +11,13 @@ import type {
 } from '../../plan/guarded.ts'
 import type { Param } from '../../plan/plan.ts'
 import type { ReadShape } from '../read/answers.ts'
-import { listWords } from './words.ts'
+import { aggregateWords, listWords } from './words.ts'
 
 /** One list within a read. */
 export interface ListUnit {
   readonly list: GuardedList
+  /** Where it stands for an aggregate, whose groups are no rows. */
+  readonly aggregate?: GuardedAggregate
   /** As a path of REST, without values: `/posts?status=…&sort=-created_at`. */
   readonly words: string
   /** The limits of the lists around it: it runs once for each of their rows. */
@@ -41,9 +44,16 @@ export function unitsOf(shape: ReadShape, argCount: number): readonly ListUnit[]
     })
   } else if (shape.kind === 'item') {
     nestedUnits(shape.select, { ...place, path: `/${shape.collection.name}/…`, around: [], keys: [], shape })
+  } else if (shape.kind === 'aggregate') {
+    units.push(aggregateUnit(shape, []))
   } else {
     for (const root of shape.roots) {
-      const { key, collection, select } = root
+      const { key, collection } = root
+      if (root.kind === 'aggregate') {
+        units.push(aggregateUnit({ ...root, ...baseOf(shape), kind: 'aggregate', within: undefined }, [key]))
+        continue
+      }
+      const { select } = root
       const path = `/${collection.name}`
       if (root.kind === 'list') units.push(rootUnit(root, shape))
       const around = root.kind === 'list' ? [root.list.limit] : []
@@ -52,6 +62,26 @@ export function unitsOf(shape: ReadShape, argCount: number): readonly ListUnit[]
     }
   }
   return units.slice(0, maxUnits)
+}
+
+function baseOf({ reads, personal, volatile }: Base): Base {
+  return { reads, personal, volatile }
+}
+
+/** An aggregate as a list in the order of its groups, of which all rows are looked at. */
+function aggregateUnit(shape: GuardedAggregate, keys: readonly string[]): ListUnit {
+  const { collection, within, rows, aggregation } = shape
+  const { groups, offset, limit } = aggregation
+  const isWhole = groups.every(({ part }) => part === undefined)
+  const sort = isWhole ? groups.map(({ field }) => ({ field, descending: false })) : []
+  const window = { kind: 'page', offset, limit, total: 'none' } as const
+  const list: GuardedList = {
+    kind: 'list',
+    ...baseOf(shape),
+    ...{ collection, within, rows, sort, window },
+    select: [],
+  }
+  return { list, aggregate: shape, words: aggregateWords(shape), around: [], keys }
 }
 
 /** Where the rows of a list stand below its key. */

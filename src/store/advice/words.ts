@@ -1,5 +1,5 @@
 /** Lists in the words of REST, without any value: they are logged and stored. */
-import type { Condition, GuardedList, GuardedSort } from '../../plan/guarded.ts'
+import type { Condition, GuardedAggregate, GuardedList, GuardedSort } from '../../plan/guarded.ts'
 
 /** Longer ones end in `…`. */
 const maxWords = 300
@@ -10,10 +10,25 @@ export function listWords(list: GuardedList, path = pathOf(list)): string {
   const sort = sortWords(list.sort)
   const parts = sort === '' ? filter : [...filter, `sort=${sort}`]
   const words = parts.length === 0 ? path : `${path}?${parts.join('&')}`
+  return shortened(words)
+}
+
+/** E.g. `/posts/aggregate?status=…&group_by=author_id,created_at:month&count&sum=points`. */
+export function aggregateWords({ collection, within, rows, aggregation }: GuardedAggregate): string {
+  const { groups, measures } = aggregation
+  const keys = groups.map(({ field, part }) => `${field.field.name}${part === undefined ? '' : `:${part}`}`)
+  const figures = measures.map(each =>
+    each.kind === 'count' ? 'count' : `${each.kind}=${each.field.field.name}`,
+  )
+  const parts = [...filterWords(rows), ...(keys.length > 0 ? [`group_by=${keys.join(',')}`] : []), ...figures]
+  return shortened(`${pathOf({ collection, within })}/aggregate?${parts.join('&')}`)
+}
+
+function shortened(words: string): string {
   return words.length > maxWords ? `${words.slice(0, maxWords)}…` : words
 }
 
-function pathOf({ collection, within }: GuardedList): string {
+function pathOf({ collection, within }: Pick<GuardedList, 'collection' | 'within'>): string {
   return within ? `/${within.collection.name}/…/${within.path.relation.name}` : `/${collection.name}`
 }
 

@@ -22,7 +22,8 @@ export const afterWithinSql = sql`SELECT ${changeColumns} FROM "_events" WHERE "
 
 export function loggedChange(row: ResultRow): Change {
   const [event, collection, kind, id, data, before, changed, at, userId, appId, type, depth] = row
-  let names: readonly string[] | null | undefined
+  let parsed: readonly string[] | Change['values'] | undefined
+  const parse = () => (parsed ??= typeof changed === 'string' ? JSON.parse(changed) : null)
   return {
     event: Number(event),
     collection: String(collection),
@@ -32,8 +33,12 @@ export function loggedChange(row: ResultRow): Change {
     before: textOf(before),
     // Parsed when it is asked for: most readers do not.
     get changed() {
-      names ??= typeof changed === 'string' ? (JSON.parse(changed) as readonly string[]) : null
-      return names
+      const names = parse()
+      return Array.isArray(names) ? names : null
+    },
+    get values() {
+      const values = parse()
+      return values === null || Array.isArray(values) ? null : (values as Change['values'])
     },
     at: String(at),
     userId: numberOf(userId),

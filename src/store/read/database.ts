@@ -36,12 +36,15 @@ export interface Statements<Q> {
   prepare(build: (dialect: Dialect) => Sql): (inputs: Inputs) => Q
   /** The lines of `listSql`. */
   slice(list: GuardedList, slice: (dialect: Dialect) => Slice, size: SliceSize): (inputs: Inputs) => Q
-  count(list: GuardedList, build: CountSql): (inputs: Inputs) => Q
+  /** A statement over the rows of a whole list. */
+  count<L extends WholeList>(list: L, build: CountSql<L>): (inputs: Inputs) => Q
   /** How many rows a whole collection has, as writes keep it. */
   whole(collection: string): (inputs: Inputs) => Q
 }
 
-export type CountSql = (list: GuardedList, dialect: Dialect, form?: RelatedForm) => Sql
+export type CountSql<L> = (list: L, dialect: Dialect, form?: RelatedForm) => Sql
+
+export type WholeList = Pick<GuardedList, 'collection' | 'rows'>
 
 /** How many rows a slice asks for, and how many it skips. */
 export interface SliceSize {

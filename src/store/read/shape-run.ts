@@ -1,13 +1,15 @@
 /** How reads of one shape run, on any database: its statements, and what is made of their rows. */
 import { type Awaitable, type CompositeAnswer, type ItemAnswer, then } from '../../plan/answer.ts'
-import type { GuardedList } from '../../plan/guarded.ts'
+import type { GuardedAggregate, GuardedList } from '../../plan/guarded.ts'
+import type { PageWindow } from '../../plan/plan.ts'
+import { aggregateSql } from '../sql/aggregate.ts'
 import { compositeSql } from '../sql/composite.ts'
 import { itemSql, parentSql } from '../sql/read.ts'
 import type { Inputs, ResultRow } from '../values.ts'
 import type { Answer, ReadShape } from './answers.ts'
 import type { ListRows, Snapshot, Statements } from './database.ts'
 import type { KnownLists } from './known-lists.ts'
-import { absent, type CursorWindow, cursorAnswer, cursorSlice } from './lists.ts'
+import { absent, type CursorWindow, cursorAnswer, cursorSlice, pageAnswer } from './lists.ts'
 import { Pages } from './pages.ts'
 
 /** Answers at once where the snapshot does. */
@@ -28,8 +30,24 @@ export function shapeRun<Q>(
       const query = statements.prepare(dialect => compositeSql(shape, dialect))
       return (inputs, snapshot) => then(snapshot.row(query(inputs)), compositeAnswer)
     }
+    case 'aggregate':
+      return aggregateRun(shape, statements)
     case 'list':
       return listRun(shape, statements, lists)
+  }
+}
+
+function aggregateRun<Q>(shape: GuardedAggregate, statements: Statements<Q>): ShapeRun<Q> {
+  const { within, aggregation } = shape
+  const { offset, limit } = aggregation
+  const window: PageWindow = { kind: 'page', offset, limit, total: 'none' }
+  const parent = within && statements.prepare(dialect => parentSql(within, dialect))
+  const groups = statements.count(shape, aggregateSql)
+  return (inputs, snapshot) => {
+    const found = snapshot.list({ rows: groups(inputs), parent: parent?.(inputs), isChecked: false })
+    return then(found, ({ rows }: ListRows) =>
+      rows === undefined ? absent(window) : pageAnswer(rows, undefined, window, inputs.args),
+    )
   }
 }
 

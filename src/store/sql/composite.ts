@@ -1,8 +1,9 @@
 /** The statement of a composite read: one row, one column, a JSON object with one key per root. */
 import { textEncoding } from '../../model/fields/textual.ts'
 import type { Collection } from '../../model/model.ts'
-import type { GuardedComposite, GuardedItemRoot, GuardedListRoot } from '../../plan/guarded.ts'
+import type { GuardedComposite, GuardedItemRoot, GuardedListRoot, GuardedRoot } from '../../plan/guarded.ts'
 import type { Param } from '../../plan/plan.ts'
+import { aggregateRootSql } from './aggregate.ts'
 import { conditionSql, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { Row } from './row.ts'
@@ -12,10 +13,19 @@ import { arg, join, name, type Sql, sql } from './writer.ts'
 export function compositeSql({ roots }: GuardedComposite, dialect: Dialect): Sql {
   // Only its numbering is used: every root has a table of its own.
   const statement = new Row(dialect, '')
-  const entries = roots.map(
-    root => [root.key, root.kind === 'item' ? itemRoot(root, statement) : listRoot(root, statement)] as const,
-  )
+  const entries = roots.map(root => [root.key, rootSql(root, statement)] as const)
   return sql`SELECT ${dialect.text(dialect.object(entries))}`
+}
+
+function rootSql(root: GuardedRoot, statement: Row): Sql {
+  if (root.kind === 'item') return itemRoot(root, statement)
+  if (root.kind === 'list') return listRoot(root, statement)
+  const { collection, rows, aggregation } = root
+  return aggregateRootSql(
+    { collection, rows, within: undefined },
+    aggregation,
+    statement.another(collection.name),
+  )
 }
 
 function itemRoot({ collection, id, event, rows, select }: GuardedItemRoot, statement: Row): Sql {

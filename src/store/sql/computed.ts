@@ -2,43 +2,51 @@
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import { realEncoding } from '../../model/fields/number.ts'
 import { textEncoding } from '../../model/fields/textual.ts'
-import type { Computation } from '../../plan/guarded.ts'
-import { budgetCheck, conditionSql, linked, visible, where } from './condition.ts'
+import type { Computation, Condition, Path, VisibleField } from '../../plan/guarded.ts'
 import type { Dialect } from './dialect.ts'
+import { ordered } from './order-by.ts'
 import type { Row } from './row.ts'
-import { orderBy } from './sorted.ts'
 import { join, type Sql, sql } from './writer.ts'
 
 type Of<Kind extends Computation['kind']> = Computation & { readonly kind: Kind }
 
+/** The SQL of what computations are made of: `condition.ts` has it, and needs them itself. */
+export interface RowSql {
+  condition(condition: Condition, row: Row): Sql
+  /** Null in the rows where the field is hidden. */
+  field(field: VisibleField, row: Row): Sql
+  /** FROM and WHERE of the rows to which `path` leads and for which `rows` holds. */
+  related(path: Path, rows: Condition, target: Row, row: Row): Sql
+}
+
 /** `computation` over `row`. */
-export function computedSql(computation: Computation, row: Row): Sql {
+export function computedSql(computation: Computation, row: Row, over: RowSql): Sql {
   switch (computation.kind) {
     case 'column':
-      return visible(computation.field, row)
+      return over.field(computation.field, row)
     case 'literal':
       return literalSql(computation, row)
     case 'related':
-      return relatedSql(computation, row)
+      return relatedSql(computation, row, over)
     case 'aggregate':
-      return aggregateSql(computation, row)
+      return aggregateSql(computation, row, over)
     case 'first':
-      return firstSql(computation, row)
+      return firstSql(computation, row, over)
     case 'arithmetic':
-      return arithmeticSql(computation, row)
+      return arithmeticSql(computation, row, over)
     case 'concat':
-      return concatSql(computation, row)
+      return concatSql(computation, row, over)
     case 'coalesce':
-      return coalesceSql(computation, row)
+      return coalesceSql(computation, row, over)
     case 'when': {
       const [value, otherwise] = [computation.value, computation.otherwise].map(part =>
-        fitted(part, computation, row),
+        fitted(part, computation, row, over),
       )
-      const condition = conditionSql(computation.condition, row)
+      const condition = over.condition(computation.condition, row)
       return sql`CASE WHEN ${condition} THEN ${value ?? []} ELSE ${otherwise ?? []} END`
     }
     case 'datePart':
-      return datePartSql(computation, row)
+      return datePartSql(computation, row, over)
   }
 }
 
@@ -57,32 +65,25 @@ function literalSql({ value, type }: Of<'literal'>, { dialect }: Row): Sql {
 }
 
 /** The part as a value of the whole's type: a whole number may stand for another. */
-function fitted(part: Computation, { type }: Computation, row: Row): Sql {
-  const value = computedSql(part, row)
+function fitted(part: Computation, { type }: Computation, row: Row, over: RowSql): Sql {
+  const value = computedSql(part, row, over)
   const isNull = part.kind === 'literal' && part.value === null
   return isNull || part.type.encoding === type.encoding ? value : row.dialect.cast(value, type.encoding)
 }
 
-function relatedSql({ path, when, rows, value }: Of<'related'>, row: Row): Sql {
+function relatedSql({ path, when, rows, value }: Of<'related'>, row: Row, over: RowSql): Sql {
   const target = row.another(path.target.name)
-  const computed = computedSql(value, target)
-  const conditions = where([linked(path, target, row), conditionSql(rows, target)])
-  const query = sql`(SELECT ${computed} FROM ${target.from()}${conditions})`
-  return when.kind === 'always' ? query : sql`CASE WHEN ${conditionSql(when, row)} THEN ${query} END`
+  const computed = computedSql(value, target, over)
+  const query = sql`(SELECT ${computed} FROM ${over.related(path, rows, target, row)})`
+  return when.kind === 'always' ? query : sql`CASE WHEN ${over.condition(when, row)} THEN ${query} END`
 }
 
-/** FROM and WHERE of the related rows that count. */
-function relatedRows({ path, rows }: Of<'aggregate'> | Of<'first'>, target: Row, row: Row): Sql {
-  const conditions = [budgetCheck(target), linked(path, target, row), conditionSql(rows, target)]
-  return sql`${target.from()}${where(conditions)}`
-}
-
-function aggregateSql(computation: Of<'aggregate'>, row: Row): Sql {
+function aggregateSql(computation: Of<'aggregate'>, row: Row, over: RowSql): Sql {
   const { dialect } = row
   const target = row.another(computation.path.target.name)
   const { field, function: name } = computation
-  const value = field === undefined ? ['*'] : visible(field, target)
-  const rows = relatedRows(computation, target, row)
+  const value = field === undefined ? ['*'] : over.field(field, target)
+  const rows = over.related(computation.path, computation.rows, target, row)
   if (name === 'count' || name === 'min' || name === 'max') {
     return sql`(SELECT ${[name]}(${value}) FROM ${rows})`
   }
@@ -98,20 +99,21 @@ function aggregateSql(computation: Of<'aggregate'>, row: Row): Sql {
   return sql`(SELECT ${mean} FROM (SELECT ${total} AS s, ${number} AS n FROM ${rows}) AS w)`
 }
 
-function firstSql(computation: Of<'first'>, row: Row): Sql {
+function firstSql(computation: Of<'first'>, row: Row, over: RowSql): Sql {
   const target = row.another(computation.path.target.name)
-  const value = visible(computation.field, target)
-  const rows = relatedRows(computation, target, row)
-  return sql`(SELECT ${value} FROM ${rows}${orderBy(computation.sort, target)} LIMIT 1)`
+  const value = over.field(computation.field, target)
+  const rows = over.related(computation.path, computation.rows, target, row)
+  const order = ordered(computation.sort, target, ({ field }) => over.field(field, target))
+  return sql`(SELECT ${value} FROM ${rows}${order} LIMIT 1)`
 }
 
 /**
  * In double precision, on both databases: whole numbers overflow in different ways, and where one fails another gives
  * infinity. Numbers beyond 1e150 give null, those within 1e-150 of zero count as zero.
  */
-function arithmeticSql({ operator, left, right, type }: Of<'arithmetic'>, row: Row): Sql {
+function arithmeticSql({ operator, left, right, type }: Of<'arithmetic'>, row: Row, over: RowSql): Sql {
   const { dialect } = row
-  const [a, b] = [left, right].map(part => dialect.cast(computedSql(part, row), realEncoding))
+  const [a, b] = [left, right].map(part => dialect.cast(computedSql(part, row, over), realEncoding))
   const divisor = operator === '/' ? sql`nullif(${moderate(['v.b'])}, 0)` : moderate(['v.b'])
   const result = sql`${moderate(['v.a'])} ${[operator]} ${divisor}`
   const operands = sql`(SELECT ${a ?? []} AS a, ${b ?? []} AS b LIMIT 1) AS v`
@@ -138,16 +140,16 @@ function realSql(value: Sql, dialect: Dialect): Sql {
   return sql`CASE WHEN ${value} IS NOT NULL THEN ${dialect.rounded(moderate(value))} END`
 }
 
-function concatSql({ parts }: Of<'concat' | 'coalesce'>, row: Row): Sql {
+function concatSql({ parts }: Of<'concat' | 'coalesce'>, row: Row, over: RowSql): Sql {
   const texts = parts.map(part => {
-    const text = row.dialect.cast(computedSql(part, row), textEncoding)
+    const text = row.dialect.cast(computedSql(part, row, over), textEncoding)
     return sql`coalesce(${text}, '')`
   })
   return sql`(${join(texts, ' || ')})`
 }
 
-function coalesceSql(computation: Of<'concat' | 'coalesce'>, row: Row): Sql {
-  const parts = computation.parts.map(part => fitted(part, computation, row))
+function coalesceSql(computation: Of<'concat' | 'coalesce'>, row: Row, over: RowSql): Sql {
+  const parts = computation.parts.map(part => fitted(part, computation, row, over))
   const [only] = parts
   return parts.length === 1 && only ? only : sql`coalesce(${join(parts, ', ')})`
 }
@@ -155,9 +157,9 @@ function coalesceSql(computation: Of<'concat' | 'coalesce'>, row: Row): Sql {
 /** Where the parts stand in `YYYY-MM-DDTHH:MM:SS.sssZ`. */
 const places = { year: [1, 4], month: [6, 2], day: [9, 2], hour: [12, 2] } as const
 
-function datePartSql({ part, of }: Of<'datePart'>, row: Row): Sql {
+function datePartSql({ part, of }: Of<'datePart'>, row: Row, over: RowSql): Sql {
   const { dialect } = row
-  const value = computedSql(of, row)
+  const value = computedSql(of, row, over)
   const day = (text: Sql) => sql`substr(${text}, 1, 10)`
   if (part === 'date') return dialect.cast(day(value), textEncoding)
   if (part === 'weekday') return once(value, text => dialect.weekday(day(text)))

@@ -16,7 +16,7 @@ import type {
 } from '../../plan/guarded.ts'
 import { beyondPrefix } from '../../plan/text-match.ts'
 import { addressRecord } from '../../records.ts'
-import { computedSql } from './computed.ts'
+import { computedSql, type RowSql } from './computed.ts'
 import type { Dialect } from './dialect.ts'
 import type { Row } from './row.ts'
 import { arg, type Bind, type Conversion, join, quoted, type Sql, sql, userId } from './writer.ts'
@@ -61,6 +61,8 @@ export function conditionSql(
       return compare(condition, row, exact, form)
     case 'fields':
       return compareFields(condition, row, exact)
+    case 'values':
+      return compareValues(condition, row, exact)
     case 'isNull':
       return sql`${visible(condition.field, row)} IS NULL`
     case 'nullness':
@@ -112,7 +114,25 @@ export function visible(field: VisibleField, row: Row): Sql {
 
 /** The field's value, whether or not it is hidden. */
 export function valueSql({ field, computation }: VisibleField, row: Row): Sql {
-  return computation === undefined ? row.column(field.name) : computedSql(computation, row)
+  return computation === undefined ? row.column(field.name) : computedSql(computation, row, rowSql)
+}
+
+/** What computed values are made of. */
+const rowSql: RowSql = {
+  condition: conditionSql,
+  field: visible,
+  related: (path, rows, target, row) => {
+    const conditions = [budgetCheck(target), linked(path, target, row), conditionSql(rows, target)]
+    return sql`${target.from()}${where(conditions)}`
+  },
+}
+
+type Values = Extract<Condition, { kind: 'values' }>
+
+function compareValues({ left, operator, right }: Values, row: Row, exact: boolean): Sql {
+  const [a, b] = [left, right].map(value => computedSql(value, row, rowSql))
+  const test = sql`${a ?? []} ${symbolOf(operator)} ${b ?? []}`
+  return exact ? sql`(${test}) IS TRUE` : test
 }
 
 function compare(condition: Compare, row: Row, exact: boolean, form: RelatedForm): Sql {
@@ -167,10 +187,11 @@ function contextual(operand: Contextual, as: Encoding, row: Row): Sql {
 }
 
 /** A field of the caller's own row, found once for the statement. */
-function ofCaller({ users, field, isConfirmed }: Contextual & { kind: 'caller' }, row: Row): Sql {
+function ofCaller({ users, field, isConfirmed, when }: Contextual & { kind: 'caller' }, row: Row): Sql {
   const own = row.stored(users.name)
   const value = own.column(field.name)
   const conditions = [sql`${own.column('id')} = ${userId}`, isConfirmed ? confirmed(value, row) : isTrue]
+  if (when) conditions.push(conditionSql(when, own))
   return sql`(SELECT ${value} FROM ${own.from()}${where(conditions)})`
 }
 
@@ -210,7 +231,7 @@ function beginsWith(column: Sql, prefix: Bind, end: Bind): Sql {
 
 const beyond: Conversion = {
   name: 'beyond prefix',
-  encode: prefix => beyondPrefix(String(prefix)) ?? String(prefix),
+  encode: prefix => beyondPrefix(String(prefix)),
 }
 
 /** A list of values, each of which has the encoding. */

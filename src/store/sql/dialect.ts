@@ -1,7 +1,13 @@
 /** What differs between databases in the SQL of reads and writes. */
 import type { Cell, Encoding } from '../../model/fields/encoding.ts'
+import type { FieldType } from '../../model/fields/field-type.ts'
 import type { Field } from '../../model/model.ts'
 import type { Bind, Conversion, Sql } from './writer.ts'
+
+/** A field, or what is written like one. */
+interface Encoded {
+  readonly type: Pick<FieldType, 'encoding'>
+}
 
 export interface Dialect {
   /** Of numbered placeholders. */
@@ -13,13 +19,17 @@ export interface Dialect {
   /** An aggregate: the JSON array of an expression over all rows. */
   array(item: Sql): Sql
   /** A field's column as a JSON expression. */
-  json(column: Sql, field: Field): Sql
+  json(column: Sql, field: Encoded): Sql
   /** A text as a JSON expression. */
   string(text: Sql): Sql
   /** A text that the plan names, as a JSON expression. */
   constant(text: string): Sql
   /** An aggregate: how many rows there are, as a JSON expression. */
   readonly count: Sql
+  /** An aggregate: the sum of a field's column in double precision; null where there is none within it. */
+  exactSum(column: Sql, field: Field): Sql
+  /** An aggregate: the least or the greatest value of a field's column. */
+  extreme(which: 'min' | 'max', column: Sql, field: Field): Sql
   /** The value of a field's column from the JSON text of an event. */
   logged(event: Bind, field: Field): Sql
   /** A JSON expression as the text that is sent. */

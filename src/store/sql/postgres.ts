@@ -9,6 +9,7 @@ import type { Field } from '../../model/model.ts'
 import { caselessPattern } from '../../plan/text-match.ts'
 import { searchTerms } from '../../plan/text-search.ts'
 import { type Dialect, type Searched, type SearchedRow, searchTable, storedTable } from './dialect.ts'
+import { summed } from './summed.ts'
 import { type Bind, join, name, of, over, quoted, type Sql, sql } from './writer.ts'
 
 /** The column of a search table with the words of all its fields; those of one field stand under its name. */
@@ -127,6 +128,9 @@ export const postgres: Dialect = {
   tuple,
   array: item => sql`concat('[', string_agg(${item}, ','), ']')`,
   json: (column, { type }) => over(type.encoding.postgres.json, column),
+  exactSum: (column, { type }) => over(summed(type.encoding.postgres), column),
+  extreme: (which, column, { type }) =>
+    sql`${[type.encoding.postgres.extremes?.[which] ?? which]}(${column})`,
   string: text => sql`to_json(${text})`,
   constant: text => quoted(JSON.stringify(text)),
   count: sql`count(*)::text`,

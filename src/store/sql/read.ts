@@ -145,11 +145,15 @@ function linkOf(condition: Condition): readonly string[] {
   return [condition.path.relation.field]
 }
 
-export function conditionsOf(list: GuardedList, row: Row, form?: RelatedForm): Sql[] {
+export function conditionsOf(
+  list: Pick<GuardedList, 'rows' | 'within'>,
+  row: Row,
+  form?: RelatedForm,
+): Sql[] {
   return [budgetCheck(row), ...insideOf(list, row), conditionSql(list.rows, row, false, form)]
 }
 
 /** That the row belongs to the parent, where there is one. */
-function insideOf({ within }: GuardedList, row: Row): Sql[] {
+function insideOf({ within }: Pick<GuardedList, 'within'>, row: Row): Sql[] {
   return within === undefined ? [] : [reached(within.path, row, [arg(within.id)])]
 }

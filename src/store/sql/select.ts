@@ -37,10 +37,11 @@ function selectedSql(selected: GuardedSelected, row: Row): Sql {
 
 function formed(column: Sql, field: Field, form: FieldForm | undefined, row: Row): Sql {
   if (form === undefined) return row.dialect.json(column, field)
-  return row.dialect.string(inForm(column, form))
+  return row.dialect.string(textForm(column, form))
 }
 
-function inForm(column: Sql, form: FieldForm): Sql {
+/** A value as a text of that form. */
+export function textForm(column: Sql, form: FieldForm): Sql {
   if (form === 'name') return sql`upper(replace(${column}, '-', '_'))`
   const text = sql`CAST(${column} AS TEXT)`
   return form === 'string' ? text : sql`${quoted(form.prefix)} || ${text}`

@@ -4,6 +4,7 @@ import type { Collection } from '../../model/model.ts'
 import type { GuardedSort } from '../../plan/guarded.ts'
 import { visible, where } from './condition.ts'
 import { after } from './keyset.ts'
+import { ordered } from './order-by.ts'
 import type { Row } from './row.ts'
 import { type Bind, join, type Sql, sql } from './writer.ts'
 
@@ -56,21 +57,11 @@ function limitSql({ limit, offset }: SortedRows): Sql {
 }
 
 /** ` ORDER BY …`, null being the smallest value. */
-export function orderBy(sort: readonly GuardedSort[], row: Row): Sql {
+function orderBy(sort: readonly GuardedSort[], row: Row): Sql {
   return ordered(sort, row, ({ field }) => visible(field, row))
 }
 
 /** The same for a union, which is ordered by the numbers of its columns. */
 function orderByColumns(sort: readonly GuardedSort[], names: readonly string[], row: Row): Sql {
   return ordered(sort, row, ({ field }) => [String(names.indexOf(field.field.name) + 1)])
-}
-
-function ordered(sort: readonly GuardedSort[], row: Row, key: (sort: GuardedSort) => Sql): Sql {
-  const keys = sort.map(each => {
-    const { field, descending } = each
-    const nullable = field.field.optional || field.when.kind !== 'always'
-    const nulls = nullable ? row.dialect.nulls(descending) : []
-    return sql`${key(each)}${descending ? [' DESC'] : []}${nulls}`
-  })
-  return keys.length === 0 ? [] : sql` ORDER BY ${join(keys, ', ')}`
 }

@@ -4,6 +4,7 @@ import type { Field } from '../../model/model.ts'
 import { caselessPattern } from '../../plan/text-match.ts'
 import { searchTerms } from '../../plan/text-search.ts'
 import { type Dialect, type Searched, type SearchedRow, searchTable } from './dialect.ts'
+import { summed } from './summed.ts'
 import { type Bind, join, name, nothing, of, over, quoted, type Sql, sql } from './writer.ts'
 
 function object(entries: readonly (readonly [string, Sql])[]): Sql {
@@ -55,6 +56,8 @@ export const sqlite: Dialect = {
   tuple: items => sql`json_array(${join(items, ', ')})`,
   array: item => sql`json_group_array(${item})`,
   json: (column, { type }) => over(type.encoding.sqlite.json, column),
+  exactSum: (column, { type }) => over(summed(type.encoding.sqlite), column),
+  extreme: (which, column) => sql`${[which]}(${column})`,
   string: text => text,
   constant: quoted,
   count: sql`count(*)`,

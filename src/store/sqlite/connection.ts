@@ -293,6 +293,22 @@ export class Connection {
     this.#savepoint.get()
   }
 
+  /**
+   * Work within the savepoint of a write, undone by itself where it fails. Its savepoint has another name: where the work
+   * is ended from outside, without this `catch`, the write's own undoes it.
+   */
+  step<T>(work: () => T): T {
+    this.#database.exec('SAVEPOINT one_step')
+    try {
+      const value = work()
+      this.#database.exec('RELEASE one_step')
+      return value
+    } catch (cause) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK TO one_step; RELEASE one_step')
+      throw cause
+    }
+  }
+
   releaseSavepoint(): void {
     this.#releaseSavepoint.get()
   }

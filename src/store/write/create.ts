@@ -82,7 +82,7 @@ function preparedSlots(
   const isGiven = set.map(({ field }) => !field.readOnly)
   requireValues(set, values, isGiven)
   const entries = set.flatMap(({ field }, at) =>
-    field.internal ? [] : [[field.name, values[at] ?? null] as const],
+    field.internal || field.name === 'id' ? [] : [[field.name, values[at] ?? null] as const],
   )
   const next = Object.fromEntries(entries)
   const made = logic.run({ next, previous: undefined, principal: plan.principal, now })
@@ -165,7 +165,11 @@ function isEvent({ select, rows, collection }: GuardedCreate): boolean {
 
 /** Whether a selection is made of the row alone. */
 function isAlone(select: readonly GuardedSelected[]): boolean {
-  return select.every(each => each.kind === 'constant' || (each.kind === 'field' && isOwn(each.field.when)))
+  return select.every(
+    each =>
+      each.kind === 'constant' ||
+      (each.kind === 'field' && each.field.computation === undefined && isOwn(each.field.when)),
+  )
 }
 
 /** Whether a condition speaks of the row alone. */
@@ -182,6 +186,7 @@ function isOwn(condition: Condition): boolean {
     case 'nullness':
       return isOwn(condition.field.when)
     case 'related':
+    case 'values':
     case 'search':
       return false
     case 'and':

@@ -51,6 +51,37 @@ const questions: readonly Question[] = [
   },
 ]
 
+const aggregates: readonly Question[] = [
+  {
+    rest: '/api/v1/tasks/aggregate',
+    graphql: '{ answer: tasksAggregate { count } }',
+  },
+  {
+    rest: '/api/v1/projects/aggregate?group_by=visibility,created_at:year&count&sort=-count,visibility',
+    graphql:
+      '{ answer: projectsAggregate(groupBy: [VISIBILITY, CREATED_AT_YEAR], orderBy: [COUNT_DESC, VISIBILITY_ASC]) { group { visibility createdAtYear } count } }',
+  },
+  {
+    rest: '/api/v1/tasks/aggregate?sum=priority&avg=priority&min=title,due_on&max=created_at&group_by=project_id',
+    graphql:
+      '{ answer: tasksAggregate(groupBy: PROJECT_ID) { group { projectId } sum { priority } avg { priority } min { title dueOn } max { createdAt } } }',
+  },
+  {
+    rest: '/api/v1/tasks/aggregate?project.name[contains]=Project&title[icontains]=T&group_by=state&max=priority&sort=-max.priority',
+    graphql:
+      '{ answer: tasksAggregate(filter: { project: { name: { contains: "Project" } }, title: { icontains: "T" } }, groupBy: STATE, orderBy: MAX_PRIORITY_DESC) { group { state } max { priority } } }',
+  },
+  {
+    // A number that only some may read.
+    rest: '/api/v1/projects/aggregate?sum=budget',
+    graphql: '{ answer: projectsAggregate { sum { budget } } }',
+  },
+  {
+    rest: '/api/v1/users/aggregate?group_by=phone&count',
+    graphql: '{ answer: usersAggregate(groupBy: PHONE) { group { phone } count } }',
+  },
+]
+
 for (const kind of kinds) {
   suite(kind.name, () => {
     let transports: Transports
@@ -71,6 +102,46 @@ for (const kind of kinds) {
         })
       }
     }
+
+    for (const { rest: url, graphql } of aggregates) {
+      for (const [name, who] of callers) {
+        test(`${name} asks ${url}`, async () => {
+          const body = await transports.byRest(url, who)
+          const { answer, codes } = await transports.byGraphql(graphql, who)
+          assert.deepEqual(codes, body.error ? [body.error.code] : [])
+          if (body.error) return
+          const groups = inRestWords(answer) as { group?: object }[]
+          const flat = groups.map(({ group, ...figures }) => ({ ...group, ...figures }))
+          assert.deepEqual(
+            flat,
+            JSON.parse(JSON.stringify(body.data).replaceAll(/"(\w+):(\w+)":/g, '"$1_$2":')),
+          )
+          assert.ok(flat.length > 0)
+        })
+      }
+    }
+
+    test('aggregates that cannot be answered are refused where they ask for it', async () => {
+      const [[, who] = []] = callers
+      assert.ok(who)
+      const rows = [
+        ['{ answer: tasksAggregate(groupBy: [STATE]) { group { title } } }', /no key of the groups/],
+        ['{ answer: tasksAggregate(groupBy: [STATE], orderBy: [TITLE_ASC]) { count } }', /not grouped/],
+        ['{ answer: tasksAggregate(groupBy: [STATE, TITLE, DONE, ID]) { count } }', /at most 3/],
+        ['{ answer: tasksAggregate(limit: 100000) { count } }', /must be from 0 to/],
+      ] as const
+      // No data at all.
+      for (const [source, message] of rows) await assert.rejects(transports.byGraphql(source, who), message)
+      const named = await transports.byGraphql(
+        'query ($by: [TaskAggregateGroupBy!]) { answer: tasksAggregate(groupBy: $by, orderBy: COUNT_DESC) { __typename n: count keys: group { __typename s: state } } }',
+        who,
+        { by: ['STATE'] },
+      )
+      assert.deepEqual(named.codes, [])
+      const [first] = named.answer as { __typename: string; n: number; keys: { s: string } }[]
+      assert.equal(first?.__typename, 'TaskAggregate')
+      assert.match(String(first?.keys.s), /^[A-Z]+$/)
+    })
 
     test('what fits best comes first: in a list, among what belongs to an item, and in a connection', async () => {
       const [[, who] = []] = callers

@@ -158,7 +158,7 @@ function ofComposite(plan: Plan<CompositeShape>, who: Principal): Decisions {
     rows: told(root.rows, args),
     sort: list && toldSort(list.sort),
     page: list?.connection && toldPage(list.after, sizeOf(list, args), args),
-    select: toldSelect(root.select, args),
+    select: root.kind === 'aggregate' ? root.aggregation : toldSelect(root.select, args),
     reads,
     personal,
   }
@@ -198,7 +198,8 @@ export function inRestWords(value: JsonValue, key = ''): JsonValue {
     )
   }
   if ((key === 'id' || key.endsWith('_id')) && typeof value === 'string') return Number(value)
-  return key === 'visibility' && typeof value === 'string' ? value.toLowerCase() : value
+  const isChoice = key === 'visibility' || key === 'state'
+  return isChoice && typeof value === 'string' ? value.toLowerCase() : value
 }
 
 async function fill(run: Run): Promise<void> {

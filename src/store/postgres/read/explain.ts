@@ -2,8 +2,8 @@
 import type { Awaitable } from '../../../plan/answer.ts'
 import type { Totals } from '../../advice/facts.ts'
 import type { Explainer, ListPlan } from '../../advice/look.ts'
-import { positionSql } from '../../sql/read.ts'
-import { arg, sql } from '../../sql/writer.ts'
+import { explainedSql } from '../../sql/explained.ts'
+import { sql } from '../../sql/writer.ts'
 import { noInputs } from '../../values.ts'
 import type { Pool } from '../connections/pool.ts'
 import { statementOf } from '../connections/statement.ts'
@@ -30,12 +30,9 @@ export function postgresExplainer(pool: Pool, { dialect, actor }: Security): Exp
 
   return {
     actor,
-    explain: async (list, inputs): Promise<ListPlan> => {
-      const { window } = list
-      const offset = window.kind === 'page' ? arg(window.offset) : undefined
-      const limit = dialect.limit(arg(window.limit))
-      const position = positionSql(list, { after: undefined, limit, offset, keys: false }, dialect)
-      const [rows] = await pool.ask([statementOf(sql`EXPLAIN (FORMAT JSON) ${position}`).with(inputs)])
+    explain: async (unit, inputs): Promise<ListPlan> => {
+      const explained = explainedSql(unit, dialect)
+      const [rows] = await pool.ask([statementOf(sql`EXPLAIN (FORMAT JSON) ${explained}`).with(inputs)])
       return postgresPlan(String(rows?.[0]?.[0]))
     },
     totals() {

@@ -1,7 +1,7 @@
 /** Counts the items of lists that are not whole collections. */
-import type { GuardedList } from '../../../plan/guarded.ts'
-import type { CountSql } from '../../read/database.ts'
+import type { CountSql, WholeList } from '../../read/database.ts'
 import type { Dialect } from '../../sql/dialect.ts'
+import { countSql } from '../../sql/read.ts'
 import { sqlite } from '../../sql/sqlite.ts'
 import type { Sql } from '../../sql/writer.ts'
 import type { Connection, Statement } from '../connection.ts'
@@ -21,9 +21,15 @@ const unwatchedEntries = 100_000
  * All rows are looked at, so that a set is always the better way where it is made from no more of them. What counts the
  * entries of one index is watched in large collections only.
  */
-export function countStatement(shape: GuardedList, build: CountSql, context: CountContext): () => Statement {
+export function countStatement<L extends WholeList>(
+  shape: L,
+  build: CountSql<L>,
+  context: CountContext,
+): () => Statement {
   const { connection, totals } = context
-  const isCheap = context.dialect !== sqlite && readsIndexOnly(build(shape, sqlite), connection)
+  // Groups and sums take longer than a count.
+  const isCount = (build as unknown) === countSql
+  const isCheap = isCount && context.dialect !== sqlite && readsIndexOnly(build(shape, sqlite), connection)
   const statements = new Map<string, Statement>()
   return () => {
     const form = relatedForm(shape, context)

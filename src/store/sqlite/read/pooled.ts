@@ -1,7 +1,6 @@
 /** Reads in a reader process: the same statements as on the event loop, in one transaction. */
-import type { GuardedList } from '../../../plan/guarded.ts'
 import { type Ask, batched } from '../../read/batched.ts'
-import type { Snapshot, Statements } from '../../read/database.ts'
+import type { Snapshot, Statements, WholeList } from '../../read/database.ts'
 import type { RelatedForm } from '../../sql/condition.ts'
 import { listSql } from '../../sql/read.ts'
 import { sqlite } from '../../sql/sqlite.ts'
@@ -18,7 +17,7 @@ type Querier = (inputs: Inputs) => ReaderQuery
 export function pooledStatements(
   context: Pick<InlineContext, 'totals' | 'walkedRows'>,
 ): Statements<ReaderQuery> {
-  const ofList = (list: GuardedList, build: (form: RelatedForm) => Sql) => listQuerier(list, context, build)
+  const ofList = (list: WholeList, build: (form: RelatedForm) => Sql) => listQuerier(list, context, build)
   return {
     prepare: build => querier(build(sqlite)),
     slice: (list, slice) => ofList(list, related => listSql(list, { ...slice(sqlite), related }, sqlite)),
@@ -51,7 +50,7 @@ function querier(fragment: Sql): Querier {
 
 /** A list's statement in the form that suits the sizes of the collections at the time. */
 function listQuerier(
-  shape: GuardedList,
+  shape: WholeList,
   context: Pick<InlineContext, 'totals' | 'walkedRows'>,
   build: (related: RelatedForm) => Sql,
 ): Querier {

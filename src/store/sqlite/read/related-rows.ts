@@ -7,7 +7,7 @@
 import { isIndexed } from '../../../model/indexes.ts'
 import type { Collection } from '../../../model/model.ts'
 import type { Condition, GuardedList } from '../../../plan/guarded.ts'
-import type { SliceSize } from '../../read/database.ts'
+import type { SliceSize, WholeList } from '../../read/database.ts'
 import type { RelatedForm } from '../../sql/condition.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { listSql, type Slice, walkSql } from '../../sql/read.ts'
@@ -95,7 +95,7 @@ export function followsRelations(condition: Condition): boolean {
  * is no larger.
  */
 export function prefersSets(
-  { collection, rows }: GuardedList,
+  { collection, rows }: WholeList,
   { totals, walkedRows }: Pick<InlineContext, 'totals' | 'walkedRows'>,
 ): boolean {
   const most = Math.max(walkedRows, totals.of(collection.name))
@@ -104,7 +104,7 @@ export function prefersSets(
 
 /** How a list is read in one statement. */
 export function relatedForm(
-  shape: GuardedList,
+  shape: WholeList,
   context: Pick<InlineContext, 'totals' | 'walkedRows'>,
 ): RelatedForm {
   return followsRelations(shape.rows) && prefersSets(shape, context) ? 'set' : 'exists'

@@ -1,12 +1,21 @@
 /** Where a read runs: on the event loop as it is, there within a budget of time, or in a reader process. */
-import type { Condition, GuardedRoot, GuardedSelected, GuardedSort } from '../../../plan/guarded.ts'
+import type {
+  Condition,
+  GuardedAggregate,
+  GuardedAggregateRoot,
+  GuardedComposite,
+  GuardedRoot,
+  GuardedSelected,
+  GuardedSort,
+} from '../../../plan/guarded.ts'
 import type { Param } from '../../../plan/plan.ts'
 import { estimatePlan } from '../../plans/estimate.ts'
-import type { PlanAccess, PlanStep } from '../../plans/steps.ts'
+import type { PlanAccess, PlanBlock, PlanStep } from '../../plans/steps.ts'
 import type { ReadShape } from '../../read/answers.ts'
 import { isCounted, isWholeById } from '../../read/known-lists.ts'
 import { cursorSlice } from '../../read/lists.ts'
 import { fromStart } from '../../read/pages.ts'
+import { aggregateSql } from '../../sql/aggregate.ts'
 import { compositeSql } from '../../sql/composite.ts'
 import { estimateSql } from '../../sql/estimate.ts'
 import { countSql, itemSql, listSql, parentSql } from '../../sql/read.ts'
@@ -47,7 +56,8 @@ export class ShapeRoute {
   constructor(shape: ReadShape, planned: PlannedRoute, isBudgeted: boolean) {
     this.#planned = planned
     this.#isBudgeted = isBudgeted
-    this.#limits = shape.kind === 'composite' ? shape.roots.flatMap(rootLimits) : selectLimits(shape.select)
+    this.#limits =
+      shape.kind === 'composite' ? shape.roots.flatMap(rootLimits) : selectLimits(selectOf(shape))
     this.#skippable = isBudgeted
       ? shape.kind === 'list' && isWholeById(shape)
         ? skippedRowsById
@@ -80,6 +90,10 @@ export class ShapeRoute {
   }
 }
 
+function selectOf(shape: Exclude<ReadShape, GuardedComposite>): readonly GuardedSelected[] {
+  return shape.kind === 'aggregate' ? [] : shape.select
+}
+
 type PlannedRoute = () => Route
 
 interface PlanContext {
@@ -88,10 +102,12 @@ interface PlanContext {
   readonly walkedRows: number
 }
 
+type Counts = boolean | 'groups'
+
 interface StatementPlan {
   readonly steps: readonly PlanStep[]
-  /** Whether it counts rows. */
-  readonly counts: boolean
+  /** Whether it counts rows, or those of each group. */
+  readonly counts: Counts
   rowsOf(table: string): number | undefined
 }
 
@@ -100,7 +116,12 @@ export function plannedRoute(shape: ReadShape, context: PlanContext): PlannedRou
   const plans = statementsOf(shape, context).map(({ fragment, counts }) => planOf(fragment, counts, context))
   const filtered = () => isFiltered(shape)
   const isBounded = plans.every(({ steps, rowsOf, counts }) => {
-    const facts = { rowsOf, take: counts ? undefined : take, filtered, counts: counts || isComposite(shape) }
+    const facts = {
+      rowsOf,
+      take: counts ? undefined : take,
+      filtered,
+      counts: counts !== false || isComposite(shape),
+    }
     return estimatePlan(steps, facts).bounded
   })
   if (isBounded) return () => 'inline'
@@ -111,7 +132,7 @@ export function plannedRoute(shape: ReadShape, context: PlanContext): PlannedRou
   return () => (whole.some(rows => rows() > wholeTableRows) ? 'pool' : 'budgeted')
 }
 
-function planOf(fragment: Sql, counts: boolean, { connection, totals }: PlanContext): StatementPlan {
+function planOf(fragment: Sql, counts: Counts, { connection, totals }: PlanContext): StatementPlan {
   const { text, rows } = connection.explain(fragment)
   const tables = tablesByAlias(text)
   const rowsOf = (table: string): number | undefined => {
@@ -123,11 +144,12 @@ function planOf(fragment: Sql, counts: boolean, { connection, totals }: PlanCont
 }
 
 /** The tables that are read whole whatever the parameters are: sorted, or counted row by row. */
-function wholeScans(steps: readonly PlanStep[], counts: boolean): string[] {
+function wholeScans(steps: readonly PlanStep[], counts: Counts): string[] {
   const sorts = steps.some(step => step.kind === 'tree' && step.lastTerms === undefined)
   const own = sorts || counts ? steps.flatMap(step => (isScan(step) ? [step.table] : [])) : []
   const outputs = steps.flatMap(step => (step.kind === 'block' && step.name !== undefined ? [step.name] : []))
-  const inner = steps.flatMap(step => (step.kind === 'block' ? wholeScans(step.steps, false) : []))
+  const within = (step: PlanBlock) => counts === 'groups' && step.block === 'rows'
+  const inner = steps.flatMap(step => (step.kind === 'block' ? wholeScans(step.steps, within(step)) : []))
   return [...own.filter(table => !outputs.includes(table)), ...inner]
 }
 
@@ -138,10 +160,20 @@ function isScan(step: PlanStep): step is PlanAccess {
 function statementsOf(
   shape: ReadShape,
   context: PlanContext,
-): readonly { readonly fragment: Sql; readonly counts: boolean }[] {
+): readonly { readonly fragment: Sql; readonly counts: Counts }[] {
   const plain = (fragment: Sql) => ({ fragment, counts: false })
   if (shape.kind === 'item') return [plain(itemSql(shape, sqlite))]
-  if (shape.kind === 'composite') return [plain(compositeSql(shape, sqlite))]
+  if (shape.kind === 'composite') {
+    // What a composite says of its limits holds for lists, and not for what is aggregated.
+    const aggregates = shape.roots.flatMap(root =>
+      root.kind === 'aggregate' ? aggregateAlone(root, shape) : [],
+    )
+    return [plain(compositeSql(shape, sqlite)), ...aggregates.map(each => groupsOf(each, context))]
+  }
+  if (shape.kind === 'aggregate') {
+    const { within } = shape
+    return [groupsOf(shape, context), ...(within ? [plain(parentSql(within, sqlite))] : [])]
+  }
   const { window, within } = shape
   const slice =
     window.kind === 'page'
@@ -158,6 +190,19 @@ function statementsOf(
   return statements
 }
 
+function groupsOf(shape: GuardedAggregate, context: PlanContext) {
+  return { fragment: aggregateSql(shape, sqlite, relatedForm(shape, context)), counts: 'groups' as const }
+}
+
+/** A root as a read of its own. */
+function aggregateAlone(
+  { collection, rows, aggregation }: GuardedAggregateRoot,
+  { reads, personal, volatile }: GuardedComposite,
+): GuardedAggregate {
+  const within = undefined
+  return { kind: 'aggregate', collection, within, rows, aggregation, reads, personal, volatile }
+}
+
 function isComposite({ kind }: ReadShape): boolean {
   return kind === 'composite'
 }
@@ -165,6 +210,7 @@ function isComposite({ kind }: ReadShape): boolean {
 /** Whether a list of the shape may leave out rows that it has looked at. */
 function isFiltered(shape: ReadShape): boolean {
   if (shape.kind === 'item') return selectFilters(shape.select)
+  if (shape.kind === 'aggregate') return isCondition(shape.rows)
   if (shape.kind === 'composite') return shape.roots.some(rootFilters)
   const { window, sort, rows, select } = shape
   const after = window.kind === 'cursor' ? window.after : undefined
@@ -172,7 +218,8 @@ function isFiltered(shape: ReadShape): boolean {
 }
 
 function rootFilters(root: GuardedRoot): boolean {
-  if (isCondition(root.rows) || selectFilters(root.select)) return true
+  if (isCondition(root.rows) || root.kind === 'aggregate') return true
+  if (selectFilters(root.select)) return true
   return root.kind === 'list' && isFilter(root.list.after, root.list.sort)
 }
 
@@ -198,6 +245,7 @@ function selectFilters(select: readonly GuardedSelected[]): boolean {
 }
 
 function rootLimits(root: GuardedRoot): (readonly Param[])[] {
+  if (root.kind === 'aggregate') return []
   return root.kind === 'item' ? selectLimits(root.select) : listLimits(root.list.limit, root.select)
 }
 

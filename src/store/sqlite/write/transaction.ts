@@ -134,23 +134,19 @@ function acted<T>(
   spent.readBudgetMs = Math.max(spent.readBudgetMs, act.limitMs)
   parts.scope.isActing = true
   try {
-    runAct(act, step => run.answerOf(savepoint(parts.connection, () => stepDone(step, parts, spent))))
+    runAct(act, step => run.answerOf(undoneAlone(parts.connection, () => stepDone(step, parts, spent))))
   } finally {
     parts.scope.isActing = false
   }
   return { kind: 'act' }
 }
 
-function savepoint<T>(connection: Connection, work: () => T): T {
+function undoneAlone<T>(connection: Connection, work: () => T): T {
   // A full disk may have undone the whole transaction.
   if (!connection.isTransaction) throw new ApiError('UNAVAILABLE')
-  connection.savepoint()
   try {
-    const value = work()
-    connection.releaseSavepoint()
-    return value
+    return connection.step(work)
   } catch (cause) {
-    if (connection.isTransaction) connection.rollbackSavepoint()
     throw failureOf(cause)
   }
 }

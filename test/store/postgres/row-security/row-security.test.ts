@@ -23,7 +23,7 @@ import { createGuard } from '../../../../src/plan/guard.ts'
 import { orderById } from '../../../../src/plan/order.ts'
 import type { ListShape, Plan, WriteShape } from '../../../../src/plan/plan.ts'
 import { anonymous, app, type Principal, system, user } from '../../../../src/principal.ts'
-import { locked, nobody, settings } from '../../../../src/store/postgres/row-security/security.ts'
+import { locked, lockedBy, nobody, settings } from '../../../../src/store/postgres/row-security/security.ts'
 import { openPostgres } from '../../../../src/store/postgres.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { service } from '../../../../src/store/values.ts'
@@ -40,7 +40,7 @@ import { type Data, type OpenSeededStore, seededStores } from '../../../database
 import declaredBlog from '../../../models/blog.ts'
 import declaredRich from '../../../models/rich.ts'
 import { choices, datas, principals, writePlans } from '../../../plan/random.ts'
-import { mayRead, writeReference } from '../../../plan/reference.ts'
+import { MOMENT, mayRead, writeReference } from '../../../plan/reference.ts'
 import { smallModel } from '../../../plan/small-model.ts'
 import { Client, fields, type Values } from '../../blog.ts'
 
@@ -61,9 +61,9 @@ function forgetfulGuard(model: Model) {
   const collections = new Map([...model.collections].map(([name, one]) => [name, open(one)]))
   const guard = createGuard({ ...model, collections })
   // Scopes are forgotten too, while the database is still told who asks.
-  return (plan: Plan, { userId, access }: Principal) => {
+  return (plan: Plan, { userId, access, claims }: Principal) => {
     const made = guard(plan as never, user(userId ?? 0, 'admin', 'all')) as object
-    return { ...made, principal: { userId, access, appId: null } } as never
+    return { ...made, principal: { userId, access, claims, appId: null } } as never
   }
 }
 
@@ -125,13 +125,15 @@ async function asStranger(admin: string, use: (client: pg.Client) => Promise<voi
 }
 
 /** Whoever is told to the database sees what the reference lets them read, and nobody sees anything. */
+const atMoment = lockedBy(() => MOMENT)
+
 async function checkStranger(model: Model, data: Data, admin: string, callers: readonly Principal[]) {
   await asStranger(admin, async client => {
     for (const collection of model.collections.values()) {
       const text = `SELECT id FROM "${collection.name}" ORDER BY id`
       const all = (data[collection.name] ?? []).map(row => row.id)
       for (const who of callers) {
-        const actor = locked.actor(who) ?? nobody
+        const actor = atMoment.actor(who) ?? nobody
         assert.deepEqual(await rowsAs(client, actor, text), readable(model, data, who, collection))
       }
       assert.deepEqual(await rowsAs(client, nobody, text), [])
@@ -146,7 +148,12 @@ const several = fc.array(principals, { minLength: 6, maxLength: 6 })
 test('SQL on behalf of a caller sees the rows that random rules let them read', async () => {
   const property = fc.asyncProperty(choices, datas, several, async ({ access = {} }, data, callers) => {
     const model = smallModel({ access })
-    await within(model, data, ({ admin }) => checkStranger(model, data, admin, callers))
+    await within(
+      model,
+      data,
+      ({ admin }) => checkStranger(model, data, admin, callers),
+      () => MOMENT,
+    )
   })
   await fc.assert(property, { numRuns: 5, endOnFailure: true })
 })
@@ -154,16 +161,21 @@ test('SQL on behalf of a caller sees the rows that random rules let them read', 
 test('a plan that nobody guarded reads what random rules let its caller read, and counts no more', async () => {
   const property = fc.asyncProperty(choices, datas, several, async ({ access = {} }, data, callers) => {
     const model = smallModel({ access })
-    await within(model, data, async ({ store }) => {
-      for (const who of callers) {
-        for (const collection of model.collections.values()) {
-          const expected = readable(model, data, who, collection)
-          const { ids, total } = await unguarded(store, model, collection.name, who)
-          assert.deepEqual(ids, expected)
-          assert.ok(total === 0 || total === expected.length, `${total} of ${expected.length}`)
+    await within(
+      model,
+      data,
+      async ({ store }) => {
+        for (const who of callers) {
+          for (const collection of model.collections.values()) {
+            const expected = readable(model, data, who, collection)
+            const { ids, total } = await unguarded(store, model, collection.name, who)
+            assert.deepEqual(ids, expected)
+            assert.ok(total === 0 || total === expected.length, `${total} of ${expected.length}`)
+          }
         }
-      }
-    })
+      },
+      () => MOMENT,
+    )
   })
   await fc.assert(property, { numRuns: 5, endOnFailure: true })
 })
@@ -229,13 +241,18 @@ test('a plan that nobody guarded changes what random rules let its caller change
   const asked = fc.array(fc.tuple(principals, plans), { minLength: 30, maxLength: 30 })
   const property = fc.asyncProperty(choices, datas, asked, async ({ access = {} }, data, all) => {
     const model = smallModel({ access })
-    await within(model, data, async opened => {
-      for (const [who, plan] of all) {
-        const outcome = await checkUnguardedWrite(model, opened, who, plan)
-        if (outcome === 'done') done++
-        if (outcome === 'refused') refused++
-      }
-    })
+    await within(
+      model,
+      data,
+      async opened => {
+        for (const [who, plan] of all) {
+          const outcome = await checkUnguardedWrite(model, opened, who, plan)
+          if (outcome === 'done') done++
+          if (outcome === 'refused') refused++
+        }
+      },
+      () => MOMENT,
+    )
   })
   await fc.assert(property, { numRuns: 4, endOnFailure: true })
   assert.ok(done > 5 && refused > 5, `${done} done, ${refused} refused`)

@@ -1,0 +1,180 @@
+/** What the tracker promises, told as its users would. `node --test` runs it; nothing but `portico` is needed. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { type TestService, testService } from 'portico/test'
+import tracker from './model.ts'
+
+type Service = TestService<typeof tracker>
+
+/** Two organisations: Ada runs the first, where Eve edits and Rob reads; Zoe runs the second. */
+async function cast(service: Service) {
+  const person = (name: string) => service.users.create({ name, email: `${name.toLowerCase()}@example.com` })
+  const ada = await person('Ada')
+  const eve = await person('Eve')
+  const rob = await person('Rob')
+  const zoe = await person('Zoe')
+  const ours = await service.as(ada).organizations.found({ name: 'Ours' })
+  const theirs = await service.as(zoe).organizations.found({ name: 'Theirs' })
+  const join = (user_id: number, role: 'editor' | 'reader') =>
+    service.asSystem.memberships.create({ organization_id: ours.id, user_id, role })
+  const [eveHere, robHere] = [await join(eve.id, 'editor'), await join(rob.id, 'reader')]
+  const project = await service.as(eve).projects.create({ organization_id: ours.id, name: 'Garden' })
+  const task = await service.as(eve).tasks.create({ project_id: project.id, title: 'Dig' })
+  return { ada, eve, rob, zoe, ours, theirs, eveHere, robHere, project, task }
+}
+
+let service: Service
+let here: Awaited<ReturnType<typeof cast>>
+beforeEach(async () => {
+  service = await testService(tracker, { now: '2026-05-04T09:00:00Z' })
+  here = await cast(service)
+})
+afterEach(() => service.close())
+
+test('shows nothing of an organisation to others', async () => {
+  const zoe = service.as(here.zoe)
+  assert.deepEqual(await zoe.projects.list(), [])
+  assert.equal(await zoe.tasks.get(here.task.id), null)
+  assert.equal(await zoe.tasks.count(), 0)
+  assert.equal(await zoe.users.get(here.ada.id), null)
+  await assert.rejects(zoe.projects.archive(here.project.id), { code: 'NOT_FOUND' })
+  await assert.rejects(zoe.queries.report(here.ours.id), { code: 'NOT_FOUND' })
+  await assert.rejects(service.anonymous.tasks.list(), { code: 'UNAUTHORIZED' })
+})
+
+test('shows an address to its owner alone', async () => {
+  assert.equal((await service.as(here.ada).users.get(here.ada.id))?.email, 'ada@example.com')
+  const eve = await service.as(here.ada).users.get(here.eve.id)
+  assert.deepEqual([eve?.name, eve?.email ?? null], ['Eve', null])
+})
+
+test('lets readers read, and editors write', async () => {
+  assert.equal(await service.as(here.rob).tasks.count(), 1)
+  const title = { title: 'Water' }
+  await assert.rejects(service.as(here.rob).tasks.update(here.task.id, title), { code: 'FORBIDDEN' })
+  assert.equal((await service.as(here.eve).tasks.update(here.task.id, title)).title, 'Water')
+})
+
+test('invites by mail, and takes in who proves the address', async () => {
+  const { ours, ada, eve } = here
+  const invite = { organization_id: ours.id, email: 'new@example.com' }
+  await assert.rejects(service.as(eve).invitations.create(invite), { code: 'FORBIDDEN' })
+  const { id } = await service.as(ada).invitations.create(invite)
+  await service.settled()
+  assert.deepEqual(
+    service.mails.map(({ to, subject }) => [to, subject]),
+    [['new@example.com', 'An invitation to Ours']],
+  )
+  const claimed = await service.users.create({ email: 'new@example.com' }, { confirmed: false })
+  await assert.rejects(service.as(claimed).invitations.accept(id), { code: 'NOT_FOUND' })
+  await service.asSystem.users.delete(claimed.id)
+  const proven = await service.users.create({ email: 'new@example.com' })
+  const membership = await service.as(proven).invitations.accept(id)
+  assert.deepEqual([membership.user_id, membership.role], [proven.id, 'editor'])
+  assert.equal(await service.as(proven).tasks.count(), 1)
+  await assert.rejects(service.as(proven).invitations.accept(id), { code: 'NOT_FOUND' })
+})
+
+test('gives tasks to members only, and tells them', async () => {
+  const { eve, task, eveHere, theirs } = here
+  const [stranger] = await service.asSystem.memberships.list({ where: { organization_id: theirs.id } })
+  await assert.rejects(service.as(eve).tasks.update(task.id, { assignee_id: stranger?.id ?? 0 }))
+  await service.as(eve).tasks.update(task.id, { assignee_id: eveHere.id })
+  await service.as(eve).tasks.update(task.id, { points: 3 })
+  await service.settled()
+  assert.deepEqual(
+    service.mails.map(({ to, subject }) => [to, subject]),
+    [['eve@example.com', 'For you: Dig']],
+  )
+})
+
+test('notes when a task was done', async () => {
+  const eve = service.as(here.eve)
+  service.clock.advance({ hours: 2 })
+  const done = await eve.tasks.update(here.task.id, { status: 'done' })
+  assert.equal(done.completed_at, '2026-05-04T11:00:00.000Z')
+  assert.equal((await eve.tasks.update(here.task.id, { status: 'open' })).completed_at, null)
+})
+
+test('wants a day for what is urgent', async () => {
+  const { eve, task } = here
+  await assert.rejects(service.as(eve).tasks.update(task.id, { urgent: true }), {
+    code: 'VALIDATION_FAILED',
+    details: [
+      { field: 'due_on', code: 'invalid', message: 'An urgent task needs a day by which it is due.' },
+    ],
+  })
+  await service.as(eve).tasks.update(task.id, { urgent: true, due_on: '2026-05-05' })
+})
+
+test('holds 100 unfinished tasks in a project', async () => {
+  const { eve, project, task } = here
+  const add = (title: string) => service.as(eve).tasks.create({ project_id: project.id, title })
+  for (let n = 1; n < 100; n++) await add(`Task ${n}`)
+  await assert.rejects(add('One more'), { code: 'CONFLICT' })
+  await service.as(eve).tasks.update(task.id, { status: 'done' })
+  await add('One more')
+})
+
+test('counts what is open and what is done', async () => {
+  const { eve, project, task } = here
+  await service.as(eve).tasks.create({ project_id: project.id, title: 'Sow' })
+  await service.as(eve).tasks.update(task.id, { status: 'done' })
+  const counts = await service.as(eve).projects.get(project.id, { fields: ['open_tasks', 'done_tasks'] })
+  assert.deepEqual(counts, { open_tasks: 1, done_tasks: 1 })
+  assert.deepEqual(await service.as(eve).queries.report(here.ours.id), {
+    open: 1,
+    doing: 0,
+    done: 1,
+    dropped: 0,
+  })
+})
+
+test('lets a comment be edited for 15 minutes, by its author', async () => {
+  const { ada, rob, task } = here
+  const { id } = await service.as(rob).comments.create({ task_id: task.id, body: 'Where?' })
+  await assert.rejects(service.as(ada).comments.update(id, { body: 'No' }), { code: 'FORBIDDEN' })
+  service.clock.advance({ minutes: 15 })
+  await service.as(rob).comments.update(id, { body: 'Where exactly?' })
+  service.clock.advance({ seconds: 1 })
+  await assert.rejects(service.as(rob).comments.update(id, { body: 'Here' }), { code: 'FORBIDDEN' })
+  await assert.rejects(service.as(rob).comments.create({ task_id: task.id, body: ' ' }), {
+    code: 'VALIDATION_FAILED',
+  })
+})
+
+test('puts labels of the same organisation on tasks, and no others', async () => {
+  const { eve, zoe, ours, theirs, task } = here
+  const label = await service.as(eve).labels.create({ organization_id: ours.id, name: 'Soil' })
+  const foreign = await service.as(zoe).labels.create({ organization_id: theirs.id, name: 'Soil' })
+  await service.as(eve).task_labels.create({ task_id: task.id, label_id: label.id })
+  await assert.rejects(service.as(eve).task_labels.create({ task_id: task.id, label_id: foreign.id }))
+  await assert.rejects(service.as(zoe).task_labels.create({ task_id: task.id, label_id: foreign.id }))
+})
+
+test('archives a project with all its tasks', async () => {
+  const { rob, eve, project, task } = here
+  await assert.rejects(service.as(rob).projects.archive(project.id), { code: 'FORBIDDEN' })
+  const archived = await service.as(eve).projects.archive(project.id)
+  assert.equal(archived.archived_at, '2026-05-04T09:00:00.000Z')
+  assert.equal((await service.as(eve).tasks.get(task.id))?.status, 'dropped')
+  const late = { project_id: project.id, title: 'Late' }
+  await assert.rejects(service.as(eve).tasks.create(late), { code: 'FORBIDDEN' })
+  const events = await service.request('GET /api/v1/events?after=0&types=project.archived', { as: rob })
+  assert.deepEqual(events.body.data[0].data, { dropped: 1 })
+})
+
+test('hides a deleted task from all but administrators, and deletes it after 30 days', async () => {
+  const { ada, eve, task } = here
+  await service.as(eve).tasks.trash(task.id)
+  assert.equal(await service.as(eve).tasks.get(task.id), null)
+  assert.equal((await service.as(ada).tasks.restore(task.id)).deleted_at, null)
+  await service.settled()
+  await service.as(eve).tasks.trash(task.id)
+  service.clock.advance({ days: 29 })
+  await service.settled()
+  assert.equal(await service.asSystem.tasks.count(), 1)
+  service.clock.advance({ days: 2 })
+  await service.settled()
+  assert.equal(await service.asSystem.tasks.count(), 0)
+})

@@ -1,0 +1,196 @@
+/** Actions and queries: what one does, as the steps of one transaction. */
+import { inspect } from 'node:util'
+import { ApiError, type FieldFault } from '../errors.ts'
+import type { JsonValue } from '../model/fields/type.ts'
+import type { LogicCaller, LogicItem } from '../model/logic.ts'
+import type { Action, Collection, Model, Operation, Query } from '../model/model.ts'
+import type { ReadAnswer } from '../plan/answer.ts'
+import { namesFor } from '../plan/guard.ts'
+import type { ItemShape } from '../plan/plan.ts'
+import type { CreateHooks } from '../plan/run.ts'
+import { selected } from '../plan/system-plans.ts'
+import type { ProgramSteps } from '../plan/transaction.ts'
+import type { Principal } from '../principal.ts'
+import { createTimeLimit, type TimeLimit } from '../time-limit.ts'
+import { actingAs, collectionOf, decided, refused, withScopesDecided } from './access.ts'
+import { interned } from './data-plans.ts'
+import { OperationContext } from './operation-context.ts'
+import { checkedOutput, fieldOf, type InputValues, itemId, withDefaults } from './operation-input.ts'
+
+export interface OperationLimits {
+  /** How long one may take, in milliseconds. */
+  readonly timeMs: number
+  /** How many reads and writes it may make. */
+  readonly operations: number
+  /** How often it is tried where others are in its way. */
+  readonly tries: number
+}
+
+export interface OperationParts {
+  readonly model: Model
+  readonly hooks: CreateHooks
+  readonly timeLimit: TimeLimit
+  readonly limits: OperationLimits
+  /** The time, in milliseconds since 1970. */
+  readonly now: () => number
+}
+
+export const usualLimits: OperationLimits = { timeMs: 1000, operations: 1000, tries: 3 }
+
+/** With the usual bounds. */
+export function operationParts(model: Model, hooks: CreateHooks): OperationParts {
+  return { model, hooks, timeLimit: createTimeLimit(), limits: usualLimits, now: Date.now }
+}
+
+/** One to be done. */
+export interface OperationCall {
+  readonly operation: Action | Query
+  /** Of the item that it is done to; undefined without one. */
+  readonly id: number | undefined
+  /** Checked. */
+  readonly input: InputValues
+  readonly principal: Principal
+}
+
+/** What it has come to: items by their ids. */
+export type OperationResult =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'item'; readonly collection: string; readonly id: number }
+  | { readonly kind: 'values'; readonly values: InputValues }
+
+export function isAction(operation: Action | Query): operation is Action {
+  return 'emits' in operation
+}
+
+/** For messages and logs, e.g. `actions.archive`. */
+export function placeOf(operation: Action | Query): string {
+  return `${isAction(operation) ? 'actions' : 'queries'}.${operation.name}`
+}
+
+/** The steps from the access rule on. Throws NOT_FOUND, FORBIDDEN, VALIDATION_FAILED, and what `run` is refused with. */
+export function* operationSteps(parts: OperationParts, call: OperationCall): ProgramSteps<OperationResult> {
+  const { operation } = call
+  const at = new Date(parts.now()).toISOString()
+  const item = yield* itemOf(parts.model, call)
+  const input = yield* inputOf(parts.model, call, at)
+  const context = new OperationContext(parts, call, { at, item, input })
+  let returned: unknown
+  const place = placeOf(operation)
+  yield {
+    act: place,
+    limitMs: parts.limits.timeMs,
+    turn: work => parts.timeLimit.turn(place, work),
+    async start(run) {
+      returned = await context.run(run)
+    },
+  }
+  return resultOf(operation, returned)
+}
+
+/** Of the acting principal, as the caller may read it. */
+export function* readItem(
+  model: Model,
+  collection: Collection,
+  id: number,
+  principal: Principal,
+): ProgramSteps<string | null> {
+  const shape = itemShape(model, collection, principal)
+  const { text } = (yield { as: principal, plan: { shape, args: [id] } }) as ReadAnswer
+  return text
+}
+
+function itemShape(model: Model, collection: Collection, { access }: Principal): ItemShape {
+  const select = selected([...namesFor(model, collection, access).fields.keys()])
+  return interned({ kind: 'item', collection: collection.name, id: 0, select })
+}
+
+function* itemOf(
+  model: Model,
+  { operation, id, principal }: OperationCall,
+): ProgramSteps<LogicItem | undefined> {
+  const { access } = principal
+  if (id === undefined) return undefined
+  const collection = collectionOf(model, operation)
+  const text = yield* readItem(model, collection, id, actingAs(principal))
+  if (text === null) throw new ApiError('NOT_FOUND')
+  if (decided(model, operation, access) === 'depends') yield* judge(operation, collection, id, principal)
+  return Object.freeze(JSON.parse(text))
+}
+
+/** Throws FORBIDDEN where the operation's rule does not hold for the item. */
+function* judge(
+  operation: Operation,
+  collection: Collection,
+  id: number,
+  principal: Principal,
+): ProgramSteps<void> {
+  const shape = interned<ItemShape>({
+    kind: 'item',
+    collection: collection.name,
+    id: 0,
+    select: selected(['id']),
+    rule: withScopesDecided(operation.access, principal.access),
+  })
+  const { text } = (yield { as: actingAs(principal), plan: { shape, args: [id] } }) as ReadAnswer
+  if (text === null) throw refused(operation, principal.access)
+}
+
+/** The input with its defaults, and with items in place of their ids. */
+function* inputOf(
+  model: Model,
+  { operation, input, principal }: OperationCall,
+  at: string,
+): ProgramSteps<Readonly<Record<string, unknown>>> {
+  const fields = new Map([...operation.input].map(([name, value]) => [name, fieldOf(name, value)]))
+  const values: Record<string, unknown> = withDefaults(fields, input, at, principal.userId)
+  const faults: FieldFault[] = []
+  for (const [name, value] of operation.input) {
+    if (value.kind !== 'item') continue
+    const collection = model.collections.get(value.collection)
+    const text = collection && (yield* readItem(model, collection, Number(values[name]), actingAs(principal)))
+    if (text) values[name] = Object.freeze(JSON.parse(text))
+    else {
+      const message = `${name} must be the id of an item of ${value.collection} that you may read.`
+      faults.push({ field: name, code: 'not_found', message })
+    }
+  }
+  if (faults.length > 0) throw new ApiError('VALIDATION_FAILED', faults[0]?.message, { details: faults })
+  return Object.freeze(values)
+}
+
+function resultOf(operation: Action | Query, returned: unknown): OperationResult {
+  const { output } = operation
+  if (output.kind === 'nothing') {
+    if (returned === undefined || returned === null) return { kind: 'nothing' }
+    throw unfit(operation, 'It declares no output, and returns something: declare it, or return nothing.')
+  }
+  if (output.kind === 'item') {
+    const id = itemId(returned)
+    if (Number.isSafeInteger(id)) return { kind: 'item', collection: output.collection, id: Number(id) }
+    throw unfit(
+      operation,
+      `It must return an item of ${output.collection}, not ${inspect(returned, { depth: 0 })}.`,
+    )
+  }
+  const values = checkedOutput(operation, returned)
+  if (values instanceof Error) throw unfit(operation, values.message)
+  const fields = [...output.values].map(([name, value]): [string, JsonValue] => [
+    name,
+    values[name] ??
+      (value.kind === 'field' && value.field.default?.kind === 'value' ? value.field.default.value : null),
+  ])
+  return { kind: 'values', values: Object.fromEntries(fields) }
+}
+
+/** Told to the operator; the client learns nothing of it. */
+function unfit(operation: Action | Query, message: string): ApiError {
+  const cause = new Error(`${placeOf(operation)}: the output does not fit. ${message}`)
+  return new ApiError('INTERNAL_ERROR', undefined, { cause })
+}
+
+/** As code of the model sees who asks; null: nobody signed in. */
+export function callerOf({ userId, access }: Principal): LogicCaller | null {
+  if (userId === null) return null
+  const scopes = access.scopes === 'all' ? 'all' : Object.freeze([...access.scopes].sort())
+  return Object.freeze({ id: userId, role: access.role ?? '', scopes })
+}

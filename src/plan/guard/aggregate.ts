@@ -1,0 +1,98 @@
+/** Aggregates: the same rows as lists, and of each row what the caller may read. */
+import { ApiError } from '../../errors.ts'
+import type { Collection, Field } from '../../model/model.ts'
+import { type Dependencies, lookAtField } from '../condition.ts'
+import type {
+  GuardedAggregate,
+  GuardedAggregateRoot,
+  GuardedAggregation,
+  GuardedGroupKey,
+  GuardedMeasure,
+} from '../guarded.ts'
+import { quoted } from '../names.ts'
+import type {
+  AggregateRoot,
+  AggregateShape,
+  Aggregation,
+  FieldMeasure,
+  GroupKey,
+  GroupSort,
+  Measure,
+} from '../plan.ts'
+import type { ModelView } from './model-view.ts'
+import { conclude, fieldOf, guardRows } from './read.ts'
+
+export function guardAggregate(shape: AggregateShape, view: ModelView): GuardedAggregate {
+  const { collection, within, rows, found } = guardRows(shape, view)
+  const aggregation = guardAggregation(shape, collection, view)
+  lookAtAggregation(aggregation, found)
+  return { kind: 'aggregate', collection, within, rows, aggregation, ...conclude(found) }
+}
+
+export function guardAggregateRoot(
+  { kind, key, collection: name, search, aggregation }: AggregateRoot,
+  view: ModelView,
+): GuardedAggregateRoot {
+  const { filter } = aggregation
+  const { collection, rows } = guardRows({ collection: name, within: undefined, filter, search }, view)
+  return { kind, key, collection, rows, aggregation: guardAggregation(aggregation, collection, view) }
+}
+
+export function lookAtAggregation({ groups, measures }: GuardedAggregation, found: Dependencies): void {
+  for (const { field } of groups) lookAtField(field, found)
+  for (const measure of measures) if (measure.kind !== 'count') lookAtField(measure.field, found)
+}
+
+function guardAggregation(asked: Aggregation, collection: Collection, view: ModelView): GuardedAggregation {
+  const { offset, limit, select } = asked
+  const groups = asked.groups.map(group => guardGroup(group, collection, view))
+  const measures = asked.measures.map(measure => guardMeasure(measure, collection, view))
+  return { groups, measures, sort: totalSort(asked), offset, limit, select }
+}
+
+/** The keys of all groups follow: no two groups share all of them. */
+function totalSort({ sort, groups }: Aggregation): readonly GroupSort[] {
+  const sorted = new Set(sort.flatMap(({ by, at }) => (by === 'group' ? [at] : [])))
+  const rest = groups.flatMap((_, at) =>
+    sorted.has(at) ? [] : [{ by: 'group', at, descending: false } as const],
+  )
+  return [...sort, ...rest]
+}
+
+function guardGroup(
+  { field: name, part }: GroupKey,
+  collection: Collection,
+  view: ModelView,
+): GuardedGroupKey {
+  const field = fieldOf(collection, name, view)
+  const fault = groupFault(field.field, part)
+  if (fault !== undefined) throw new ApiError('BAD_REQUEST', `The request ${fault}`)
+  return { field, part }
+}
+
+function guardMeasure(measure: Measure, collection: Collection, view: ModelView): GuardedMeasure {
+  if (measure.kind === 'count') return measure
+  const field = fieldOf(collection, measure.field, view)
+  const fault = measureFault(field.field, measure.kind)
+  if (fault !== undefined) throw new ApiError('BAD_REQUEST', `The request ${fault}`)
+  return { kind: measure.kind, field }
+}
+
+/** Why items cannot be grouped by it, as the end of a sentence; undefined where they can. */
+export function groupFault({ name, type }: Field, part: string | undefined): string | undefined {
+  if (!type.sortable) return `groups by ${quoted(name)}, whose values cannot be compared.`
+  const parts: readonly string[] = type.dateParts ?? []
+  if (part === undefined || parts.includes(part)) return undefined
+  const known = parts.map(each => `${name}:${each}`).join(', ')
+  const takes = known === '' ? `${name} has no parts` : `write ${known}`
+  return `groups by ${quoted(`${name}:${part}`)}, which is no part of it: ${takes}.`
+}
+
+/** Why there is no such figure of the field, as the end of a sentence; undefined where there is one. */
+export function measureFault({ name, type }: Field, kind: FieldMeasure): string | undefined {
+  if (kind === 'min' || kind === 'max') {
+    return type.sortable ? undefined : `names ${quoted(name)}, which has no order.`
+  }
+  if (type.summable) return undefined
+  return `names ${quoted(name)}, which is no quantity: only whole and other numbers have sums and averages.`
+}

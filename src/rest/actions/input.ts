@@ -1,0 +1,90 @@
+/** What a request gives an action or a query. */
+import type { Call } from '../../call.ts'
+import { ApiError } from '../../errors.ts'
+import { checkedInput, fieldOf, type InputValues } from '../../logic/operation-input.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Field, Operation } from '../../model/model.ts'
+import { quoted } from '../../plan/names.ts'
+import { readBody } from '../body.ts'
+import { parseId } from '../path-id.ts'
+import { describeSchema } from '../query/filter.ts'
+import {
+  type Parameter,
+  parameterFault,
+  parseQuery,
+  requireValue,
+  unknownParameter,
+} from '../query/query-string.ts'
+import { json } from '../write.ts'
+
+/** Of operations that answer with an item. */
+const itemParameters: readonly string[] = ['fields', 'include']
+
+/** An action takes nothing. Some clients send an empty object with every POST. */
+export function refuseBody({ body, parsed }: Call): void {
+  if (parsed === undefined && (body.length === 0 || body.toString('latin1').trim() === '{}')) return
+  if (parsed !== undefined && JSON.stringify(parsed.body) === '{}') return
+  throw new ApiError('BAD_REQUEST', 'This action takes no body. Leave it out.')
+}
+
+/** The body of a POST. Throws BAD_REQUEST, UNSUPPORTED_MEDIA_TYPE, VALIDATION_FAILED with all faults. */
+export function bodyInput(operation: Operation, call: Call): InputValues {
+  if (operation.input.size === 0) {
+    refuseBody(call)
+    return {}
+  }
+  return checkedInput(operation, readBody(call, json))
+}
+
+interface QueryInput {
+  readonly id: number | undefined
+  readonly input: InputValues
+  /** The parameters of the answer, encoded. */
+  readonly rest: string
+}
+
+/** The parameters of a GET. Throws BAD_REQUEST, naming the parameter, or VALIDATION_FAILED with all faults. */
+export function queryInput(operation: Operation, query: string): QueryInput {
+  const values: Record<string, JsonValue> = {}
+  const rest: string[] = []
+  let id: number | undefined
+  for (const parameter of parseQuery(query)) {
+    const { name, value } = parameter
+    const declared = operation.input.get(name)
+    requireValue(parameter)
+    if (declared) values[name] = valueOfParameter(parameter, fieldOf(name, declared))
+    else if (name === 'id' && operation.target === 'item') id = idOf(parameter)
+    else if (operation.output.kind === 'item' && itemParameters.includes(name)) {
+      rest.push(`${name}=${encodeURIComponent(value)}`)
+    } else throw unknownParameter(name, parametersOf(operation))
+  }
+  if (operation.target === 'item' && id === undefined) {
+    throw parameterFault('id', 'required', 'The parameter "id" is required: the id of the item.')
+  }
+  return { id, input: checkedInput(operation, values), rest: rest.join('&') }
+}
+
+function parametersOf({ input, target, output }: Operation): readonly string[] {
+  return [
+    ...input.keys(),
+    ...(target === 'item' ? ['id'] : []),
+    ...(output.kind === 'item' ? itemParameters : []),
+  ]
+}
+
+function valueOfParameter({ name, value }: Parameter, { type }: Field): JsonValue {
+  const found = type.fromText(value)
+  if (found !== undefined) return found
+  const expected = describeSchema(type.filterSchema)
+  throw parameterFault(
+    name,
+    'wrong_type',
+    `The parameter ${quoted(name)} must be ${expected}, not ${quoted(value)}.`,
+  )
+}
+
+function idOf({ value }: Parameter): number {
+  const id = parseId(value, 0, value.length)
+  if (id > 0) return id
+  throw parameterFault('id', 'wrong_type', `The parameter "id" must be a whole number, not ${quoted(value)}.`)
+}

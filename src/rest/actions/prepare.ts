@@ -1,0 +1,57 @@
+/** Actions of the model as transactions. */
+
+import type { ShownItem } from '../../idempotency.ts'
+import { actingAs } from '../../logic/access.ts'
+import {
+  type OperationCall,
+  type OperationParts,
+  operationSteps,
+  placeOf,
+  readItem,
+} from '../../logic/operation.ts'
+import type { InputValues } from '../../logic/operation-input.ts'
+import type { Model, Operation } from '../../model/model.ts'
+import type { ProgramSteps } from '../../plan/transaction.ts'
+import type { Principal } from '../../principal.ts'
+import { idBody } from '../write.ts'
+import type { PreparedAction } from './action.ts'
+
+export function preparedOperation(parts: OperationParts, call: OperationCall): PreparedAction {
+  return {
+    serial: [],
+    acts: { names: [placeOf(call.operation)], tries: parts.limits.tries },
+    *steps() {
+      return { result: yield* operationSteps(parts, call) }
+    },
+  }
+}
+
+interface ValuesBody {
+  readonly text: string
+  readonly items: readonly ShownItem[]
+}
+
+/** The JSON text of an output of several values: items as the caller may read them. */
+export function* valuesBody(
+  model: Model,
+  { output }: Operation,
+  values: InputValues,
+  principal: Principal,
+): ProgramSteps<ValuesBody> {
+  const members: string[] = []
+  const items: ShownItem[] = []
+  const declared = output.kind === 'values' ? output.values : new Map()
+  for (const [name, value] of Object.entries(values)) {
+    const item = declared.get(name)
+    const collection = item?.kind === 'item' ? model.collections.get(item.collection) : undefined
+    let text = JSON.stringify(value)
+    if (collection !== undefined && value !== null) {
+      const id = Number(value)
+      const found = yield* readItem(model, collection, id, actingAs(principal))
+      text = found ?? idBody(id)
+      if (found !== null) items.push({ collection: collection.name, id })
+    }
+    members.push(`${JSON.stringify(name)}:${text}`)
+  }
+  return { text: `{${members.join(',')}}`, items }
+}

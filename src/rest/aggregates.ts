@@ -1,0 +1,51 @@
+/** `GET /{collection}/aggregate`, and the same of the items that belong to an item. */
+import type { Call, Reply } from '../call.ts'
+import { ApiError } from '../errors.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
+import type { AggregateShape, Plan } from '../plan/plan.ts'
+import type { Run } from '../plan/run.ts'
+import { mayScan } from '../plan/scans.ts'
+import type { Principal } from '../principal.ts'
+import { type BoundAggregate, parseAggregate } from './query/aggregate.ts'
+import type { CollectionView, ListScope } from './query/collection-view.ts'
+import { renderAggregate } from './reply/read-reply.ts'
+import type { Route } from './routes.ts'
+import type { WriteServices } from './write.ts'
+
+/** What one draws from the budget that may read a whole collection. */
+export const scanRequests = 5
+
+export type AggregateRoute = Extract<Route, { readonly kind: 'aggregate' }>
+
+/** Throws NOT_FOUND where the caller may not follow the relation. */
+export function aggregatedScope({ within }: AggregateRoute, view: CollectionView): ListScope {
+  const scope = within ? view.sublist(within.relation) : view.list
+  if (!scope) throw new ApiError('NOT_FOUND')
+  return scope
+}
+
+/** An aggregate that is understood; `id`: of the parent, where the scope has one. */
+export function boundAggregate(
+  scope: ListScope,
+  id: number | undefined,
+  query: string,
+): { readonly bound: BoundAggregate; readonly plan: Plan<AggregateShape> } {
+  const bound = parseAggregate(scope, query)
+  const args = id === undefined ? bound.args : [id, ...bound.args]
+  return { bound, plan: { shape: bound.template.shape, args } }
+}
+
+/** Draws further requests where the filter leads to no index. */
+export function answerAggregate(
+  { run, draw }: Pick<WriteServices, 'draw'> & { readonly run: Run },
+  scope: ListScope,
+  { bound, plan }: ReturnType<typeof boundAggregate>,
+  call: Call,
+  principal: Principal,
+): Awaitable<Reply> {
+  const isLed = scope.within !== undefined || !mayScan(plan.shape.filter, scope.target.collection)
+  const drawn = isLed ? undefined : draw?.(call, principal, scanRequests - 1)
+  return then(drawn, () =>
+    then(run.aggregate(plan, principal), answer => renderAggregate(answer, bound, principal.access, call)),
+  )
+}

@@ -1,0 +1,116 @@
+/** Aggregates in the OpenAPI document: one schema and one set of parameters for all collections. */
+import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
+import type { Collection, ManyToMany, ToMany } from '../../model/model.ts'
+import { maxFigures, maxGroupKeys } from '../query/aggregate.ts'
+import { lastPage, maxPerPage } from '../query/list.ts'
+import type { Document } from './names.ts'
+import { base, type Described, readResponses } from './operation.ts'
+import { searchParameter } from './parameters.ts'
+import { headers, success } from './responses.ts'
+import type { Access } from './security.ts'
+import { shownSchema } from './values.ts'
+
+const text = { type: 'string', minLength: 1 }
+
+function query(name: string, description: string, schema: JsonSchema): JsonSchema {
+  return { name, in: 'query', description, schema }
+}
+
+function figure(name: string, what: string): JsonSchema {
+  return query(name, `Fields, separated by commas, at most ${maxFigures}: ${what}`, text)
+}
+
+export const aggregateParameters: { readonly [name: string]: JsonSchema } = {
+  group_by: {
+    ...query(
+      'group_by',
+      `Up to ${maxGroupKeys} fields, separated by commas; of a date or time also \`:year\`, \`:month\`, \`:day\` and \`:hour\`, in UTC. Without it, all items are one group.`,
+      text,
+    ),
+    example: 'created_at:month',
+  },
+  count: query('count', 'The number of items; also where no other figure is asked for.', { type: 'boolean' }),
+  sum: figure('sum', 'their sums. Whole and other numbers have one.'),
+  avg: figure('avg', 'their averages. Whole and other numbers have one.'),
+  min: figure('min', 'their least values.'),
+  max: figure('max', 'their greatest values.'),
+  group_sort: {
+    ...query(
+      'sort',
+      'Keys of the groups, `count`, or figures as `sum.points`, separated by commas; `-` before one turns it round. Equal groups come in the order of their keys.',
+      text,
+    ),
+    example: '-count',
+  },
+  group_page: query('page', 'The page.', shownSchema({ type: 'integer', minimum: 1, maximum: lastPage })),
+  groups_per_page: query(
+    'per_page',
+    `Groups on a page; ${maxPerPage} where it is left out.`,
+    shownSchema({ type: 'integer', minimum: 1, maximum: maxPerPage }),
+  ),
+}
+
+const figures = { type: 'object', additionalProperties: { anyOf: [{ type: 'number' }, { type: 'null' }] } }
+const ends = { type: 'object', additionalProperties: true }
+
+export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
+  AggregateList: shownSchema({
+    type: 'object',
+    required: ['data', 'meta'],
+    properties: {
+      data: {
+        type: 'array',
+        maxItems: maxPerPage,
+        items: {
+          type: 'object',
+          description:
+            'A group: its keys as `group_by` names them, and its figures by field. Null: no item has a value.',
+          properties: {
+            count: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+            ...{ sum: figures, avg: figures, min: ends, max: ends },
+          },
+          additionalProperties: true,
+        },
+      },
+      meta: {
+        type: 'object',
+        required: ['page', 'per_page', 'has_more'],
+        properties: {
+          page: { type: 'integer', minimum: 1, maximum: lastPage },
+          per_page: { type: 'integer', minimum: 1, maximum: maxPerPage },
+          has_more: { type: 'boolean', description: 'Whether groups follow.' },
+        },
+      },
+    },
+  }),
+}
+
+/** `GET …/aggregate`; `relation`: of the items that one of the collection reaches by it. */
+export function aggregateOperation(
+  document: Document,
+  accesses: readonly [Access, ...Access[]],
+  collection: Collection,
+  relation?: ToMany | ManyToMany,
+): JsonSchema {
+  const name = relation?.name ?? collection.name
+  const described: Described = {
+    id: relation ? `aggregate_${name}_of_${collection.singular}` : `aggregate_${name}`,
+    summary: relation ? `Figures of the ${name} of one of ${collection.name}` : `Figures of ${name}`,
+    accesses,
+  }
+  const members = base(document, described)
+  return {
+    ...members,
+    description: `${String(members['description'])} Takes the filters of the list, always in brackets: \`id[gt]=1\`, \`not[id]=1\`.`,
+    parameters: [...parametersOf(accesses[0].collection)],
+    responses: readResponses(
+      success('A page of groups.', { $ref: '#/components/schemas/AggregateList' }, headers.list),
+    ),
+  }
+}
+
+function* parametersOf(collection: Collection): Generator<JsonValue> {
+  for (const name of Object.keys(aggregateParameters)) yield { $ref: `#/components/parameters/${name}` }
+  yield* searchParameter(collection)
+  yield { $ref: '#/components/parameters/If-None-Match' }
+}

@@ -1,0 +1,275 @@
+/** The parameters of an aggregate → a plan. As for lists, names decide its shape, which is made once. */
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Deprecation, Field } from '../../model/model.ts'
+import { groupFault, measureFault } from '../../plan/guard.ts'
+import { findField, quoted } from '../../plan/names.ts'
+import {
+  type AggregateShape,
+  type FieldMeasure,
+  fieldMeasures,
+  type GroupKey,
+  type GroupSort,
+  type Measure,
+  type Param,
+  type SelectedFigure,
+} from '../../plan/plan.ts'
+import { makePresentation, type Presentation } from '../reply/headers.ts'
+import type { CollectionView, ListScope } from './collection-view.ts'
+import { parseFilterName } from './filter.ts'
+import { bindValues, encodeParameter, given, lastPage, maxPerPage, parseCount } from './list.ts'
+import type { ListTemplate } from './list-template.ts'
+import { parameterMeant } from './other-spellings.ts'
+import {
+  type Parameter,
+  parameterFault,
+  parseQuery,
+  refuseIn,
+  requireValue,
+  unknownParameter,
+} from './query-string.ts'
+import { Conditions } from './related-filters.ts'
+import { parseNames } from './select.ts'
+
+export const maxGroupKeys = 3
+/** Of one kind in one request. */
+export const maxFigures = 10
+const maxSortKeys = 8
+
+/** The parameters that are no filters. */
+export const aggregateParameterNames: readonly string[] = [
+  ...['group_by', 'count', ...fieldMeasures, 'sort', 'page', 'per_page', 'q'],
+]
+
+/** Their values decide the shape. */
+const structural: ReadonlySet<string> = new Set(['group_by', ...fieldMeasures, 'sort'])
+const paging: ReadonlySet<string> = new Set(['page', 'per_page'])
+const namesOnly = /^[A-Za-z0-9_,.:-]+$/
+
+export interface AggregateTemplate {
+  readonly shape: AggregateShape
+  readonly presentation: Presentation
+  readonly values: ListTemplate['values']
+}
+
+/** An aggregate's query, ready to run; the arguments lack the id of the parent, which comes first. */
+export interface BoundAggregate {
+  readonly template: AggregateTemplate
+  readonly args: readonly JsonValue[]
+  readonly page: number
+  readonly perPage: number
+  /** The parameters other than `page` and `per_page`, encoded, each ending in `&`. */
+  readonly rest: string
+}
+
+/** Throws BAD_REQUEST, naming the parameter. */
+export function parseAggregate(scope: ListScope, query: string): BoundAggregate {
+  const all = parseQuery(query)
+  const others = all.filter(({ name }) => !paging.has(name))
+  const key = others.map(shapeKeyOf).join('\n')
+  const known = scope.aggregates.get(key)
+  const template = known ?? makeTemplate(scope, others)
+  const args = bindValues(template, others)
+  const perPage = parseCount(all, 'per_page', maxPerPage, maxPerPage)
+  const page = parseCount(all, 'page', 1, lastPage)
+  args.push((page - 1) * perPage, perPage)
+  if (!known) scope.aggregates.set(key, template)
+  return { template, args, page, perPage, rest: others.map(encodeParameter).join('') }
+}
+
+function shapeKeyOf(parameter: Parameter): string {
+  const { name, value } = parameter
+  if (name === 'count') return `count=${isCounted(parameter)}`
+  if (!structural.has(name)) return JSON.stringify(name)
+  requireValue(parameter)
+  if (namesOnly.test(value)) return `${name}=${value}`
+  const message = `The parameter "${name}" must be names separated by commas, not ${quoted(value)}.`
+  throw parameterFault(name, 'wrong_type', message)
+}
+
+/** Also without a value, as in `?count`. */
+function isCounted({ value }: Parameter): boolean {
+  if (['', 'true', 'false'].includes(value)) return value !== 'false'
+  const message = `The parameter "count" must be true or false, or have no value, not ${quoted(value)}: it counts the items of each group.`
+  throw parameterFault('count', 'wrong_type', message)
+}
+
+function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): AggregateTemplate {
+  const view = scope.target
+  const first = scope.within ? 1 : 0
+  const { filter, search, values } = makeConditions(view, parameters, first)
+  const groups = parseGroups(view, given(parameters, 'group_by'))
+  const measures = parseMeasures(view, parameters)
+  requireDistinctKeys(groups, measures)
+  const next = first + values.length
+  return {
+    shape: {
+      kind: 'aggregate',
+      collection: view.collection.name,
+      within: scope.within && { ...scope.within, id: 0 },
+      ...{ filter, search },
+      groups: groups.map(({ field: { name: field }, part }) => ({ field, part }) as GroupKey),
+      measures: measures.map(
+        ({ kind, field }) => (field ? { kind, field: field.name } : { kind: 'count' }) as Measure,
+      ),
+      sort: parseSort(given(parameters, 'sort'), groups, measures),
+      ...{ offset: next, limit: next + 1 },
+      select: selectFigures(groups, measures),
+    },
+    presentation: presentationOf(view, [...groups, ...measures], values),
+    values,
+  }
+}
+
+function makeConditions(view: CollectionView, parameters: readonly Parameter[], first: Param) {
+  const conditions = new Conditions()
+  const values: ListTemplate['values'][number][] = []
+  let search: Param | undefined
+  parameters.forEach(({ name }, at) => {
+    if (structural.has(name) || name === 'count') return
+    const param = first + values.length
+    if (name === 'q') {
+      if (view.searched.length === 0) throw unknownParameter('q')
+      search = param
+      values.push({ at, filter: undefined })
+      return
+    }
+    requireBrackets(view, name)
+    const filter = parseFilterName(view, name)
+    conditions.add(name, filter, param)
+    values.push({ at, filter })
+  })
+  return { filter: conditions.filter, search, values }
+}
+
+/** Names without brackets are parameters, whatever fields there are. */
+function requireBrackets(view: CollectionView, name: string): void {
+  if (name.endsWith(']')) return
+  const meant = parameterMeant(view, name)
+  if (meant === undefined) throw unknownParameter(name, aggregateParameterNames)
+  const write = meant === `\`${name}=…\`` ? `\`${name}[eq]=…\`` : meant
+  const message = `The parameter ${quoted(name)} is not known here: write ${write}.`
+  throw parameterFault(name, 'unknown_parameter', message)
+}
+
+interface NamedGroup {
+  /** As the client wrote it. */
+  readonly key: string
+  readonly field: Field
+  readonly part: string | undefined
+}
+
+interface NamedMeasure {
+  readonly kind: 'count' | FieldMeasure
+  /** Undefined for `count`. */
+  readonly field: Field | undefined
+  /** As `sort` names it. */
+  readonly key: string
+}
+
+function parseGroups(view: CollectionView, value: string | undefined): readonly NamedGroup[] {
+  if (value === undefined) return []
+  return parseNames('group_by', value, maxGroupKeys).map(key => {
+    const [name = '', ...parts] = key.split(':')
+    const part = parts.length === 0 ? undefined : parts.join(':')
+    const field = findField(view, name, refuseIn('group_by'))
+    requireNone('group_by', groupFault(field, part))
+    return { key, field, part }
+  })
+}
+
+function parseMeasures(view: CollectionView, parameters: readonly Parameter[]): readonly NamedMeasure[] {
+  const count: NamedMeasure = { kind: 'count', field: undefined, key: 'count' }
+  const figures = fieldMeasures.flatMap((kind): NamedMeasure[] => {
+    const value = given(parameters, kind)
+    if (value === undefined) return []
+    return parseNames(kind, value, maxFigures).map(name => {
+      const field = findField(view, name, refuseIn(kind))
+      requireNone(kind, measureFault(field, kind))
+      return { kind, field, key: `${kind}.${name}` }
+    })
+  })
+  const counted = parameters.find(({ name }) => name === 'count')
+  const hasCount = figures.length === 0 || (counted !== undefined && isCounted(counted))
+  return hasCount ? [count, ...figures] : figures
+}
+
+function requireNone(parameter: string, fault: string | undefined): void {
+  if (fault === undefined) return
+  throw parameterFault(parameter, 'not_aggregated', `The parameter "${parameter}" ${fault}`)
+}
+
+/** A group's object has its keys beside the kinds of its figures. */
+function requireDistinctKeys(groups: readonly NamedGroup[], measures: readonly NamedMeasure[]): void {
+  const taken = groups.find(({ key }) => measures.some(({ kind }) => kind === key))
+  if (taken === undefined) return
+  const message = `The parameter "group_by" names "${taken.key}", under which a group has figures too: ask for them in a request of their own.`
+  throw parameterFault('group_by', 'excluded', message)
+}
+
+function parseSort(
+  value: string | undefined,
+  groups: readonly NamedGroup[],
+  measures: readonly NamedMeasure[],
+): readonly GroupSort[] {
+  if (value === undefined) return []
+  const sorts: GroupSort[] = []
+  for (const listed of parseNames('sort', value, maxSortKeys)) {
+    const descending = listed.startsWith('-')
+    const key = descending ? listed.slice(1) : listed
+    const place = placeOf(key, groups, measures)
+    if (sorts.some(known => known.by === place.by && known.at === place.at)) {
+      throw parameterFault('sort', 'given_twice', `The parameter "sort" lists ${quoted(key)} twice.`)
+    }
+    sorts.push({ ...place, descending })
+  }
+  return sorts
+}
+
+function placeOf(
+  key: string,
+  groups: readonly NamedGroup[],
+  measures: readonly NamedMeasure[],
+): Pick<GroupSort, 'by' | 'at'> {
+  const group = groups.findIndex(each => each.key === key)
+  if (group >= 0) return { by: 'group', at: group }
+  const measure = measures.findIndex(each => each.key === key)
+  if (measure >= 0) return { by: 'measure', at: measure }
+  const known = [...groups, ...measures].map(each => each.key).join(', ')
+  const message = `The parameter "sort" names ${quoted(key)}, which the groups do not have: it takes ${known}.`
+  throw parameterFault('sort', 'not_sortable', message)
+}
+
+function selectFigures(
+  groups: readonly NamedGroup[],
+  measures: readonly NamedMeasure[],
+): readonly SelectedFigure[] {
+  const keys = groups.map(({ key }, at): SelectedFigure => ({ kind: 'group', key, at }))
+  const figure = (key: string, measure: NamedMeasure): SelectedFigure => {
+    return { kind: 'measure', key, at: measures.indexOf(measure) }
+  }
+  const counts = measures.filter(({ kind }) => kind === 'count').map(each => figure('count', each))
+  const others = fieldMeasures.flatMap((kind): SelectedFigure[] => {
+    const named = measures.filter(each => each.kind === kind)
+    if (named.length === 0) return []
+    return [{ kind: 'object', key: kind, select: named.map(each => figure(each.field?.name ?? '', each)) }]
+  })
+  return [...keys, ...counts, ...others]
+}
+
+function presentationOf(
+  view: CollectionView,
+  named: readonly { readonly field: Field | undefined }[],
+  values: ListTemplate['values'],
+): Presentation {
+  const filters = values.flatMap(({ filter }) => filter ?? [])
+  const deprecations: readonly (Deprecation | undefined)[] = [
+    view.collection.deprecated,
+    ...named.map(({ field }) => field?.deprecated),
+    ...filters.flatMap(filter => filter.deprecations),
+  ]
+  const isSecret = view.secret || filters.some(filter => filter.secret)
+  return makePresentation(
+    isSecret,
+    deprecations.filter(each => each !== undefined),
+  )
+}

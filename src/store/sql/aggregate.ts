@@ -1,0 +1,131 @@
+/** The statements of aggregates: figures per group in an inner query, written as JSON by the outer one. */
+
+import { datePartLengths } from '../../model/fields/date-parts.ts'
+import type { Encoding } from '../../model/fields/encoding.ts'
+import { wholeEncoding } from '../../model/fields/integer.ts'
+import { realEncoding } from '../../model/fields/number.ts'
+import type {
+  GuardedAggregate,
+  GuardedAggregation,
+  GuardedGroupKey,
+  GuardedList,
+  GuardedMeasure,
+} from '../../plan/guarded.ts'
+import type { FieldForm, GroupSort, SelectedFigure } from '../../plan/plan.ts'
+import { type RelatedForm, visible, where } from './condition.ts'
+import type { Dialect } from './dialect.ts'
+import { conditionsOf } from './read.ts'
+import { Row } from './row.ts'
+import { searchedFirst } from './search.ts'
+import { textForm } from './select.ts'
+import { arg, join, name, type Sql, sql } from './writer.ts'
+
+/** One line per group: its text. One more than the limit tells whether others follow. */
+export function aggregateSql(shape: GuardedAggregate, dialect: Dialect, form?: RelatedForm): Sql {
+  const { aggregation } = shape
+  const row = new Row(dialect, shape.collection.name)
+  const limit = sql`${dialect.limit(arg(aggregation.limit))} + 1`
+  const groups = groupsSql(shape, aggregation, row, { limit, form })
+  const text = dialect.text(figuresSql(aggregation.select, aggregation, row))
+  return sql`SELECT ${text} FROM ${row.of(groups)}`
+}
+
+/** The JSON array of the groups, as a value. */
+export function aggregateRootSql(
+  rows: Pick<GuardedList, 'collection' | 'rows' | 'within'>,
+  aggregation: GuardedAggregation,
+  row: Row,
+): Sql {
+  const limit = row.dialect.limit(arg(aggregation.limit))
+  const groups = groupsSql(rows, aggregation, row, { limit })
+  const array = row.dialect.array(figuresSql(aggregation.select, aggregation, row))
+  return sql`(SELECT ${array} FROM ${row.of(groups)})`
+}
+
+/** One row per group; its columns are called by `columnOf`. */
+function groupsSql(
+  list: Pick<GuardedList, 'collection' | 'rows' | 'within'>,
+  { groups, measures, sort, offset }: GuardedAggregation,
+  row: Row,
+  { limit, form }: { readonly limit: Sql; readonly form?: RelatedForm | undefined },
+): Sql {
+  const inner = row.inner()
+  searchedFirst(inner, { ...list, isWhole: list.within === undefined })
+  const columns = [
+    ...groups.map((group, at) => sql`${keySql(group, inner)} AS ${columnOf('group', at)}`),
+    ...measures.map((measure, at) => sql`${measureSql(measure, inner)} AS ${columnOf('measure', at)}`),
+  ]
+  const conditions = where(conditionsOf(list, inner, form))
+  // Without columns of its own, a group is still there.
+  const listed = columns.length === 0 ? sql`count(*)` : join(columns, ', ')
+  const grouped: Sql = groups.length === 0 ? [] : [` GROUP BY ${groups.map((_, at) => at + 1).join(', ')}`]
+  const order = orderSql(sort, groups.length, row.dialect)
+  return sql`SELECT ${listed} FROM ${inner.from()}${conditions}${grouped}${order} LIMIT ${limit} OFFSET ${arg(offset)}`
+}
+
+function columnOf(by: GroupSort['by'], at: number): Sql {
+  return name(`${by}_${at}`)
+}
+
+/** By the numbers of the columns. */
+function orderSql(sort: readonly GroupSort[], groups: number, { nulls }: Dialect): Sql {
+  const keys = sort.map(({ by, at, descending }): Sql => {
+    const number = by === 'group' ? at + 1 : groups + at + 1
+    return [`${number}${descending ? ' DESC' : ''}`, ...nulls(descending)]
+  })
+  return keys.length === 0 ? [] : sql` ORDER BY ${join(keys, ', ')}`
+}
+
+function keySql({ field, part }: GuardedGroupKey, row: Row): Sql {
+  const value = visible(field, row)
+  return part === undefined ? value : sql`substr(${value}, 1, ${[String(datePartLengths[part])]})`
+}
+
+function measureSql(measure: GuardedMeasure, row: Row): Sql {
+  if (measure.kind === 'count') return ['count(*)']
+  const { kind, field } = measure
+  const value = visible(field, row)
+  if (kind === 'sum') return row.dialect.exactSum(value, field.field)
+  if (kind === 'avg') return average(row.dialect.exactSum(value, field.field), value)
+  return row.dialect.extreme(kind, value, field.field)
+}
+
+/** Of values that are all nearly 0, it is 0: PostgreSQL refuses a quotient that is too small. */
+function average(sum: Sql, value: Sql): Sql {
+  return sql`CASE WHEN abs(${sum}) < 1e-290 THEN 0 ELSE ${sum} / nullif(count(${value}), 0) END`
+}
+
+function figuresSql(select: readonly SelectedFigure[], aggregation: GuardedAggregation, row: Row): Sql {
+  return row.dialect.object(select.map(each => [each.key, figureSql(each, aggregation, row)] as const))
+}
+
+function figureSql(selected: SelectedFigure, aggregation: GuardedAggregation, row: Row): Sql {
+  if (selected.kind === 'constant') return row.dialect.constant(selected.value)
+  if (selected.kind === 'object') return figuresSql(selected.select, aggregation, row)
+  const { kind, at, as } = selected
+  const column = sql`${name(row.alias)}.${columnOf(kind, at)}`
+  if (kind === 'measure') return measureJson(column, aggregation.measures[at], as, row)
+  const group = aggregation.groups[at]
+  if (group === undefined) throw new TypeError('a group has as many keys as are asked for')
+  if (group.part !== undefined) return row.dialect.string(column)
+  return formed(column, group.field.field.type.encoding, as, row)
+}
+
+function measureJson(
+  column: Sql,
+  measure: GuardedMeasure | undefined,
+  as: FieldForm | undefined,
+  row: Row,
+): Sql {
+  if (measure === undefined) throw new TypeError('a group has as many figures as are asked for')
+  if (measure.kind === 'count') return row.dialect.json(column, { type: { encoding: wholeEncoding } })
+  if (measure.kind === 'sum' || measure.kind === 'avg')
+    return row.dialect.json(column, { type: { encoding: realEncoding } })
+  return formed(column, measure.field.field.type.encoding, as, row)
+}
+
+function formed(column: Sql, encoding: Encoding, as: FieldForm | undefined, row: Row): Sql {
+  return as === undefined
+    ? row.dialect.json(column, { type: { encoding } })
+    : row.dialect.string(textForm(column, as))
+}

@@ -1,0 +1,98 @@
+/** Computed fields on every database are what a slow evaluator says, whoever asks. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ApiError } from '../../src/errors.ts'
+import type { Model } from '../../src/model/model.ts'
+import type { ReadAnswer } from '../../src/plan/answer.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { ListShape, Plan, ReadShape } from '../../src/plan/plan.ts'
+import type { Principal } from '../../src/principal.ts'
+import type { Store } from '../../src/store/store.ts'
+import { seededStores } from '../databases/seeded-store.ts'
+import { datas, principals } from '../plan/random.ts'
+import { type Data, MOMENT, readReference } from '../plan/reference.ts'
+import { computedModels, computedPlans } from './random.ts'
+import { ComputedEvaluation } from './reference.ts'
+
+const plansPerModel = 25
+
+interface Outcome {
+  readonly answered: number
+  readonly refused: number
+}
+
+function parsed(answer: ReadAnswer): Record<string, unknown> {
+  const value = answer.text === null ? null : JSON.parse(answer.text)
+  if (answer.kind === 'item') return { item: value }
+  const { total, next } = answer
+  return {
+    list: value,
+    ...(total === undefined ? {} : { total }),
+    ...(next === undefined ? {} : { next }),
+  }
+}
+
+async function attempt(run: () => ReadAnswer | PromiseLike<ReadAnswer>) {
+  try {
+    return { answer: parsed(await run()) }
+  } catch (error) {
+    if (error instanceof ApiError) return { refused: error }
+    throw error
+  }
+}
+
+/** Asks for a plan and, of a cursor list, for the pages that follow. */
+async function check(model: Model, data: Data, store: Store, who: Principal, plan: Plan<ReadShape>) {
+  const guard = createGuard(model)
+  let at = plan
+  for (let page = 0; page < 4; page++) {
+    const evaluation = new ComputedEvaluation(model, data, who, at.args)
+    const expected = readReference(model, data, who, at, evaluation)
+    const outcome = await attempt(() => store.read(guard(at as Plan<ListShape>, who)))
+    if ('errors' in expected) {
+      assert.ok('refused' in outcome, `answered, but ${[...expected.errors]} was due`)
+      assert.ok(expected.errors.has(outcome.refused.code), outcome.refused.message)
+      return false
+    }
+    assert.ok('answer' in outcome, 'refused' in outcome ? outcome.refused.message : '')
+    assert.deepEqual(outcome.answer, expected)
+    if (!('list' in expected) || !Array.isArray(expected.next) || plan.shape.kind !== 'list') return true
+    const after = expected.next.map((_, index) => plan.args.length + index)
+    const shape = { ...plan.shape, window: { ...plan.shape.window, after } } as ListShape
+    at = { shape, args: [...plan.args, ...expected.next] }
+  }
+  return true
+}
+
+/** A database of PostgreSQL takes longer to make than a file. */
+function models(name: string): number {
+  return name === 'SQLite' ? 60 : 4
+}
+
+for (const { name, within } of seededStores) {
+  test(`on ${name} computed fields are the reference’s, in selections, filters, orders and cursors`, async () => {
+    const asked = fc.array(fc.tuple(principals, computedPlans), {
+      minLength: plansPerModel,
+      maxLength: plansPerModel,
+    })
+    const outcome = { answered: 0, refused: 0 }
+    const property = fc.asyncProperty(computedModels, datas, asked, async (model, data, all) => {
+      await within(
+        model,
+        data,
+        async ({ store }) => {
+          for (const [who, plan] of all) {
+            const isAnswered = await check(model, data, store, who, plan)
+            outcome[isAnswered ? 'answered' : 'refused']++
+          }
+        },
+        () => MOMENT,
+      )
+    })
+    await fc.assert(property, { numRuns: models(name), endOnFailure: true })
+    const { answered, refused }: Outcome = outcome
+    const least = (models(name) * plansPerModel) / 10
+    assert.ok(answered > least && refused > least, `${answered} answered, ${refused} refused`)
+  })
+}

@@ -1,0 +1,344 @@
+/** Random computed fields over the small model, and plans that name them. */
+import fc from 'fast-check'
+import type { CheckedExpression, CheckedPart } from '../../src/model/computed.ts'
+import { date } from '../../src/model/fields/date.ts'
+import type { FieldType } from '../../src/model/fields/field-type.ts'
+import { number } from '../../src/model/fields/number.ts'
+import type { FilterOperator, JsonValue } from '../../src/model/fields/type.ts'
+import type { ComputedField, Model } from '../../src/model/model.ts'
+import type { Rule } from '../../src/model/rule.ts'
+import { totalOrder } from '../../src/plan/order.ts'
+import type { Filter, Plan, ReadShape, Selected } from '../../src/plan/plan.ts'
+import { choices, type Name, names, relations, rule, texts } from '../plan/random.ts'
+import { anyone, field, nobody, smallModel, types } from '../plan/small-model.ts'
+
+const real = number().type
+const day = date().type
+
+type Kind = 'whole' | 'text' | 'truth' | 'real' | 'day'
+
+const typeOf: Readonly<Record<Kind, FieldType>> = {
+  whole: types.integer,
+  text: types.text,
+  truth: types.boolean,
+  real,
+  day,
+}
+
+/** Every collection has one of each: `c_whole` and so on. */
+const kinds: readonly Kind[] = ['whole', 'text', 'truth', 'real', 'day']
+
+const stored: Readonly<Record<Name, Readonly<Record<Kind, readonly string[]>>>> = {
+  users: { whole: ['level', 'id', 'boss_id'], text: ['name'], truth: [], real: [], day: [] },
+  posts: {
+    whole: ['rank', 'id', 'author_id'],
+    text: ['title', 'note'],
+    truth: ['public'],
+    real: [],
+    day: [],
+  },
+  tags: { whole: ['id'], text: ['label'], truth: [], real: [], day: [] },
+  post_tags: { whole: ['id', 'post_id'], text: [], truth: [], real: [], day: [] },
+}
+
+type Made = fc.Arbitrary<CheckedExpression>
+
+const made = (part: fc.Arbitrary<CheckedPart>, kind: Kind, optional = true): Made =>
+  part.map(one => ({ ...one, type: typeOf[kind], optional }))
+
+const literals: Readonly<Record<Kind, fc.Arbitrary<string | number | boolean>>> = {
+  whole: fc.constantFrom(0, 1, 2, -1, Number.MAX_SAFE_INTEGER),
+  text: texts,
+  truth: fc.boolean(),
+  real: fc.constantFrom(0.5, 1.5, -2, 0.1, 1e200, 1e-200),
+  day: fc.constantFrom('2026-01-01', '2024-02-29', '0000-03-01'),
+}
+
+const literal = (kind: Kind): Made =>
+  made(
+    literals[kind].map(value => ({ kind: 'literal', value })),
+    kind,
+    false,
+  )
+
+/** Fields of the row, or one or two relations away. */
+function fieldsOf(of: Name, kind: Kind, depth = 2): { path: string[]; field: string }[] {
+  const own = stored[of][kind].map(name => ({ path: [], field: name }))
+  if (depth === 0) return own
+  const beyond = relations[of]
+    .filter(([, , many]) => many === 'one')
+    .flatMap(([relation, target]) =>
+      fieldsOf(target, kind, depth - 1).map(one => ({ ...one, path: [relation, ...one.path] })),
+    )
+  return [...own, ...beyond]
+}
+
+const where = (of: Name): fc.Arbitrary<Rule> =>
+  fc.oneof({ weight: 1, arbitrary: fc.constant(anyone) }, { weight: 2, arbitrary: rule(of, 1) })
+
+function overMany(of: Name, kind: Kind): Made[] {
+  return relations[of]
+    .filter(([, , many]) => many === 'many')
+    .flatMap(([relation, target]) => {
+      const fields = stored[target][kind]
+      const wholes = stored[target].whole
+      const named = (functions: readonly ('sum' | 'min' | 'max' | 'avg')[], from: readonly string[]) =>
+        from.length === 0
+          ? []
+          : [
+              made(
+                fc
+                  .tuple(fc.constantFrom(...functions), fc.constantFrom(...from), where(target))
+                  .map(([name, one, rows]) => ({
+                    kind: 'aggregate',
+                    function: name,
+                    relation,
+                    field: one,
+                    where: rows,
+                  })),
+                kind,
+              ),
+            ]
+      const sorts = fc.array(
+        fc.record({ field: fc.constantFrom(...wholes, ...stored[target].text), descending: fc.boolean() }),
+        { maxLength: 2 },
+      )
+      const first = fields.map(one =>
+        made(
+          fc
+            .tuple(sorts, where(target))
+            .map(([sort, rows]) => ({ kind: 'first', relation, field: one, sort, where: rows })),
+          kind,
+        ),
+      )
+      const count = made(
+        where(target).map(rows => ({
+          kind: 'aggregate',
+          function: 'count',
+          relation,
+          field: undefined,
+          where: rows,
+        })),
+        kind,
+        false,
+      )
+      if (kind === 'whole') return [count, count, ...named(['sum', 'min', 'max'], fields), ...first]
+      if (kind === 'real') return named(['avg'], wholes)
+      return kind === 'text' ? [...named(['min', 'max'], fields), ...first] : first
+    })
+}
+
+function combined(of: Name, kind: Kind, depth: number): Made[] {
+  const inner = (which: Kind) => expression(of, which, depth - 1)
+  const same = fc.array(inner(kind), { minLength: 1, maxLength: 3 })
+  const general = [
+    made(
+      same.map(parts => ({ kind: 'coalesce', parts })),
+      kind,
+    ),
+    made(
+      fc
+        .tuple(rule(of, 1), inner(kind), inner(kind))
+        .map(([condition, value, otherwise]) => ({ kind: 'when', rule: condition, value, otherwise })),
+      kind,
+    ),
+  ]
+  const created: CheckedExpression = {
+    kind: 'field',
+    path: [],
+    field: 'created_at',
+    type: types.datetime,
+    optional: true,
+  }
+  const dates = fc.oneof(fc.constant(created), inner('day'))
+  if (kind === 'whole') {
+    const numbers = fc.tuple(fc.constantFrom('+', '-', '*'), inner('whole'), inner('whole'))
+    const part = fc.constantFrom('year', 'month', 'day', 'weekday')
+    general.push(
+      made(
+        numbers.map(([operator, left, right]) => ({ kind: 'arithmetic', operator, left, right })),
+        kind,
+      ),
+      made(
+        fc.tuple(part, dates).map(([name, one]) => ({ kind: 'datePart', part: name, of: one })),
+        kind,
+      ),
+    )
+  }
+  if (kind === 'real') {
+    const any = fc.oneof(inner('whole'), inner('real'))
+    general.push(
+      made(
+        fc
+          .tuple(fc.constantFrom('+', '-', '*', '/'), inner('real'), any)
+          .map(([operator, left, right]) => ({ kind: 'arithmetic', operator, left, right })),
+        kind,
+      ),
+      made(
+        fc
+          .tuple(inner('whole'), inner('whole'))
+          .map(([left, right]) => ({ kind: 'arithmetic', operator: '/', left, right })),
+        kind,
+      ),
+    )
+  }
+  if (kind === 'text') {
+    const any = fc.array(fc.oneof(inner('text'), inner('whole'), inner('day')), {
+      minLength: 1,
+      maxLength: 3,
+    })
+    general.push(
+      made(
+        any.map(parts => ({ kind: 'concat', parts })),
+        kind,
+        false,
+      ),
+    )
+  }
+  if (kind === 'day') {
+    general.push(
+      made(
+        dates.map(one => ({ kind: 'datePart', part: 'date', of: one })),
+        kind,
+      ),
+    )
+  }
+  return general
+}
+
+function expression(of: Name, kind: Kind, depth = 2): Made {
+  const fields = fieldsOf(of, kind)
+  const leaves = [literal(kind), ...overMany(of, kind)]
+  if (fields.length > 0) {
+    leaves.push(
+      made(
+        fc.constantFrom(...fields).map(one => ({ kind: 'field', ...one })),
+        kind,
+      ),
+    )
+  }
+  return fc.oneof(...leaves, ...(depth === 0 ? [] : combined(of, kind, depth)))
+}
+
+const access = (of: Name): fc.Arbitrary<Rule> =>
+  fc.oneof({ weight: 3, arbitrary: fc.constant(anyone) }, { weight: 1, arbitrary: rule(of, 1) })
+
+function computedField(of: Name, kind: Kind): fc.Arbitrary<ComputedField> {
+  return fc.tuple(expression(of, kind), access(of)).map(([one, read]) => ({
+    ...field(`c_${kind}`, typeOf[kind], { optional: one.optional, readOnly: true }),
+    access: { read, write: nobody },
+    expression: one,
+  }))
+}
+
+function withComputed(model: Model, computed: readonly (readonly ComputedField[])[]): Model {
+  const collections = [...model.collections.values()].map((collection, at) => ({
+    ...collection,
+    computed: new Map((computed[at] ?? []).map(one => [one.name, one])),
+  }))
+  return { ...model, collections: new Map(collections.map(one => [one.name, one])) }
+}
+
+export const computedModels: fc.Arbitrary<Model> = fc
+  .tuple(
+    choices.map(smallModel),
+    fc.tuple(...names.map(of => fc.tuple(...kinds.map(kind => computedField(of, kind))))),
+  )
+  .map(([model, computed]) => withComputed(model, computed))
+
+// --- plans
+
+const operators: Readonly<Record<Kind, readonly FilterOperator[]>> = {
+  whole: ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'null'],
+  text: ['eq', 'ne', 'gt', 'lte', 'in', 'contains', 'null'],
+  truth: ['eq', 'ne', 'null'],
+  real: ['eq', 'gt', 'gte', 'lt', 'lte', 'null'],
+  day: ['eq', 'gte', 'lt', 'null'],
+}
+
+interface Comparison {
+  readonly field: string
+  readonly operator: FilterOperator
+  readonly value: JsonValue
+}
+
+const comparisons: fc.Arbitrary<Comparison> = fc.constantFrom(...kinds).chain(kind =>
+  fc.constantFrom(...operators[kind]).chain(operator => {
+    const one: fc.Arbitrary<JsonValue> = kind === 'whole' ? fc.integer({ min: 0, max: 4 }) : literals[kind]
+    const value =
+      operator === 'null' ? fc.boolean() : operator === 'in' ? fc.array(one, { maxLength: 3 }) : one
+    return value.map(argument => ({ field: `c_${kind}`, operator, value: argument }))
+  }),
+)
+
+const fields = fc.constantFrom('id', ...kinds.map(kind => `c_${kind}`))
+const sorts = fc
+  .array(fc.record({ field: fields, descending: fc.boolean() }), { maxLength: 2 })
+  .map(totalOrder)
+
+const parts = fc.record({
+  of: fc.constantFrom(...names),
+  compared: fc.array(comparisons, { maxLength: 2 }),
+  negated: fc.boolean(),
+  sort: sorts,
+  selected: fc.subarray(['id', ...kinds.map(kind => `c_${kind}`)]),
+  nested: fc.option(fc.tuple(fc.nat(5), comparisons, sorts, fc.constantFrom(...kinds))),
+  through: fc.option(fc.tuple(fc.nat(5), comparisons)),
+  isCursor: fc.boolean(),
+  isItem: fc.integer({ min: 0, max: 5 }).map(n => n === 0),
+  id: fc.integer({ min: 1, max: 3 }),
+  offset: fc.integer({ min: 0, max: 2 }),
+  limit: fc.integer({ min: 1, max: 3 }),
+})
+
+/** Lists that are filtered and sorted by computed fields, and select them, also of related items. */
+export const computedPlans: fc.Arbitrary<Plan<ReadShape>> = parts.map(asked => {
+  const args: JsonValue[] = []
+  const param = (value: JsonValue) => args.push(value) - 1
+  const compare = ({ field: name, operator, value }: Comparison): Filter => ({
+    kind: 'compare',
+    field: name,
+    operator,
+    param: param(value),
+  })
+  const own = relations[asked.of]
+  const filters: Filter[] = asked.compared.map(compare)
+  const [at, beyond] = asked.through ?? []
+  const through = at === undefined ? undefined : own[at % own.length]
+  if (through && beyond) filters.push({ kind: 'related', relation: through[0], filter: compare(beyond) })
+  const all: Filter = { kind: 'and', filters }
+  const select: Selected[] = asked.selected.map(name => ({ kind: 'field', key: name, field: name }))
+  const [place, inner, order, kind] = asked.nested ?? []
+  const nested = place === undefined ? undefined : own[place % own.length]
+  if (nested && inner && order) {
+    const [relation, , many] = nested
+    const list = { filter: compare(inner), sort: order, limit: param(2) }
+    const chosen: Selected[] = [{ kind: 'field', key: 'c', field: `c_${kind}` }]
+    select.push({
+      kind: 'relation',
+      key: 'nested',
+      relation,
+      select: chosen,
+      list: many === 'one' ? undefined : list,
+    })
+  }
+  if (asked.isItem) {
+    return { shape: { kind: 'item', collection: asked.of, id: param(asked.id), select }, args }
+  }
+  const limit = param(asked.limit)
+  return {
+    shape: {
+      kind: 'list',
+      collection: asked.of,
+      within: undefined,
+      filter: filters.length === 0 ? undefined : asked.negated ? { kind: 'not', filter: all } : all,
+      search: undefined,
+      sort: asked.sort,
+      window: asked.isCursor
+        ? { kind: 'cursor', after: undefined, limit }
+        : { kind: 'page', offset: param(asked.offset), limit, total: 'exact' },
+      select,
+    },
+    args,
+  }
+})

@@ -1,0 +1,233 @@
+/** Rules that depend on the time, on the caller's own fields and on other rows: by REST, GraphQL and events. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createAddresses } from '../../src/auth/accounts/addresses.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { type Fixture, type Person, withFixture } from '../conformance/oauth/server.ts'
+import embargo from '../models/embargo.ts'
+import { type Answer, type CallOptions, call } from '../serve/service.ts'
+import { locked, postgresNodes } from '../setups/postgres.ts'
+import type { Setup } from '../setups/setup.ts'
+import { sqlite } from '../setups/sqlite.ts'
+
+const setups: readonly Setup[] = [sqlite, postgresNodes, locked]
+/** How far ahead a moment is: what is asked before it is remembered. */
+const aheadMs = 1500
+
+type Item = { readonly id: number } & Readonly<Record<string, unknown>>
+
+async function create(fixture: Fixture, collection: string, { key }: Person, body: object): Promise<Item> {
+  const made = await fixture.call(`/api/v1/${collection}`, { method: 'POST', key, body })
+  assert.equal(made.status, 201, made.text)
+  return made.json as Item
+}
+
+async function graphql(url: string, { key }: Person, query: string): Promise<Answer['json']> {
+  const answer = await call(`${url}/graphql`, { method: 'POST', key, body: { query } })
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json
+}
+
+/** Whether the note is seen, in every way in which it could be. */
+async function ways(url: string, note: Item, who: Person): Promise<Readonly<Record<string, boolean>>> {
+  const ask = (path: string) => call(`${url}/api/v1/${path}`, { key: who.key })
+  const [item, list, filtered, related, document] = await Promise.all([
+    ask(`notes/${note.id}`),
+    ask('notes'),
+    ask('notes?title=news&sort=-created_at&total=exact'),
+    ask(`users/${note.author_id}?include=notes`),
+    graphql(url, who, `{ note(id: ${note.id}) { id } notes { id } notesConnection { totalCount } }`),
+  ])
+  const data = document.data as { note: unknown; notes: unknown[]; notesConnection: { totalCount: number } }
+  const countOf = ({ json }: Answer) => (json.data as readonly unknown[] | undefined)?.length === 1
+  return {
+    item: item.status === 200,
+    list: countOf(list),
+    total: (list.json.meta as { total: number }).total === 1,
+    filtered: countOf(filtered),
+    related: related.text.includes('"news"'),
+    one: data.note !== null,
+    many: data.notes.length === 1,
+    counted: data.notesConnection.totalCount === 1,
+  }
+}
+
+/** Asks until the moment is over: what is answered before it, and what is asked from then on. */
+async function until<T>(moment: number, ask: () => Promise<T>, before: (answer: T) => void): Promise<T> {
+  for (;;) {
+    const askedAt = Date.now()
+    const answer = await ask()
+    if (Date.now() < moment) before(answer)
+    if (askedAt >= moment) return answer
+  }
+}
+
+function all(found: Readonly<Record<string, boolean>>, expected: boolean): void {
+  for (const [way, seen] of Object.entries(found)) assert.equal(seen, expected, `${way}: ${seen}`)
+}
+
+async function eventsOf(url: string, { key }: Person, after: string): Promise<readonly { type: string }[]> {
+  const { json, text, status } = await call(`${url}/api/v1/events?collections=notes&after=${after}`, { key })
+  assert.equal(status, 200, text)
+  return json.data as { type: string }[]
+}
+
+for (const setup of setups) {
+  const within = (use: (fixture: Fixture) => Promise<void>) => withFixture({}, use, embargo, setup)
+
+  test(`what is published at a moment is seen by the first request after it (${setup.name})`, () =>
+    within(async fixture => {
+      const { ben, ann, urls } = fixture
+      const [first = ''] = urls
+      const start = await call(`${first}/api/v1/events`, { key: ben.key })
+      const { next_after: after } = start.json.meta as { next_after: string }
+      const moment = Date.now() + aheadMs
+      const note = await create(fixture, 'notes', ann, {
+        title: 'news',
+        published_at: new Date(moment).toISOString(),
+      }).catch(() => undefined)
+      // Whoever may not read it is given nothing of it but its id.
+      assert.ok(note)
+      const known = { id: note.id, author_id: ann.id }
+      const tags = await Promise.all(urls.map(url => call(`${url}/api/v1/notes`, { key: ben.key })))
+      assert.deepEqual(await eventsOf(first, ben, after), [])
+      const seen = await until(
+        moment,
+        () => Promise.all(urls.map(url => ways(url, known, ben))),
+        found => {
+          for (const one of found) all(one, false)
+        },
+      )
+      for (const one of seen) all(one, true)
+      for (const [at, url] of urls.entries()) {
+        const tag = tags[at]?.headers.get('etag') ?? ''
+        const again = await call(`${url}/api/v1/notes`, { key: ben.key, headers: { 'If-None-Match': tag } })
+        assert.equal(again.status, 200)
+      }
+      // A passing moment is no event, but what happened before is shown by the rights of now.
+      assert.deepEqual(
+        (await eventsOf(first, ben, after)).map(({ type }) => type),
+        ['note.created'],
+      )
+    }))
+
+  test(`what may be changed until a moment cannot be changed from then on (${setup.name})`, () =>
+    within(async fixture => {
+      const { ann, urls } = fixture
+      const moment = Date.now() + aheadMs
+      const closes = new Date(moment).toISOString()
+      const { id } = await create(fixture, 'notes', ann, {
+        title: 'a',
+        published_at: '2026-01-01T00:00:00Z',
+        closes_at: closes,
+      })
+      let tries = 0
+      const change = async () => {
+        const url = urls[tries++ % urls.length] ?? ''
+        const body = { title: `try ${tries}` }
+        return (await call(`${url}/api/v1/notes/${id}`, { method: 'PATCH', key: ann.key, body })).status
+      }
+      assert.equal(await until(moment, change, status => assert.equal(status, 200)), 403)
+    }))
+
+  test(`an invitation is seen by whoever has confirmed its address, at once (${setup.name})`, () =>
+    within(async fixture => {
+      const { admin, ann, ben, urls, place } = fixture
+      const { id } = await create(fixture, 'invitations', admin, { email: ann.email, team: 'red' })
+      const sees = async (who: Person) => {
+        const found = await Promise.all(
+          urls.map(async url => {
+            const item = await call(`${url}/api/v1/invitations/${id}`, { key: who.key })
+            const list = await call(`${url}/api/v1/invitations`, { key: who.key })
+            const isListed = (list.json.data as readonly unknown[]).length === 1
+            const { data } = await graphql(url, who, '{ invitations { id } }')
+            const isSelected = (data as { invitations: unknown[] }).invitations.length === 1
+            assert.deepEqual([isListed, isSelected], [item.status === 200, item.status === 200])
+            return item.status === 200
+          }),
+        )
+        assert.equal(new Set(found).size, 1)
+        return found[0]
+      }
+      const store = await place.openStore(checkModel(embargo))
+      try {
+        const addresses = createAddresses(store.records)
+        assert.equal(await sees(ann), false)
+        await addresses.confirm(ann.id, ann.email)
+        assert.equal(await sees(ann), true)
+        assert.equal(await sees(ben), false)
+        // The address of an account that has another one now.
+        await addresses.confirm(ben.id, ann.email)
+        assert.equal(await sees(ben), false)
+        await addresses.assign(ann.id, ann.email)
+        assert.equal(await sees(ann), false)
+      } finally {
+        await store.close()
+      }
+      const joined = await fixture.call(`/api/v1/users/${ben.id}`, {
+        method: 'PATCH',
+        key: ben.key,
+        body: { team: 'red' },
+      })
+      assert.equal(joined.status, 200, joined.text)
+      assert.equal(await sees(ben), true)
+      assert.equal((await fixture.call(`/api/v1/invitations/${id}`)).status, 401)
+    }))
+
+  test(`fields of two rows are compared when a third refers to them (${setup.name})`, () =>
+    within(async fixture => {
+      const { admin, ann, ben } = fixture
+      const published_at = '2026-01-01T00:00:00Z'
+      const note = await create(fixture, 'notes', ann, { title: 'a', published_at })
+      const own = await create(fixture, 'labels', admin, { name: 'own', author_id: ann.id })
+      const other = await create(fixture, 'labels', admin, { name: 'other', author_id: ben.id })
+      const label = (label_id: number, key: string): CallOptions => {
+        return { method: 'POST', key, body: { note_id: note.id, label_id } }
+      }
+      assert.equal((await fixture.call('/api/v1/labellings', label(own.id, ben.key))).status, 201)
+      assert.equal((await fixture.call('/api/v1/labellings', label(other.id, ben.key))).status, 403)
+    }))
+
+  test(`an address that only its owner may read shows nowhere to others (${setup.name})`, () =>
+    within(async fixture => {
+      const { admin, ann, ben, urls } = fixture
+      const published_at = '2026-01-01T00:00:00Z'
+      await create(fixture, 'notes', ben, { title: 'a', published_at })
+      const start = await fixture.call('/api/v1/events', { key: ann.key })
+      const { next_after: after } = start.json.meta as { next_after: string }
+      const renamed = { method: 'PATCH', key: ben.key, body: { name: 'Benjamin' } }
+      assert.equal((await fixture.call(`/api/v1/users/${ben.id}`, renamed)).status, 200)
+      const address = encodeURIComponent(ben.email)
+      const asked = [
+        'users',
+        `users/${ben.id}`,
+        'users?sort=email',
+        `users?email=${address}`,
+        'users?email[contains]=ben',
+        'users?email[gt]=b',
+        'notes?include=author',
+        `notes?author.email=${address}`,
+        `events?collections=users&after=${after}`,
+      ]
+      for (const path of asked) {
+        const answer = await fixture.call(`/api/v1/${path}`, { key: ann.key })
+        assert.ok(!answer.text.includes(ben.email), `${path}: ${answer.text}`)
+        if (path.includes('email=') || path.includes('email[')) {
+          assert.deepEqual(answer.json.data, [], `${path}: ${answer.text}`)
+        }
+      }
+      const found = await graphql(
+        urls[0] ?? '',
+        ann,
+        `{ users { name email } one: users(filter: { email: { eq: "${ben.email}" } }) { id } notes(filter: { author: { email: { eq: "${ben.email}" } } }) { id } }`,
+      )
+      const { users, one, notes } = found.data as Record<'users' | 'one' | 'notes', readonly Item[]>
+      assert.deepEqual([one, notes], [[], []])
+      const shown = users?.filter(({ email }) => email !== null).map(({ name }) => name)
+      assert.deepEqual(shown, ['Ann'])
+      const own = await fixture.call('/api/v1/me', { key: ben.key })
+      assert.equal(own.json.email, ben.email)
+      const byAdmin = await fixture.call(`/api/v1/users?email=${address}`, { key: admin.key })
+      assert.equal((byAdmin.json.data as readonly unknown[]).length, 1)
+    }))
+}

@@ -1,0 +1,230 @@
+/** Actions and queries over REST: what they do, who may, and what becomes of bad ones. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { checkModel } from '../../../src/model/check.ts'
+import { anonymous, type Principal, user } from '../../../src/principal.ts'
+import { type Bench, openBench } from '../../contract/rest/bench.ts'
+import { kinds, lockedPostgres, openStore } from '../../contract/rest/databases.ts'
+import tracker from './tracker.ts'
+
+const ann = user(2, 'user', 'all')
+const ben = user(3, 'user', 'all')
+const model = checkModel(tracker)
+
+for (const kind of [...kinds, lockedPostgres]) {
+  describe(kind.name, () => {
+    let bench: Bench
+    before(async () => {
+      bench = await openBench(model, each => openStore(kind, each))
+      for (const name of ['admin', 'ann', 'ben']) {
+        await bench.seed('users', {
+          name,
+          email: `${name}@example.com`,
+          role: name === 'admin' ? 'admin' : 'user',
+        })
+      }
+    })
+    after(() => bench.close())
+
+    async function post(path: string, body: unknown, principal: Principal, headers = {}) {
+      const reply = await bench.send({ method: 'POST', url: `/api/v1${path}`, body, headers }, principal)
+      return { status: reply.status, body: reply.body === null ? null : JSON.parse(String(reply.body)) }
+    }
+    async function get(path: string, principal: Principal) {
+      const reply = await bench.send({ url: `/api/v1${path}` }, principal)
+      return { status: reply.status, body: reply.body === null ? null : JSON.parse(String(reply.body)) }
+    }
+    const project = (values = {}) => bench.seed('projects', { name: 'p', points: 10, owner_id: 2, ...values })
+    let titles = 0
+    const task = (id: number) =>
+      bench.seed('tasks', { title: `t${++titles}`, project_id: id, status: 'open' })
+    const names = async () =>
+      (await get('/projects?fields=name&per_page=100&sort=id', ann)).body.data.map(
+        (one: { name: string }) => one.name,
+      )
+
+    test('an action on an item changes several items at once, and answers with it', async () => {
+      const id = await project()
+      await task(id)
+      await task(id)
+      const { status, body } = await post(`/projects/${id}/archive?fields=id,archived`, { why: 'old' }, ann)
+      assert.equal(status, 200, JSON.stringify(body))
+      assert.deepEqual(body, { id, archived: 'old' })
+      const tasks = await get(`/tasks?project_id=${id}`, ann)
+      assert.deepEqual(
+        tasks.body.data.map((one: { status: string }) => one.status),
+        ['done', 'done'],
+      )
+    })
+
+    test('its event is in the log, behind the changes', async () => {
+      const id = await project()
+      const start = (await get('/events', ann)).body.meta.next_after
+      await task(id)
+      await post(`/projects/${id}/archive`, { why: 'new' }, ann)
+      const { body } = await get(`/events?after=${start}`, ann)
+      const events: { type: string; values?: object; data: { archived: string } }[] = body.data
+      assert.deepEqual(
+        events.map(({ type }) => type),
+        ['task.created', 'task.updated', 'project.updated', 'project.archived'],
+      )
+      assert.deepEqual(events.at(-1)?.values, { why: 'new', open: 1 })
+      assert.equal(events.at(-1)?.data.archived, 'new')
+      assert.equal((await get(`/events?after=${start}&types=project.archived`, ann)).body.data.length, 1)
+      assert.deepEqual((await get(`/events?after=${start}&collections=projects`, ben)).body.data, [])
+    })
+
+    test('who may not read the item is told that it is not there; who may not do it, so', async () => {
+      const id = await project()
+      assert.equal((await post(`/projects/${id}/archive`, { why: 'x' }, ben)).status, 404)
+      assert.equal((await post(`/projects/${id}/archive`, { why: 'x' }, user(1, 'admin', 'all'))).status, 403)
+      assert.equal((await post('/projects/99999/archive', { why: 'x' }, ann)).status, 404)
+      assert.equal((await post(`/projects/${id}/archive`, { why: 'x' }, anonymous('192.0.2.1'))).status, 401)
+    })
+
+    test('a scope of its own stands for all that it needs, and no other does', async () => {
+      const id = await project()
+      await task(id)
+      const fine = await post(
+        `/projects/${id}/archive`,
+        { why: 'x' },
+        user(2, 'user', new Set(['archive:project'])),
+      )
+      assert.equal(fine.status, 200, JSON.stringify(fine.body))
+      const lacks = await post(
+        `/projects/${id}/archive`,
+        { why: 'x' },
+        user(2, 'user', new Set(['write:project', 'write:task'])),
+      )
+      assert.equal(lacks.status, 403)
+      assert.equal(lacks.body.error.code, 'INSUFFICIENT_SCOPE')
+    })
+
+    test('all faults of the input at once', async () => {
+      const { status, body } = await post('/projects/move_points', { from: 0, points: 0, many: 1 }, ann)
+      assert.equal(status, 400)
+      assert.deepEqual(body.error.details.map((one: { field: string }) => one.field).sort(), [
+        'from',
+        'many',
+        'points',
+        'to',
+      ])
+    })
+
+    test('an input is an item that the caller may read', async () => {
+      const mine = await project()
+      const bens = await project({ owner_id: 3 })
+      const { status, body } = await post('/projects/move_points', { from: mine, to: bens, points: 1 }, ann)
+      assert.equal(status, 400)
+      assert.deepEqual(
+        body.error.details.map((one: { field: string; code: string }) => [one.field, one.code]),
+        [['to', 'not_found']],
+      )
+    })
+
+    test('what fails midway has changed nothing', async () => {
+      const [from, to] = [await project({ points: 3 }), await project()]
+      const { status, body } = await post('/projects/move_points', { from, to, points: 4 }, ann)
+      assert.equal(status, 400, JSON.stringify(body))
+      const fine = await post('/projects/move_points', { from, to, points: 3 }, ann)
+      assert.equal(fine.status, 200, JSON.stringify(fine.body))
+      assert.equal(fine.body.left, 0)
+      assert.equal(fine.body.from.points, 0)
+      assert.equal((await get(`/projects/${to}`, ann)).body.points, 13)
+    })
+
+    test('an action without input and output', async () => {
+      assert.deepEqual(await post('/actions/ping', undefined, anonymous('192.0.2.1')), {
+        status: 204,
+        body: null,
+      })
+      assert.equal((await post('/actions/ping', { a: 1 }, ann)).status, 400)
+      assert.equal((await post('/actions/archive', {}, ann)).status, 404)
+      assert.equal((await get('/actions/ping', ann)).status, 405)
+    })
+
+    test('as the service it writes what clients may not, and its changes have no actor', async () => {
+      const id = await project()
+      const start = (await get('/events', ann)).body.meta.next_after
+      assert.equal((await post(`/projects/${id}/seal`, {}, ann)).status, 204)
+      assert.match((await get(`/projects/${id}`, ann)).body.sealed, /^2 2\d{3}-/)
+      const { body } = await get(`/events?after=${start}`, ann)
+      assert.equal(body.data.length, 1)
+      assert.equal(body.data[0].actor, undefined)
+    })
+
+    test('one that waits for something else is refused, and undone', async () => {
+      const before = await names()
+      const { status, body } = await post('/projects/waits', {}, ann)
+      assert.equal(status, 500)
+      assert.equal(body.error.message, 'Something went wrong on our side.')
+      assert.deepEqual(await names(), before)
+    })
+
+    test('a call that nobody waits for is part of it, or its failure is', async () => {
+      assert.equal((await post('/projects/forgets', { title: 'remembered' }, ann)).status, 204)
+      assert.equal((await get('/tasks?title=remembered', ann)).body.meta.total, 1)
+      const before = await names()
+      assert.equal((await post('/projects/forgets', { title: 'remembered' }, ann)).status, 409)
+      assert.deepEqual(await names(), before)
+    })
+
+    test('a call that fails may be caught: only that is undone', async () => {
+      assert.equal((await post('/projects/catches', { title: 'caught' }, ann)).status, 204)
+      assert.equal((await post('/projects/catches', { title: 'caught' }, ann)).status, 204)
+      assert.equal((await get('/tasks?title=caught', ann)).body.meta.total, 1)
+      assert.equal((await get('/tasks?title=caught%202', ann)).body.meta.total, 1)
+    })
+
+    for (const what of ['error', 'text', 'nothing', 'output', 'mail', 'fetch']) {
+      test(`bad code is a 500 that tells nothing: ${what}`, async () => {
+        const before = await names()
+        const { status, body } = await post('/projects/throws', { what }, ann)
+        assert.equal(status, 500)
+        assert.deepEqual(body, {
+          error: { code: 'INTERNAL_ERROR', message: 'Something went wrong on our side.' },
+        })
+        assert.deepEqual(await names(), before)
+      })
+    }
+
+    test('a query reads', async () => {
+      const id = await project()
+      await task(id)
+      const { status, body } = await get(`/queries/open_tasks?project=${id}`, ann)
+      assert.equal(status, 200, JSON.stringify(body))
+      assert.equal(body.project.id, id)
+      assert.deepEqual([body.open, body.least], [1, 0])
+      assert.equal((await get('/queries/open_tasks', ann)).status, 400)
+      assert.equal((await get(`/queries/open_tasks?project=${id}&a=1`, ann)).status, 400)
+      assert.equal((await get('/queries/writes', ann)).status, 500)
+      assert.equal((await post('/queries/writes', {}, ann)).status, 405)
+    })
+
+    test('within a batch', async () => {
+      const operations = [
+        { method: 'POST', path: '/projects', body: { name: 'batched', points: 5 }, as: 'new' },
+        { method: 'POST', path: '/projects/$new.id/archive', body: { why: 'in a batch' }, as: 'done' },
+        { method: 'POST', path: '/tasks', body: { title: '$done.archived', project_id: '$done.id' } },
+      ]
+      const { status, body } = await post('/batch', { operations }, ann)
+      assert.equal(status, 200, JSON.stringify(body))
+      assert.equal(body.results[1].body.archived, 'in a batch')
+      assert.equal(body.results[2].body.title, 'in a batch')
+      const before = await names()
+      const again = await post('/batch', { operations }, ann)
+      assert.equal(again.status, 409, JSON.stringify(again.body))
+      assert.deepEqual(await names(), before)
+    })
+
+    test('with an Idempotency-Key it is done once', async () => {
+      const [from, to] = [await project(), await project()]
+      const send = () =>
+        post('/projects/move_points', { from, to, points: 1 }, ann, { 'idempotency-key': `k${from}` })
+      const first = await send()
+      assert.equal(first.status, 200)
+      assert.deepEqual(await send(), first)
+      assert.equal((await get(`/projects/${from}`, ann)).body.points, 9)
+    })
+  })
+}

@@ -1,0 +1,39 @@
+/** Endless actions are ended and undone, and nothing else with them. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { withPostgres } from '../../databases/postgres.ts'
+
+const program = fileURLToPath(new URL('./loops.ts', import.meta.url))
+
+async function found(url: string) {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--conditions=portico-source',
+    program,
+    url,
+  ])
+  return JSON.parse(stdout)
+}
+
+const pairs = (count: number) => Array.from({ length: count }, () => 'before behind').join(' ')
+
+const expected = (bound: number) => [
+  ['at_once', 201, 500, 201, pairs(1)],
+  ['in_microtasks', 201, 500, 201, pairs(2)],
+  ['with_data', 201, bound, 201, pairs(3)],
+  ['after_data', 201, 500, 201, pairs(4)],
+]
+
+test('SQLite', async () => {
+  assert.deepEqual(await found(':memory:'), expected(400))
+})
+
+test('PostgreSQL', () =>
+  withPostgres(async url => {
+    const all = await found(url)
+    // By the number of its calls, or by its time: whichever is reached first.
+    assert.ok([400, 503].includes(all[2][2]), JSON.stringify(all[2]))
+    assert.deepEqual(all, expected(all[2][2]))
+  }))

@@ -1,0 +1,219 @@
+/**
+ * Limits under concurrency: by the log, whose order is that of the commits, they are never exceeded, and nothing is
+ * refused for which there was room all the while. Two nodes write to each database.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ApiError } from '../../src/errors.ts'
+import { anyone, atMost, boolean, collection, field, integer, model, relation } from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { Plan, WriteShape } from '../../src/plan/plan.ts'
+import { createPlan, deleteShape, updateShape } from '../../src/plan/system-plans.ts'
+import { user } from '../../src/principal.ts'
+import type { Store } from '../../src/store/store.ts'
+import { databases, type Place } from '../store/databases.ts'
+
+const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+const perGroup = 2
+const perTeam = 2
+const inAll = 5
+
+const limited = checkModel(
+  model({
+    teams: collection({ fields: { n: integer() }, access }),
+    members: collection({
+      fields: {
+        group: integer({ optional: true }),
+        on: boolean(),
+        team_id: relation('teams', { inverse: 'members', optional: true, onDelete: 'clear' }),
+      },
+      limits: [
+        atMost(perGroup, { per: 'group', where: field('on').eq(true) }),
+        atMost(perTeam, { per: 'team_id' }),
+        atMost(inAll, { where: field('on').eq(true).or(field('team_id').eq(null)) }),
+      ],
+      access,
+    }),
+  }),
+)
+
+interface Member {
+  readonly id: number
+  readonly group: number | null
+  readonly on: boolean
+  readonly team_id: number | null
+}
+
+type Members = ReadonlyMap<number, Member>
+
+/** Whether there is room for a member beside the others. */
+function hasRoom({ id, group, on, team_id }: Member, members: Members): boolean {
+  const others = [...members.values()].filter(one => one.id !== id)
+  const countOf = (counts: (one: Member) => boolean) => others.filter(counts).length
+  const isCounted = (one: Member) => one.on || one.team_id === null
+  if (group !== null && on && countOf(one => one.on && one.group === group) >= perGroup) return false
+  if (team_id !== null && countOf(one => one.team_id === team_id) >= perTeam) return false
+  return !isCounted({ id, group, on, team_id }) || countOf(isCounted) < inAll
+}
+
+type Values = Readonly<Record<string, JsonValue>>
+
+type Operation =
+  | { readonly kind: 'create'; readonly values: Values }
+  | { readonly kind: 'update'; readonly at: number; readonly values: Values }
+  | { readonly kind: 'delete'; readonly at: number }
+  | { readonly kind: 'disband'; readonly at: number }
+
+const teams = 3
+const groups = fc.option(fc.integer({ min: 1, max: 2 }))
+const teamIds = fc.option(fc.integer({ min: 1, max: teams }))
+const values = { group: groups, on: fc.boolean(), team_id: teamIds }
+const operations: fc.Arbitrary<Operation> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('create' as const), values: fc.record(values) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('update' as const),
+      at: fc.nat(20),
+      values: fc.record(values, { requiredKeys: [] }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('delete' as const), at: fc.nat(20) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('disband' as const), at: fc.integer({ min: 1, max: teams }) }),
+  },
+)
+
+const caller = user(1, 'user', 'all')
+const guard = createGuard(limited)
+
+function planOf(operation: Operation, ids: readonly number[]): Plan<WriteShape> | undefined {
+  if (operation.kind === 'create') return createPlan('members', operation.values, {})
+  if (operation.kind === 'disband') return { shape: deleteShape('teams'), args: [operation.at] }
+  const id = ids[operation.at % ids.length]
+  if (id === undefined) return undefined
+  if (operation.kind === 'delete') return { shape: deleteShape('members'), args: [id] }
+  const names = Object.keys(operation.values)
+  return { shape: updateShape('members', names), args: [id, ...Object.values(operation.values)] }
+}
+
+interface Refusal {
+  readonly operation: Operation
+  readonly id: number | undefined
+  /** The events between which it was asked and answered. */
+  readonly from: number
+  readonly to: number
+}
+
+async function attempt(
+  store: Store,
+  operation: Operation,
+  ids: readonly number[],
+): Promise<Refusal | undefined> {
+  const plan = planOf(operation, ids)
+  if (plan === undefined) return undefined
+  const from = await store.changes.last()
+  try {
+    await store.write(guard(plan, caller))
+    return undefined
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    // Somebody else has deleted the item, or its team.
+    if (error.code === 'NOT_FOUND' || error.code === 'VALIDATION_FAILED') return undefined
+    assert.equal(error.code, 'CONFLICT', error.message)
+    const id = operation.kind === 'update' ? ids[operation.at % ids.length] : undefined
+    return { operation, id, from, to: await store.changes.last() }
+  }
+}
+
+interface State {
+  readonly event: number
+  readonly members: Members
+}
+
+/** What there was after each event. */
+async function statesOf(store: Store): Promise<readonly State[]> {
+  const changes = await store.changes.after(0, 10_000)
+  const members = new Map<number, Member>()
+  const states: State[] = [{ event: 0, members: new Map() }]
+  for (const { event, collection: name, kind, id, row } of changes) {
+    if (name !== 'members') continue
+    if (kind === 'deleted') members.delete(id)
+    else members.set(id, JSON.parse(row))
+    states.push({ event, members: new Map(members) })
+  }
+  return states
+}
+
+/** A deletion of a team changes several members at once, with an event for each: within a commit more may count. */
+function requireKept(states: readonly State[], committed: ReadonlySet<number>): void {
+  for (const { event, members } of states) {
+    if (!committed.has(event)) continue
+    for (const member of members.values()) {
+      const rest = new Map([...members].filter(([id]) => id !== member.id))
+      assert.ok(hasRoom(member, rest), `at event ${event}: ${JSON.stringify([...members.values()])}`)
+    }
+  }
+}
+
+function requireReason({ operation, id, from, to }: Refusal, states: readonly State[]): void {
+  const last = states.findLastIndex(({ event }) => event <= from)
+  const during = states.filter(({ event }, at) => at >= last && event <= to)
+  const isFull = during.some(({ members }) => {
+    if (operation.kind === 'disband') return wouldOverflow(operation.at, members)
+    if (operation.kind === 'delete') return false
+    const stored = id === undefined ? undefined : members.get(id)
+    if (operation.kind === 'update' && stored === undefined) return false
+    const wanted = { id: id ?? 0, group: null, on: false, team_id: null, ...stored, ...operation.values }
+    return !hasRoom(wanted as Member, members)
+  })
+  assert.ok(isFull, `refused without a reason: ${JSON.stringify(operation)}`)
+}
+
+/** Whether some member that loses this team would be one too many. */
+function wouldOverflow(team: number, members: Members): boolean {
+  const cleared = new Map(
+    [...members].map(([id, one]) => [id, one.team_id === team ? { ...one, team_id: null } : one]),
+  )
+  return [...cleared.values()].some(one => !hasRoom(one, cleared))
+}
+
+async function tried(place: Place, batches: readonly (readonly Operation[])[]): Promise<void> {
+  const nodes = [await place.open(limited), await place.open(limited)] as const
+  try {
+    for (let n = 0; n < teams; n++) await nodes[0].write(guard(createPlan('teams', { n }, {}), caller))
+    const refusals: Refusal[] = []
+    const between = new Set<number>()
+    for (const batch of batches) {
+      await Promise.all(nodes.map(node => node.refresh()))
+      const ids = [...((await statesOf(nodes[0])).at(-1)?.members.keys() ?? [])]
+      const refused = await Promise.all(batch.map((one, at) => attempt(nodes[at % 2] ?? nodes[0], one, ids)))
+      refusals.push(...refused.filter(one => one !== undefined))
+      const states = await statesOf(nodes[0])
+      const hasCascades = batch.some(({ kind }) => kind === 'disband')
+      for (const { event } of hasCascades ? states.slice(-1) : states) between.add(event)
+    }
+    const states = await statesOf(nodes[0])
+    requireKept(states, between)
+    for (const refusal of refusals) requireReason(refusal, states)
+  } finally {
+    await Promise.all(nodes.map(node => node.close()))
+  }
+}
+
+const batches = fc.array(fc.array(operations, { minLength: 1, maxLength: 12 }), {
+  minLength: 1,
+  maxLength: 6,
+})
+
+for (const { name, within } of databases) {
+  test(`no more items count than may, and none is refused that may (${name})`, () =>
+    fc.assert(
+      fc.asyncProperty(batches, all => within(place => tried(place, all))),
+      { numRuns: name === 'SQLite' ? 60 : 12, endOnFailure: true },
+    ))
+}

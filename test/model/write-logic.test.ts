@@ -1,0 +1,121 @@
+/** What a model may say of `prepare`, `check` and limits. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  atMost,
+  caller,
+  collection,
+  currentUser,
+  field,
+  integer,
+  json,
+  model,
+  now,
+  owner,
+  related,
+  relation,
+  string,
+} from '../../src/index.ts'
+import { checkModel, ModelError } from '../../src/model/check.ts'
+import type { Declaration } from '../../src/model/declaration.ts'
+
+const fields = {
+  title: string(),
+  size: integer({ optional: true }),
+  extra: json({ optional: true }),
+  hidden: string({ optional: true, internal: true }),
+  user_id: relation('users', { inverse: 'posts', default: currentUser }),
+}
+
+function faultsOf(options: object): readonly string[] {
+  try {
+    checkModel(model({ posts: collection({ fields, ...options } as never) }) as Declaration)
+    return []
+  } catch (error) {
+    assert.ok(error instanceof ModelError, String(error))
+    return error.faults.map(({ place, message }) => `${place}: ${message}`)
+  }
+}
+
+const refused: readonly (readonly [name: string, options: object, said: RegExp])[] = [
+  ['no function', { prepare: {} }, /^posts\.prepare: Write a function: `prepare: \(\{ next/],
+  ['an async function', { prepare: async () => ({}) }, /^posts\.prepare: It must be a plain function/],
+  ['a generator', { check: function* () {} }, /^posts\.check: It must be a plain function/],
+  ['no list', { limits: atMost(1) }, /^posts\.limits: Write a list/],
+  ['no limit', { limits: [5] }, /^posts\.limits\[0\]: This is no limit\. Write e\.g\. `atMost/],
+  ['none at all', { limits: [atMost(0)] }, /^posts\.limits\[0\]: At most how many\?/],
+  ['half a one', { limits: [atMost(1.5)] }, /^posts\.limits\[0\]: At most how many\?/],
+  [
+    'an unknown option',
+    { limits: [atMost(1, { pre: 'title' } as never)] },
+    /no option `pre`\. Did you mean `per`\?/,
+  ],
+  [
+    'an unknown field',
+    { limits: [atMost(1, { per: 'titel' })] },
+    /^posts\.limits\[0\]\.per: .*Did you mean `title`\?/,
+  ],
+  [
+    'an internal field',
+    { limits: [atMost(1, { per: 'hidden' })] },
+    /^posts\.limits\[0\]\.per: .*no field `hidden`/,
+  ],
+  ['a document', { limits: [atMost(1, { per: 'extra' })] }, /whose values cannot be compared/],
+  [
+    'the caller',
+    { limits: [atMost(1, { where: owner('user_id') })] },
+    /^posts\.limits\[0\]\.where: Only what an item/,
+  ],
+  [
+    'the time',
+    { limits: [atMost(1, { where: field('created_at').lt(now) })] },
+    /^posts\.limits\[0\]\.where: /,
+  ],
+  [
+    'who calls',
+    { limits: [atMost(1, { where: field('title').eq(caller('name')) })] },
+    /^posts\.limits\[0\]\.where: /,
+  ],
+  [
+    'another item',
+    { limits: [atMost(1, { where: related('user', field('name').eq('a')) })] },
+    /^posts\.limits\[0\]\.where: Only what an item/,
+  ],
+  ['no message', { limits: [atMost(1, { message: '' })] }, /^posts\.limits\[0\]\.message: Write a sentence/],
+]
+
+for (const [name, options, said] of refused) {
+  test(`refused: ${name}`, () => {
+    const faults = faultsOf(options)
+    assert.ok(
+      faults.some(fault => said.test(fault)),
+      faults.join('\n') || 'no fault',
+    )
+  })
+}
+
+test('what is well declared is taken', () => {
+  const where = field('title')
+    .ne('x')
+    .and(field('size').gt(3).or(field('size').eq(null)))
+  const options = {
+    prepare: () => ({}),
+    check: () => [],
+    limits: [atMost(3, { per: 'user_id', where }), atMost(9)],
+  }
+  assert.deepEqual(faultsOf(options), [])
+  const { collections } = checkModel(model({ posts: collection({ fields, ...options }) }) as Declaration)
+  assert.deepEqual(
+    collections.get('posts')?.limits.map(({ count, message }) => [count, message]),
+    [
+      [3, 'There may be at most 3 posts with the same user_id, and there are as many.'],
+      [9, 'There may be at most 9 posts, and there are as many.'],
+    ],
+  )
+})
+
+test('a field may be read-only and required where `prepare` sets it', () => {
+  const slug = { ...fields, slug: string({ readOnly: true }) }
+  assert.deepEqual(faultsOf({ fields: slug, prepare: () => ({ slug: 'a' }) }), [])
+  assert.match(faultsOf({ fields: slug }).join(), /^posts\.fields\.slug: It is required but read-only/)
+})

@@ -1,0 +1,259 @@
+/** Aggregates over HTTP: what is answered, to whom, and what a client reads whose query is wrong. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import {
+  anyone,
+  boolean,
+  choice,
+  collection,
+  datetime,
+  field,
+  integer,
+  model,
+  number,
+  owner,
+  relation,
+  role,
+  text,
+  users,
+} from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { app, user } from '../../src/principal.ts'
+import { type Bench, openBench } from '../contract/rest/bench.ts'
+import { openStore, sqlite } from '../contract/rest/databases.ts'
+
+const declared = model({
+  users: users(),
+  projects: collection({
+    fields: { name: text(), owner_id: relation('users', { inverse: 'projects' }) },
+    access: { read: owner('owner_id').or(role('admin')), create: anyone, update: anyone, delete: anyone },
+  }),
+  tasks: collection({
+    fields: {
+      title: text({ searchable: true }),
+      status: choice(['open', 'done']),
+      points: integer({ optional: true }),
+      weight: number({ optional: true }),
+      done: boolean({ default: false }),
+      due: datetime({ optional: true }),
+      project_id: relation('projects', { inverse: 'tasks' }),
+      /** In some rows, for whom it concerns. */
+      rating: integer({ optional: true, access: { read: field('status').eq('done').or(role('admin')) } }),
+      /** For nobody but administrators. */
+      salary: integer({ optional: true, access: { read: role('admin') } }),
+      /** Called like parameters. */
+      count: integer({ optional: true }),
+      sum: integer({ optional: true }),
+      limit: integer({ optional: true }),
+    },
+    access: { read: anyone, create: anyone, update: anyone, delete: anyone },
+  }),
+})
+
+let bench: Bench
+
+before(async () => {
+  bench = await openBench(checkModel(declared), each => openStore(sqlite, each))
+  for (const name of ['Ann', 'Ben']) await bench.seed('users', { name, email: `${name}@example.com` })
+  for (const [at, name] of ['Wall', 'Roof'].entries())
+    await bench.seed('projects', { name, owner_id: at + 1 })
+  for (let at = 0; at < 12; at++) {
+    await bench.seed('tasks', {
+      title: at % 2 === 0 ? 'red kite' : 'blue',
+      status: at % 3 === 0 ? 'done' : 'open',
+      points: at === 5 ? null : at,
+      weight: at / 4,
+      done: at % 2 === 1,
+      due: at < 6 ? `2026-0${1 + (at % 2)}-03T1${at}:00:00.000Z` : null,
+      project_id: 1 + (at % 2),
+      rating: at,
+      salary: 1,
+      count: at % 4,
+      sum: 7,
+      limit: 3,
+    })
+  }
+})
+after(() => bench.close())
+
+const admin = user(1, 'admin', 'all')
+const ann = user(1, 'user', 'all')
+
+async function send(query: string, principal = ann, path = 'tasks/aggregate', method = 'GET') {
+  const reply = await bench.send({ method, url: `/api/v1/${path}${query && `?${query}`}` }, principal)
+  const at = (name: string) => reply.headers[reply.headers.indexOf(name) + 1]
+  return { status: reply.status, at, text: String(reply.body), json: () => JSON.parse(String(reply.body)) }
+}
+
+async function groups(query: string, principal = ann, path?: string) {
+  const { status, text, json } = await send(query, principal, path)
+  assert.equal(status, 200, `${query}: ${text}`)
+  return json().data
+}
+
+test('counts and figures per group, in the order of the groups; without groups, of all', async () => {
+  const { json } = await send('group_by=status&count&sum=points')
+  assert.deepEqual(json(), {
+    data: [
+      { status: 'done', count: 4, sum: { points: 18 } },
+      { status: 'open', count: 8, sum: { points: 43 } },
+    ],
+    meta: { page: 1, per_page: 100, has_more: false },
+  })
+  assert.deepEqual(await groups(''), [{ count: 12 }])
+  assert.deepEqual(await groups('group_by=status'), [
+    { status: 'done', count: 4 },
+    { status: 'open', count: 8 },
+  ])
+  assert.deepEqual(await groups('min=points,due&max=points,title&avg=points,weight'), [
+    {
+      avg: { points: 61 / 11, weight: 1.375 },
+      min: { points: 0, due: '2026-01-03T10:00:00.000Z' },
+      max: { points: 11, title: 'red kite' },
+    },
+  ])
+  assert.deepEqual(await groups('points[gt]=100&count&sum=points'), [{ count: 0, sum: { points: null } }])
+  assert.deepEqual(await groups('points[gt]=100&group_by=status'), [])
+})
+
+test('parts of dates and times, in UTC; null is a group', async () => {
+  assert.deepEqual(await groups('group_by=due:month&count'), [
+    { 'due:month': null, count: 6 },
+    { 'due:month': '2026-01', count: 3 },
+    { 'due:month': '2026-02', count: 3 },
+  ])
+  assert.equal((await groups('group_by=due:hour,done')).length, 8)
+  assert.deepEqual(await groups('group_by=due:year&due[null]=false'), [{ 'due:year': '2026', count: 6 }])
+})
+
+test('the order and the pages', async () => {
+  assert.deepEqual(await groups('group_by=status&sort=-status'), (await groups('group_by=status')).reverse())
+  assert.deepEqual(await groups('group_by=count&sum=points&sort=-sum.points'), [
+    { count: 3, sum: { points: 21 } },
+    { count: 2, sum: { points: 18 } },
+    { count: 0, sum: { points: 12 } },
+    { count: 1, sum: { points: 10 } },
+  ])
+  const first = await send('group_by=points&sort=-count,-points&per_page=5&page=1')
+  assert.deepEqual(first.json().meta, { page: 1, per_page: 5, has_more: true })
+  const link = first.at('Link')
+  assert.match(
+    String(link),
+    /<\/api\/v1\/tasks\/aggregate\?group_by=points&sort=-count%2C-points&page=2&per_page=5>; rel="next"/,
+  )
+  const last = await send('group_by=points&sort=-count,-points&per_page=5&page=3')
+  assert.deepEqual(last.json(), {
+    data: [
+      { points: 0, count: 1 },
+      { points: null, count: 1 },
+    ],
+    meta: { page: 3, per_page: 5, has_more: false },
+  })
+})
+
+test('the filters of a list, with an operator or in brackets: other names are parameters, whatever fields there are', async () => {
+  assert.deepEqual(await groups('status[eq]=done&count&sum=sum'), [{ count: 4, sum: { sum: 28 } }])
+  assert.deepEqual(await groups('or[1][status]=done&or[2][points]=1'), [{ count: 5 }])
+  assert.deepEqual(await groups('not[status]=done'), [{ count: 8 }])
+  assert.deepEqual(await groups('limit[eq]=3&count[eq]=1'), [{ count: 3 }])
+  assert.deepEqual(await groups('project.name[starts_with]=W'), [{ count: 6 }])
+  assert.deepEqual(await groups('q=kite'), [{ count: 6 }])
+  // A list has them as filters.
+  assert.deepEqual((await bench.send({ url: '/api/v1/tasks?limit=3&count=1&fields=id' }, ann)).status, 200)
+})
+
+test('items and fields that the caller may not read do not count', async () => {
+  assert.deepEqual(await groups('', ann, 'projects/aggregate'), [{ count: 1 }])
+  assert.deepEqual(await groups('', admin, 'projects/aggregate'), [{ count: 2 }])
+  assert.deepEqual(await groups('group_by=status&sum=rating&max=rating'), [
+    { status: 'done', sum: { rating: 18 }, max: { rating: 9 } },
+    { status: 'open', sum: { rating: null }, max: { rating: null } },
+  ])
+  assert.deepEqual(await groups('group_by=rating&sort=-count&per_page=1'), [{ rating: null, count: 8 }])
+  assert.deepEqual(await groups('sum=salary', admin), [{ sum: { salary: 12 } }])
+  for (const query of [
+    'sum=salary',
+    'group_by=salary',
+    'max=salary',
+    'salary[eq]=1',
+    'not[salary]=1',
+    'group_by=salary:month',
+  ]) {
+    const [hidden, unknown] = [await send(query), await send(query.replace('salary', 'qqqqqq'))]
+    assert.equal(hidden.status, 400, query)
+    assert.equal(hidden.text, unknown.text.replaceAll('qqqqqq', 'salary'), query)
+  }
+  const onlyUsers = app('an-app', new Set(['read:user']))
+  assert.equal((await send('', onlyUsers)).status, 403)
+})
+
+test('of the items that belong to an item', async () => {
+  assert.deepEqual(await groups('group_by=status', ann, 'projects/1/tasks/aggregate'), [
+    { status: 'done', count: 2 },
+    { status: 'open', count: 4 },
+  ])
+  // Ben's.
+  assert.equal((await send('', ann, 'projects/2/tasks/aggregate')).status, 404)
+  for (const path of [
+    'projects/1/owner/aggregate',
+    'projects/1/aggregate',
+    'tasks/aggregate/1',
+    'nothing/aggregate',
+  ]) {
+    assert.equal((await send('', admin, path)).status, 404, path)
+  }
+})
+
+test('a request in other words is told the right ones', async () => {
+  const rows: readonly (readonly [query: string, message: RegExp])[] = [
+    ['group_by=stats', /"group_by" names "stats", which is no field of tasks\. Did you mean `status`\?/],
+    ['group_by=status,done,points,due', /may list at most 3 names/],
+    ['group_by=status:month', /which is no part of it: status has no parts/],
+    ['group_by=due:week', /write due:year, due:month, due:day, due:hour/],
+    ['group_by=due:', /which is no part of it/],
+    ['sum=title', /"sum" names "title", which is no quantity/],
+    ['avg=project_id', /no quantity/],
+    ['sum=', /"sum" is empty/],
+    ['count=points', /"count" must be true or false, or have no value/],
+    ['group_by=count&count', /"group_by" names "count", under which a group has figures too/],
+    [
+      'group_by=status&sort=-points',
+      /"sort" names "points", which the groups do not have: it takes status, count\./,
+    ],
+    ['group_by=status&sort=status,-status', /lists "status" twice/],
+    ['status=done', /write `status\[eq\]=…`/],
+    ['limit=3', /write `limit\[eq\]=…`/],
+    ['offset=3', /write `page=…`/],
+    ['groupBy=status', /Did you mean `group_by`/],
+    ['cursor=', /is not known here/],
+    ['fields=id', /is not known here/],
+    ['per_page=101', /from 1 to 100/],
+    ['group_by=a%0Ab', /must be names separated by commas/],
+  ]
+  for (const [query, message] of rows) {
+    const { status, text, json } = await send(query)
+    assert.equal(status, 400, query)
+    assert.match(json().error.message, message, `${query}: ${text}`)
+  }
+})
+
+test('methods, entity tags and caching are those of lists', async () => {
+  const { at, text } = await send('group_by=status')
+  const etag = String(at('ETag'))
+  assert.equal(at('Cache-Control'), 'private, no-cache')
+  const again = await bench.send(
+    { url: '/api/v1/tasks/aggregate?group_by=status', headers: { 'if-none-match': etag } },
+    ann,
+  )
+  assert.equal(again.status, 304)
+  const head = await send('group_by=status', ann, undefined, 'HEAD')
+  assert.equal(head.status, 200)
+  const options = await send('', ann, undefined, 'OPTIONS')
+  assert.deepEqual([options.status, options.at('Allow')], [204, 'GET, HEAD, OPTIONS'])
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    const { status, at: header } = await send('', ann, undefined, method)
+    assert.deepEqual([status, header('Allow')], [405, 'GET, HEAD, OPTIONS'], method)
+  }
+  await bench.seed('tasks', { title: 'new', status: 'open', project_id: 1 })
+  assert.notEqual((await send('group_by=status')).text, text)
+})

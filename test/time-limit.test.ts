@@ -1,0 +1,153 @@
+/** Code that does not end is ended, wherever it is caught, and what called it goes on. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { createTimeLimit, TimeLimitError } from '../src/time-limit.ts'
+
+const limit = createTimeLimit({ limitMs: 50 })
+
+const endless: Readonly<Record<string, () => unknown>> = {
+  'a loop': () => {
+    for (;;);
+  },
+  'a loop that catches': () => {
+    for (;;) {
+      try {
+        for (;;);
+      } catch {}
+    }
+  },
+  'a regular expression': () => /^(a+)+$/.test(`${'a'.repeat(50)}b`),
+  'a callback of a built-in function': () =>
+    JSON.parse('[1]', () => {
+      for (;;);
+    }),
+  'a getter': () =>
+    JSON.stringify({
+      get value() {
+        for (;;);
+      },
+    }),
+}
+
+for (const [what, work] of Object.entries(endless)) {
+  test(`${what} is ended`, () => {
+    assert.throws(() => limit.run('tasks.prepare', work), {
+      constructor: TimeLimitError,
+      message: 'tasks.prepare was ended after 50 ms.',
+    })
+    assert.equal(
+      limit.run('tasks.prepare', () => 1),
+      1,
+    )
+  })
+}
+
+test('what the work returns or throws is what comes of it', () => {
+  const value = {}
+  assert.equal(
+    limit.run('a', () => value),
+    value,
+  )
+  for (const thrown of [undefined, null, 0, new Error('x')]) {
+    const caught = (() => {
+      try {
+        return limit.run('a', () => {
+          throw thrown
+        })
+      } catch (error) {
+        return [error]
+      }
+    })()
+    assert.deepEqual(caught, [thrown])
+  }
+  const deep = (): unknown => deep()
+  assert.throws(() => limit.run('a', deep), RangeError)
+})
+
+test('one within another is ended by itself', () => {
+  const outer = createTimeLimit({ limitMs: 5000 })
+  const inner = () => limit.run('inner', endless['a loop'] ?? assert.fail())
+  assert.equal(
+    outer.run('outer', () => {
+      assert.throws(inner, TimeLimitError)
+      return 7
+    }),
+    7,
+  )
+})
+
+test('a turn runs the microtasks that it leaves, and ends those without an end', async () => {
+  await nextTurn()
+  await new Promise<void>(resolve => {
+    setImmediate(() => {
+      const steps: number[] = []
+      limit.turn('a', async () => {
+        for (const step of [1, 2, 3]) {
+          await null
+          steps.push(step)
+        }
+      })
+      assert.deepEqual(steps, [1, 2, 3])
+      const chain = async () => {
+        for (;;) await null
+      }
+      assert.throws(() => limit.turn('a', chain), TimeLimitError)
+      const late = async () => {
+        await null
+        for (;;);
+      }
+      assert.throws(() => limit.turn('a', late), TimeLimitError)
+      const nested = () => limit.turn('a', () => limit.run('b', () => 5))
+      assert.equal(nested(), 5)
+      resolve()
+    })
+  })
+  assert.equal(await Promise.resolve(3), 3)
+})
+
+test('slow code is told of', () => {
+  const told: [string, boolean][] = []
+  const watched = createTimeLimit({ slowMs: 5, onSlow: (place, ms) => told.push([place, ms > 5]) })
+  watched.run('quick', () => 1)
+  watched.run('slow', () => {
+    for (const until = performance.now() + 6; performance.now() < until; );
+  })
+  assert.deepEqual(told, [['slow', true]])
+})
+
+const inWorker = `
+  import { parentPort } from 'node:worker_threads'
+  import { createTimeLimit } from '${new URL('../src/time-limit.ts', import.meta.url)}'
+  const limit = createTimeLimit({ limitMs: 50 })
+  try { limit.run('a', () => { for (;;); }) } catch (error) { parentPort.postMessage([error.message, limit.run('a', () => 1)]) }
+`
+
+test('it holds in worker threads', async () => {
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(inWorker)}`))
+  const [message] = await new Promise<unknown[]>((resolve, reject) => {
+    worker.once('message', value => resolve([value]))
+    worker.once('error', reject)
+  })
+  assert.deepEqual(message, ['a was ended after 50 ms.', 1])
+  await worker.terminate()
+})
+
+const unbounded = `
+  import { createTimeLimit } from '${new URL('../src/time-limit.ts', import.meta.url)}'
+  const told = []
+  const limit = createTimeLimit({ onUnbounded: cause => told.push(cause.code) })
+  limit.run('a', () => 1)
+  console.log(JSON.stringify([limit.run('a', () => 2), told]))
+`
+
+test('where nothing can be ended, it is told of once, and all else goes on', () => {
+  const args = ['--permission', '--allow-fs-read=*', '--input-type=module', '--eval', unbounded]
+  const printed = execFileSync(process.execPath, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  assert.deepEqual(JSON.parse(printed), [2, ['ERR_ACCESS_DENIED']])
+})
