@@ -3,6 +3,7 @@
  * with `--postgres` on a PostgreSQL server of its own, with `--workers n` on that many threads
  * `npm run bench -- profile W1 [--hot]`
  * `npm run bench -- overload`
+ * `npm run bench -- reactions [events]`: how many events one node passes through a reaction in a second
  * `npm run bench -- webhooks [events] [--rows n]`: how many deliveries one node sends in a second
  * `npm run bench -- postgres [--rounds n] [--seconds n] [--write-docs]`: what row security and a read replica cost
  * `npm run bench -- asked [--rounds n] [--seconds n] [--write-docs]`: W10 to W19 on every database
@@ -28,6 +29,7 @@ import { cursorsOver, type Figure, footprint, measure, measureBeside, type Pace,
 import { measureOauth, oauthTable } from './oauth.ts'
 import { measureOverload, overloadTable } from './overload.ts'
 import { type Profiled, profile } from './profile.ts'
+import { measureReactions, reactionsTable } from './reactions.ts'
 import {
   askedTable,
   besideTable,
@@ -302,6 +304,11 @@ async function sending(): Promise<void> {
   say([machine(), sendingTable(figures)].join('\n\n'))
 }
 
+async function reacting(): Promise<void> {
+  const events = positionals.length > 1 ? Number(positionals[1]) : 20_000
+  say([machine(), reactionsTable(await measureReactions(events))].join('\n\n'))
+}
+
 const others: Readonly<Record<string, () => Promise<void>>> = {
   profile: profileFirst,
   soak: soakFirst,
@@ -313,6 +320,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   'logic-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('logic', paceOr(5, 3)))}`),
   ...eventRuns({ positive, listeners: values.listeners, databases: positionals.slice(1), say, tell }),
   webhooks: sending,
+  reactions: reacting,
   overload: async () =>
     say(overloadTable(await measureOverload(await dataSet(positive('rows', standardRows))))),
 }
