@@ -1,7 +1,7 @@
 /** The package's exports: for model files, and for programs that embed Portico. */
 import type { GivenSettings } from './config.ts'
 import type { Declaration } from './model/declaration.ts'
-import type { ServeOptions, Service } from './serve/service.ts'
+import type { ServeOptions, ServiceOf } from './serve/service.ts'
 
 export {
   type AccessRule,
@@ -75,14 +75,18 @@ export type {
   UpdateInput,
   Where,
 } from './model/types.ts'
-export type { GivenSettings, ServeOptions, Service }
+export type { GivenSettings, ServeOptions, ServiceOf as Service }
 
 /**
  * Serves a model until the service is closed. Settings that are not given come from the environment or have their
  * defaults. Rejects with a `ModelError` or a `SettingsError` that lists every fault.
  */
-export async function serve(declaration: Declaration, options: ServeOptions = {}): Promise<Service> {
+export async function serve<const M extends Declaration>(
+  declaration: M,
+  options: ServeOptions = {},
+): Promise<ServiceOf<M>> {
   // Imported on demand: a model file needs only the declarations.
   const service = await import('./serve.ts')
-  return service.serve(declaration, options)
+  // What it has is that of this model.
+  return (await service.serve(declaration, options)) as unknown as ServiceOf<M>
 }
