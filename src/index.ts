@@ -1,7 +1,8 @@
 /** The package's exports: for model files, and for programs that embed Portico. */
 import type { GivenSettings } from './config.ts'
 import type { Declaration } from './model/declaration.ts'
-import type { ServeOptions, ServiceOf } from './serve/service.ts'
+import type { ServeOptions } from './serve/service.ts'
+import type { Service } from './serve/typed.ts'
 
 export {
   type AccessRule,
@@ -75,7 +76,7 @@ export type {
   UpdateInput,
   Where,
 } from './model/types.ts'
-export type { GivenSettings, ServeOptions, ServiceOf as Service }
+export type { GivenSettings, ServeOptions, Service }
 
 /**
  * Serves a model until the service is closed. Settings that are not given come from the environment or have their
@@ -84,9 +85,9 @@ export type { GivenSettings, ServeOptions, ServiceOf as Service }
 export async function serve<const M extends Declaration>(
   declaration: M,
   options: ServeOptions = {},
-): Promise<ServiceOf<M>> {
+): Promise<Service<M>> {
   // Imported on demand: a model file needs only the declarations.
   const service = await import('./serve.ts')
   // What it has is that of this model.
-  return (await service.serve(declaration, options)) as unknown as ServiceOf<M>
+  return (await service.serve(declaration, options)) as unknown as Service<M>
 }

@@ -8,12 +8,10 @@ import type { GivenSettings } from '../config.ts'
 import type { Clock } from '../events/consumer/timetable.ts'
 import type { HttpServer } from '../http.ts'
 import type { DataParts } from '../logic/create-data.ts'
-import type { Declaration } from '../model/declaration.ts'
-import type { Data, SystemData } from '../model/types.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import type { WorkerContext } from '../workers/context.ts'
-import type { ServiceData, UserReference } from './data.ts'
+import type { ServiceData } from './data.ts'
 import type { RunningReactions } from './reactions.ts'
 import type { Transports } from './transports.ts'
 
@@ -36,15 +34,6 @@ export interface Service {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /** Serves on for `shutdownDelay`, stops accepting, finishes what runs, and closes the database. */
   close(): Promise<void>
-}
-
-/** A service whose `data` is typed by its model. */
-export interface ServiceOf<M extends Declaration = Declaration> extends Omit<Service, 'data'> {
-  /**
-   * The items, read and written as the service itself, whom no rule binds; `as(user)`: as a user, by id or item, with the
-   * role that they have at the time of each call and every scope. Calls reject with an `ApiError` as the API answers it.
-   */
-  readonly data: SystemData<M> & { as(user: UserReference): Data<M> }
 }
 
 export interface ServeOptions extends GivenSettings {
