@@ -41,7 +41,8 @@ test('the OpenAPI document has them as properties that no answer must have, as f
       assert.ok(!Object.hasOwn(body ?? {}, 'open_tasks'), name)
     }
   }
-  const parameters: { name?: string; description?: string }[] = document.paths['/api/v1/projects'].get.parameters
+  const parameters: { name?: string; description?: string }[] =
+    document.paths['/api/v1/projects'].get.parameters
   const names = parameters.map(({ name }) => name)
   assert.ok(names.includes('open_tasks') && names.includes('open_tasks[gte]'))
   assert.match(parameters.find(({ name }) => name === 'sort')?.description ?? '', /`open_tasks`/)
