@@ -18,6 +18,7 @@ import {
   trustProxy,
   workers,
 } from './config/kinds.ts'
+import { logicSettings } from './config/logic.ts'
 import { oauthSettings } from './config/oauth.ts'
 import { reactionSettings } from './config/reactions.ts'
 import { readTable, type SettingsSources } from './config/read.ts'
@@ -283,6 +284,7 @@ export const settingsTable = {
   ...accountSettings,
   ...redisSettings,
   ...webhookSettings,
+  ...logicSettings,
   ...reactionSettings,
 } as const
 

@@ -79,7 +79,8 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
   yield {
     act: place,
     limitMs: parts.limits.timeMs,
-    turn: work => parts.timeLimit.turn(place, work),
+    maxSteps: parts.limits.operations,
+    turn: work => parts.timeLimit.turn(place, work, parts.limits.timeMs),
     async start(run) {
       returned = await context.run(run)
     },

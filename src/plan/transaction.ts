@@ -41,6 +41,8 @@ export interface Act<P> {
   readonly turn: (work: () => void) => void
   /** How long it may take, in milliseconds. */
   readonly limitMs: number
+  /** How many steps it may have. */
+  readonly maxSteps: number
 }
 
 /** An event of a declared type, besides those of changes. Its answer is `true`. */

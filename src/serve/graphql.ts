@@ -12,6 +12,7 @@ import { loadModules } from '../graphql/load.ts'
 import { path as graphqlPath } from '../graphql/transports/http-reply.ts'
 import type { Exchange } from '../http.ts'
 import type { Idempotency } from '../idempotency.ts'
+import type { OperationParts } from '../logic/operation.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
@@ -24,6 +25,7 @@ export interface LazyGraphqlParts {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
+  readonly logic: OperationParts
   readonly idempotency: Idempotency
   readonly events: ProcessEvents
   /** Notices what other nodes have committed: over a socket, no request has done so. */

@@ -16,7 +16,7 @@ import type { Clock } from '../events/consumer/timetable.ts'
 import type { Events } from '../events/events.ts'
 import type { Exchange } from '../http.ts'
 import { createIdempotency } from '../idempotency.ts'
-import { operationParts } from '../logic/operation.ts'
+import type { OperationParts } from '../logic/operation.ts'
 import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
@@ -106,6 +106,14 @@ export function openTransports(parts: TransportParts): Transports {
     secrets: new WebhookSecrets(records, settings['webhooks.secretOverlap']),
     grants: parts.webhookGrants,
   })
+  const logic: OperationParts = {
+    ...{ model, hooks, timeLimit: loggedTimeLimit(logger), now: clock.now },
+    limits: {
+      timeMs: settings['logic.actionTimeout'],
+      operations: settings['logic.actionOperations'],
+      tries: settings['logic.actionTries'],
+    },
+  }
   const events = createProcessEvents({
     feed: store.changes,
     authenticate,
@@ -117,8 +125,7 @@ export function openTransports(parts: TransportParts): Transports {
     run: transportRun,
     hooks,
     rest: createRest({
-      ...{ model, run: transportRun, hooks, idempotency, actions, baseUrl: settings.baseUrl },
-      logic: { ...operationParts(model, hooks), now: clock.now },
+      ...{ model, run: transportRun, hooks, idempotency, actions, logic, baseUrl: settings.baseUrl },
       // Every call is an exchange: it carries the headers of the budget.
       draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
       events: {
@@ -132,6 +139,7 @@ export function openTransports(parts: TransportParts): Transports {
       model,
       run: transportRun,
       hooks,
+      logic,
       idempotency,
       events,
       refresh: () => store.refresh(),

@@ -108,6 +108,9 @@ const redisUrls = [
 /** Every row of the table has its examples: the compiler sees to it. */
 const examples: { readonly [N in Name]: Examples } = {
   port: numberOf(0, 65_535),
+  'logic.actionTimeout': numberOf(10, 60_000),
+  'logic.actionOperations': numberOf(1, 100_000),
+  'logic.actionTries': numberOf(1, 100),
   'reactions.concurrency': numberOf(1, 1000),
   'reactions.timeout': numberOf(1, 3600),
   'reactions.allowPrivate': flags,

@@ -3,9 +3,9 @@ import type { GraphQLFormattedError } from 'graphql'
 import type { Principal } from '../../principal.ts'
 import type { ExecutionContext } from '../engine.ts'
 import type { Variables } from '../plan/input.ts'
-import type { MutationVariant, WriteStep } from '../plan/variant.ts'
+import type { ActStep, MutationVariant, WriteStep } from '../plan/variant.ts'
 import { byPlace, Completion } from './completion.ts'
-import type { MutationParts, PreparedWrite } from './prepare-write.ts'
+import type { MutationParts, PreparedStep } from './prepare-write.ts'
 
 export interface BoundMutation {
   readonly variant: MutationVariant
@@ -24,13 +24,13 @@ export interface AskedMutation {
 /** Completes the value of a step. `write`: undefined where it was not done. */
 export function completed(
   { parts, principal, context }: AskedMutation,
-  step: WriteStep,
-  write: PreparedWrite | undefined,
+  step: WriteStep | ActStep,
+  write: PreparedStep | undefined,
   value: () => unknown,
   errors: GraphQLFormattedError[],
 ): unknown {
   const { refusing } = write ?? {}
-  const refusals = refusing ? parts.run.refusals(refusing, principal) : []
+  const refusals = refusing ? parts.run.refusals(refusing, write?.refusingAs ?? principal) : []
   const completion = new Completion(byPlace(refusals), refusing?.args ?? [], context.onFault, errors)
   return completion.field(step.replyField, value, { before: undefined, key: step.replyField.key })
 }

@@ -1,5 +1,6 @@
 /** Creates the engine of a model. */
 import { createEventViews } from '../../events/show-event.ts'
+import { type OperationParts, operationParts } from '../../logic/operation.ts'
 import type { Model } from '../../model/model.ts'
 import { revealedByPortico } from '../../model/revealed.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
@@ -16,6 +17,8 @@ export interface EngineOptions {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
+  /** What actions run with. */
+  readonly logic?: OperationParts
   readonly limits?: Partial<Limits>
   /** Whether `__schema` and `__type` are answered. True by default. */
   readonly introspection?: boolean
@@ -25,13 +28,20 @@ export interface EngineOptions {
 
 /** Transports pass prepared and bound operations back to the engine that created them: hence the casts. */
 export function createEngine(options: EngineOptions): Engine {
-  const { model, run, hooks, introspection = true, revealed = revealedByPortico } = options
+  const {
+    model,
+    run,
+    hooks,
+    logic = operationParts(options.model, options.hooks),
+    introspection = true,
+    revealed = revealedByPortico,
+  } = options
   const limits = { ...defaultLimits, ...options.limits }
   const modelSchema = createSchema(model, { listBound: limits.listBound, revealed })
   const { schema } = modelSchema
   const views = createEventViews(model, run)
   const query = createQuery(model, run, schema)
-  const mutation = createMutation(model, run, hooks)
+  const mutation = createMutation({ model, run, hooks, logic })
   const bind = createBind(modelSchema, limits)
   return {
     schema,

@@ -9,14 +9,16 @@ import type { WriteAnswer } from '../../plan/answer.ts'
 import { requirePlain } from '../../plan/plain-writes.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import { writeStep, writeWith } from '../../plan/run.ts'
-import type { ProgramSteps } from '../../plan/transaction.ts'
+import type { Acts, ProgramSteps } from '../../plan/transaction.ts'
 import type { Executed, Once } from '../engine.ts'
-import type { MutationStep, WriteStep } from '../plan/variant.ts'
+import type { ActStep, MutationStep, WriteStep } from '../plan/variant.ts'
 import { executed } from '../response.ts'
 import { type AskedMutation, completed } from './asked-mutation.ts'
 import { collectionsOf } from './collections-of.ts'
 import { FieldFailure } from './completion.ts'
-import { inArguments, type PreparedWrite, prepareWrite, unseen } from './prepare-write.ts'
+import type { PreparedAct } from './prepare-act.ts'
+import { prepareStep } from './prepare-step.ts'
+import { inArguments, type PreparedWrite, unseen } from './prepare-write.ts'
 
 /** A field of an atomic mutation has failed although its write was done: all is undone. No client sees it. */
 class Undone extends ApiError {
@@ -28,7 +30,9 @@ class Undone extends ApiError {
   }
 }
 
-function isWrite(step: MutationStep): step is WriteStep {
+type DoneStep = WriteStep | ActStep
+
+function isWrite(step: MutationStep): step is DoneStep {
   return step.kind !== 'constant'
 }
 
@@ -36,22 +40,22 @@ export function inOneTransaction(asked: AskedMutation): Promise<Executed> {
   return new MutationTransaction(asked).run()
 }
 
-type Prepared = ReadonlyMap<WriteStep, PreparedWrite>
+type Prepared = ReadonlyMap<DoneStep, PreparedWrite | PreparedAct>
 
 /** What the fields of a mutation came to. */
 interface Outcome {
   readonly executed: Executed
   /** The ids of what was written, by field. */
-  readonly ids: ReadonlyMap<WriteStep, number>
+  readonly ids: ReadonlyMap<DoneStep, number>
   readonly items: Replayable['items']
 }
 
 class MutationTransaction {
   readonly #asked: AskedMutation
-  readonly #writes: readonly WriteStep[]
+  readonly #writes: readonly DoneStep[]
   readonly #isAtomic: boolean
   /** The field that is being carried out. */
-  #at: WriteStep | undefined
+  #at: DoneStep | undefined
   #answer: WriteAnswer | undefined
   #outcome: Outcome | undefined
 
@@ -76,11 +80,11 @@ class MutationTransaction {
 
   async #prepared(): Promise<Prepared> {
     const { parts, bound, principal } = this.#asked
-    const prepared = new Map<WriteStep, PreparedWrite>()
+    const prepared = new Map<DoneStep, PreparedWrite | PreparedAct>()
     for (const step of this.#writes) {
       this.#at = step
-      const write = await prepareWrite(parts, { step, variables: bound.variables, principal })
-      if (this.#writes.length > 1) this.#requirePlain(step, write)
+      const write = await prepareStep(parts, step, bound.variables, principal)
+      if (this.#writes.length > 1 && step.kind !== 'act' && 'plan' in write) this.#requirePlain(step, write)
       prepared.set(step, write)
     }
     return prepared
@@ -96,13 +100,18 @@ class MutationTransaction {
     const { parts, principal } = this.#asked
     const [only] = prepared.values()
     if (only === undefined) return
-    if (prepared.size === 1) {
+    if (prepared.size === 1 && 'plan' in only) {
       // What some collections need beyond their rules belongs to `Run.write`.
       await parts.run.write(only.plan, principal, plan => this.#one(prepared, plan))
       return
     }
-    const serial = collectionsOf(parts.model, this.#writes)
-    await parts.run.transaction({ serial, principal, steps: () => this.#all(prepared) })
+    const serial = collectionsOf(
+      parts.model,
+      this.#writes.filter(step => step.kind !== 'act'),
+    )
+    const acts = actsOf(prepared)
+    const program = { serial, principal, ...(acts && { acts }) }
+    await parts.run.transaction({ ...program, steps: () => this.#all(prepared) })
   }
 
   *#one(prepared: Prepared, plan: Plan<WriteShape>): ProgramSteps<WriteAnswer> {
@@ -127,15 +136,15 @@ class MutationTransaction {
 
   *#steps(prepared: Prepared, plan?: Plan<WriteShape>): ProgramSteps<Outcome> {
     const reply = new Reply(this.#asked.bound.cost)
-    const ids = new Map<WriteStep, number>()
+    const ids = new Map<DoneStep, number>()
     const items: Replayable['items'][number][] = []
     for (const [step, write] of prepared) {
       this.#at = step
-      const { afterwards } = write
-      const answer = yield* (afterwards ? writeWith(afterwards) : writeStep)(plan ?? write.plan)
+      const answer = 'acts' in write ? yield* write.steps() : yield* writtenBy(write, plan)
       this.#answer = answer
       ids.set(step, answer.id)
-      if (answer.text !== null) items.push({ collection: step.collection.name, id: answer.id })
+      const shown = shownBy(step)
+      if (answer.text !== null && shown !== undefined) items.push({ collection: shown, id: answer.id })
       reply.add(step, errors => completed(this.#asked, step, write, () => write.value(answer), errors))
       if (this.#isAtomic && reply.fault) throw new Undone(reply.fault)
     }
@@ -149,7 +158,7 @@ class MutationTransaction {
     for (const [step, id] of ids) {
       const value = () => {
         if (step.kind === 'delete') return String(id)
-        throw unseen(step, id)
+        throw step.kind === 'act' ? new ApiError('NOT_FOUND') : unseen(step, id)
       }
       reply.add(step, errors => completed(this.#asked, step, undefined, value, errors))
     }
@@ -177,6 +186,23 @@ class MutationTransaction {
   }
 }
 
+function writtenBy({ plan: own, afterwards }: PreparedWrite, plan = own): ProgramSteps<WriteAnswer> {
+  return (afterwards ? writeWith(afterwards) : writeStep)(plan)
+}
+
+/** The actions among the fields. */
+function actsOf(prepared: Prepared): Acts | undefined {
+  const all = [...prepared.values()].flatMap(one => ('acts' in one ? one.acts : []))
+  const [first] = all
+  return first && { names: all.flatMap(({ names }) => names), tries: first.tries }
+}
+
+/** The collection of the item that the value of a field is. */
+function shownBy(step: DoneStep): string | undefined {
+  if (step.kind !== 'act') return step.collection.name
+  return step.action.output.kind === 'item' ? step.action.output.collection : undefined
+}
+
 /** The reply, as its fields are completed. */
 class Reply {
   readonly errors: GraphQLFormattedError[] = []
@@ -191,7 +217,7 @@ class Reply {
   }
 
   /** `complete`: gives the field's value, and adds errors to the list; throws a `FieldFailure` where it may not be null. */
-  add(step: WriteStep, complete: (errors: GraphQLFormattedError[]) => unknown): void {
+  add(step: DoneStep, complete: (errors: GraphQLFormattedError[]) => unknown): void {
     const before = this.errors.length
     try {
       const value = complete(this.errors)

@@ -3,16 +3,18 @@
  * or an `Idempotency-Key`, all of them are one.
  */
 import type { GraphQLFormattedError } from 'graphql'
-import type { Model } from '../../model/model.ts'
-import { type CreateHooks, type Run, writeWith } from '../../plan/run.ts'
+import type { WriteAnswer } from '../../plan/answer.ts'
+import { type Run, writeWith } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import type { Executed, ExecutionContext } from '../engine.ts'
-import type { WriteStep } from '../plan/variant.ts'
+import type { ActStep, WriteStep } from '../plan/variant.ts'
 import { executed } from '../response.ts'
 import { type AskedMutation, type BoundMutation, completed } from './asked-mutation.ts'
 import { FieldFailure } from './completion.ts'
 import { inOneTransaction } from './mutation-transaction.ts'
-import { inArguments, type PreparedWrite, prepareWrite } from './prepare-write.ts'
+import type { PreparedAct } from './prepare-act.ts'
+import { prepareStep } from './prepare-step.ts'
+import { inArguments, type MutationParts, type PreparedStep, type PreparedWrite } from './prepare-write.ts'
 
 export type ExecuteMutation = (
   bound: BoundMutation,
@@ -20,8 +22,7 @@ export type ExecuteMutation = (
   context: ExecutionContext,
 ) => Promise<Executed>
 
-export function createMutation(model: Model, run: Run, hooks: CreateHooks): ExecuteMutation {
-  const parts = { model, run, hooks }
+export function createMutation(parts: MutationParts): ExecuteMutation {
   return (bound, principal, context) => {
     const asked = { parts, bound, principal, context }
     const isPlain = !bound.variant.isAtomic && context.once === undefined
@@ -47,16 +48,15 @@ async function oneByOne(asked: AskedMutation): Promise<Executed> {
 /** The value of one mutation in the reply. Throws a `FieldFailure` when a non-null mutation fails. */
 async function answer(
   asked: AskedMutation,
-  step: WriteStep,
+  step: WriteStep | ActStep,
   errors: GraphQLFormattedError[],
 ): Promise<unknown> {
   const { parts, bound, principal } = asked
-  let write: PreparedWrite | undefined
+  let write: PreparedStep | undefined
   let value: () => unknown
   try {
-    const prepared = await prepareWrite(parts, { step, variables: bound.variables, principal })
-    const { plan, afterwards } = prepared
-    const written = await parts.run.write(plan, principal, afterwards && writeWith(afterwards))
+    const prepared = await prepareStep(parts, step, bound.variables, principal)
+    const written = await carriedOut(parts.run, prepared, principal)
     write = prepared
     value = () => prepared.value(written)
   } catch (error) {
@@ -65,4 +65,17 @@ async function answer(
     }
   }
   return completed(asked, step, write, value, errors)
+}
+
+function carriedOut(
+  run: Run,
+  prepared: PreparedWrite | PreparedAct,
+  principal: Principal,
+): Promise<WriteAnswer> {
+  if ('acts' in prepared) {
+    const { acts, steps } = prepared
+    return run.transaction({ principal, serial: [], acts, steps })
+  }
+  const { plan, afterwards } = prepared
+  return run.write(plan, principal, afterwards && writeWith(afterwards))
 }

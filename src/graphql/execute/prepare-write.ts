@@ -1,11 +1,20 @@
 /** A field of a mutation → a write, ready to run, and the value of its answer. */
 import { ApiError, type FieldFault } from '../../errors.ts'
+import type { OperationParts } from '../../logic/operation.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'
 import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
 import { admit } from '../../plan/guard.ts'
-import type { Assignment, CreateShape, DeleteShape, Plan, UpdateShape, WriteShape } from '../../plan/plan.ts'
+import type {
+  Assignment,
+  CompositeShape,
+  CreateShape,
+  DeleteShape,
+  Plan,
+  UpdateShape,
+  WriteShape,
+} from '../../plan/plan.ts'
 import type { CreateHooks, Creation, Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import { readInput, type Variables } from '../plan/input.ts'
@@ -17,15 +26,22 @@ export interface MutationParts {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
+  readonly logic: OperationParts
 }
 
-/** A write that is understood: what it asks, and what is made of the answer. */
-export interface PreparedWrite {
-  readonly plan: Plan<WriteShape>
+/** What is made of the answer. */
+export interface PreparedStep {
   /** Pure. Throws where the field fails although the write is done. */
   readonly value: (answer: WriteAnswer) => unknown
   /** Whose refusals are those of the fields of the value; undefined where it has none. */
-  readonly refusing: Plan<CreateShape | UpdateShape> | undefined
+  readonly refusing: Plan<CreateShape | UpdateShape | CompositeShape> | undefined
+  /** Whose refusals; the caller's if left out. */
+  readonly refusingAs?: Principal
+}
+
+/** A write that is understood. */
+export interface PreparedWrite extends PreparedStep {
+  readonly plan: Plan<WriteShape>
   readonly afterwards?: Creation['afterwards']
 }
 
@@ -48,7 +64,7 @@ const noHook: Creation = { computed: {}, revealed: {} }
 
 function prepareCreate({ hooks }: MutationParts, { step, variables, principal }: Writing) {
   const { collection } = step
-  const { values } = bodyValidator(collection).create(given(step, variables))
+  const { values } = bodyValidator(collection).create(given(collection, step.values, variables))
   const made = hooks.get(collection.name)?.(values, principal) ?? noHook
   return then(made, creation => preparedCreate(step, variables, values, creation))
 }
@@ -77,7 +93,7 @@ function preparedCreate(
 
 function prepareUpdate({ step, variables }: Writing): PreparedWrite {
   const { collection, select } = step
-  const { values } = bodyValidator(collection).merge(given(step, variables))
+  const { values } = bodyValidator(collection).merge(given(collection, step.values, variables))
   const args = step.getters.map(getter => getter(variables))
   const set = assign(collection, values, args)
   const id = args.push(step.id?.(variables) ?? 0) - 1
@@ -108,7 +124,11 @@ export function unseen({ collection, kind }: WriteStep, id: number): ApiError {
 }
 
 /** The values as in a REST body. */
-function given({ collection, values }: WriteStep, variables: Variables): Record<string, unknown> {
+export function given(
+  collection: Collection,
+  values: WriteStep['values'],
+  variables: Variables,
+): Record<string, unknown> {
   const body: Record<string, unknown> = {}
   for (const [name, input] of values) {
     const value = readInput(input, variables)

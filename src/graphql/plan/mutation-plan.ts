@@ -1,7 +1,9 @@
 /** A mutation → one write for each of its fields. */
 import { idOf } from '../../model/fields/integer.ts'
 import type { Collection } from '../../model/model.ts'
+import type { MutationField } from '../schema/directory.ts'
 import { camelCase } from '../schema/names.ts'
+import { planAction } from './action-plan.ts'
 import {
   argumentsOf,
   type FieldRequest,
@@ -31,7 +33,7 @@ export function planMutation(
     if (nodes[0].name.value === '__typename') {
       return { kind: 'constant', replyField: typenameField(key, nodes, type), value: type.name }
     }
-    const { step, cost } = planWrite(context, requestOf(field))
+    const { step, cost } = planField(context, requestOf(field))
     costs.push(cost)
     return step
   })
@@ -39,15 +41,20 @@ export function planMutation(
   return { operation: 'mutation', isAtomic, steps, cost: sum(costs), getters }
 }
 
+function planField(context: PlanContext, request: FieldRequest) {
+  const meaning = context.directory.mutations.get(request.definition.name)
+  if (!meaning) throw new Error(`nothing answers ${request.definition.name}`)
+  if (meaning.kind === 'act') return planAction(context, request, meaning.action)
+  return planWrite(context, request, meaning)
+}
+
 function planWrite(
   outer: PlanContext,
   request: FieldRequest,
+  { kind, collection }: Exclude<MutationField, { readonly kind: 'act' }>,
 ): { readonly step: WriteStep; readonly cost: Cost } {
   // Every write is a plan of its own, with its own arguments.
   const context = { ...outer, parameters: new Parameters() }
-  const meaning = context.directory.mutations.get(request.definition.name)
-  if (!meaning) throw new Error(`nothing answers ${request.definition.name}`)
-  const { kind, collection } = meaning
   const inputs = argumentsOf(context, request)
   const idInput = inputs.get('id')
   const field = { ...replyFieldBase(request), at: undefined }
@@ -71,7 +78,10 @@ function planWrite(
 }
 
 /** In the model's order, so that mutations that set the same fields share a shape. */
-function valuesOf(collection: Collection, inputs: ReadonlyMap<string, Input>): ReadonlyMap<string, Input> {
+export function valuesOf(
+  collection: Collection,
+  inputs: ReadonlyMap<string, Input>,
+): ReadonlyMap<string, Input> {
   const values = new Map<string, Input>()
   for (const field of collection.fields.values()) {
     const input = field.name === 'id' ? undefined : inputs.get(camelCase(field.name))

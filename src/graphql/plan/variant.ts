@@ -1,7 +1,7 @@
 /** One operation, planned for variables of one structure. */
-import type { Collection } from '../../model/model.ts'
+import type { Action, Collection } from '../../model/model.ts'
 import type { CompositeShape, Param, Selected } from '../../plan/plan.ts'
-import type { MutationField, SubscriptionField } from '../schema/directory.ts'
+import type { SubscriptionField } from '../schema/directory.ts'
 import type { Input, Variables } from './input.ts'
 import type { Cost, Getter } from './parameters.ts'
 import type { ReplyField } from './reply-fields.ts'
@@ -40,7 +40,7 @@ export interface MutationVariant extends VariantBase {
   readonly steps: readonly MutationStep[]
 }
 
-export type MutationStep = ConstantStep | WriteStep
+export type MutationStep = ConstantStep | WriteStep | ActStep
 
 export interface ConstantStep {
   readonly kind: 'constant'
@@ -49,7 +49,7 @@ export interface ConstantStep {
 }
 
 export interface WriteStep {
-  readonly kind: MutationField['kind']
+  readonly kind: 'create' | 'update' | 'delete'
   readonly collection: Collection
   readonly replyField: ReplyField
   /** The id of the item to change; undefined for a create. */
@@ -57,6 +57,20 @@ export interface WriteStep {
   /** The values to set, by the field's name. */
   readonly values: ReadonlyMap<string, Input>
   readonly select: readonly Selected[]
+  readonly getters: readonly Getter[]
+}
+
+/** An action of the model. */
+export interface ActStep {
+  readonly kind: 'act'
+  readonly action: Action
+  readonly replyField: ReplyField
+  /** Of the item that it is done to; undefined without one. */
+  readonly id: Getter | undefined
+  /** The input, by the value's name. */
+  readonly values: ReadonlyMap<string, Input>
+  /** Reads the items that it answers with. */
+  readonly shape: CompositeShape
   readonly getters: readonly Getter[]
 }
 

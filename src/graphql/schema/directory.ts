@@ -1,5 +1,5 @@
 /** What each name of the schema stands for in the model. */
-import type { Collection, Field, ManyToMany, Relation, ToMany } from '../../model/model.ts'
+import type { Action, Collection, Field, ManyToMany, Relation, ToMany } from '../../model/model.ts'
 import type { AggregateFields } from './aggregate-types.ts'
 
 /** A field of a collection's type. */
@@ -22,10 +22,9 @@ export type QueryField =
   | { readonly kind: 'me'; readonly collection: Collection }
   | { readonly kind: 'rateLimit' }
 
-export type MutationField = {
-  readonly kind: 'create' | 'update' | 'delete'
-  readonly collection: Collection
-}
+export type MutationField =
+  | { readonly kind: 'create' | 'update' | 'delete'; readonly collection: Collection }
+  | { readonly kind: 'act'; readonly action: Action }
 
 export type SubscriptionField = {
   readonly kind: 'created' | 'updated' | 'deleted'

@@ -11,6 +11,7 @@ import {
 } from 'graphql'
 import type { Collection, Field, Model } from '../../model/model.ts'
 import { isWritable } from '../../model/schemas.ts'
+import { actionFields } from './action-fields.ts'
 import { type AggregateFields, AggregateTypes } from './aggregate-types.ts'
 import { atomicDirective } from './directives.ts'
 import type { Directory, MutationField, QueryField, SubscriptionField } from './directory.ts'
@@ -32,7 +33,7 @@ export function createSchema(model: Model, options: SchemaOptions): ModelSchema 
   const names = new Names(collections)
   const leafTypes = new LeafTypes(names)
   const types = new ItemTypes(model, options, names, leafTypes)
-  return { model, ...new Operations(types, names, leafTypes).build(collections) }
+  return { model, ...new Operations(types, names, leafTypes).build(collections, model) }
 }
 
 const eventArgument: GraphQLArgumentConfig = {
@@ -64,11 +65,11 @@ class Operations {
     this.#leafTypes = leafTypes
   }
 
-  build(collections: readonly Collection[]): Omit<ModelSchema, 'model'> {
+  build(collections: readonly Collection[], model: Model): Omit<ModelSchema, 'model'> {
     const schema = new GraphQLSchema({
       directives: [...specifiedDirectives, atomicDirective],
       query: new GraphQLObjectType({ name: 'Query', fields: this.#queryFields(collections) }),
-      mutation: new GraphQLObjectType({ name: 'Mutation', fields: this.#mutationFields(collections) }),
+      mutation: new GraphQLObjectType({ name: 'Mutation', fields: this.#mutationFields(collections, model) }),
       subscription: new GraphQLObjectType({
         name: 'Subscription',
         fields: this.#subscriptionFields(collections.filter(one => !one.unlogged)),
@@ -158,14 +159,14 @@ class Operations {
     }
   }
 
-  #mutationFields(collections: readonly Collection[]): Fields {
+  #mutationFields(collections: readonly Collection[], model: Model): Fields {
     const fields: Fields = {}
     for (const collection of collections) {
       const type = this.#types.type(collection)
       const name = typeName(collection)
       const deprecationReason = reason(collection.deprecated)
       const id = { id: { type: nonNull(GraphQLID) } }
-      const add = (kind: MutationField['kind'], config: SchemaField) => {
+      const add = (kind: 'create' | 'update' | 'delete', config: SchemaField) => {
         const verb = { create: 'create', update: 'update', delete: 'delete' }[kind]
         this.#mutations.set(verb + name, { kind, collection })
         fields[verb + name] = { ...config, deprecationReason }
@@ -178,7 +179,18 @@ class Operations {
       })
       add('delete', { type: GraphQLID, args: id, description: 'The id of the item that is gone.' })
     }
+    for (const [name, action, config] of this.#actionFields(model)) {
+      this.#mutations.set(name, { kind: 'act', action })
+      fields[name] = config
+    }
     return fields
+  }
+
+  #actionFields(model: Model) {
+    return actionFields(model, {
+      ...{ types: this.#types, names: this.#names, leafTypes: this.#leafTypes },
+      argumentsOf: collection => this.#valueArguments(collection, 'create'),
+    })
   }
 
   #valueArguments(collection: Collection, mode: 'create' | 'merge'): Arguments {

@@ -34,8 +34,7 @@ export async function runActSlowly(
   const calls: Call[] = []
   const ask = (step: GuardedActStep) =>
     new Promise<StepAnswer>((resolve, reject) => calls.push({ step, resolve, reject }))
-  await nextTurn()
-  actRun.turn(() => actRun.start(ask))
+  await actRun.nextTurn(() => actRun.start(ask))
   // What was asked for and not awaited is done as well.
   for (let call = calls.shift(); call !== undefined; call = calls.shift()) {
     const { step, resolve, reject } = call
@@ -43,22 +42,20 @@ export async function runActSlowly(
       answer => () => resolve(answer),
       error => () => reject(error),
     )
-    await nextTurn()
-    actRun.turn(settle)
+    await actRun.nextTurn(settle)
   }
   actRun.end()
 }
 
-/** Where no microtasks of others wait. */
-function nextTurn(): Promise<void> & PromiseLike<void> {
-  return new Promise(resolve => setImmediate(resolve))
-}
+/** Of calls behind the end. */
+const never = new Promise<never>(() => {})
 
 class ActRun {
   readonly #act: Act<GuardedPlanStep>
   readonly #until: number
   #outcome: Outcome | undefined
   #hasEnded = false
+  #steps = 0
 
   constructor(act: Act<GuardedPlanStep>) {
     this.#act = act
@@ -66,17 +63,16 @@ class ActRun {
   }
 
   start(run: (step: GuardedActStep) => Awaitable<StepAnswer>): void {
-    const guarded = (step: GuardedActStep) => {
-      if (this.#hasEnded) throw fault(`${this.#act.act} has ended: what it did not wait for is refused.`)
-      if (performance.now() > this.#until) throw this.#tooLong()
-      return run(step)
+    const bounded = (step: GuardedActStep) => {
+      this.#bound()
+      return this.#hasEnded ? never : run(step)
     }
-    this.#act.start(guarded).then(
+    this.#act.start(bounded).then(
       () => {
-        this.#outcome = 'done'
+        this.#outcome ??= 'done'
       },
       error => {
-        this.#outcome = { error }
+        this.#outcome ??= { error }
       },
     )
   }
@@ -90,6 +86,30 @@ class ActRun {
     }
   }
 
+  /** In the next turn of the event loop, where no microtasks of others wait: none run within another. */
+  nextTurn(work: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      setImmediate(() => {
+        try {
+          this.turn(work)
+          resolve()
+        } catch (error) {
+          reject(error)
+        }
+      })
+    })
+  }
+
+  /** What is refused never settles, so that no code can go on asking. */
+  #bound(): void {
+    if (this.#hasEnded) return
+    this.#steps++
+    const error = this.#steps > this.#act.maxSteps ? this.#tooMany() : this.#tooLong()
+    if (error === undefined) return
+    this.#outcome = { error }
+    this.#hasEnded = true
+  }
+
   /** Throws what it has thrown, or that it has not ended. */
   end(): void {
     this.#hasEnded = true
@@ -100,7 +120,16 @@ class ActRun {
     throw fault(`${this.#act.act} has failed.`, outcome.error)
   }
 
-  #tooLong(): ApiError {
+  #tooMany(): ApiError {
+    const bound = this.#act.maxSteps.toLocaleString('en')
+    return new ApiError(
+      'BAD_REQUEST',
+      `This makes more than ${bound} reads and writes at once. Do less in one.`,
+    )
+  }
+
+  #tooLong(): ApiError | undefined {
+    if (performance.now() <= this.#until) return undefined
     const message = `This took longer than ${this.#act.limitMs.toLocaleString('en')} ms, and was undone. Try again, or do less at once.`
     return new ApiError('UNAVAILABLE', message, { headers: { 'Retry-After': '1' } })
   }

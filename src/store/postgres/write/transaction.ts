@@ -146,9 +146,13 @@ async function acted<T>(
   parts: TransactionParts,
 ): Promise<StepDone> {
   await runActSlowly(act, async step => {
-    await lock(step, scope, parts)
-    // Reads too: one that fails has ended the transaction.
-    return run.answerOf(await scope.savepoint(own => stepDone(step, own, parts)))
+    try {
+      await lock(step, scope, parts)
+      // Reads too: one that fails has ended the transaction.
+      return run.answerOf(await scope.savepoint(own => stepDone(step, own, parts)))
+    } catch (cause) {
+      throw failureOf(cause)
+    }
   })
   return { kind: 'act' }
 }

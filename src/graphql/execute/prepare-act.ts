@@ -1,0 +1,98 @@
+/** A field of a mutation that is an action of the model → the steps of its transaction, and the value of its answer. */
+import { actingAs, admitOperation } from '../../logic/access.ts'
+import { type OperationParts, type OperationResult, operationSteps, placeOf } from '../../logic/operation.ts'
+import { checkedInput, inputShape, outputShape } from '../../logic/operation-input.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Field } from '../../model/model.ts'
+import type { CompositeAnswer, WriteAnswer } from '../../plan/answer.ts'
+import type { ItemRoot } from '../../plan/plan.ts'
+import type { Acts, ProgramSteps } from '../../plan/transaction.ts'
+import type { Principal } from '../../principal.ts'
+import type { Variables } from '../plan/input.ts'
+import type { ActStep } from '../plan/variant.ts'
+import { given, type PreparedStep } from './prepare-write.ts'
+
+export interface PreparedAct extends PreparedStep {
+  readonly acts: Acts
+  /** `text` of the answer: the value as JSON. */
+  readonly steps: () => ProgramSteps<WriteAnswer>
+}
+
+/** Throws what the action is refused with before anything is read. */
+export function prepareAct(
+  parts: OperationParts,
+  step: ActStep,
+  variables: Variables,
+  principal: Principal,
+): PreparedAct {
+  const { action, id, getters, shape } = step
+  admitOperation(parts.model, action, principal)
+  const input = checkedInput(action, given(inputShape(action), step.values, variables))
+  const args = getters.map(getter => getter(variables))
+  const call = { operation: action, id: id && Number(id(variables)), input, principal }
+  const as = actingAs(principal)
+  return {
+    acts: { names: [placeOf(action)], tries: parts.limits.tries },
+    *steps() {
+      const result = yield* operationSteps(parts, call)
+      const filled = filledWith(shape.roots as readonly ItemRoot[], args, step, result)
+      const read = shape.roots.length === 0 ? {} : yield* readItems(step, filled, as)
+      return { id: result.kind === 'item' ? result.id : 0, text: JSON.stringify(valueOf(step, result, read)) }
+    },
+    value: ({ text }) => (text === null ? null : JSON.parse(text)),
+    refusing: shape.roots.length === 0 ? undefined : { shape, args },
+    refusingAs: as,
+  }
+}
+
+/** The arguments with the ids of the items that it answers with. */
+function filledWith(
+  roots: readonly ItemRoot[],
+  args: readonly JsonValue[],
+  { replyField, action: { output } }: ActStep,
+  result: OperationResult,
+): readonly JsonValue[] {
+  const filled = [...args]
+  for (const { key, id } of roots) {
+    if (result.kind === 'item') filled[id] = result.id
+    if (result.kind !== 'values' || output.kind !== 'values' || replyField.kind !== 'object') continue
+    const child = replyField.children.find(one => one.key === key)
+    const name = [...output.values.keys()].find(one => child?.name.endsWith(`.${camel(one)}`))
+    filled[id] = name === undefined ? 0 : (result.values[name] ?? 0)
+  }
+  return filled
+}
+
+function camel(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function* readItems(
+  { shape }: ActStep,
+  args: readonly JsonValue[],
+  as: Principal,
+): ProgramSteps<Readonly<Record<string, JsonValue>>> {
+  const { text } = (yield { as, plan: { shape, args } }) as CompositeAnswer
+  return JSON.parse(text)
+}
+
+function valueOf(
+  { action, replyField }: ActStep,
+  result: OperationResult,
+  read: Readonly<Record<string, JsonValue>>,
+): JsonValue {
+  if (result.kind === 'nothing') return true
+  if (result.kind === 'item') return read[replyField.source] ?? null
+  const { fields } = outputShape(action)
+  const values = Object.entries(result.values).map(([name, value]) => [name, shown(fields.get(name), value)])
+  return { ...Object.fromEntries(values), ...read }
+}
+
+/** As GraphQL shows it: a choice by the name of its enum value, an id as a text. */
+function shown(field: Field | undefined, value: JsonValue): JsonValue {
+  const { form, type } = field?.type.graphql ?? {}
+  if (value === null || form === undefined) return value
+  if (form === 'string') return String(value)
+  const values = typeof type === 'object' && 'values' in type ? type.values : []
+  return values.find(([, one]) => one === value)?.[0] ?? value
+}

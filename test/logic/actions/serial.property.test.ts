@@ -1,0 +1,223 @@
+/**
+ * Actions beside plain writes, batches and queries, on one node and on three: what each was answered, and what is stored in
+ * the end, is what some order of them would give, one after the other. All orders of a few are tried by a reference.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { action, collection, integer, item, model, query, signedIn } from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { user } from '../../../src/principal.ts'
+import { type Bench, openBench } from '../../contract/rest/bench.ts'
+import { type Kind, lockedPostgres, postgres, sqlite } from '../../contract/rest/databases.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: what `run` is given is typed by `types` alone.
+type Data = Record<string, any>
+
+const cells = 3
+const open = { read: signedIn, create: signedIn, update: signedIn, delete: signedIn }
+
+const declared = checkModel(
+  model(
+    { cells: collection({ fields: { value: integer() }, access: open }) },
+    {
+      actions: {
+        copy: action({
+          of: 'cells',
+          input: { from: item('cells'), to: item('cells') },
+          output: { value: integer() },
+          access: signedIn,
+          run: async ({ input, data }: Data) => {
+            const { value } = await data.cells.get(input.from.id)
+            await data.cells.update(input.to.id, { value: value + 1 })
+            return { value }
+          },
+        }),
+        gather: action({
+          of: 'cells',
+          input: { to: item('cells'), fails: integer() },
+          output: { value: integer() },
+          access: signedIn,
+          run: async ({ input, data }: Data) => {
+            const all: { value: number }[] = await data.cells.list()
+            const value = all.reduce((sum, one) => sum + one.value, 0) % 1000
+            const { value: stored } = await data.cells.update(input.to.id, { value })
+            if (input.fails === 1) throw new Error('undone')
+            return { value: stored }
+          },
+        }),
+      },
+      queries: {
+        total: query({
+          output: { value: integer() },
+          access: signedIn,
+          run: async ({ data }: Data) => {
+            let value = 0
+            for (let id = 1; id <= cells; id++) value += (await data.cells.get(id)).value
+            return { value }
+          },
+        }),
+      },
+    },
+  ),
+)
+
+type Step =
+  | { readonly kind: 'copy' | 'batch'; readonly from: number; readonly to: number }
+  | { readonly kind: 'gather'; readonly to: number; readonly fails: boolean }
+  | { readonly kind: 'set'; readonly to: number; readonly value: number }
+  | { readonly kind: 'total' }
+
+const cell = fc.integer({ min: 1, max: cells })
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('copy' as const), from: cell, to: cell }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('batch' as const), from: cell, to: cell }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('gather' as const), to: cell, fails: fc.boolean() }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('set' as const),
+      to: cell,
+      value: fc.integer({ min: 0, max: 99 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('total' as const) }) },
+)
+
+const failed = 'failed'
+type Answer = number | typeof failed
+
+/** What one step does, by itself. Changes the state; returns the answer. */
+function reference(state: number[], step: Step): Answer {
+  switch (step.kind) {
+    case 'copy': {
+      const value = state[step.from - 1] ?? 0
+      state[step.to - 1] = value + 1
+      return value
+    }
+    case 'batch': {
+      const value = state[step.from - 1] ?? 0
+      state[step.to - 1] = 7
+      return value
+    }
+    case 'gather': {
+      if (step.fails) return failed
+      const value = state.reduce((sum, one) => sum + one, 0) % 1000
+      state[step.to - 1] = value
+      return value
+    }
+    case 'set':
+      state[step.to - 1] = step.value
+      return step.value
+    case 'total':
+      return state.reduce((sum, one) => sum + one, 0)
+  }
+}
+
+/** Whether some order of the steps gives these answers and this end. */
+function hasOrder(
+  state: readonly number[],
+  left: readonly { readonly step: Step; readonly answer: Answer }[],
+  end: readonly number[],
+): boolean {
+  if (left.length === 0) return state.every((value, index) => value === end[index])
+  return left.some((one, index) => {
+    const next = [...state]
+    if (reference(next, one.step) !== one.answer) return false
+    return hasOrder(next, left.toSpliced(index, 1), end)
+  })
+}
+
+const ann = user(1, 'user', 'all')
+
+async function send(bench: Bench, method: string, url: string, body?: unknown) {
+  const reply = await bench.send({ method, url: `/api/v1${url}`, ...(body !== undefined && { body }) }, ann)
+  return { status: reply.status, body: JSON.parse(String(reply.body)) }
+}
+
+async function carriedOut(bench: Bench, step: Step): Promise<Answer> {
+  switch (step.kind) {
+    case 'copy':
+      return answerOf(await send(bench, 'POST', '/cells/copy', { from: step.from, to: step.to }))
+    case 'gather':
+      return answerOf(await send(bench, 'POST', '/cells/gather', { to: step.to, fails: step.fails ? 1 : 0 }))
+    case 'set':
+      return answerOf(await send(bench, 'PATCH', `/cells/${step.to}`, { value: step.value }))
+    case 'total':
+      return answerOf(await send(bench, 'GET', '/queries/total'))
+    case 'batch': {
+      const operations = [
+        { method: 'GET', path: `/cells/${step.from}` },
+        { method: 'PATCH', path: `/cells/${step.to}`, body: { value: 7 } },
+      ]
+      const { status, body } = await send(bench, 'POST', '/batch', { operations })
+      return answerOf({ status, body: body.results?.[0].body ?? body })
+    }
+  }
+}
+
+function answerOf({ status, body }: { status: number; body: { value: number } }): Answer {
+  if (status === 500) return failed
+  assert.equal(status, 200, JSON.stringify(body))
+  return body.value
+}
+
+interface Node extends Bench {
+  /** As before each request: what other nodes have committed is noticed. */
+  refresh(): unknown
+}
+
+async function stored(bench: Node): Promise<number[]> {
+  await bench.refresh()
+  const { body } = await send(bench, 'GET', '/cells?sort=id')
+  return body.data.map(({ value }: { value: number }) => value)
+}
+
+async function withNodes(kind: Kind, count: number, use: (nodes: readonly Node[]) => Promise<void>) {
+  const database = await kind.make(declared)
+  const nodes: Node[] = []
+  try {
+    for (let at = 0; at < count; at++) {
+      const store = await database.open(declared)
+      const bench = await openBench(declared, async () => ({ store, close: () => store.close() }))
+      nodes.push({ ...bench, refresh: () => store.refresh() })
+    }
+    for (let id = 1; id <= cells; id++) await nodes[0]?.seed('cells', { value: id })
+    await use(nodes)
+  } finally {
+    for (const node of nodes) await node.close()
+    await database.drop()
+  }
+}
+
+const setups: readonly [Kind, number][] = [
+  [sqlite, 1],
+  [postgres, 1],
+  [postgres, 3],
+  [lockedPostgres, 1],
+]
+
+for (const [kind, count] of setups) {
+  describe(`${kind.name}, ${count} of it`, () => {
+    test('they have one order', () =>
+      withNodes(kind, count, async nodes => {
+        const [first] = nodes
+        if (first === undefined) throw new Error('there is a node')
+        const property = fc.asyncProperty(fc.array(steps, { minLength: 3, maxLength: 6 }), async all => {
+          const before = await stored(first)
+          const done = await Promise.all(
+            all.map(async (step, index) => {
+              const node = nodes[index % nodes.length] ?? first
+              return { step, answer: await carriedOut(node, step) }
+            }),
+          )
+          const end = await stored(first)
+          assert.ok(hasOrder(before, done, end), JSON.stringify({ before, done, end }))
+        })
+        await fc.assert(property, { numRuns: 60, endOnFailure: true })
+      }))
+  })
+}
