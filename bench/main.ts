@@ -3,12 +3,14 @@
  * with `--postgres` on a PostgreSQL server of its own, with `--workers n` on that many threads
  * `npm run bench -- profile W1 [--hot]`
  * `npm run bench -- overload`
+ * `npm run bench -- reactions [events]`: how many events one node passes through a reaction in a second
  * `npm run bench -- webhooks [events] [--rows n]`: how many deliveries one node sends in a second
  * `npm run bench -- postgres [--rounds n] [--seconds n] [--write-docs]`: what row security and a read replica cost
  * `npm run bench -- asked [--rounds n] [--seconds n] [--write-docs]`: W10 to W19 on every database
  * `npm run bench -- growth [--write-docs]`: how long the largest inputs hold the event loop
  * `npm run bench -- slow-reads [rows] [--rounds n] [--seconds n] [--write-docs]`: what others take while some scan
  * `npm run bench -- log-cost [--rounds n] [--seconds n]`: creates and updates with the event log and without it
+ * `npm run bench -- logic-cost [--rounds n] [--seconds n]`: the same with `prepare`, `check` and a limit, and without them
  * `npm run bench -- import [--rows 1000000] [--write-docs]`: rows a second and memory of imports and exports
  * `npm run bench -- ledger [sqlite|postgres] [--events 200000] [--listeners 200] [--cuts 1000] [--kills 50] [--write-docs]`
  * `npm run bench -- fan-out [--listeners 1000,10000] [--write-docs]`: one event to many listeners
@@ -23,11 +25,11 @@ import { type AskedFigure, cursorsOf, measureAsked } from './asked-measure.ts'
 import { type DataSet, dataSet } from './data.ts'
 import { eventRuns } from './event-runs.ts'
 import { growthTable, measureGrowth, slowRows } from './growth.ts'
-import { logCostTable, measureLogCost } from './log-cost.ts'
 import { cursorsOver, type Figure, footprint, measure, measureBeside, type Pace, walk } from './measure.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
 import { measureOverload, overloadTable } from './overload.ts'
 import { type Profiled, profile } from './profile.ts'
+import { measureReactions, reactionsTable } from './reactions.ts'
 import {
   askedTable,
   besideTable,
@@ -44,6 +46,7 @@ import { postgres, postgresStages, type Stage, sqlite, withWorkers } from './sta
 import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
 import { measureSending, sendingTable } from './webhooks.ts'
 import { type Workload, workloads } from './workloads.ts'
+import { measureWriteCosts, writeCostTable } from './write-cost.ts'
 
 const { values, positionals: given } = parseArgs({
   allowPositionals: true,
@@ -301,6 +304,11 @@ async function sending(): Promise<void> {
   say([machine(), sendingTable(figures)].join('\n\n'))
 }
 
+async function reacting(): Promise<void> {
+  const events = positionals.length > 1 ? Number(positionals[1]) : 20_000
+  say([machine(), reactionsTable(await measureReactions(events))].join('\n\n'))
+}
+
 const others: Readonly<Record<string, () => Promise<void>>> = {
   profile: profileFirst,
   soak: soakFirst,
@@ -308,9 +316,11 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   asked,
   growth,
   'slow-reads': slowReads,
-  'log-cost': async () => say(`\n${logCostTable(await measureLogCost(paceOr(5, 3)))}`),
+  'log-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('log', paceOr(5, 3)))}`),
+  'logic-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('logic', paceOr(5, 3)))}`),
   ...eventRuns({ positive, listeners: values.listeners, databases: positionals.slice(1), say, tell }),
   webhooks: sending,
+  reactions: reacting,
   overload: async () =>
     say(overloadTable(await measureOverload(await dataSet(positive('rows', standardRows))))),
 }

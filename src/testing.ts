@@ -118,7 +118,8 @@ async function request(
 ): Promise<TestResponse> {
   const [method = '', path = ''] = line.split(' ')
   const id = typeof as === 'object' ? as.id : as
-  const key = id === undefined ? {} : { authorization: `Bearer ${await users.keyOf(id)}` }
+  const key: Readonly<Record<string, string>> =
+    id === undefined ? {} : { authorization: `Bearer ${await users.keyOf(id)}` }
   return sendInMemory(http.server, { method, path, headers: { ...key, ...headers }, body })
 }
 

@@ -161,7 +161,7 @@ test('archives a project with all its tasks', async () => {
   const late = { project_id: project.id, title: 'Late' }
   await assert.rejects(service.as(eve).tasks.create(late), { code: 'FORBIDDEN' })
   const events = await service.request('GET /api/v1/events?after=0&types=project.archived', { as: rob })
-  assert.deepEqual(events.body.data[0].data, { dropped: 1 })
+  assert.deepEqual(events.body.data[0].values, { dropped: 1 })
 })
 
 test('hides a deleted task from all but administrators, and deletes it after 30 days', async () => {

@@ -6,10 +6,12 @@ import type { Mutant } from './mutant.ts'
 import { oauth } from './oauth.ts'
 import { plan } from './plan.ts'
 import { postgres } from './postgres.ts'
+import { rules } from './rules.ts'
 import { store } from './store.ts'
 
 export const all: readonly Mutant[] = [
   ...plan,
+  ...rules,
   ...auth,
   ...oauth,
   ...store,

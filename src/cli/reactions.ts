@@ -1,16 +1,8 @@
 /** `portico reactions`: reactions and jobs, what waits to be tried again, and what was given up. */
 import { hasRuns } from '../logic/runner.ts'
+import { type Place, positionKey } from '../logic/runs/place.ts'
 import { type RunAction, requestRecord } from '../logic/runs/requests.ts'
-import {
-  deadKind,
-  jobKind,
-  type Place,
-  positionKey,
-  type Run,
-  recordsOf,
-  runOf,
-  waitingKind,
-} from '../logic/runs/run.ts'
+import { deadKind, jobKind, type Run, recordsOf, runOf, waitingKind } from '../logic/runs/run.ts'
 import type { Model } from '../model/model.ts'
 import { scheduleOf } from '../model/schedule.ts'
 import type { Records } from '../records.ts'

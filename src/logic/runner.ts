@@ -5,9 +5,10 @@ import { Lease } from '../events/consumer/lease.ts'
 import { LeasedLoop } from '../events/consumer/leased-loop.ts'
 import type { Model } from '../model/model.ts'
 import type { Records } from '../records.ts'
+import { leaseKey, type Place, positionKey } from './runs/place.ts'
 import type { RunCounts } from './runs/results.ts'
-import { leaseKey, type Place, positionKey } from './runs/run.ts'
-import { Session, type SessionParts } from './runs/session.ts'
+import { Session } from './runs/session.ts'
+import type { SessionParts } from './runs/session-parts.ts'
 
 /** How it is now; zeros on nodes that run nothing. */
 export interface RunnerState {

@@ -1,35 +1,24 @@
 /** Builders of access rules. A rule is data (see `rule.ts`); only the guard evaluates it. */
-import { type Marker, markerOf, type ShiftedNow, shiftOf } from './fields/marker.ts'
+import { type Marker, markerOf, shiftOf } from './fields/marker.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from './rule.ts'
-import type { CompareNeeds, NeedsOf, RelationNeeds } from './rule-types.ts'
+import type {
+  AccessRule,
+  CallerOperand,
+  ClaimOperand,
+  Comparable,
+  CompareNeeds,
+  FieldRules,
+  RelationNeeds,
+} from './rule-types.ts'
 
-declare const needsType: unique symbol
-
-/**
- * A rule that can be chained: `owner('author_id').or(role('admin'))`. `Needs` is what it needs of the row: the compiler
- * refuses it where the row has less.
- */
-// biome-ignore lint/suspicious/noExplicitAny: a rule of which nothing is known fits everywhere.
-export interface AccessRule<in Needs = any> {
-  readonly rule: Rule
-  /** Only the compiler has it. */
-  readonly [needsType]: (row: Needs) => void
-  /** This rule and all the others must hold. */
-  and<const Others extends readonly AccessRule[]>(
-    ...others: Others
-  ): AccessRule<Needs & NeedsOf<Others[number]>>
-  /** This rule or one of the others must hold. */
-  or<const Others extends readonly AccessRule[]>(
-    ...others: Others
-  ): AccessRule<Needs & NeedsOf<Others[number]>>
-}
+export type { AccessRule, CallerOperand, ClaimOperand, FieldRules }
 
 function rulesIn(rules: readonly AccessRule[]): readonly Rule[] {
   return rules.map(one => one?.rule)
 }
 
 function chain(rule: Rule): AccessRule {
-  const made: Omit<AccessRule, typeof needsType> = {
+  const made: Pick<AccessRule, 'rule' | 'and' | 'or'> = {
     rule: Object.freeze(rule),
     and: (...others: readonly AccessRule[]) => chain({ kind: 'and', rules: [rule, ...rulesIn(others)] }),
     or: (...others: readonly AccessRule[]) => chain({ kind: 'or', rules: [rule, ...rulesIn(others)] }),
@@ -77,51 +66,14 @@ export function not<Needs>(rule: AccessRule<Needs>): AccessRule<Needs> {
 }
 
 /** What the caller's own item of `users` has in a field: `caller('email')`. An address only when it is confirmed. */
-export interface CallerOperand<Field extends string = string> {
-  readonly operand: 'caller'
-  readonly field: Field
-}
-
 export function caller<const Field extends string>(fieldName: Field): CallerOperand<Field> {
   return Object.freeze({ operand: 'caller', field: fieldName })
 }
 
 /** A claim of the caller's token, where a trusted issuer has made it: `claim('org_id')`. */
-export interface ClaimOperand {
-  readonly operand: 'claim'
-  readonly claim: string
-}
-
 export function claim(name: string): ClaimOperand {
   return Object.freeze({ operand: 'claim', claim: name })
 }
-
-/** The right side of an equation. */
-type Comparable = Ordered | Marker<'currentUser'> | CallerOperand | ClaimOperand
-
-/** The right side of a comparison by size. */
-type Ordered = Scalar | Marker<'now'> | ShiftedNow | FieldRules
-
-/** A field, and its comparisons. A comparison with a missing value is false. */
-export interface FieldRules<out Path extends string = string> {
-  /** The field's name, or a path along to-one relations: `task.project.organization_id`. */
-  readonly field: Path
-  readonly eq: Equation<Path>
-  readonly ne: Equation<Path>
-  readonly gt: Inequality<Path>
-  readonly gte: Inequality<Path>
-  readonly lt: Inequality<Path>
-  readonly lte: Inequality<Path>
-  in<const Value extends Scalar>(values: readonly Value[]): AccessRule<CompareNeeds<Path, 'eq', Value>>
-}
-
-type Equation<Path extends string> = <const Value extends Comparable>(
-  value: Value,
-) => AccessRule<CompareNeeds<Path, 'eq', Value>>
-
-type Inequality<Path extends string> = <const Value extends Ordered>(
-  value: Value,
-) => AccessRule<CompareNeeds<Path, 'order', Value>>
 
 function operandOf(value: Comparable | readonly Scalar[]): RuleOperand {
   if (markerOf(value) === 'currentUser') return { kind: 'userId' }

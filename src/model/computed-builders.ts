@@ -1,5 +1,5 @@
 /** Builders of computed fields. `checkModel` checks what they return. */
-import type { AccessRule, FieldRules } from './access.ts'
+
 import type {
   AggregateFunction,
   ComputedDeclaration,
@@ -21,7 +21,7 @@ import type {
   TimeUse,
 } from './computed-types.ts'
 import type { Rule, Scalar } from './rule.ts'
-import type { RelationNeeds } from './rule-types.ts'
+import type { AccessRule, FieldRules, RelationNeeds } from './rule-types.ts'
 
 function made<Value>(expression: Expression, options: ComputedOptions = {}): ComputedDeclaration<Value> {
   return Object.freeze({ kind: 'computed', expression: Object.freeze(expression), options })

@@ -1,6 +1,8 @@
 /** The computed fields of a checked model. */
 import type { CheckedExpression } from './computed.ts'
-import type { ComputedField, Field } from './model.ts'
+import type { Collection, ComputedField, Field, Model } from './model.ts'
+import type { Rule } from './rule.ts'
+import { pathsOf } from './rule-paths.ts'
 
 /** Whether the field of a model is a computed one. */
 export function isComputed(field: Field): field is ComputedField {
@@ -27,4 +29,89 @@ export function manyRelations(expression: CheckedExpression): number {
     default:
       return all(expression.parts)
   }
+}
+
+/** The collections that an expression over a collection names, whatever its rules come to for a caller. */
+export function collectionsRead(
+  expression: CheckedExpression,
+  collection: Collection,
+  collectionOf: (name: string) => Collection,
+): ReadonlySet<Collection> {
+  const gathering = new Gathering(collectionOf)
+  gathering.add(expression, collection)
+  return gathering.found
+}
+
+class Gathering {
+  readonly found = new Set<Collection>()
+  readonly #collectionOf: (name: string) => Collection
+
+  constructor(collectionOf: (name: string) => Collection) {
+    this.#collectionOf = collectionOf
+  }
+
+  add(expression: CheckedExpression, row: Collection): void {
+    switch (expression.kind) {
+      case 'literal':
+        return
+      case 'field':
+        return this.#addPath([...expression.path, expression.field], row)
+      case 'aggregate':
+      case 'first':
+        return this.#addRule(expression.where, this.#follow(expression.relation, row))
+      case 'arithmetic':
+        this.add(expression.left, row)
+        return this.add(expression.right, row)
+      case 'when':
+        this.#addRule(expression.rule, row)
+        this.add(expression.value, row)
+        return this.add(expression.otherwise, row)
+      case 'datePart':
+        return this.add(expression.of, row)
+      default:
+        for (const part of expression.parts) this.add(part, row)
+    }
+  }
+
+  #addRule(rule: Rule, row: Collection): void {
+    switch (rule.kind) {
+      case 'compare':
+        for (const path of pathsOf(rule)) this.#addPath(path.split('.'), row)
+        return
+      case 'related':
+        return this.#addRule(rule.rule, this.#follow(rule.relation, row))
+      case 'not':
+        return this.#addRule(rule.rule, row)
+      case 'and':
+      case 'or':
+        for (const one of rule.rules) this.#addRule(one, row)
+    }
+  }
+
+  /** The last name is a field's. */
+  #addPath(names: readonly string[], row: Collection): void {
+    let at = row
+    for (const name of names.slice(0, -1)) at = this.#follow(name, at)
+  }
+
+  #follow(name: string, { name: holder, relations }: Collection): Collection {
+    const relation = relations.get(name)
+    if (relation === undefined) throw new Error(`${holder} has no relation ${name}`)
+    if (relation.kind === 'manyToMany') this.found.add(this.#collectionOf(relation.through))
+    const target = this.#collectionOf(relation.target)
+    this.found.add(target)
+    return target
+  }
+}
+
+/** Of the computed field of this name, where it is one: none of others. */
+export function collectionsReadBy(name: string, collection: Collection, model: Model): readonly string[] {
+  const field = collection.computed.get(name)
+  if (field === undefined) return []
+  const collectionOf = (wanted: string) => {
+    const found = model.collections.get(wanted)
+    if (found === undefined) throw new Error(`the model has no collection ${wanted}`)
+    return found
+  }
+  return [...collectionsRead(field.expression, collection, collectionOf)].map(read => read.name)
 }

@@ -1,9 +1,9 @@
 /** The types of computed fields: what an expression is worth, and what it needs of the row. */
-import type { AccessRule, FieldRules } from './access.ts'
+
 import type { ComputedDeclaration } from './computed.ts'
 import type { Marker } from './fields/marker.ts'
 import type { Scalar } from './rule.ts'
-import type { FieldUse, NeedsOf, PathNeeds, RelationNeeds } from './rule-types.ts'
+import type { AccessRule, FieldRules, FieldUse, NeedsOf, PathNeeds, RelationNeeds } from './rule-types.ts'
 
 declare const pathType: unique symbol
 

@@ -1,80 +1,23 @@
 /** The functions that a model file is written with. `checkModel` checks what they return. */
-import type { AccessRule } from './access.ts'
-import type { UserFields } from './builtin.ts'
+import type { UserFields } from './builtin-fields.ts'
 import type { ComputedDeclaration } from './computed.ts'
 import type {
-  DeprecationOptions,
-  FieldDeclaration,
-  FieldDeclarations,
-  FieldNarrowing,
-  Reference,
-} from './fields/declared.ts'
-import type { CheckWrite, LimitDeclaration, LogicDeclaration, Prepare } from './logic.ts'
+  AnyCollections,
+  CollectionDeclaration,
+  CollectionOptions,
+  Declaration,
+  IndexDeclaration,
+  ManyToManyDeclaration,
+  Operation,
+} from './declared-model.ts'
+import type { FieldDeclaration, FieldDeclarations, FieldNarrowing, Reference } from './fields/declared.ts'
+import type { LimitDeclaration, LogicDeclaration } from './logic.ts'
 import type { CheckedCollections, CheckedLogic } from './model-faults.ts'
-import type { FieldRulesIn, OwnRow } from './rule-types.ts'
+import type { FieldRulesIn, OwnRow } from './row-types.ts'
+import type { AccessRule } from './rule-types.ts'
 import type { TypedCheck, TypedPrepare } from './write-types.ts'
 
-type Operation = 'read' | 'create' | 'update' | 'delete'
-
-export interface ManyToManyDeclaration<Target extends string = string> {
-  readonly kind: 'manyToMany'
-  readonly target: Target
-  readonly through: string
-  readonly from: string
-  readonly to: string
-}
-
-export interface IndexDeclaration {
-  readonly kind: 'index'
-  /** As written: `-created_at` descends. */
-  readonly fields: readonly string[]
-  readonly unique: boolean
-}
-
-export interface CollectionOptions<
-  Fields extends FieldDeclarations = FieldDeclarations,
-  UpdatedAt extends boolean = boolean,
-> {
-  readonly fields: Fields
-  /** A sentence for the documentation. */
-  readonly description?: string
-  /** The name of one item. Required only where it cannot be derived from the collection's name. */
-  readonly singular?: string
-  /** Whether items have the field `updated_at`. */
-  readonly updatedAt?: UpdatedAt
-  readonly deprecated?: DeprecationOptions
-  /** The former name of the collection. A migration renames the table and keeps its data. */
-  readonly renamedFrom?: string
-  readonly relations?: Readonly<Record<string, ManyToManyDeclaration>>
-  readonly indexes?: readonly IndexDeclaration[]
-  /** Operations without a rule are for administrators only. */
-  readonly access?: { readonly [operation in Operation]?: AccessRule }
-  /** Read-only fields that the database computes. */
-  readonly computed?: Readonly<Record<string, ComputedDeclaration>>
-  /** Sets values of an item that is about to be written. Pure and synchronous. */
-  readonly prepare?: Prepare
-  /** Finds what is wrong with an item that is about to be written. Pure and synchronous. */
-  readonly check?: CheckWrite
-  /** How many items there may be. */
-  readonly limits?: readonly LimitDeclaration[]
-}
-
-declare const traitsType: unique symbol
-
-/** A declared collection. `Traits` is what the compiler knows of it besides its fields, see `TraitsOf`. */
-export interface CollectionDeclaration<
-  Fields extends FieldDeclarations = FieldDeclarations,
-  UpdatedAt extends boolean = boolean,
-  Traits = unknown,
-> {
-  readonly kind: 'collection'
-  /** The built-in collection that this one extends. */
-  readonly extends: 'users' | undefined
-  /** Of built-in collections: see `Collection.unlogged`. */
-  readonly unlogged?: true
-  readonly options: CollectionOptions<Fields, UpdatedAt>
-  readonly [traitsType]?: Traits
-}
+export type { CollectionDeclaration, CollectionOptions, Declaration, IndexDeclaration, ManyToManyDeclaration }
 
 /** Options with the same meaning in all collections. */
 type PlainOptions<F extends FieldDeclarations, U extends boolean> = Omit<
@@ -121,25 +64,6 @@ interface TraitsOf<F, S, R, A, K, L extends readonly unknown[]> {
   readonly computed: K
   /** All its rules, as a union. */
   readonly rules: Exclude<A[keyof A], undefined> | FieldRulesIn<F> | RuleOf<K[keyof K]> | RuleOf<L[number]>
-}
-
-/**
- * What every collection is. Not `CollectionDeclaration`: the compiler would infer fields of any name from it while it
- * reads the declared ones.
- */
-type AnyCollection = Pick<CollectionDeclaration, 'kind' | 'extends'>
-
-export type AnyCollections = Readonly<Record<string, AnyCollection>>
-
-export type CollectionDeclarations = Readonly<Record<string, CollectionDeclaration>>
-
-export interface Declaration<
-  Collections extends AnyCollections = CollectionDeclarations,
-  Logic extends LogicDeclaration = LogicDeclaration,
-> {
-  readonly kind: 'model'
-  readonly collections: Collections
-  readonly logic: Logic
 }
 
 /** A model. The keys are the names of the collections: plural, in snake_case. `logic`: what the product does with them. */

@@ -47,9 +47,6 @@ export type InputOf<F> = { readonly [K in NeededNames<F>]: OrNull<F[K]> } & {
 /** What an update may change. */
 export type ChangesOf<F> = { readonly [K in ChangeableNames<F>]?: OrNull<F[K]> }
 
-/** Every field that may be sent, each of which may be left out. */
-export type WritableOf<F> = { readonly [K in WritableNames<F>]?: OrNull<F[K]> }
-
 /** The stored values, whoever may read them. */
 export type StoredOf<F> = { readonly [K in StoredNames<F>]: OrNull<F[K]> }
 

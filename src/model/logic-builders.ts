@@ -2,8 +2,8 @@
  * The functions that declare actions, queries, reactions and jobs. `checkModel` checks what they return. `C`, the model's
  * collections, is inferred from where the declaration is written: within `model(…)`.
  */
-import type { AccessRule } from './access.ts'
-import type { AnyCollections } from './declaration.ts'
+
+import type { AnyCollections } from './declared-model.ts'
 import type { FieldDeclarations } from './fields/declared.ts'
 import type {
   ActionDeclaration,
@@ -27,6 +27,7 @@ import type {
   ValuesIn,
 } from './logic-types.ts'
 import type { NameIn } from './model-types.ts'
+import type { AccessRule } from './rule-types.ts'
 
 type None = Record<never, never>
 type Output<C> = ValuesIn<C> | ItemDeclaration<NameIn<C>> | undefined

@@ -2,10 +2,10 @@
  * A product's own logic, as a model declares it: actions, queries, reactions and jobs. `logic/` runs them.
  * The types here are those of the checked declaration; `logic-types.ts` infers the ones that authors see.
  */
-import type { AccessRule } from './access.ts'
+
 import type { FieldDeclaration } from './fields/declared.ts'
 import type { JsonValue } from './fields/type.ts'
-import type { PathNeeds } from './rule-types.ts'
+import type { AccessRule, PathNeeds } from './rule-types.ts'
 
 /** An item of a collection, as an input (its id is given) or an output. */
 export interface ItemDeclaration<C extends string = string> {

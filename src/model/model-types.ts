@@ -1,13 +1,14 @@
 /** Collections, fields and relations of a model by name, for the types that are inferred from it. `C`: its collections. */
-import type { ApiKeyFields, OauthAppFields, OauthAppSecretFields, UserFields } from './builtin.ts'
-import type { WebhookDeliveryFields, WebhookFields } from './builtin-webhooks.ts'
+import type { ApiKeyFields, OauthAppFields, OauthAppSecretFields, UserFields } from './builtin-fields.ts'
+import type { WebhookDeliveryFields, WebhookFields } from './builtin-webhook-fields.ts'
 import type { ComputedDeclaration } from './computed.ts'
 import type { FieldValue, Filled } from './computed-types.ts'
-import type { CollectionDeclaration, ManyToManyDeclaration } from './declaration.ts'
+import type { CollectionDeclaration, ManyToManyDeclaration } from './declared-model.ts'
 import type { FieldDeclaration, FieldDeclarations, Reference } from './fields/declared.ts'
 import type { Flat, ItemOf, OrNull, TimesOf } from './item-types.ts'
+import type { RowFields } from './row-types.ts'
 import type { Scalar } from './rule.ts'
-import type { NeedsOf, RowFields } from './rule-types.ts'
+import type { NeedsOf } from './rule-types.ts'
 
 interface BuiltinFields {
   readonly users: UserFields

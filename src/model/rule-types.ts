@@ -3,18 +3,76 @@
  * collection's own fields, `model` with the rest. A name that is only known at run time (a plain `string`) needs `any`:
  * `checkModel` finds out.
  */
-import type { AccessRule, CallerOperand, ClaimOperand, FieldRules } from './access.ts'
-import type { FieldDeclaration, Reference, Time } from './fields/declared.ts'
 import type { Marker, ShiftedNow } from './fields/marker.ts'
-import type { Scalar } from './rule.ts'
+import type { Rule, Scalar } from './rule.ts'
+
+declare const needsType: unique symbol
+
+/**
+ * A rule that can be chained: `owner('author_id').or(role('admin'))`. `Needs` is what it needs of the row: the compiler
+ * refuses it where the row has less.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: a rule of which nothing is known fits everywhere.
+export interface AccessRule<in Needs = any> {
+  readonly rule: Rule
+  /** Only the compiler has it. */
+  readonly [needsType]: (row: Needs) => void
+  /** This rule and all the others must hold. */
+  and<const Others extends readonly AccessRule[]>(
+    ...others: Others
+  ): AccessRule<Needs & NeedsOf<Others[number]>>
+  /** This rule or one of the others must hold. */
+  or<const Others extends readonly AccessRule[]>(
+    ...others: Others
+  ): AccessRule<Needs & NeedsOf<Others[number]>>
+}
+
+/** What the caller's own item of `users` has in a field: `caller('email')`. An address only when it is confirmed. */
+export interface CallerOperand<Field extends string = string> {
+  readonly operand: 'caller'
+  readonly field: Field
+}
+
+/** A claim of the caller's token, where a trusted issuer has made it: `claim('org_id')`. */
+export interface ClaimOperand {
+  readonly operand: 'claim'
+  readonly claim: string
+}
+
+/** The right side of an equation. */
+export type Comparable = Ordered | Marker<'currentUser'> | CallerOperand | ClaimOperand
+
+/** The right side of a comparison by size. */
+type Ordered = Scalar | Marker<'now'> | ShiftedNow | FieldRules
+
+/** A field, and its comparisons. A comparison with a missing value is false. */
+export interface FieldRules<out Path extends string = string> {
+  /** The field's name, or a path along to-one relations: `task.project.organization_id`. */
+  readonly field: Path
+  readonly eq: Equation<Path>
+  readonly ne: Equation<Path>
+  readonly gt: Inequality<Path>
+  readonly gte: Inequality<Path>
+  readonly lt: Inequality<Path>
+  readonly lte: Inequality<Path>
+  in<const Value extends Scalar>(values: readonly Value[]): AccessRule<CompareNeeds<Path, 'eq', Value>>
+}
+
+type Equation<Path extends string> = <const Value extends Comparable>(
+  value: Value,
+) => AccessRule<CompareNeeds<Path, 'eq', Value>>
+
+type Inequality<Path extends string> = <const Value extends Ordered>(
+  value: Value,
+) => AccessRule<CompareNeeds<Path, 'order', Value>>
 
 /** What takes more values fits where fewer are needed. */
-type Accepts<Value> = (value: Value) => void
+export type Accepts<Value> = (value: Value) => void
 
 declare const stands: unique symbol
 
 /** A value that is known only when a request is served, or a text that is not a literal. */
-interface Placeholder<Name extends string> {
+export interface Placeholder<Name extends string> {
   readonly [stands]: Name
 }
 
@@ -61,59 +119,3 @@ export type CompareNeeds<Path extends string, Comparison extends 'eq' | 'order',
 
 /** What all the rules of a union need. */
 export type NeedsOf<Rules> = [Rules] extends [AccessRule<infer Needs>] ? Needs : never
-
-type IsLiteral<Text extends string> = string extends Text ? false : true
-
-type Equal<Value, Trait> =
-  | null
-  | (Trait extends Time ? Placeholder<'now'> : never)
-  | (Trait extends Reference<'users'> ? Placeholder<'currentUser'> : never)
-  | (Value extends string ? Value | Placeholder<'text'> : Value extends number | boolean ? Value : never)
-
-type Ordered<Value, Trait> =
-  | (Trait extends Time ? Placeholder<'now'> : never)
-  | (Value extends string
-      ? IsLiteral<Value> extends true
-        ? never
-        : Value | Placeholder<'text'>
-      : Value extends number
-        ? Value
-        : never)
-
-/** A field as rules see it. `unknown`: it is json, or nothing is known of it. */
-type RowField<Value, Trait> = [Scalar] extends [Value]
-  ? { readonly eq: Accepts<null>; readonly order: Accepts<never> }
-  : { readonly eq: Accepts<Equal<Value, Trait>>; readonly order: Accepts<Ordered<Value, Trait>> }
-
-type RowFieldOf<F> =
-  F extends FieldDeclaration<infer Value, object, infer Trait> ? RowField<Value, Trait> : never
-
-interface TimeFields {
-  readonly created_at: RowField<string, Time>
-}
-
-type BuiltinRowFields<UpdatedAt, Id> = TimeFields & {
-  readonly id: RowField<number, Id>
-} & ([UpdatedAt] extends [true] ? { readonly updated_at: RowField<string, Time> } : unknown)
-
-/** The fields of a row. `Id`: `Reference<'users'>` where the row is a user. */
-export type RowFields<Fields, UpdatedAt = false, Id = unknown> = string extends keyof Fields
-  ? // biome-ignore lint/suspicious/noExplicitAny: names that are only known at run time.
-    any
-  : BuiltinRowFields<UpdatedAt, Id> & { readonly [K in keyof Fields]: RowFieldOf<Fields[K]> }
-
-/** A row of which only its own fields are known: where relations lead is known to `model`. */
-export interface OwnRow<Fields, UpdatedAt = false, Id = unknown> {
-  readonly fields: RowFields<Fields, UpdatedAt, Id>
-  // biome-ignore lint/suspicious/noExplicitAny: as above.
-  readonly relations: any
-  // biome-ignore lint/suspicious/noExplicitAny: as above.
-  readonly caller: any
-}
-
-/** The rules in the options of fields. */
-export type FieldRulesIn<Fields> = {
-  [K in keyof Fields]-?: Fields[K] extends FieldDeclaration<unknown, { readonly access: infer Access }>
-    ? Access[keyof Access]
-    : never
-}[keyof Fields]

@@ -1,7 +1,7 @@
 /** The TypeScript types of items, bodies, `data` and clients, inferred from a declaration. */
 import type { ClientIn } from './client-types.ts'
 import type { CollectionDataIn, CreateIn, DataIn, SystemDataIn, UpdateIn, WhereIn } from './data-types.ts'
-import type { AnyCollections, Declaration } from './declaration.ts'
+import type { AnyCollections, Declaration } from './declared-model.ts'
 import type { ItemIn, NameIn } from './model-types.ts'
 
 type CollectionsOf<M> = M extends Declaration<infer C extends AnyCollections> ? C : never

@@ -1,7 +1,7 @@
 /** What `prepare` and `check` are given and return, typed by the fields of their collection. */
 import type { JsonValue } from './fields/type.ts'
 import type { Flat, StoredOf, TimesOf, UnpreparedOf } from './item-types.ts'
-import type { CheckWrite, LogicCaller, Prepare, WriteFault } from './logic.ts'
+import type { LogicCaller, WriteFault } from './logic.ts'
 
 /** The stored row. */
 export type StoredRow<Fields, UpdatedAt> = string extends keyof Fields
@@ -43,9 +43,3 @@ type FieldName<Fields> = string extends keyof Fields ? string : keyof Fields & s
 export type TypedCheck<Fields, UpdatedAt> = (
   context: TypedWriteContext<Fields, UpdatedAt>,
 ) => readonly TypedFault<FieldName<Fields>>[] | undefined
-
-/** Of any collection, as the model keeps them. */
-export interface WriteFunctions {
-  readonly prepare?: Prepare
-  readonly check?: CheckWrite
-}

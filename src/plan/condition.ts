@@ -134,10 +134,12 @@ export interface Dependencies {
   userId: boolean
   /** Whether on the time, claims, or a confirmed address: see `GuardedRead`. */
   volatile: boolean
+  /** Whether a field is computed from all rows of a list, however many these are. */
+  counts: boolean
 }
 
 export function dependencies(): Dependencies {
-  return { fields: new Set(), collections: new Set(), userId: false, volatile: false }
+  return { fields: new Set(), collections: new Set(), userId: false, volatile: false, counts: false }
 }
 
 /** Adds what `condition` depends on to `found`. */
@@ -212,10 +214,12 @@ function lookAtComputation(computation: Computation, found: Dependencies): void 
       return
     case 'aggregate': {
       const { field } = computation
+      found.counts = true
       lookBeyond(computation, beyond => field && lookAtField(field, beyond), found)
       return
     }
     case 'first': {
+      found.counts = true
       const fields = [computation.field, ...computation.sort.map(({ field }) => field)]
       lookBeyond(computation, beyond => fields.forEach(field => void lookAtField(field, beyond)), found)
       return
@@ -267,5 +271,6 @@ export function include(beyond: Dependencies, found: Dependencies): Dependencies
   for (const name of beyond.collections) found.collections.add(name)
   found.userId ||= beyond.userId
   found.volatile ||= beyond.volatile
+  found.counts ||= beyond.counts
   return found
 }

@@ -50,7 +50,7 @@ export type Operand =
       readonly users: Collection
       readonly field: Field
       readonly isConfirmed: boolean
-      /** Missing unless this holds for the row. Left out: it always does. */
+      /** Missing unless this holds for the row, which the caller may read. Left out: of rules, which see stored rows. */
       readonly when?: Condition
     }
   /** A claim of the caller's token; missing where it is of another type than the field. */
@@ -224,6 +224,8 @@ interface GuardedReadBase {
    * Such an answer is never remembered, and no other request gets it.
    */
   readonly volatile: boolean
+  /** Whether a field is computed from all rows of a list, however many these are. */
+  readonly counts: boolean
 }
 
 /** What an answer leaves out, by the keys that lead to it. */

@@ -47,8 +47,8 @@ const refused: readonly (readonly [name: string, options: object, said: RegExp])
   ['half a one', { limits: [atMost(1.5)] }, /^posts\.limits\[0\]: At most how many\?/],
   [
     'an unknown option',
-    { limits: [atMost(1, { pre: 'title' } as never)] },
-    /no option `pre`\. Did you mean `per`\?/,
+    { limits: [atMost(1, { mesage: 'a' } as never)] },
+    /no option `mesage`\. Did you mean `message`\?/,
   ],
   [
     'an unknown field',

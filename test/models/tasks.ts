@@ -99,12 +99,12 @@ export default model({
       } as never
     },
     check({ next, previous }) {
-      const faults: { field?: 'title'; message: string; code?: string }[] = []
+      const faults: { field?: 'title'; code?: string; message: string }[] = []
       if (next.title === 'wrong') faults.push({ field: 'title', message: 'Wrong.', code: 'wrong' })
       if (next.note === 'bad') faults.push({ message: 'A bad task.' })
       if (previous?.fixed === true) faults.push({ message: 'A fixed task does not change.' })
       if (next.title === 'bad check') return 'no list' as never
-      if (next.title === 'bad field') return [{ field: 'nope' as never, message: 'x' }]
+      if (next.title === 'bad field') return [{ field: 'nope', message: 'x' }] as never
       return faults
     },
     limits: [

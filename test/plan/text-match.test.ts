@@ -12,7 +12,7 @@ const characters = Array.from({ length: 0x1f000 }, (_, code) => code)
 test('the forms of a character are those that a regular expression takes for it, regardless of case', () => {
   const all = characters.join('')
   const sample = ['k', 'S', 'é', 'ß', 'İ', 'i', 'ı', 'σ', 'ΐ', 'ﬅ', '\u0345', '\u{10400}', 'Ꭰ', 'ꭰ', '\u1c80']
-  for (const character of [...sample, ...characters.filter((_, at) => at % 997 === 70)]) {
+  for (const character of [...sample, ...characters.filter((_, at) => at % 7919 === 70)]) {
     const escaped = character.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')
     const expected = all.match(new RegExp(escaped, 'giu'))?.join('')
     assert.equal(caseForms(character), expected, JSON.stringify(character))

@@ -1,19 +1,9 @@
 /** Makes a run of each job for each of its due times: once, and once for all that were missed. */
 import type { Job, Model } from '../../model/model.ts'
 import { type Schedule, scheduleOf } from '../../model/schedule.ts'
+import type { PlannedJob, PlannedJobs } from '../runs/place.ts'
 import { type JobRun, jobRun } from '../runs/run.ts'
 import { inputOf } from './later.ts'
-
-/** Of a job, in the record of positions. */
-export interface PlannedJob {
-  /** Changing either begins anew. */
-  readonly schedule: string
-  readonly timeZone: string
-  /** Up to when due times have become runs, in milliseconds since 1970. */
-  readonly until: number
-}
-
-export type PlannedJobs = Readonly<Record<string, PlannedJob>>
 
 interface Scheduled {
   readonly job: Job

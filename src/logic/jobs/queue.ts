@@ -2,8 +2,8 @@
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
 import type { Records, StoredRecord } from '../../records.ts'
+import type { PushGiven } from '../runs/place.ts'
 import { type JobRun, jobKind, type Run, redated, removes, runOf, stores } from '../runs/run.ts'
-import type { PushGiven } from '../runs/session.ts'
 
 /** How often to look for what other processes have stored. */
 const lookIntervalMs = 500

@@ -114,9 +114,11 @@ export class Track {
     const type = typeOfChange(model, change)
     if (type === undefined || !reaction.types.some(pattern => coversType(pattern, type))) return
     const run = reactionRun(reaction.name, change)
-    if (this.#stored.has(run.itemKey)) return this.#wait(run)
-    this.#logged.set(run.event, run)
-    onRun(run)
+    if (this.#stored.has(run.itemKey)) this.#wait(run)
+    else {
+      this.#logged.set(run.event, run)
+      onRun(run)
+    }
   }
 
   #wait(run: ReactionRun): void {

@@ -2,6 +2,7 @@
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { NewRecord, Records } from '../../records.ts'
 import type { Track } from '../reactions/track.ts'
+import type { PushGiven } from './place.ts'
 import {
   deadKind,
   type JobRun,
@@ -16,7 +17,6 @@ import {
   storedRun,
   stores,
 } from './run.ts'
-import type { PushGiven } from './session.ts'
 
 export type RunAction = 'retry' | 'skip'
 
@@ -80,15 +80,16 @@ export class RunRequests {
 
   /** An operator begins a new chain. */
   #again(dead: Run, remove: PushGiven[0][number]): void {
-    const { clock, push, add } = this.#parts
+    const { clock, push } = this.#parts
     const now = clock.now()
     const fresh = { attempts: 0, depth: 0, dueAt: now }
-    if (dead.kind === 'job') return push([remove, stores(redated({ ...dead, ...fresh }, now))])
+    if (dead.kind === 'job') {
+      push([remove, stores(redated({ ...dead, ...fresh }, now))])
+      return
+    }
     const run = storedRun({ ...dead, ...fresh }) as ReactionRun
     push([remove, stores(run)])
-    const track = this.#trackOf(run.name)
-    if (track !== undefined) track.restore(run)
-    else add(run)
+    this.#trackOf(run.name)?.restore(run)
   }
 
   async #waiting(action: RunAction, id: string): Promise<void> {

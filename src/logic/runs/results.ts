@@ -3,8 +3,8 @@ import { maxAttempts, retryDelayMs } from '../../events/consumer/back-off.ts'
 import type { Verdict } from '../../events/consumer/scheduler.ts'
 import type { Track } from '../reactions/track.ts'
 import type { Outcome } from './attempt.ts'
+import type { PushGiven } from './place.ts'
 import { buries, type Run, redated, removes, storedRun, stores } from './run.ts'
-import type { PushGiven } from './session.ts'
 
 /** Of attempts, by what became of them. */
 export interface RunCounts {

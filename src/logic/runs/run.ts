@@ -5,19 +5,6 @@ import type { Task } from '../../events/consumer/item-queue.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import type { NewRecord, RecordKey, StoredRecord } from '../../records.ts'
-import type { PlannedJobs } from '../jobs/planner.ts'
-
-/** The lease, and how far everything is. */
-const kind = 'Logic'
-export const leaseKey: RecordKey = { kind, id: 'lease' }
-export const positionKey: RecordKey = { kind, id: 'position' }
-
-/** The payload of the record of positions. */
-export interface Place {
-  /** By reaction, the last event that is done. */
-  readonly reactions: Readonly<Record<string, number>>
-  readonly jobs: PlannedJobs
-}
 
 /** Events that wait for their reaction to be tried again, or for an earlier event of their item. */
 export const waitingKind = 'ReactionRun'

@@ -1,38 +1,18 @@
 /** What a node does while it is the one that runs reactions and jobs. */
-import { type ChangeFeed, type LoggedChange, maxBatchBytes } from '../../events/change-feed.ts'
+import { type LoggedChange, maxBatchBytes } from '../../events/change-feed.ts'
 import type { Holding, LeasedSession } from '../../events/consumer/leased-loop.ts'
 import { Position } from '../../events/consumer/position.ts'
 import { Scheduler, type Verdict } from '../../events/consumer/scheduler.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
-import type { Records } from '../../records.ts'
 import { Planner } from '../jobs/planner.ts'
 import { JobQueue } from '../jobs/queue.ts'
 import { Track } from '../reactions/track.ts'
-import { type AttemptParts, attemptRun } from './attempt.ts'
+import { attemptRun } from './attempt.ts'
+import { type Place, type PushGiven, positionKey } from './place.ts'
 import { RunRequests } from './requests.ts'
-import { Results, type RunCounts } from './results.ts'
-import { type Place, positionKey, type Run, recordsOf, runOf, storedRun, stores, waitingKind } from './run.ts'
-
-export interface SessionParts extends AttemptParts {
-  readonly records: Pick<Records, 'get' | 'add' | 'swap' | 'after'>
-  readonly log: ChangeFeed
-  /** How many runs there may be at once. */
-  readonly concurrency: number
-  /** From 0 to below 1. */
-  readonly random: () => number
-  readonly counts: RunCounts
-  /** Keeps the events after a number from being pruned by age. */
-  readonly hold: (event: number) => Promise<void>
-  /** A run has failed. `again`: when it is tried again, in milliseconds since 1970; undefined: it is a dead letter. */
-  readonly onFailed: (run: Run, error: string, again: number | undefined) => void
-  readonly onGap: (name: string, from: number, to: number) => void
-  readonly onMissed: (job: string, from: number, to: number) => void
-  /** The database has something of a reaction or job that the model does not have. */
-  readonly onUnknown: (name: string) => void
-  readonly onFault: (error: unknown) => void
-  /** There is something to store. */
-  readonly onChange: () => void
-}
+import { Results } from './results.ts'
+import { type Run, recordsOf, runOf, storedRun, stores, waitingKind } from './run.ts'
+import type { SessionParts } from './session-parts.ts'
 
 const batchSize = 200
 const holdIntervalMs = 10_000
@@ -318,6 +298,3 @@ export class Session implements LeasedSession {
 function without(places: Place['reactions'], names: ReadonlySet<string>): Place['reactions'] {
   return Object.fromEntries(Object.entries(places).filter(([name]) => !names.has(name)))
 }
-
-/** The steps of a transaction, and what follows its commit. */
-export type PushGiven = [steps: readonly RecordChange[], committed?: () => void]

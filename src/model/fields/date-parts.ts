@@ -4,7 +4,3 @@
 export const datePartLengths = { year: 4, month: 7, day: 10, hour: 13 } as const
 
 export type DatePart = keyof typeof datePartLengths
-
-export function isDatePart(name: string): name is DatePart {
-  return Object.hasOwn(datePartLengths, name)
-}

@@ -1,6 +1,7 @@
 /** Options that all field types share, and checks of options. */
-import type { AccessRule } from '../access.ts'
+
 import { didYouMean } from '../nearest.ts'
+import type { AccessRule } from '../rule-types.ts'
 import type { FieldType } from './field-type.ts'
 import { type MarkerName, markerNames, markerOf } from './marker.ts'
 

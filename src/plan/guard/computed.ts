@@ -4,9 +4,9 @@
  * for access rules, which see stored rows: a value must tell nothing of what is hidden.
  */
 import type { CheckedExpression } from '../../model/computed.ts'
+import { collectionsRead } from '../../model/computed-fields.ts'
 import type { Collection, ComputedField, Relation } from '../../model/model.ts'
 import type { Rule } from '../../model/rule.ts'
-import { pathsOf } from '../../model/rule-paths.ts'
 import { always, and, never, not, or } from '../condition.ts'
 import type {
   Computation,
@@ -34,72 +34,8 @@ export function computationOf(field: ComputedField, collection: Collection, view
 }
 
 function computeAllowed(expression: CheckedExpression, row: Collection, view: ModelView): Computation {
-  const collections = new Set<Collection>()
-  gather(expression, row, view, collections)
-  for (const collection of collections) requireScope(view, 'read', collection)
+  for (const read of collectionsRead(expression, row, view.collection)) requireScope(view, 'read', read)
   return compute(expression, row, view)
-}
-
-/** Adds every collection that the expression names, whatever its rules come to for this caller. */
-function gather(
-  expression: CheckedExpression,
-  row: Collection,
-  view: ModelView,
-  found: Set<Collection>,
-): void {
-  switch (expression.kind) {
-    case 'literal':
-      return
-    case 'field':
-      return gatherPath([...expression.path, expression.field], row, view, found)
-    case 'aggregate':
-    case 'first':
-      return gatherRule(expression.where, gatherAlong(expression.relation, row, view, found), view, found)
-    case 'arithmetic':
-      gather(expression.left, row, view, found)
-      return gather(expression.right, row, view, found)
-    case 'when':
-      gatherRule(expression.rule, row, view, found)
-      gather(expression.value, row, view, found)
-      return gather(expression.otherwise, row, view, found)
-    case 'datePart':
-      return gather(expression.of, row, view, found)
-    default:
-      for (const part of expression.parts) gather(part, row, view, found)
-  }
-}
-
-function gatherRule(rule: Rule, row: Collection, view: ModelView, found: Set<Collection>): void {
-  switch (rule.kind) {
-    case 'compare':
-      for (const path of pathsOf(rule)) gatherPath(path.split('.'), row, view, found)
-      return
-    case 'related':
-      return gatherRule(rule.rule, gatherAlong(rule.relation, row, view, found), view, found)
-    case 'not':
-      return gatherRule(rule.rule, row, view, found)
-    case 'and':
-    case 'or':
-      for (const one of rule.rules) gatherRule(one, row, view, found)
-  }
-}
-
-function gatherPath(
-  names: readonly string[],
-  row: Collection,
-  view: ModelView,
-  found: Set<Collection>,
-): void {
-  let at = row
-  for (const name of names.slice(0, -1)) at = gatherAlong(name, at, view, found)
-}
-
-function gatherAlong(name: string, row: Collection, view: ModelView, found: Set<Collection>): Collection {
-  const relation = relationOf(name, row)
-  if (relation.kind === 'manyToMany') found.add(view.collection(relation.through))
-  const target = view.collection(relation.target)
-  found.add(target)
-  return target
 }
 
 function compute(expression: CheckedExpression, row: Collection, view: ModelView): Computation {
@@ -197,8 +133,7 @@ function seenOperand(operand: Operand, view: ModelView): Operand | undefined {
   if (operand.kind !== 'caller') return operand
   const { users, field } = operand
   const when = and(view.readable(users), view.shownIn(users, field))
-  if (when.kind === 'never') return undefined
-  return when.kind === 'always' ? operand : { ...operand, when }
+  return when.kind === 'never' ? undefined : { ...operand, when }
 }
 
 function seen(condition: Condition, row: Collection, view: ModelView): Condition {

@@ -102,8 +102,9 @@ export function conclude({
   collections,
   userId,
   volatile,
-}: Dependencies): Pick<GuardedList, 'reads' | 'personal' | 'volatile'> {
-  return { reads: [...collections].sort(), personal: userId, volatile }
+  counts,
+}: Dependencies): Pick<GuardedList, 'reads' | 'personal' | 'volatile' | 'counts'> {
+  return { reads: [...collections].sort(), personal: userId, volatile, counts }
 }
 
 type Within = NonNullable<GuardedList['within']>

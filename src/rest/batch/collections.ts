@@ -1,4 +1,5 @@
 /** Which collections a batch reads or writes. */
+import { collectionsReadBy } from '../../model/computed-fields.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { collectionsAlong } from '../operations.ts'
 import { parseQuery } from '../query/query-string.ts'
@@ -19,7 +20,10 @@ export function addCollections(model: Model, route: Route, query: string, found:
   if (route.kind === 'within') {
     for (const along of collectionsAlong(model, route.relation)) enter(along, model, named, entered)
   }
-  for (const { name } of entered) found.add(name)
+  for (const collection of entered) {
+    found.add(collection.name)
+    for (const name of named) for (const read of collectionsReadBy(name, collection, model)) found.add(read)
+  }
 }
 
 /** `named`: the words of the query, among them every relation that it follows. */

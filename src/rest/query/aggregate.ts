@@ -1,10 +1,8 @@
 /** The parameters of an aggregate → a plan. As for lists, names decide its shape, which is made once. */
-import type { JsonValue } from '../../model/fields/type.ts'
 import type { Deprecation, Field } from '../../model/model.ts'
 import { groupFault, measureFault } from '../../plan/guard.ts'
 import { findField, quoted } from '../../plan/names.ts'
 import {
-  type AggregateShape,
   type FieldMeasure,
   fieldMeasures,
   type GroupKey,
@@ -17,7 +15,7 @@ import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
 import { parseFilterName } from './filter.ts'
 import { bindValues, encodeParameter, given, lastPage, maxPerPage, parseCount } from './list.ts'
-import type { ListTemplate } from './list-template.ts'
+import type { AggregateTemplate, BoundAggregate, ListTemplate } from './list-template.ts'
 import { parameterMeant } from './other-spellings.ts'
 import {
   type Parameter,
@@ -44,22 +42,6 @@ export const aggregateParameterNames: readonly string[] = [
 const structural: ReadonlySet<string> = new Set(['group_by', ...fieldMeasures, 'sort'])
 const paging: ReadonlySet<string> = new Set(['page', 'per_page'])
 const namesOnly = /^[A-Za-z0-9_,.:-]+$/
-
-export interface AggregateTemplate {
-  readonly shape: AggregateShape
-  readonly presentation: Presentation
-  readonly values: ListTemplate['values']
-}
-
-/** An aggregate's query, ready to run; the arguments lack the id of the parent, which comes first. */
-export interface BoundAggregate {
-  readonly template: AggregateTemplate
-  readonly args: readonly JsonValue[]
-  readonly page: number
-  readonly perPage: number
-  /** The parameters other than `page` and `per_page`, encoded, each ending in `&`. */
-  readonly rest: string
-}
 
 /** Throws BAD_REQUEST, naming the parameter. */
 export function parseAggregate(scope: ListScope, query: string): BoundAggregate {

@@ -11,8 +11,7 @@ import { selected } from '../../plan/system-plans.ts'
 import type { AccessClass } from '../../principal.ts'
 import { canFollow } from '../operations.ts'
 import type { Presentation } from '../reply/headers.ts'
-import type { AggregateTemplate } from './aggregate.ts'
-import type { ListTemplate } from './list-template.ts'
+import type { AggregateTemplate, ListTemplate } from './list-template.ts'
 
 /** Shapes of all views together. The guard and the store meet them again. */
 const shapesBound = new CacheBound('rest_shapes', 4000)

@@ -1,8 +1,8 @@
-/** Parsed parameters of lists, as they are cached. */
+/** Parsed parameters of lists and aggregates, as they are cached. */
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import type { Deprecation, Field } from '../../model/model.ts'
 import type { Cursors } from '../../plan/cursor.ts'
-import type { ListShape } from '../../plan/plan.ts'
+import type { AggregateShape, ListShape } from '../../plan/plan.ts'
 import type { Presentation } from '../reply/headers.ts'
 
 export interface FilterTemplate {
@@ -37,5 +37,21 @@ export interface BoundList {
   readonly page: number | undefined
   readonly perPage: number
   /** The parameters other than `page`, `per_page` and `cursor`, encoded, each ending in `&`. */
+  readonly rest: string
+}
+
+export interface AggregateTemplate {
+  readonly shape: AggregateShape
+  readonly presentation: Presentation
+  readonly values: ListTemplate['values']
+}
+
+/** An aggregate's query, ready to run; the arguments lack the id of the parent, which comes first. */
+export interface BoundAggregate {
+  readonly template: AggregateTemplate
+  readonly args: readonly JsonValue[]
+  readonly page: number
+  readonly perPage: number
+  /** The parameters other than `page` and `per_page`, encoded, each ending in `&`. */
   readonly rest: string
 }

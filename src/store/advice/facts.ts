@@ -59,7 +59,7 @@ export function factsOf({ model, totals, list, tables, take }: ListGround): Plan
     filtered: access => access.table !== 't0' || behind(access).length > 0 || !reaches(list, access),
     share: access => behind(access).reduce((share, each) => share * shares.of(each, list.collection), 1),
     take,
-    counts: false,
+    counts: list.counts,
   }
 }
 

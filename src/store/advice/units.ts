@@ -64,8 +64,8 @@ export function unitsOf(shape: ReadShape, argCount: number): readonly ListUnit[]
   return units.slice(0, maxUnits)
 }
 
-function baseOf({ reads, personal, volatile }: Base): Base {
-  return { reads, personal, volatile }
+function baseOf({ reads, personal, volatile, counts }: Base): Base {
+  return { reads, personal, volatile, counts }
 }
 
 /** An aggregate as a list in the order of its groups, of which all rows are looked at. */
@@ -89,11 +89,11 @@ function rowKeys({ connection }: GuardedSelectedList): readonly string[] {
   return connection ? ['rows'] : []
 }
 
-type Base = Pick<GuardedList, 'reads' | 'personal' | 'volatile'>
+type Base = Pick<GuardedList, 'reads' | 'personal' | 'volatile' | 'counts'>
 
 function rootUnit({ key, collection, rows, list }: GuardedListRoot, base: Base): ListUnit {
-  const { reads, personal, volatile } = base
-  const alone = asList({ reads, personal, volatile, collection, rows, within: undefined }, list)
+  const { reads, personal, volatile, counts } = base
+  const alone = asList({ reads, personal, volatile, counts, collection, rows, within: undefined }, list)
   return { list: alone, words: listWords(alone), around: [], keys: [key, ...rowKeys(list)] }
 }
 
@@ -126,8 +126,8 @@ function nestedUnits(select: readonly GuardedSelected[], place: Place): void {
 function nestedList({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, place: Place): void {
   const { units, parent, around, shape, keys } = place
   const collection = path.target
-  const { reads, personal, volatile } = shape
-  const base = { reads, personal, volatile, collection, rows }
+  const { reads, personal, volatile, counts } = shape
+  const base = { reads, personal, volatile, counts, collection, rows }
   // Of the parent only its id matters.
   const within = { collection, id: parent, rows: always, path }
   const alone = asList({ ...base, within }, list)

@@ -125,8 +125,9 @@ function arithmeticSql({ operator, left, right, type }: Of<'arithmetic'>, row: R
 const largest: Sql = ['1e150']
 const smallest: Sql = ['1e-150']
 
-function moderate(value: Sql): Sql {
-  return sql`CASE WHEN abs(${value}) <= ${largest} THEN CASE WHEN abs(${value}) >= ${smallest} THEN ${value} ELSE 0 END END`
+function moderate(value: Sql, write = (moderated: Sql): Sql => moderated): Sql {
+  const moderated = sql`CASE WHEN abs(${value}) >= ${smallest} THEN ${value} ELSE 0 END`
+  return sql`CASE WHEN abs(${value}) <= ${largest} THEN ${write(moderated)} END`
 }
 
 /** The numbers that JSON's readers keep apart (RFC 8259, 6). */
@@ -137,7 +138,7 @@ function wholeSql(value: Sql, dialect: Dialect): Sql {
 
 /** Sums of fractions depend on their order, in the last digits. */
 function realSql(value: Sql, dialect: Dialect): Sql {
-  return sql`CASE WHEN ${value} IS NOT NULL THEN ${dialect.rounded(moderate(value))} END`
+  return moderate(value, dialect.rounded)
 }
 
 function concatSql({ parts }: Of<'concat' | 'coalesce'>, row: Row, over: RowSql): Sql {

@@ -188,7 +188,7 @@ function contextual(operand: Contextual, as: Encoding, row: Row): Sql {
 
 /** A field of the caller's own row, found once for the statement. */
 function ofCaller({ users, field, isConfirmed, when }: Contextual & { kind: 'caller' }, row: Row): Sql {
-  const own = row.stored(users.name)
+  const own = when ? row.another(users.name) : row.stored(users.name)
   const value = own.column(field.name)
   const conditions = [sql`${own.column('id')} = ${userId}`, isConfirmed ? confirmed(value, row) : isTrue]
   if (when) conditions.push(conditionSql(when, own))

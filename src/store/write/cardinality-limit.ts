@@ -48,7 +48,7 @@ export function cardinalityLimits<S>(
         const inputs = slotted([id, before[all.indexOf(one)] ?? null])
         return [
           { statement: one.enter, inputs },
-          { statement: one.count, inputs: slotted([id]) },
+          { statement: one.count, inputs },
         ]
       })
       if (asks.length > 0) requireRoom(entering, yield asks)
@@ -84,29 +84,33 @@ function statementsOf<S>(
 ): LimitStatements<S> {
   const { per, count } = limit
   const row = new Row(dialect, collection.name)
-  const key = [`${collection.name} ${per?.name ?? ''} `]
-  const lock = locksGroup?.(quoted(key.join('')), per && row.column(per.name)) ?? sql`1`
-  const isNew = per && sql`NOT (${dialect.same(row.column(per.name), [slot(1)], per)})`
-  const enters = where([
-    sql`${row.column('id')} = ${slot(0)}`,
-    conditionSql(limit.where, row),
-    ...(per ? [sql`${row.column(per.name)} IS NOT NULL`] : []),
-    ...(isNew ? [isNew] : []),
-  ])
+  const lock = locksGroup?.(quoted(`${collection.name} ${per?.name ?? ''} `), per && row.column(per.name))
   const counted = new Row(dialect, collection.name)
-  const own = sql`(SELECT ${name(per?.name ?? 'id')} FROM ${name(collection.name)} WHERE "id" = ${slot(0)})`
+  const own = counted.another(collection.name)
+  // Asked once, so that nothing is read for a row that does not come to count.
+  const isEntering = sql`EXISTS (SELECT 1 FROM ${own.from()}${where(entering(limit, own))})`
+  const value = sql`(SELECT ${name(per?.name ?? 'id')} FROM ${name(collection.name)} WHERE "id" = ${slot(0)})`
   const counts = where([
-    ...(per ? [sql`${counted.column(per.name)} = ${own}`] : []),
+    isEntering,
+    ...(per ? [sql`${counted.column(per.name)} = ${value}`] : []),
     conditionSql(limit.where, counted),
   ])
   const most = dialect.limit({ from: 'constant', value: count + 1, as: wholeEncoding })
   return {
     limit,
-    enter: prepare(sql`SELECT ${lock} FROM ${row.from()}${enters}`),
+    enter: prepare(sql`SELECT ${lock ?? sql`1`} FROM ${row.from()}${where(entering(limit, row))}`),
     count: prepare(
       sql`SELECT count(*) FROM (SELECT 1 FROM ${counted.from()}${counts} LIMIT ${most}) AS "counted"`,
     ),
   }
+}
+
+/** That the row of the first slot counts, and did not count in the group of the second one. */
+function entering({ per, where: counts }: GuardedLimit, row: Row): readonly Sql[] {
+  const counted = [sql`${row.column('id')} = ${slot(0)}`, conditionSql(counts, row)]
+  if (per === undefined) return counted
+  const group = row.column(per.name)
+  return [...counted, sql`${group} IS NOT NULL`, sql`NOT (${row.dialect.same(group, [slot(1)], per)})`]
 }
 
 /** The value of `per` in the rows that count; without `per` a constant. */

@@ -101,6 +101,11 @@ export const slowCases: readonly SlowCase[] = [
     request: 'GET /writers/…/posts?sort=-title',
     advice: add("index('writer_id', '-title')"),
   },
+  {
+    ask: '/posts/aggregate?source[eq]=s5&group_by=writer_id&count&max=score',
+    request: 'GET /posts/aggregate?source=…&group_by=writer_id&count&max=score',
+    advice: add("index('source', 'writer_id')"),
+  },
   { ask: '/posts?status=closed', request: 'GET /posts?status=…', advice: add("index('status')") },
   {
     ask: '/posts?score[gte]=100000',

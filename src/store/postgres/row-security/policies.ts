@@ -275,7 +275,10 @@ function lookedAt(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
   for (const collection of model.collections.values()) {
     const { read, create, update, delete: remove } = collection.access
     const own = [...collection.fields.values()].flatMap(({ access }) => [access.read, access.write])
-    for (const rule of [read, create, update, remove, ...own]) walk(rule, collection, model, true, see)
+    // What is computed is read as the caller may read it; only who may read the result is a rule over stored rows.
+    const computed = [...collection.computed.values()].map(({ access }) => access.read)
+    for (const rule of [read, create, update, remove, ...own, ...computed])
+      walk(rule, collection, model, true, see)
   }
   return found
 }

@@ -120,7 +120,7 @@ export function plannedRoute(shape: ReadShape, context: PlanContext): PlannedRou
       rowsOf,
       take: counts ? undefined : take,
       filtered,
-      counts: counts !== false || isComposite(shape),
+      counts: counts !== false || shape.counts || isComposite(shape),
     }
     return estimatePlan(steps, facts).bounded
   })
@@ -197,10 +197,10 @@ function groupsOf(shape: GuardedAggregate, context: PlanContext) {
 /** A root as a read of its own. */
 function aggregateAlone(
   { collection, rows, aggregation }: GuardedAggregateRoot,
-  { reads, personal, volatile }: GuardedComposite,
+  { reads, personal, volatile, counts }: GuardedComposite,
 ): GuardedAggregate {
   const within = undefined
-  return { kind: 'aggregate', collection, within, rows, aggregation, reads, personal, volatile }
+  return { kind: 'aggregate', collection, within, rows, aggregation, reads, personal, volatile, counts }
 }
 
 function isComposite({ kind }: ReadShape): boolean {

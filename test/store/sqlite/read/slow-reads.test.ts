@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { createGuard } from '../../../../src/plan/guard.ts'
 import type { GuardedList, GuardedRead } from '../../../../src/plan/guarded.ts'
 import { totalOrder } from '../../../../src/plan/order.ts'
-import type { CompositeShape, Filter, ListShape } from '../../../../src/plan/plan.ts'
+import type { AggregateShape, CompositeShape, Filter, ListShape } from '../../../../src/plan/plan.ts'
 import { type Principal, system, user } from '../../../../src/principal.ts'
 import { KnownLists, listMemory } from '../../../../src/store/read/known-lists.ts'
 import { shapeRun } from '../../../../src/store/read/shape-run.ts'
@@ -105,6 +105,43 @@ test('a read whose plan sorts or counts a large table runs in a process; quick o
         assert.ok(!(ask(store, shape, args, system) instanceof Promise), `${name}: for Portico itself`)
       }
       assert.equal(store.slowReads?.().done, slow.length)
+    } finally {
+      await store.close()
+      await plain.close()
+    }
+  })
+})
+
+test('an aggregate of a large table runs in a process, by itself and as a part of a composite; one of few rows does not', async () => {
+  const authors: AggregateShape = {
+    kind: 'aggregate',
+    ...{ collection: 'posts', within: undefined, filter: undefined, search: undefined },
+    ...{ groups: [{ field: 'author_id' }], measures: [{ kind: 'count' }], sort: [], offset: 0, limit: 1 },
+    select: [{ kind: 'measure', key: 'n', at: 0 }],
+  }
+  const slowOnes: readonly AggregateShape[] = [
+    authors,
+    { ...authors, groups: [] },
+    { ...authors, groups: [{ field: 'title' }], measures: [{ kind: 'max', field: 'body' }] },
+    { ...authors, filter: titled('ne') },
+  ]
+  const few = { kind: 'compare', field: 'id', operator: 'eq', param: 2 } as const
+  const all = [...slowOnes, { ...authors, filter: few }]
+  await withRows(10_000, async file => {
+    const [store, plain] = [openSqlite(blog, { file, readers }), openSqlite(blog, { file })]
+    try {
+      for (const [at, shape] of all.entries()) {
+        const plan = guard({ shape, args: [0, 5, at === slowOnes.length ? 7 : 'x'] }, reader)
+        const answer = store.read(plan)
+        assert.equal(answer instanceof Promise, at < slowOnes.length, `aggregate ${at}`)
+        assert.deepEqual(await answer, plain.read(plan))
+        const { collection, within: _, kind, search, ...aggregation } = shape
+        const root = { kind, key: 'a', collection, search, aggregation } as const
+        const composite = guard({ shape: { kind: 'composite', roots: [root] }, args: plan.args }, reader)
+        const whole = store.composite(composite)
+        assert.equal(whole instanceof Promise, at < slowOnes.length, `root ${at}`)
+        assert.deepEqual(await whole, plain.composite(composite))
+      }
     } finally {
       await store.close()
       await plain.close()

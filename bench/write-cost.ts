@@ -1,0 +1,158 @@
+/**
+ * What the event log, or the model's own code, costs a write: creates and updates of the store, with it and without it, in
+ * turns.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { anyone, atMost, collection, field, index, model, text } from '../src/index.ts'
+import { checkModel } from '../src/model/check.ts'
+import type { Model } from '../src/model/model.ts'
+import { openPostgres } from '../src/store/postgres.ts'
+import { openSqlite } from '../src/store/sqlite.ts'
+import type { Store } from '../src/store/store.ts'
+import { PostgresServer } from '../test/databases/postgres.ts'
+import { Client } from '../test/store/blog.ts'
+import { median, type Pace } from './measure.ts'
+
+const writers = 32
+const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+
+const logged = checkModel(
+  model({ notes: collection({ access, fields: { title: text(), body: text({ optional: true }) } }) }),
+)
+const indexed = checkModel(
+  model({
+    notes: collection({
+      access,
+      fields: { title: text(), body: text({ optional: true }) },
+      indexes: [index('title')],
+    }),
+  }),
+)
+const unlogged: Model = {
+  ...logged,
+  collections: new Map(
+    [...logged.collections].map(([name, one]) => [name, { ...one, unlogged: name === 'notes' }]),
+  ),
+}
+
+const judged = checkModel(
+  model({
+    notes: collection({
+      access,
+      fields: { title: text(), body: text({ optional: true }) },
+      prepare: ({ next }) => ({ title: next.title.trim() }),
+      check: ({ next }) =>
+        next.title === '' ? [{ field: 'title' as const, message: 'A note needs a title.' }] : [],
+    }),
+  }),
+)
+const counted = checkModel(
+  model({
+    notes: collection({
+      access,
+      fields: { title: text(), body: text({ optional: true }) },
+      indexes: [index('title')],
+      limits: [atMost(1000, { per: 'title', where: field('body').eq(null) })],
+    }),
+  }),
+)
+
+/** Two models that differ in one thing. */
+const compared = {
+  log: { with: logged, without: unlogged },
+  'prepare and check': { with: judged, without: logged },
+  'a limit that does not apply': { with: counted, without: indexed },
+} as const
+
+export interface WriteCost {
+  readonly of: keyof typeof compared
+  readonly database: string
+  readonly what: 'create' | 'update'
+  /** Writes in a second, by round. */
+  readonly with: readonly number[]
+  readonly without: readonly number[]
+}
+
+type Open = (of: Model) => Promise<Store>
+
+async function perSecond(client: Client, what: WriteCost['what'], seconds: number): Promise<number> {
+  const body = 'x'.repeat(500)
+  const ids = await Promise.all(
+    Array.from({ length: writers }, async () => (await client.create('notes', { title: 'a', body })).id),
+  )
+  const began = performance.now()
+  const end = began + seconds * 1000
+  let [done, last] = [0, began]
+  const write = async (id: number): Promise<void> => {
+    for (let n = 0; performance.now() < end; n++) {
+      if (what === 'create') await client.create('notes', { title: 'a', body })
+      else await client.update('notes', id, { title: `${n}` })
+      done++
+      last = performance.now()
+    }
+  }
+  await Promise.all(ids.map(write))
+  return (1000 * done) / (last - began)
+}
+
+async function costsOn(
+  database: string,
+  of: WriteCost['of'],
+  open: Open,
+  { rounds, seconds }: Pace,
+): Promise<WriteCost[]> {
+  const models = compared[of]
+  const stores = { with: await open(models.with), without: await open(models.without) }
+  const costs: WriteCost[] = []
+  try {
+    for (const what of ['create', 'update'] as const) {
+      const measured = { with: [] as number[], without: [] as number[] }
+      for (let round = 0; round < rounds; round++) {
+        for (const side of ['with', 'without'] as const) {
+          measured[side].push(await perSecond(new Client(stores[side], models[side]), what, seconds))
+        }
+      }
+      costs.push({ of, database, what, ...measured })
+    }
+    return costs
+  } finally {
+    await Promise.all(Object.values(stores).map(store => store.close()))
+  }
+}
+
+/** `log`: of the event log; `logic`: of the model's own code and limits. */
+export async function measureWriteCosts(which: 'log' | 'logic', pace: Pace): Promise<readonly WriteCost[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-write-cost-'))
+  const server = new PostgresServer()
+  const all = Object.keys(compared) as WriteCost['of'][]
+  const costs: WriteCost[] = []
+  try {
+    await server.start()
+    const file = join(folder, 'data.db')
+    for (const of of all.filter(one => (one === 'log') === (which === 'log'))) {
+      costs.push(...(await costsOn('SQLite', of, async model => openSqlite(model, { file }), pace)))
+      costs.push(
+        ...(await costsOn('PostgreSQL', of, model => openPostgres(model, { url: server.url }), pace)),
+      )
+    }
+    return costs
+  } finally {
+    await server.remove()
+    rmSync(folder, { recursive: true })
+  }
+}
+
+export function writeCostTable(costs: readonly WriteCost[]): string {
+  return [
+    `| ${writers} at a time, on | write | of | with it, per second | without it | it costs |`,
+    '|---|---|---|---|---|---|',
+    ...costs.map(one => {
+      const ratios = one.with.map((value, round) => value / (one.without[round] ?? value))
+      const cost = Math.round(100 * (1 - median(ratios)))
+      const counts = [one.with, one.without].map(values => Math.round(median(values)).toLocaleString('en'))
+      return `| ${[one.database, one.what, one.of, ...counts, `${cost} %`].join(' | ')} |`
+    }),
+  ].join('\n')
+}

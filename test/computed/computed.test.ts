@@ -1,0 +1,316 @@
+/** Computed fields over REST: what they are worth, who sees what of them, and which answers are remembered. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import type { Reply } from '../../src/call.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { anonymous, type Principal, user } from '../../src/principal.ts'
+import { type Bench, openBench } from '../contract/rest/bench.ts'
+import { kinds, lockedPostgres, openStore } from '../contract/rest/databases.ts'
+import workshop from '../models/workshop.ts'
+
+const model = checkModel(workshop)
+const root = user(1, 'admin', 'all')
+const ann = user(2, 'user', 'all')
+const ben = user(3, 'user', 'all')
+const stranger = anonymous('192.0.2.1')
+const projects = '/api/v1/projects'
+
+/** Project 1 is Ann's, with tasks of both; project 2 is Ben's, within it, with extreme numbers; project 3 is empty. */
+async function seed(bench: Bench): Promise<void> {
+  for (const name of ['Root', 'Ann', 'Ben']) {
+    await bench.seed('users', {
+      name,
+      email: `${name}@example.com`,
+      role: name === 'Root' ? 'admin' : 'user',
+    })
+  }
+  const one = { name: 'One', budget: 10, seats: 3, note: 'x', starts: '2026-11-23', owner_id: 2 }
+  await bench.seed('projects', one)
+  await bench.seed('projects', { name: 'Two', budget: 1e300, seats: 2 ** 53 - 1, owner_id: 3, parent_id: 1 })
+  await bench.seed('projects', { name: 'Three', seats: 0, starts: '0000-01-01', owner_id: 3, parent_id: 2 })
+  const task = { project_id: 1, status: 'open' }
+  await bench.seed('tasks', { ...task, title: 'a', points: 3, hours: 0.1, assignee_id: 2 })
+  await bench.seed('tasks', { ...task, title: 'b', points: 5, hours: 0.2, due: '2026-01-01', assignee_id: 3 })
+  const secret = { hidden: true, status: 'done', project_id: 1, assignee_id: 3, title: 'zz' }
+  await bench.seed('tasks', { ...secret, points: 7, hours: 0.4, due: '2025-01-01' })
+  for (const points of [2 ** 53 - 1, 2 ** 53 - 1, 1]) {
+    await bench.seed('tasks', { title: 'huge', points, hours: 1e308, status: 'done', project_id: 2 })
+  }
+  await bench.seed('labels', { name: 'red' })
+  // Twice the same: one label.
+  await bench.seed('project_labels', { project_id: 1, label_id: 1 })
+  await bench.seed('project_labels', { project_id: 1, label_id: 1 })
+}
+
+function bodyOf({ body }: Reply) {
+  return JSON.parse(String(body))
+}
+
+function headerOf({ headers }: Reply, name: string): string | undefined {
+  return headers[headers.findIndex(each => each.toLowerCase() === name.toLowerCase()) + 1]
+}
+
+async function withBench(kind: (typeof kinds)[number], use: (bench: Bench) => Promise<void>) {
+  const bench = await openBench(model, each => openStore(kind, each))
+  try {
+    await seed(bench)
+    await use(bench)
+  } finally {
+    await bench.close()
+  }
+}
+
+async function read(bench: Bench, who: Principal, query: string, path = projects) {
+  const reply = await bench.send({ url: `${path}?${query}` }, who)
+  assert.equal(reply.status, 200, String(reply.body))
+  return bodyOf(reply)
+}
+
+const names = [...(model.collections.get('projects')?.computed.keys() ?? [])].filter(
+  name => name !== 'audited',
+)
+const everything = `fields=${names.join(',')}&sort=id`
+
+/** What Ann sees of each project. */
+const annSees = [
+  {
+    open_tasks: 2,
+    all_tasks: 2,
+    own_tasks: 1,
+    label_count: 1,
+    // Of an open task, only its assignee reads the points.
+    points: 3,
+    hours: 0.3,
+    mean_points: 3,
+    mean_hours: 0.15,
+    least_due: '2026-01-01',
+    greatest_title: 'b',
+    next_task: 'a',
+    last_status: 'open',
+    per_seat: 10 / 3,
+    remaining: 1,
+    scaled: 40,
+    squared: 9,
+    owner_name: 'Ann',
+    label: 'One (Ann, 2026-11-23, 3)',
+    note_or_name: 'x',
+    size: 'small',
+    is_busy: true,
+    noted: 'yes',
+    unnoted: 0,
+    weekday: 1,
+    month: 11,
+    parent_tasks: '/',
+    private_count: 2,
+  },
+  {
+    open_tasks: 0,
+    all_tasks: 3,
+    own_tasks: 0,
+    label_count: 0,
+    // Beyond what JSON keeps apart, and beyond 1e150.
+    points: null,
+    hours: null,
+    mean_points: (2 ** 54 - 1) / 3,
+    mean_hours: null,
+    least_due: null,
+    greatest_title: 'huge',
+    next_task: null,
+    last_status: 'done',
+    per_seat: null,
+    remaining: 2 ** 53 - 1,
+    scaled: null,
+    squared: null,
+    owner_name: 'Ben',
+    label: `Two (Ben, , ${2 ** 53 - 1})`,
+    note_or_name: 'Two',
+    size: 'large',
+    is_busy: false,
+    noted: 'no',
+    unnoted: 1,
+    weekday: null,
+    month: null,
+    parent_tasks: 'One/',
+    private_count: null,
+  },
+  { per_seat: null, weekday: 6, month: 1, parent_tasks: 'Two/One', points: 0, hours: 0, mean_points: null },
+]
+
+function assertHas(actual: Record<string, unknown>, wanted: Record<string, unknown>) {
+  for (const [key, value] of Object.entries(wanted)) assert.deepEqual(actual[key], value, key)
+}
+
+for (const kind of [...kinds, lockedPostgres]) {
+  suite(`computed fields on ${kind.name}`, () => {
+    test('they have their values, the same on every database', async () => {
+      await withBench(kind, async bench => {
+        const { data } = await read(bench, ann, everything)
+        assert.deepEqual(Object.keys(data[0]), names)
+        for (const [at, wanted] of annSees.entries()) assertHas(data[at], wanted)
+        assert.equal(data[0].created_day, new Date().toISOString().slice(0, 10))
+      })
+    })
+
+    test('what a caller may not read does not count', async () => {
+      await withBench(kind, async bench => {
+        const own = 'fields=all_tasks,points,least_due,greatest_title,last_status,hours'
+        const seen = async (who: Principal) => (await read(bench, who, own, `${projects}/1`)) as object
+        const ofBen = {
+          all_tasks: 3,
+          points: 12,
+          least_due: '2025-01-01',
+          greatest_title: 'zz',
+          last_status: 'done',
+          hours: 0.7,
+        }
+        assert.deepEqual(await seen(ben), ofBen)
+        assert.deepEqual(await seen(root), { ...ofBen, points: 15 })
+        const ofStranger = {
+          all_tasks: 2,
+          points: 0,
+          least_due: '2026-01-01',
+          greatest_title: 'b',
+          last_status: 'open',
+          hours: 0.3,
+        }
+        assert.deepEqual(await seen(stranger), ofStranger)
+      })
+    })
+
+    test('a rule in them sees no hidden value', async () => {
+      await withBench(kind, async bench => {
+        const query = 'fields=noted,unnoted,note_or_name,own_tasks'
+        const ofAnn = { noted: 'yes', unnoted: 0, note_or_name: 'x', own_tasks: 1 }
+        assert.deepEqual(await read(bench, ann, query, `${projects}/1`), ofAnn)
+        const ofBen = { noted: 'no', unnoted: 1, note_or_name: 'One', own_tasks: 2 }
+        assert.deepEqual(await read(bench, ben, query, `${projects}/1`), ofBen)
+        for (const filter of ['noted=yes', 'unnoted=0', 'note_or_name=x', 'greatest_title=zz', 'points=12']) {
+          assert.equal((await read(bench, stranger, filter)).meta.total, 0, filter)
+        }
+      })
+    })
+
+    test('lists are filtered and sorted by them, with cursors', async () => {
+      await withBench(kind, async bench => {
+        const ids = async (query: string) =>
+          (await read(bench, ann, `fields=id&${query}`)).data.map((item: { id: number }) => item.id)
+        assert.deepEqual(await ids('all_tasks[gte]=2'), [1, 2])
+        assert.deepEqual(await ids('all_tasks[in]=0,3'), [2, 3])
+        assert.deepEqual(await ids('last_status=done'), [2])
+        assert.deepEqual(await ids('weekday[null]=true'), [2])
+        assert.deepEqual(await ids('label[contains]=Ann'), [1])
+        assert.deepEqual(await ids('is_busy=true'), [1])
+        assert.deepEqual(await ids('mean_hours[lt]=0.2'), [1])
+        assert.deepEqual(await ids('sort=-all_tasks'), [2, 1, 3])
+        assert.deepEqual(await ids('sort=per_seat,-id'), [3, 2, 1])
+        for (const sort of ['-all_tasks', 'per_seat,-id', 'note_or_name', 'weekday', 'is_busy,-label']) {
+          const walked: number[] = []
+          let cursor: string | null = ''
+          while (cursor !== null) {
+            const page = await read(bench, ann, `fields=id&sort=${sort}&per_page=1&cursor=${cursor}`)
+            walked.push(...page.data.map((item: { id: number }) => item.id))
+            cursor = page.meta.next_cursor
+          }
+          assert.deepEqual(walked, await ids(`sort=${sort}`), sort)
+        }
+        const tasks = await read(bench, ann, 'fields=id&project.all_tasks=2&sort=id', '/api/v1/tasks')
+        assert.equal(tasks.meta.total, 2)
+      })
+    })
+
+    test('an answer with one is as new as what it is computed from, and has a tag of its own', async () => {
+      await withBench(kind, async bench => {
+        const url = `${projects}/1?fields=*,open_tasks`
+        const before = await bench.send({ url }, ann)
+        const plain = await bench.send({ url: `${projects}/1` }, ann)
+        const list = await bench.send({ url: `${projects}?fields=id,open_tasks` }, ann)
+        const sorted = await bench.send({ url: `${projects}?fields=id&open_tasks=2` }, ann)
+        assert.equal(bodyOf(before).open_tasks, 2)
+        assert.deepEqual({ ...bodyOf(plain), open_tasks: 2 }, bodyOf(before))
+        await bench.seed('tasks', { title: 'new', project_id: 1 })
+        const tagged = { 'if-none-match': headerOf(before, 'ETag') ?? '' }
+        const after = await bench.send({ url, headers: tagged }, ann)
+        assert.equal(after.status, 200)
+        assert.equal(bodyOf(after).open_tasks, 3)
+        const same = await bench.send(
+          { url, headers: { 'if-none-match': headerOf(after, 'ETag') ?? '' } },
+          ann,
+        )
+        assert.equal(same.status, 304)
+        const again = await bench.send({ url: `${projects}?fields=id,open_tasks` }, ann)
+        assert.notEqual(headerOf(again, 'ETag'), headerOf(list, 'ETag'))
+        assert.equal(bodyOf(again).data[0].open_tasks, 3)
+        assert.equal(bodyOf(sorted).meta.total, 1)
+        assert.equal((await read(bench, ann, 'fields=id&open_tasks=2')).meta.total, 0)
+        // The item itself did not change.
+        const headers = { 'if-match': headerOf(plain, 'ETag') ?? '' }
+        const written = await bench.send({ method: 'PATCH', url, headers, body: { name: 'New name' } }, ann)
+        assert.equal(written.status, 200, String(written.body))
+        assert.equal(bodyOf(written).open_tasks, 3)
+      })
+    })
+
+    test('the answer to a create has one that it asks for', async () => {
+      await withBench(kind, async bench => {
+        const body = { name: 'Four', seats: 6 }
+        const made = await bench.send(
+          { method: 'POST', url: `${projects}?fields=id,open_tasks,size`, body },
+          ann,
+        )
+        assert.equal(made.status, 201, String(made.body))
+        assert.deepEqual(bodyOf(made), { id: 4, open_tasks: 0, size: 'large' })
+      })
+    })
+
+    test('no body sets one, and no default selection has it', async () => {
+      await withBench(kind, async bench => {
+        const made = await bench.send(
+          { method: 'POST', url: projects, body: { name: 'X', open_tasks: 1 } },
+          ann,
+        )
+        assert.equal(made.status, 400)
+        assert.equal(bodyOf(made).error.details[0].code, 'read_only')
+        const { data } = await read(bench, ann, 'sort=id')
+        assert.ok(names.every(name => !Object.hasOwn(data[0], name)))
+      })
+    })
+
+    test('one that a caller may not read does not exist for them', async () => {
+      await withBench(kind, async bench => {
+        for (const query of ['fields=audited', 'fields=*,audited', 'audited=1', 'sort=audited']) {
+          const reply = await bench.send({ url: `${projects}?${query}` }, ann)
+          assert.equal(reply.status, 400, query)
+          assert.ok(!String(reply.body).includes('Did you mean'), query)
+          assert.equal((await bench.send({ url: `${projects}?${query}` }, root)).status, 200)
+        }
+        const limited = user(2, 'user', new Set(['read:project']))
+        const reply = await bench.send({ url: `${projects}?fields=open_tasks` }, limited)
+        assert.equal(reply.status, 403)
+        assert.equal(bodyOf(reply).error.code, 'INSUFFICIENT_SCOPE')
+        const unasked = await bench.send({ url: projects }, limited)
+        assert.equal(unasked.status, 200)
+      })
+    })
+
+    test('aggregates group by them and sum them, of the rows that the caller sees', async () => {
+      await withBench(kind, async bench => {
+        const asked = 'group_by=size&count&sum=all_tasks&max=label_count&min=weekday'
+        const { data } = await read(bench, ann, asked, `${projects}/aggregate`)
+        assert.deepEqual(data, [
+          { size: 'large', count: 1, sum: { all_tasks: 3 }, min: { weekday: null }, max: { label_count: 0 } },
+          { size: 'small', count: 2, sum: { all_tasks: 2 }, min: { weekday: 1 }, max: { label_count: 1 } },
+        ])
+        const ofRoot = await read(bench, root, 'sum=all_tasks', `${projects}/aggregate`)
+        assert.deepEqual(ofRoot.data, [{ sum: { all_tasks: 6 } }])
+      })
+    })
+
+    test('included items have theirs only where nothing asks for others', async () => {
+      await withBench(kind, async bench => {
+        const { data } = await read(bench, ann, 'include=children&fields=id,all_tasks&sort=id')
+        assert.equal(data[0].children[0].all_tasks, undefined)
+        assert.equal(data[0].all_tasks, 2)
+      })
+    })
+  })
+}

@@ -1,0 +1,325 @@
+/** The tracker: every operation by every role on an organisation of one's own and on a foreign one. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkModel } from '../../src/model/check.ts'
+import type { Collection } from '../../src/model/model.ts'
+import { testService } from '../../src/testing.ts'
+import { ordinaryDatabase } from '../databases/ordinary.ts'
+import { newDatabase } from '../databases/postgres.ts'
+import tracker from '../models/tracker.ts'
+import {
+  bodyOf,
+  changes,
+  type Organization,
+  operations,
+  organizationOf,
+  permissions,
+  type Role,
+  replaced,
+  roles,
+  type Service,
+  type Start,
+  secret,
+} from './tracker.ts'
+
+const model = checkModel(tracker)
+const own = [...model.collections.values()].filter(({ name }) => name in permissions)
+
+const setups: Readonly<Record<string, Start>> = {
+  SQLite: async () => {
+    const service = await testService(tracker)
+    return { service, close: () => service.close() }
+  },
+  PostgreSQL: () => onPostgres(newDatabase, false),
+  'PostgreSQL with row security': () => onPostgres(ordinaryDatabase, true),
+}
+
+async function onPostgres(make: typeof newDatabase, rowSecurity: boolean): ReturnType<Start> {
+  const { url, drop } = await make()
+  const settings = { database: url, databaseConnections: 4, rowSecurity }
+  const service = await testService(tracker, { settings })
+  return {
+    service,
+    async close() {
+      await service.close()
+      await drop()
+    },
+  }
+}
+
+async function withTracker(start: Start, use: (service: Service) => Promise<void>): Promise<void> {
+  const { service, close } = await start()
+  try {
+    await use(service)
+  } finally {
+    await close()
+  }
+}
+
+interface Cast {
+  readonly ours: Organization
+  readonly ids: { readonly [role in Role]: number | undefined }
+}
+
+async function castOf(service: Service): Promise<Cast> {
+  const theirs = await organizationOf(service, 'THEIRS')
+  const outsider = await service.users.create({ name: 'Outsider' })
+  const ours = await organizationOf(service, secret)
+  const { admin, editor, reader } = ours.people
+  return {
+    ours,
+    ids: { admin, editor, reader, foreign: theirs.people.admin, outsider: outsider.id, anonymous: undefined },
+  }
+}
+
+const isInside = (role: Role) => role === 'admin' || role === 'editor' || role === 'reader'
+
+function sender(service: Service, id: number | undefined) {
+  return (line: string, body?: unknown) =>
+    service.request(line, { ...(id !== undefined && { as: id }), ...(body !== undefined && { body }) })
+}
+
+/** Everything that is stored of the organisation's collections. */
+async function stored(service: Service): Promise<string> {
+  const all = service.asSystem as unknown as Record<string, { list(): Promise<readonly unknown[]> }>
+  return JSON.stringify(await Promise.all(own.map(({ name }) => all[name]?.list())))
+}
+
+type Send = ReturnType<typeof sender>
+
+/** What a refusal is, by who asks and whether they may see the item. */
+function assertRefused(answer: Awaited<ReturnType<Send>>, role: Role, seen: boolean, told: string): void {
+  const expected = role === 'anonymous' ? 401 : seen ? 403 : 404
+  assert.equal(answer.status, expected, `${told}: ${answer.text}`)
+  if (!isInside(role)) assert.ok(!answer.text.includes(secret), `${told}: ${answer.text}`)
+}
+
+async function checkReads(send: Send, role: Role, { items }: Organization): Promise<void> {
+  for (const { name } of own) {
+    const may = permissions[name]?.read.includes(role) ?? false
+    const told = `${role} reads ${name}`
+    const item = await send(`GET /api/v1/${name}/${items[name]}`)
+    if (may) assert.equal(item.status, 200, `${told}: ${item.text}`)
+    else assertRefused(item, role, false, told)
+    const list = await send(`GET /api/v1/${name}?per_page=100`)
+    if (role === 'anonymous') assert.equal(list.status, 401, told)
+    else {
+      const ids: readonly number[] = list.body.data.map(({ id }: { id: number }) => id)
+      assert.equal(ids.includes(items[name] ?? 0), may, `${told}: ${list.text}`)
+    }
+  }
+}
+
+interface Attempt {
+  readonly verb: 'create' | 'update' | 'delete'
+  readonly line: string
+  readonly body: object | undefined
+  readonly seen: boolean
+}
+
+/** Refused ones change nothing; those that are allowed get an item of their own. */
+async function checkWrites(service: Service, send: Send, role: Role, given: Organization): Promise<number> {
+  let allowed = 0
+  for (const { name } of own) {
+    const may = permissions[name]
+    const seen = may?.read.includes(role) ?? false
+    const now = await replaced(service, given)
+    const path = `/api/v1/${name}/${now.items[name]}`
+    const attempts = [
+      { verb: 'create', line: `POST /api/v1/${name}`, body: bodyOf(name, now), seen: true },
+      { verb: 'update', line: `PATCH ${path}`, body: changes[name] ?? {}, seen },
+      // An organisation that is gone takes all with it: whether it may be deleted shows in what comes first.
+      ...(name === 'organizations'
+        ? []
+        : [{ verb: 'delete', line: `DELETE ${path}`, body: undefined, seen }]),
+    ]
+    for (const { verb, line, body, seen } of attempts as readonly Attempt[]) {
+      const told = `${role} ${verb}s ${name}`
+      const who = may?.[verb] ?? []
+      const before = await stored(service)
+      const answer = await send(line, body)
+      if (who.includes(role)) {
+        allowed++
+        assert.ok(answer.status < 300, `${told}: ${answer.text}`)
+        continue
+      }
+      // What nobody may do has no method, or is refused whether the item is there or not.
+      if (who.length === 0) assert.ok([401, 403, 404, 405].includes(answer.status), `${told}: ${answer.text}`)
+      // What one may not see is not there to refer to.
+      else if (verb === 'create' && answer.body?.error.code === 'VALIDATION_FAILED')
+        assert.ok(!isInside(role), told)
+      else assertRefused(answer, role, seen, told)
+      assert.ok(isInside(role) || !answer.text.includes(secret), told)
+      assert.equal(await stored(service), before, told)
+    }
+  }
+  return allowed
+}
+
+async function checkOperations(service: Service, send: Send, role: Role, given: Organization): Promise<void> {
+  for (const { name, on, may, method } of operations) {
+    const { items } = await replaced(service, given)
+    const line =
+      method === 'POST'
+        ? `POST /api/v1/${on}/${items[on]}/${name}`
+        : `GET /api/v1/queries/${name}?id=${items[on]}`
+    const before = await stored(service)
+    const answer = await send(line)
+    const told = `${role} ${name}`
+    if (may.includes(role)) assert.ok(answer.status < 300, `${told}: ${answer.text}`)
+    else {
+      assertRefused(answer, role, permissions[on]?.read.includes(role) ?? false, told)
+      assert.equal(await stored(service), before, told)
+    }
+  }
+}
+
+/** Nobody gives a task to, or puts a label of, another organisation; not even who runs both. */
+async function checkBorders(service: Service, { ours, ids }: Cast): Promise<void> {
+  const mine = await organizationOf(service, 'BRIDGE')
+  await service.asSystem.memberships.create({
+    ...{ organization_id: mine.organization, user_id: ours.people.admin, role: 'admin' },
+  })
+  const send = sender(service, ids.admin)
+  const { tasks, projects } = (await replaced(service, ours)).items
+  for (const [line, body] of [
+    [`PATCH /api/v1/tasks/${tasks}`, { assignee_id: mine.items.memberships }],
+    ['POST /api/v1/tasks', { project_id: projects, title: 'x', assignee_id: mine.items.memberships }],
+    // The assignee stays behind.
+    [`PATCH /api/v1/tasks/${tasks}`, { project_id: mine.items.projects }],
+    ['POST /api/v1/task_labels', { task_id: tasks, label_id: mine.items.labels }],
+  ] as const) {
+    const answer = await send(line, body)
+    assert.equal(answer.status, 403, `${line}: ${answer.text}`)
+  }
+}
+
+for (const [setup, start] of Object.entries(setups)) {
+  test(`each role may do what it is promised, in its organisation and in none else (${setup})`, async () => {
+    await withTracker(start, async service => {
+      const cast = await castOf(service)
+      for (const role of roles) {
+        const send = sender(service, cast.ids[role])
+        await checkReads(send, role, await replaced(service, cast.ours))
+        const allowed = await checkWrites(service, send, role, cast.ours)
+        assert.equal(allowed > 0, isInside(role), role)
+        await checkOperations(service, send, role, cast.ours)
+      }
+      await checkBorders(service, cast)
+    })
+  })
+
+  test(`what others read does not depend on the organisation (${setup})`, async () => {
+    await withTracker(start, async service => {
+      const theirs = await organizationOf(service, 'THEIRS')
+      const outsider = await service.users.create({ name: 'Outsider' })
+      const readers = [theirs.people.admin, theirs.people.reader, outsider.id, undefined]
+      const graphql = await graphqlQueries(service, theirs.people.admin)
+      const lines = own.flatMap(linesOf)
+      const look = () =>
+        Promise.all(
+          readers.map(async id => {
+            const send = sender(service, id)
+            const answers: unknown[] = []
+            for (const line of lines) answers.push([line, (await send(line)).text])
+            for (const query of graphql) answers.push([query, (await send('POST /graphql', { query })).text])
+            return answers
+          }),
+        )
+      const before = await look()
+      const last = await service.request('GET /api/v1/events?after=0&limit=1000', { as: theirs.people.admin })
+      const ours = await organizationOf(service, secret)
+      await service.as(ours.people.admin).projects.archive(ours.items.projects ?? 0)
+      await service.as(ours.people.admin).tasks.trash(ours.items.tasks ?? 0)
+      assert.deepEqual(await look(), before)
+      for (const as of readers.slice(0, 3) as number[]) {
+        const events = await service.request(
+          `GET /api/v1/events?after=${last.body.meta.next_after}&limit=1000`,
+          { as },
+        )
+        assert.deepEqual(events.body.data, [])
+      }
+      // The same requests show the organisation to its own.
+      const shown = await Promise.all(
+        lines.map(async line => (await service.request(line, { as: ours.people.admin })).text),
+      )
+      assert.ok(shown.filter(text => text.includes(secret)).length > 20)
+    })
+  })
+}
+
+/** Ways to read a collection: items, lists, filters, sorts, relations, computed fields, aggregates. */
+function linesOf({ name, fields, relations, computed }: Collection): readonly string[] {
+  const base = `GET /api/v1/${name}`
+  const shown = [...fields.values()].filter(({ internal, writeOnly }) => !internal && !writeOnly)
+  const texts = shown.filter(
+    ({ type }) => type.name === 'text' || type.name === 'string' || type.name === 'email',
+  )
+  const names = [...computed.keys()]
+  const all = [...shown.map(field => field.name), ...names].join(',')
+  return [
+    ...Array.from({ length: 16 }, (_, at) => `${base}/${at + 1}`),
+    `${base}?per_page=100&fields=${all}`,
+    ...names.flatMap(field => [`${base}?sort=-${field},id&fields=id,${field}`, `${base}?${field}[gt]=0`]),
+    ...shown.map(field => `${base}?sort=-${field.name},id&per_page=100`),
+    ...texts.flatMap(field => [
+      `${base}?${field.name}[icontains]=${secret}`,
+      `${base}?not[${field.name}]=${secret}`,
+      `${base}?or[1][${field.name}][starts_with]=${secret}&or[2][id][gt]=0`,
+    ]),
+    ...[...relations.keys()].flatMap(relation => [
+      `${base}?include=${relation}&per_page=100`,
+      `${base}?${relation}.id[gt]=0`,
+      ...Array.from({ length: 9 }, (_, at) => `${base}/${at + 1}/${relation}`),
+    ]),
+    `${base}/aggregate?count`,
+    ...shown.map(field => `${base}/aggregate?group_by=${field.name}&count`),
+    `GET /api/v1/queries/report?id=1`,
+    `GET /api/v1/queries/report?id=2`,
+  ]
+}
+
+interface TypeRef {
+  readonly kind: string
+  readonly name: string | null
+  readonly ofType?: TypeRef | null
+}
+
+interface SchemaField {
+  readonly name: string
+  readonly type: TypeRef
+  readonly args: readonly { readonly type: TypeRef; readonly defaultValue: string | null }[]
+}
+
+const schemaQuery = `{ __schema { queryType { fields { ...f } } types { name fields { ...f } } } }
+  fragment f on __Field { name type { ...t } args { defaultValue type { kind } } }
+  fragment t on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }`
+
+/** A query of every field of `Query` that takes no argument, with all that leads no further, and ids of what does. */
+async function graphqlQueries(service: Service, as: number): Promise<readonly string[]> {
+  const { body } = await service.request('POST /graphql', { as, body: { query: schemaQuery } })
+  const { queryType, types } = body.data.__schema
+  const fieldsOf = new Map<string, readonly SchemaField[]>(
+    types.map(({ name, fields }: { name: string; fields: readonly SchemaField[] | null }) => [
+      name,
+      fields ?? [],
+    ]),
+  )
+  const open = (fields: readonly SchemaField[]) =>
+    fields.filter(({ args }) =>
+      args.every(({ type, defaultValue }) => type.kind !== 'NON_NULL' || defaultValue !== null),
+    )
+  const selection = ({ name, type }: SchemaField, depth: number): readonly string[] => {
+    const inner = fieldsOf.get(namedType(type)) ?? []
+    if (inner.length === 0) return [name]
+    const below = open(inner).flatMap(field => (depth > 0 ? selection(field, depth - 1) : []))
+    return below.length === 0 ? [] : [`${name} { ${below.join(' ')} }`]
+  }
+  const queries = open(queryType.fields).flatMap(field => selection(field, 2).map(text => `{ ${text} }`))
+  assert.ok(queries.length > 10)
+  return queries
+}
+
+function namedType({ name, ofType }: TypeRef): string {
+  return ofType ? namedType(ofType) : (name ?? '')
+}

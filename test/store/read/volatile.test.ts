@@ -1,0 +1,97 @@
+/** Answers that depend on the time or on claims are read for each request, by a clock that tests set. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Rule } from '../../../src/model/rule.ts'
+import type { ListAnswer } from '../../../src/plan/answer.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
+import { type Principal, user } from '../../../src/principal.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { seededStores } from '../../databases/seeded-store.ts'
+import { MOMENT } from '../../plan/reference.ts'
+import { anyone, smallModel } from '../../plan/small-model.ts'
+import { fields, listOfPosts } from '../blog.ts'
+
+const hourMs = 3_600_000
+
+/** So many that totals and deep pages would be remembered. */
+const posts = 400
+
+/** A post for each of the hours from the moment on. */
+const data = {
+  users: [{ id: 1, name: 'a', created_at: new Date(MOMENT).toISOString() }],
+  posts: Array.from({ length: posts }, (_, at) => ({
+    id: at + 1,
+    title: 'a',
+    note: at % 2 === 0 ? 'red' : 'blue',
+    created_at: new Date(MOMENT + at * hourMs).toISOString(),
+  })),
+}
+
+const published: Rule = {
+  kind: 'compare',
+  field: 'created_at',
+  comparison: 'lte',
+  operand: { kind: 'now', shiftMs: 0 },
+}
+
+const ofTeam: Rule = {
+  kind: 'compare',
+  field: 'note',
+  comparison: 'eq',
+  operand: { kind: 'claim', claim: 'team' },
+}
+
+function modelWith(read: Rule) {
+  return smallModel({ access: { posts: { read, create: anyone, update: anyone, delete: anyone } } })
+}
+
+const shape = { ...listOfPosts, select: fields('id') }
+
+/** Reads a page with one guarded shape for all callers and times, by which answers are remembered. */
+function reading(store: Store, read: Rule) {
+  const guard = createGuard(modelWith(read))
+  return async (who: Principal, offset: number) => {
+    const { text, total } = (await store.read(guard({ shape, args: [offset, 2] }, who))) as ListAnswer
+    return { ids: (JSON.parse(text ?? '[]') as { id: number }[]).map(({ id }) => id), total }
+  }
+}
+
+const caller = user(1, 'user', 'all')
+
+function claiming(team: string | number | boolean): Principal {
+  const values = new Map([['team', team]])
+  return { ...caller, claims: { key: JSON.stringify([...values]), values } }
+}
+
+for (const { name, within } of seededStores) {
+  test(`the clock of ${name} decides for each request what is seen`, async () => {
+    let now = MOMENT
+    const use = async ({ store }: { readonly store: Store }) => {
+      const seen = reading(store, published)
+      for (const hours of [150, 150, 151, 150.999, 399, 300, -1]) {
+        now = MOMENT + hours * hourMs
+        const total = Math.floor(hours) + 1
+        for (const offset of [0, 149, 260, 298]) {
+          const ids = [offset + 1, offset + 2].filter(id => id <= total)
+          assert.deepEqual(
+            await seen(caller, offset),
+            { ids, total },
+            `after ${hours} hours, from ${offset} on`,
+          )
+        }
+      }
+    }
+    await within(modelWith(published), data, use, () => now)
+  })
+
+  test(`on ${name} an answer for one caller’s claims is none for another’s`, async () => {
+    await within(modelWith(ofTeam), data, async ({ store }) => {
+      const seen = reading(store, ofTeam)
+      const asked = ['red', 'blue', 'red', 'green', 7, true].map(team => seen(claiming(team), 0))
+      const found = (await Promise.all(asked)).map(({ ids, total }) => [...ids, total])
+      const none = [0]
+      assert.deepEqual(found, [[1, 3, posts / 2], [2, 4, posts / 2], [1, 3, posts / 2], none, none, none])
+      assert.deepEqual((await seen(caller, 0)).ids, [])
+    })
+  })
+}
