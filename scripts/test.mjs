@@ -35,8 +35,12 @@ function isTogether(file) {
 
 /** Every test file, from the root. */
 function testFiles() {
-  return readdirSync(join(root, 'test'), { recursive: true })
-    .map(name => `test/${name.replaceAll('\\', '/')}`)
+  return ['test', 'examples']
+    .flatMap(folder =>
+      readdirSync(join(root, folder), { recursive: true }).map(
+        name => `${folder}/${name.replaceAll('\\', '/')}`,
+      ),
+    )
     .filter(name => name.endsWith('.test.ts'))
 }
 

@@ -1,7 +1,8 @@
 /** The package's exports: for model files, and for programs that embed Portico. */
 import type { GivenSettings } from './config.ts'
 import type { Declaration } from './model/declaration.ts'
-import type { ServeOptions, Service } from './serve/service.ts'
+import type { ServeOptions } from './serve/service.ts'
+import type { Service } from './serve/typed.ts'
 
 export {
   type AccessRule,
@@ -81,8 +82,12 @@ export type { GivenSettings, ServeOptions, Service }
  * Serves a model until the service is closed. Settings that are not given come from the environment or have their
  * defaults. Rejects with a `ModelError` or a `SettingsError` that lists every fault.
  */
-export async function serve(declaration: Declaration, options: ServeOptions = {}): Promise<Service> {
+export async function serve<const M extends Declaration>(
+  declaration: M,
+  options: ServeOptions = {},
+): Promise<Service<M>> {
   // Imported on demand: a model file needs only the declarations.
   const service = await import('./serve.ts')
-  return service.serve(declaration, options)
+  // What it has is that of this model.
+  return (await service.serve(declaration, options)) as unknown as Service<M>
 }

@@ -8,7 +8,7 @@ import { isHealthCheck, type Reply, type TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
 import { publicName } from './config/database.ts'
-import { readSettings, type Settings, SettingsError } from './config.ts'
+import { readSettings, type Settings } from './config.ts'
 import { systemClock } from './events/consumer/timetable.ts'
 import { path as graphqlPath } from './graphql/transports/http-reply.ts'
 import { createHttp, type Exchange, type HttpServer } from './http.ts'
@@ -22,7 +22,6 @@ import { type Awaitable, then } from './plan/answer.ts'
 import { createGuard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
 import type { Principal } from './principal.ts'
-import { besideWorkers } from './serve/beside-workers.ts'
 import { followOthers, openCluster } from './serve/cluster.ts'
 import { openCredentials } from './serve/credentials.ts'
 import { dataParts, serviceData } from './serve/data.ts'
@@ -49,7 +48,7 @@ import { serverTiming } from './serve/server-timing.ts'
 import type { OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { type State, shutdown } from './serve/shutdown.ts'
 import { SlowListRecorder } from './serve/slow-lists.ts'
-import { createRun, openEncrypted, openStore, prepare, registerLogic } from './serve/store.ts'
+import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
 import { openTransports } from './serve/transports.ts'
 import type { Store } from './store/store.ts'
@@ -70,22 +69,10 @@ export async function serve(
 export async function start(model: Model, settings: Settings, options: StartOptions = {}): Promise<Service> {
   const log = createLog(settings, options.worker?.log)
   if (settings.workers > 1 && options.worker === undefined) {
-    if (options.listen === false) throw new SettingsError([withoutListening])
-    const { startWorkers } = await import('./workers.ts')
-    const started = await startWorkers({
-      ...{ model, settings, log },
-      prepare: () => prepare(model, settings, log),
-    })
-    return besideWorkers(started, model, () =>
-      open(model, { ...settings, autoMigrate: false }, log, { listen: false, background: false }),
-    )
+    const { startBesideWorkers } = await import('./serve/beside-workers.ts')
+    return startBesideWorkers(options, { model, settings, log, open })
   }
   return (await open(model, settings, log, options)).service
-}
-
-const withoutListening = {
-  place: '`workers`',
-  message: 'a service that does not listen, by `listen: false`, has no use for threads: set it to 1.',
 }
 
 /** `start` in this thread. */

@@ -1,15 +1,40 @@
 /** A service of several threads, for the program that has started them: its own thread answers no requests. */
+import { type Settings, SettingsError } from '../config.ts'
 import type { Model } from '../model/model.ts'
-import type { WorkerService } from '../workers.ts'
+import type { Log } from '../observability/log.ts'
+import { startWorkers, type WorkerService } from '../workers.ts'
 import { dataAs, type ServiceData, type UserReference } from './data.ts'
-import type { OpenService, Service } from './service.ts'
+import type { OpenService, Service, StartOptions } from './service.ts'
+import { prepare } from './store.ts'
 
-/** `open`: opens the database once more, for this thread. */
-export function besideWorkers(
-  workers: WorkerService,
-  model: Model,
-  open: () => Promise<OpenService>,
-): Service {
+interface Parts {
+  readonly model: Model
+  readonly settings: Settings
+  readonly log: Log
+  /** Opens the database once more, for this thread. */
+  readonly open: (model: Model, settings: Settings, log: Log, options: StartOptions) => Promise<OpenService>
+}
+
+/** Starts the threads, whose data this thread reads and writes as another node does. */
+export async function startBesideWorkers(
+  { listen }: StartOptions,
+  { model, settings, log, open }: Parts,
+): Promise<Service> {
+  if (listen === false) throw new SettingsError([withoutListening])
+  const workers = await startWorkers({
+    ...{ model, settings, log },
+    prepare: () => prepare(model, settings, log),
+  })
+  const own = { ...settings, autoMigrate: false }
+  return besideWorkers(workers, model, () => open(model, own, log, { listen: false, background: false }))
+}
+
+const withoutListening = {
+  place: '`workers`',
+  message: 'a service that does not listen, by `listen: false`, has no use for threads: set it to 1.',
+}
+
+function besideWorkers(workers: WorkerService, model: Model, open: () => Promise<OpenService>): Service {
   let opened: Promise<Service> | undefined
   const own = () => {
     opened ??= open().then(({ service }) => service)

@@ -23,7 +23,7 @@ export type ServiceData = DataOf & {
 
 /** The principal of a user as they are now, whom no credential limits. Rejects with NOT_FOUND for an unknown user. */
 export async function presentUser(run: Run, reference: UserReference): Promise<Principal> {
-  const id = typeof reference === 'number' ? reference : reference.id
+  const id = typeof reference === 'object' ? reference?.id : reference
   const found = Number.isSafeInteger(id) ? await findUser(run, id) : undefined
   if (found === undefined) throw new ApiError('NOT_FOUND', `There is no user with the id ${id}.`)
   return user(id, found.role, 'all')

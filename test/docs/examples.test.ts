@@ -23,6 +23,8 @@ const pages = [
     .filter(name => name.endsWith('.md'))
     .map(name => `docs/${name}`),
 ]
+/** Its files and commands belong together: `tutorial.test.ts` runs it. */
+const alone = pages.filter(page => page !== 'docs/tutorial.md')
 const read = (page: string) => readFileSync(join(root, page), 'utf8')
 const [firstModel = { text: '' }] = blocksOf(read('README.md')).filter(({ language }) => language === 'ts')
 
@@ -120,7 +122,7 @@ describe('the blocks of the pages', () => {
   })
 
   it('compile, where they are TypeScript', async () => {
-    const files = pages.flatMap(page =>
+    const files = alone.flatMap(page =>
       blocksOf(read(page))
         .filter(({ language }) => language === 'ts')
         .map(({ text }, n) => ({ name: `${page.replaceAll(/\W/g, '-')}-${n}.ts`, text })),
@@ -149,7 +151,7 @@ describe('the blocks of the pages', () => {
 })
 
 describe('the commands in the pages', () => {
-  for (const page of pages.filter(name => examplesOf(read(name)).length > 0)) {
+  for (const page of alone.filter(name => examplesOf(read(name)).length > 0)) {
     it(`${page} answers what it says`, () => answersOn(page))
   }
   it('are there', () => {
@@ -158,7 +160,7 @@ describe('the commands in the pages', () => {
 })
 
 describe('the models in the pages', () => {
-  const models = pages.flatMap(page =>
+  const models = alone.flatMap(page =>
     blocksOf(read(page))
       .filter(({ language, text }) => language === 'ts' && text.includes('export default model('))
       .map(({ text }) => ({ page, text })),

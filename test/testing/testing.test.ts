@@ -1,0 +1,272 @@
+/** `portico/test`: a service in memory, with a clock and users of the test's own. */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { test } from 'node:test'
+import {
+  action,
+  anyone,
+  caller,
+  collection,
+  currentUser,
+  datetime,
+  every,
+  field,
+  integer,
+  item,
+  job,
+  model,
+  now,
+  on,
+  owner,
+  query,
+  relation,
+  signedIn,
+  string,
+} from '../../src/index.ts'
+import { type TestService, testService } from '../../src/testing.ts'
+
+const seen: string[] = []
+
+const notes = model(
+  {
+    notes: collection({
+      fields: {
+        title: string({ max: 40 }),
+        noted_at: datetime({ default: now }),
+        stamp: string({ optional: true }),
+        author_id: relation('users', { inverse: 'notes', default: currentUser }),
+      },
+      prepare: ({ now: at }) => ({ stamp: at }),
+      access: {
+        read: anyone,
+        create: owner('author_id'),
+        update: owner('author_id').and(field('created_at').gte(now.minus({ minutes: 15 }))),
+        delete: owner('author_id'),
+      },
+    }),
+  },
+  {
+    actions: {
+      sign: action({
+        on: 'notes',
+        input: { by: string({ max: 20 }) },
+        output: item('notes'),
+        access: owner('author_id'),
+        run: ({ item: note, input, data, now: at }) =>
+          data.notes.update(note.id, { title: `${input.by} ${at}` }),
+      }),
+      clear: action({
+        of: 'notes',
+        output: { removed: integer() },
+        access: signedIn,
+        async run({ caller, data }) {
+          const mine = await data.notes.list({ where: { author_id: caller?.id ?? 0 } })
+          for (const { id } of mine) await data.notes.delete(id)
+          return { removed: mine.length }
+        },
+      }),
+      later_on: action({
+        access: signedIn,
+        async run({ later, now: at }) {
+          later(new Date(Date.parse(at) + 60_000), 'remind', { about: 'this' })
+        },
+      }),
+    },
+    queries: {
+      titles: query({
+        input: { contains: string({ max: 20, default: '' }), most: integer({ default: 10 }) },
+        output: { found: integer(), most: integer() },
+        access: signedIn,
+        run: async ({ input, data }) => ({
+          found: await data.notes.count({ title: { contains: input.contains } }),
+          most: input.most,
+        }),
+      }),
+    },
+    reactions: {
+      tell: on('note.created', async ({ event, data, mail }) => {
+        if (event.data.title === 'echo') return
+        await mail.send({ to: 'all@example.com', subject: event.data.title, text: 'A note.' })
+        await data.notes.create({ title: 'echo', author_id: event.data.author_id })
+      }),
+    },
+    jobs: {
+      nightly: every('day at 03:00', async ({ now: at }) => void seen.push(at)),
+      remind: job({
+        input: { about: string({ max: 20 }) },
+        run: async ({ input, mail }) =>
+          mail.send({ to: 'a@example.com', subject: input.about, text: 'As asked.' }),
+      }),
+    },
+  },
+)
+
+const start = '2026-05-04T09:00:00.000Z'
+
+async function withNotes(use: (service: TestService<typeof notes>) => Promise<void>): Promise<void> {
+  const service = await testService(notes, { now: start })
+  try {
+    await use(service)
+  } finally {
+    await service.close()
+  }
+}
+
+test('the clock stands still until the test sets it, for rules, defaults, logic and actions', async () => {
+  await withNotes(async service => {
+    const ada = await service.users.create()
+    const api = service.as(ada)
+    const note = await api.notes.create({ title: 'One' })
+    assert.deepEqual([note.created_at, note.noted_at, note.stamp], [start, start, start])
+    service.clock.advance({ minutes: 15 })
+    assert.equal(service.clock.now(), '2026-05-04T09:15:00.000Z')
+    assert.equal((await api.notes.update(note.id, { title: 'Two' })).stamp, '2026-05-04T09:15:00.000Z')
+    assert.equal((await api.notes.sign(note.id, { by: 'Ada' })).title, 'Ada 2026-05-04T09:15:00.000Z')
+    service.clock.advance({ seconds: 1 })
+    await assert.rejects(api.notes.update(note.id, { title: 'Three' }), { code: 'FORBIDDEN' })
+    const patch = await service.request(`PATCH /api/v1/notes/${note.id}`, {
+      as: ada,
+      body: { title: 'Three' },
+    })
+    assert.deepEqual([patch.status, patch.body.error.code], [403, 'FORBIDDEN'])
+    service.clock.set('2026-05-04T09:10:00Z')
+    await api.notes.update(note.id, { title: 'Three' })
+  })
+})
+
+test('a time that is none is refused', async () => {
+  await withNotes(async ({ clock }) => {
+    assert.throws(() => clock.set('yesterday'), RangeError)
+    assert.throws(() => clock.advance({ days: Number.NaN }), RangeError)
+    assert.equal(clock.now(), start)
+  })
+  await assert.rejects(testService(notes, { now: 'soon' }), RangeError)
+})
+
+test('clients have the collections, actions and queries of the model, as their user', async () => {
+  await withNotes(async service => {
+    const [ada, ben] = [await service.users.create({ name: 'Ada' }), await service.users.create()]
+    const note = await service.as(ada).notes.create({ title: 'Mine' })
+    assert.equal((await service.anonymous.notes.list())[0]?.title, 'Mine')
+    await assert.rejects(service.anonymous.notes.create({ title: 'x' }), { code: 'UNAUTHORIZED' })
+    await assert.rejects(service.as(ben).notes.sign(note.id, { by: 'Ben' }), { code: 'FORBIDDEN' })
+    await assert.rejects(service.as(ben).notes.sign(99, { by: 'Ben' }), { code: 'NOT_FOUND' })
+    await assert.rejects(service.as(ada).notes.sign(note.id, { by: 'x'.repeat(30) }), {
+      code: 'VALIDATION_FAILED',
+      details: [{ field: 'by', code: 'too_long', message: 'by must have at most 20 characters.' }],
+    })
+    assert.deepEqual(await service.as(ben).queries.titles({ contains: 'in', most: 3 }), { found: 1, most: 3 })
+    assert.deepEqual(await service.as(ben).queries.titles(), { found: 1, most: 10 })
+    assert.deepEqual(await service.as(ada).notes.clear(), { removed: 1 })
+    await assert.rejects(service.as(99).notes.list(), { code: 'NOT_FOUND' })
+    const walked: string[] = []
+    for await (const { title } of service.as(ada).notes.all()) walked.push(title)
+    assert.deepEqual(walked, [])
+  })
+})
+
+test('a user has the role of the moment', async () => {
+  await withNotes(async service => {
+    const ada = await service.users.create()
+    const api = service.as(ada)
+    const ben = await service.users.create()
+    await assert.rejects(api.users.delete(ben.id), { code: 'FORBIDDEN' })
+    await service.asSystem.users.update(ada.id, { role: 'admin' })
+    await api.users.delete(ben.id)
+    assert.equal(await api.users.get(ben.id), null)
+  })
+})
+
+test('settled runs reactions, due jobs and what they set off', async () => {
+  await withNotes(async service => {
+    const ada = await service.users.create()
+    await service.as(ada).notes.create({ title: 'One' })
+    assert.equal(service.mails.length, 0)
+    await service.settled()
+    assert.deepEqual(
+      service.mails.map(({ subject }) => subject),
+      ['One'],
+    )
+    assert.equal(await service.asSystem.notes.count({ title: 'echo' }), 1)
+    seen.length = 0
+    service.clock.set('2026-05-05T02:59:59Z')
+    await service.settled()
+    assert.deepEqual(seen, [])
+    service.clock.advance({ seconds: 1 })
+    await service.settled()
+    await service.settled()
+    assert.deepEqual(seen, ['2026-05-05T03:00:00.000Z'])
+    await service.as(ada).actions.later_on()
+    await service.settled()
+    assert.equal(service.mails.length, 1)
+    service.clock.advance({ minutes: 1 })
+    await service.settled()
+    assert.equal(service.mails[1]?.subject, 'this')
+  })
+})
+
+test('requests pass the whole of HTTP', async () => {
+  await withNotes(async service => {
+    const ada = await service.users.create()
+    const made = await service.request('POST /api/v1/notes', { as: ada, body: { title: 'By HTTP' } })
+    assert.deepEqual([made.status, made.headers.location], [201, '/api/v1/notes/1'])
+    const broken = await service.request('POST /api/v1/notes', { as: ada.id, body: '{' })
+    assert.deepEqual([broken.status, broken.body.error.code], [400, 'BAD_REQUEST'])
+    const graphql = await service.request('POST /graphql', { body: { query: '{ notes { title } }' } })
+    assert.deepEqual(graphql.body.data, { notes: [{ title: 'By HTTP' }] })
+    const found = await service.request('GET /.well-known/openid-configuration')
+    assert.equal(found.body.issuer, 'http://localhost:3000')
+    assert.equal((await service.request('GET /account/sign-in')).body, undefined)
+  })
+})
+
+test('services do not know of each other, and leave no file', async () => {
+  await withNotes(async one => {
+    const ada = await one.users.create()
+    await one.as(ada).notes.create({ title: 'One' })
+    await withNotes(async other => {
+      assert.equal(await other.asSystem.notes.count(), 0)
+      await assert.rejects(other.as(ada).notes.list(), { code: 'NOT_FOUND' })
+    })
+    assert.equal(await one.asSystem.notes.count(), 1)
+  })
+  assert.ok(!existsSync(':memory:') && !existsSync(':memory:.key'))
+})
+
+test('an unconfirmed address is none', async () => {
+  const mine = model({
+    letters: collection({
+      fields: { to: string() },
+      access: { read: field('to').eq(caller('email')) },
+    }),
+  })
+  const service = await testService(mine)
+  await service.asSystem.letters.create({ to: 'ada@example.com' })
+  const claimed = await service.users.create({ email: 'ada@example.com' }, { confirmed: false })
+  assert.equal(await service.as(claimed).letters.count(), 0)
+  await service.asSystem.users.delete(claimed.id)
+  const proven = await service.users.create({ email: 'ada@example.com' })
+  assert.equal(await service.as(proven).letters.count(), 1)
+  await service.close()
+})
+
+test('what the model does not have does not compile', async () => {
+  await withNotes(async service => {
+    const api = service.as(1)
+    const calls = [
+      // @ts-expect-error: no such collection
+      () => api.nots.list(),
+      // @ts-expect-error: no such field
+      () => api.notes.list({ where: { titel: 'x' } }),
+      // @ts-expect-error: `title` is missing
+      () => api.notes.create({}),
+      // @ts-expect-error: an input of another type
+      () => api.notes.sign(1, { by: 3 }),
+      // @ts-expect-error: no such query
+      () => api.queries.title(),
+      // @ts-expect-error: not an action of the collection
+      () => api.notes.later_on(),
+    ]
+    for (const call of calls) await assert.rejects(async () => call())
+  })
+})
