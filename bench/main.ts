@@ -10,6 +10,7 @@
  * `npm run bench -- growth [--write-docs]`: how long the largest inputs hold the event loop
  * `npm run bench -- slow-reads [rows] [--rounds n] [--seconds n] [--write-docs]`: what others take while some scan
  * `npm run bench -- log-cost [--rounds n] [--seconds n]`: creates and updates with the event log and without it
+ * `npm run bench -- aggregates [--rows 1000000] [--rounds n]`: figures of groups, with an index and without one
  * `npm run bench -- logic-cost [--rounds n] [--seconds n]`: the same with `prepare`, `check` and a limit, and without them
  * `npm run bench -- import [--rows 1000000] [--write-docs]`: rows a second and memory of imports and exports
  * `npm run bench -- ledger [sqlite|postgres] [--events 200000] [--listeners 200] [--cuts 1000] [--kills 50] [--write-docs]`
@@ -20,6 +21,7 @@
  * PostgreSQL give.
  */
 import { parseArgs } from 'node:util'
+import { aggregatesTable, measureAggregates } from './aggregates.ts'
 import { type AskedWorkload, askedWorkloads } from './asked.ts'
 import { type AskedFigure, cursorsOf, measureAsked } from './asked-measure.ts'
 import { type DataSet, dataSet } from './data.ts'
@@ -316,6 +318,10 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   asked,
   growth,
   'slow-reads': slowReads,
+  aggregates: async () => {
+    const rows = positive('rows', 1_000_000)
+    say(`\n${aggregatesTable(rows, await measureAggregates(rows, positive('rounds', 5)))}`)
+  },
   'log-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('log', paceOr(5, 3)))}`),
   'logic-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('logic', paceOr(5, 3)))}`),
   ...eventRuns({ positive, listeners: values.listeners, databases: positionals.slice(1), say, tell }),

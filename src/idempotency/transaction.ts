@@ -62,8 +62,8 @@ export function stillRunning(): ApiError {
 }
 
 /** The rights of a caller, without its row rules. */
-export function accessOf({ access }: Principal): string {
-  return hash('sha256', access.key, 'base64url')
+export function accessOf({ access, claims }: Principal): string {
+  return hash('sha256', claims === undefined ? access.key : `${access.key} ${claims.key}`, 'base64url')
 }
 
 interface AttemptOptions {

@@ -15,7 +15,7 @@ import { createData, type DataParts } from './create-data.ts'
 import type { ActionData } from './data.ts'
 import { interned } from './data-plans.ts'
 import { enqueueJob } from './jobs/later.ts'
-import { callerOf, isAction, type OperationCall, type OperationParts, placeOf } from './operation.ts'
+import { callerOf, isAction, type OperationCall, type OperationParts, placeOf } from './operation-call.ts'
 import { collectionOfFields, type InputValues, itemId } from './operation-input.ts'
 import { Calls } from './tracked.ts'
 

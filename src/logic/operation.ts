@@ -2,70 +2,19 @@
 import { inspect } from 'node:util'
 import { ApiError, type FieldFault } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
-import type { LogicCaller, LogicItem } from '../model/logic.ts'
+import type { LogicItem } from '../model/logic.ts'
 import type { Action, Collection, Model, Operation, Query } from '../model/model.ts'
 import type { ReadAnswer } from '../plan/answer.ts'
 import { namesFor } from '../plan/guard.ts'
 import type { ItemShape } from '../plan/plan.ts'
-import type { CreateHooks } from '../plan/run.ts'
 import { selected } from '../plan/system-plans.ts'
 import type { ProgramSteps } from '../plan/transaction.ts'
 import type { Principal } from '../principal.ts'
-import { createTimeLimit, type TimeLimit } from '../time-limit.ts'
 import { actingAs, collectionOf, decided, refused, withScopesDecided } from './access.ts'
 import { interned } from './data-plans.ts'
+import { type OperationCall, type OperationParts, type OperationResult, placeOf } from './operation-call.ts'
 import { OperationContext } from './operation-context.ts'
-import { checkedOutput, fieldOf, type InputValues, itemId, withDefaults } from './operation-input.ts'
-
-export interface OperationLimits {
-  /** How long one may take, in milliseconds. */
-  readonly timeMs: number
-  /** How many reads and writes it may make. */
-  readonly operations: number
-  /** How often it is tried where others are in its way. */
-  readonly tries: number
-}
-
-export interface OperationParts {
-  readonly model: Model
-  readonly hooks: CreateHooks
-  readonly timeLimit: TimeLimit
-  readonly limits: OperationLimits
-  /** The time, in milliseconds since 1970. */
-  readonly now: () => number
-}
-
-export const usualLimits: OperationLimits = { timeMs: 1000, operations: 1000, tries: 3 }
-
-/** With the usual bounds. */
-export function operationParts(model: Model, hooks: CreateHooks): OperationParts {
-  return { model, hooks, timeLimit: createTimeLimit(), limits: usualLimits, now: Date.now }
-}
-
-/** One to be done. */
-export interface OperationCall {
-  readonly operation: Action | Query
-  /** Of the item that it is done to; undefined without one. */
-  readonly id: number | undefined
-  /** Checked. */
-  readonly input: InputValues
-  readonly principal: Principal
-}
-
-/** What it has come to: items by their ids. */
-export type OperationResult =
-  | { readonly kind: 'nothing' }
-  | { readonly kind: 'item'; readonly collection: string; readonly id: number }
-  | { readonly kind: 'values'; readonly values: InputValues }
-
-export function isAction(operation: Action | Query): operation is Action {
-  return 'emits' in operation
-}
-
-/** For messages and logs, e.g. `actions.archive`. */
-export function placeOf(operation: Action | Query): string {
-  return `${isAction(operation) ? 'actions' : 'queries'}.${operation.name}`
-}
+import { checkedOutput, fieldOf, itemId, withDefaults } from './operation-input.ts'
 
 /** The steps from the access rule on. Throws NOT_FOUND, FORBIDDEN, VALIDATION_FAILED, and what `run` is refused with. */
 export function* operationSteps(parts: OperationParts, call: OperationCall): ProgramSteps<OperationResult> {
@@ -187,11 +136,4 @@ function resultOf(operation: Action | Query, returned: unknown): OperationResult
 function unfit(operation: Action | Query, message: string): ApiError {
   const cause = new Error(`${placeOf(operation)}: the output does not fit. ${message}`)
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
-}
-
-/** As code of the model sees who asks; null: nobody signed in. */
-export function callerOf({ userId, access }: Principal): LogicCaller | null {
-  if (userId === null) return null
-  const scopes = access.scopes === 'all' ? 'all' : Object.freeze([...access.scopes].sort())
-  return Object.freeze({ id: userId, role: access.role ?? '', scopes })
 }

@@ -53,21 +53,26 @@ class Gathering {
   add(expression: CheckedExpression, row: Collection): void {
     switch (expression.kind) {
       case 'literal':
-        return
+        break
       case 'field':
-        return this.#addPath([...expression.path, expression.field], row)
+        this.#addPath([...expression.path, expression.field], row)
+        break
       case 'aggregate':
       case 'first':
-        return this.#addRule(expression.where, this.#follow(expression.relation, row))
+        this.#addRule(expression.where, this.#follow(expression.relation, row))
+        break
       case 'arithmetic':
         this.add(expression.left, row)
-        return this.add(expression.right, row)
+        this.add(expression.right, row)
+        break
       case 'when':
         this.#addRule(expression.rule, row)
         this.add(expression.value, row)
-        return this.add(expression.otherwise, row)
+        this.add(expression.otherwise, row)
+        break
       case 'datePart':
-        return this.add(expression.of, row)
+        this.add(expression.of, row)
+        break
       default:
         for (const part of expression.parts) this.add(part, row)
     }
@@ -77,11 +82,13 @@ class Gathering {
     switch (rule.kind) {
       case 'compare':
         for (const path of pathsOf(rule)) this.#addPath(path.split('.'), row)
-        return
+        break
       case 'related':
-        return this.#addRule(rule.rule, this.#follow(rule.relation, row))
+        this.#addRule(rule.rule, this.#follow(rule.relation, row))
+        break
       case 'not':
-        return this.#addRule(rule.rule, row)
+        this.#addRule(rule.rule, row)
+        break
       case 'and':
       case 'or':
         for (const one of rule.rules) this.#addRule(one, row)

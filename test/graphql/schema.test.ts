@@ -145,7 +145,7 @@ test('choices are enums, deprecations have reasons, and immutable fields are no 
 test('the examples of the page on the schema are valid', () => {
   const page = readFileSync(new URL('../../docs/graphql-schema.md', import.meta.url), 'utf8')
   const examples = [...page.matchAll(/```graphql\n([\s\S]*?)```/g)].map(([, source = '']) => source)
-  assert.equal(examples.length, 4)
+  assert.equal(examples.length, 5)
   for (const source of examples) assert.deepEqual(validate(schemaOf(blog), parse(source)), [])
 })
 

@@ -25,7 +25,7 @@ import type { Store } from '../../src/store/store.ts'
 import { seededStores } from '../databases/seeded-store.ts'
 import { aggregateReference } from './aggregates.ts'
 import { choices, datas, type Name, principals, readPlans } from './random.ts'
-import type { Data } from './reference.ts'
+import { type Data, MOMENT } from './reference.ts'
 import { smallModel } from './small-model.ts'
 
 const PLANS = 25
@@ -184,9 +184,14 @@ for (const { name, within } of seededStores) {
   test(`aggregates from ${name} are the reference’s`, async () => {
     const asked = fc.array(fc.tuple(principals, aggregatePlans), { minLength: PLANS, maxLength: PLANS })
     const property = fc.asyncProperty(choices.map(smallModel), datas, asked, async (model, rows, all) => {
-      await within(model, rows, async ({ store }) => {
-        for (const [who, plan] of all) await check(model, rows, store, who, plan)
-      })
+      await within(
+        model,
+        rows,
+        async ({ store }) => {
+          for (const [who, plan] of all) await check(model, rows, store, who, plan)
+        },
+        () => MOMENT,
+      )
     })
     await fc.assert(property, { numRuns: name === 'SQLite' ? 150 : 6 })
   })

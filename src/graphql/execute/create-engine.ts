@@ -1,6 +1,6 @@
 /** Creates the engine of a model. */
 import { createEventViews } from '../../events/show-event.ts'
-import { type OperationParts, operationParts } from '../../logic/operation.ts'
+import { type OperationParts, operationParts } from '../../logic/operation-call.ts'
 import type { Model } from '../../model/model.ts'
 import { revealedByPortico } from '../../model/revealed.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'

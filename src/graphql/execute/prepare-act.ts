@@ -1,6 +1,7 @@
 /** A field of a mutation that is an action of the model → the steps of its transaction, and the value of its answer. */
 import { actingAs, admitOperation } from '../../logic/access.ts'
-import { type OperationParts, type OperationResult, operationSteps, placeOf } from '../../logic/operation.ts'
+import { operationSteps } from '../../logic/operation.ts'
+import { type OperationParts, type OperationResult, placeOf } from '../../logic/operation-call.ts'
 import { checkedInput, inputShape, outputShape } from '../../logic/operation-input.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'

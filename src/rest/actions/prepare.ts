@@ -2,13 +2,8 @@
 
 import type { ShownItem } from '../../idempotency.ts'
 import { actingAs } from '../../logic/access.ts'
-import {
-  type OperationCall,
-  type OperationParts,
-  operationSteps,
-  placeOf,
-  readItem,
-} from '../../logic/operation.ts'
+import { operationSteps, readItem } from '../../logic/operation.ts'
+import { type OperationCall, type OperationParts, placeOf } from '../../logic/operation-call.ts'
 import type { InputValues } from '../../logic/operation-input.ts'
 import type { Model, Operation } from '../../model/model.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'

@@ -75,7 +75,7 @@ function changedValues(values: PreparedValues, next: LogicItem): PreparedValues 
   return new Map([...values].filter(([field, value]) => !isDeepStrictEqual(value, next[field.name])))
 }
 
-export function withValues(item: LogicItem, values: PreparedValues): LogicItem {
+function withValues(item: LogicItem, values: PreparedValues): LogicItem {
   return { ...item, ...Object.fromEntries([...values].map(([field, value]) => [field.name, value])) }
 }
 

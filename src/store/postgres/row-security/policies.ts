@@ -10,6 +10,7 @@ import { createHash } from 'node:crypto'
 import type { Collection, Model } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule.ts'
 import { followPath, pathsOf } from '../../../model/rule-paths.ts'
+import { rulesOf } from '../../../model/rules-of.ts'
 import { shortened } from '../../schema/postgres/ddl.ts'
 import { ident, literal } from '../../schema/quoted.ts'
 import { searchTable, storedTable } from '../../sql/dialect.ts'
@@ -272,14 +273,7 @@ function lookedAt(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
     if (!isOwn) add(collection, columns)
     else if (unlogged.length > 0) add(collection, unlogged)
   }
-  for (const collection of model.collections.values()) {
-    const { read, create, update, delete: remove } = collection.access
-    const own = [...collection.fields.values()].flatMap(({ access }) => [access.read, access.write])
-    // What is computed is read as the caller may read it; only who may read the result is a rule over stored rows.
-    const computed = [...collection.computed.values()].map(({ access }) => access.read)
-    for (const rule of [read, create, update, remove, ...own, ...computed])
-      walk(rule, collection, model, true, see)
-  }
+  for (const [rule, collection] of rulesOf(model)) walk(rule, collection, model, true, see)
   return found
 }
 

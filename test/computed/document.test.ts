@@ -1,0 +1,98 @@
+/** What the OpenAPI document and the guard say of computed fields, and where they do not exist. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  collection,
+  count,
+  datetime,
+  field,
+  model,
+  now,
+  owner,
+  relation,
+  signedIn,
+  string,
+} from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { ItemShape } from '../../src/plan/plan.ts'
+import { user } from '../../src/principal.ts'
+import { openapi } from '../../src/rest/openapi/document.ts'
+import { openBench } from '../contract/rest/bench.ts'
+import { openStore, sqlite } from '../contract/rest/databases.ts'
+import workshop from '../models/workshop.ts'
+
+const ann = user(1, 'user', 'all')
+
+test('the OpenAPI document has them as properties that no answer must have, as filters and as sort keys', () => {
+  const document = JSON.parse(JSON.stringify(openapi(checkModel(workshop), undefined)))
+  const { schemas } = document.components
+  const { properties, required } = schemas.Project
+  assert.equal(properties.open_tasks.type, 'integer')
+  assert.match(properties.open_tasks.description, /^Computed; with `fields=\*,open_tasks`\. Read-only\.$/)
+  assert.match(properties.all_tasks.description, /^Tasks that the caller sees\. Computed/)
+  assert.deepEqual(properties.mean_hours.type, ['number', 'null'])
+  const choiceOf = { $ref: '#/components/schemas/ProjectLastStatus' }
+  assert.deepEqual(properties.last_status.anyOf, [choiceOf, { type: 'null' }])
+  assert.deepEqual(schemas.ProjectLastStatus.enum, ['open', 'done'])
+  assert.ok(!required.includes('open_tasks') && required.includes('name'))
+  for (const [name, { properties: body }] of Object.entries<{ properties?: object }>(schemas)) {
+    if (/^Project(?:Create|Replace|Merge|Input|Update|Patch)/.test(name)) {
+      assert.ok(!Object.hasOwn(body ?? {}, 'open_tasks'), name)
+    }
+  }
+  const parameters: { name?: string; description?: string }[] =
+    document.paths['/api/v1/projects'].get.parameters
+  const names = parameters.map(({ name }) => name)
+  assert.ok(names.includes('open_tasks') && names.includes('open_tasks[gte]'))
+  assert.match(parameters.find(({ name }) => name === 'sort')?.description ?? '', /`open_tasks`/)
+})
+
+const timed = checkModel(
+  model({
+    projects: collection({
+      fields: { name: string() },
+      computed: {
+        recent: count('tasks', field('created_at').gte(now.minus({ minutes: 15 }))),
+        own: count('tasks', owner('user_id')),
+        all: count('tasks'),
+      },
+      access: { read: signedIn },
+    }),
+    tasks: collection({
+      fields: {
+        due: datetime({ optional: true }),
+        project_id: relation('projects', { inverse: 'tasks' }),
+        user_id: relation('users'),
+      },
+      access: { read: signedIn },
+    }),
+  }),
+)
+
+test('an answer with one depends on what it is computed from: collections, the user, the time', () => {
+  const dependsOn = (...names: string[]) => {
+    const select = names.map(name => ({ kind: 'field', key: name, field: name }) as const)
+    const shape: ItemShape = { kind: 'item', collection: 'projects', id: 0, select }
+    const { reads, personal, volatile } = createGuard(timed)({ shape, args: [1] }, ann).shape
+    return { reads, personal, volatile }
+  }
+  const both = ['projects', 'tasks']
+  assert.deepEqual(dependsOn('name'), { reads: ['projects'], personal: false, volatile: false })
+  assert.deepEqual(dependsOn('all'), { reads: both, personal: false, volatile: false })
+  assert.deepEqual(dependsOn('own'), { reads: both, personal: true, volatile: false })
+  assert.deepEqual(dependsOn('recent'), { reads: both, personal: false, volatile: true })
+})
+
+test('events are not filtered by one', async () => {
+  const bench = await openBench(checkModel(workshop), each => openStore(sqlite, each))
+  try {
+    await bench.seed('users', { name: 'Ann', email: 'ann@example.com' })
+    const url = '/api/v1/events?collections=projects&open_tasks[eq]=1'
+    const reply = await bench.send({ url }, ann)
+    assert.equal(reply.status, 400)
+    assert.match(String(reply.body), /names a computed field, which events do not have/)
+  } finally {
+    await bench.close()
+  }
+})

@@ -1,0 +1,75 @@
+/** What an action has not committed is neither seen nor remembered by anybody else. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { action, collection, integer, model, signedIn } from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { user } from '../../../src/principal.ts'
+import { openBench } from '../../contract/rest/bench.ts'
+import { kinds, openStore } from '../../contract/rest/databases.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: what `run` is given is typed by `types` alone.
+type Data = Record<string, any>
+
+const open = { read: signedIn, create: signedIn, update: signedIn, delete: signedIn }
+const declared = checkModel(
+  model(
+    { cells: collection({ fields: { value: integer() }, access: open }) },
+    {
+      actions: {
+        flicker: action({
+          on: 'cells',
+          input: { fails: integer() },
+          access: signedIn,
+          run: async ({ item, input, data }: Data) => {
+            await data.cells.update(item.id, { value: -1 })
+            await data.cells.create({ value: -1 })
+            for (let reads = 0; reads < 5; reads++) assert.equal((await data.cells.get(item.id)).value, -1)
+            assert.equal(await data.cells.count({ value: -1 }), 2)
+            if (input.fails === 1) throw new Error('undone')
+            for await (const { id } of data.cells.all({ where: { value: -1, id: { ne: item.id } } })) {
+              await data.cells.delete(id)
+            }
+            await data.cells.update(item.id, { value: item.value + 1 })
+          },
+        }),
+      },
+    },
+  ),
+)
+const ann = user(1, 'user', 'all')
+const rounds = 40
+
+for (const kind of kinds) {
+  test(kind.name, async () => {
+    const bench = await openBench(declared, each => openStore(kind, each))
+    try {
+      const id = await bench.seed('cells', { value: 0 })
+      const get = async (url: string) =>
+        JSON.parse(String((await bench.send({ url: `/api/v1${url}` }, ann)).body))
+      let isOver = false
+      const seen = new Set<number>()
+      const hammer = async () => {
+        while (!isOver) {
+          seen.add((await get(`/cells/${id}`)).value)
+          const { data, meta } = await get('/cells')
+          assert.deepEqual([data.length, meta.total], [1, 1])
+          seen.add(data[0].value)
+          await new Promise(resolve => setImmediate(resolve))
+        }
+      }
+      const hammers = Array.from({ length: 4 }, hammer)
+      for (let round = 0; round < rounds; round++) {
+        const body = { fails: round % 2 }
+        const { status } = await bench.send({ method: 'POST', url: `/api/v1/cells/${id}/flicker`, body }, ann)
+        assert.equal(status, round % 2 === 1 ? 500 : 204)
+      }
+      isOver = true
+      await Promise.all(hammers)
+      assert.equal((await get(`/cells/${id}`)).value, rounds / 2)
+      assert.ok(seen.size > 1, 'the readers have seen changes')
+      assert.ok(!seen.has(-1))
+    } finally {
+      await bench.close()
+    }
+  })
+}

@@ -1,0 +1,100 @@
+/** Actions and queries that are refused at the start, with their place. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  action,
+  anyone,
+  checkModel,
+  collection,
+  item,
+  ModelError,
+  model,
+  owner,
+  query,
+  relation,
+  signedIn,
+  text,
+} from '../../src/index.ts'
+
+const run = () => undefined
+const collections = {
+  projects: collection({ fields: { name: text(), owner_id: relation('users', { inverse: 'projects' }) } }),
+  tasks: collection({ fields: { project_id: relation('projects', { inverse: 'tasks' }) } }),
+}
+
+type Logic = NonNullable<Parameters<typeof model>[1]>
+
+function faults(logic: object): readonly string[] {
+  try {
+    checkModel(model(collections, logic as Logic))
+    return []
+  } catch (error) {
+    assert.ok(error instanceof ModelError)
+    return error.faults.map(({ place }) => place)
+  }
+}
+
+const refused: Readonly<Record<string, readonly [logic: object, place: string]>> = {
+  'a name that is the path of a relation': [
+    { actions: { tasks: action({ on: 'projects', run }) } },
+    'actions.tasks',
+  ],
+  'a name that is the path of an action that is built in': [
+    { actions: { rotate_secret: action({ on: 'webhooks', run }) } },
+    'actions.rotate_secret',
+  ],
+  'a name that is a path of the API': [
+    { actions: { aggregate: action({ of: 'projects', run }) } },
+    'actions.aggregate',
+  ],
+  'a name that is a mutation': [{ actions: { create_task: action({ run }) } }, 'actions.create_task'],
+  'a name that is a query': [{ queries: { projects: query({ run }) } }, 'queries.projects'],
+  'a name in another spelling': [{ actions: { moveTask: action({ run }) } }, 'actions.moveTask'],
+  'a collection that is not there': [{ actions: { a: action({ on: 'project', run }) } }, 'actions.a.on'],
+  'an item and a collection': [{ actions: { a: action({ on: 'tasks', of: 'tasks', run }) } }, 'actions.a'],
+  'no code': [{ actions: { a: { kind: 'action', options: {} } } }, 'actions.a.run'],
+  'an unknown option': [{ actions: { a: action({ run, inputs: {} } as never) } }, 'actions.a'],
+  'an input that is an item of nothing': [
+    { actions: { a: action({ input: { b: item('nothing') }, run }) } },
+    'actions.a.input.b',
+  ],
+  'an input that is no field': [
+    { actions: { a: action({ input: { b: 1 }, run } as never) } },
+    'actions.a.input.b',
+  ],
+  'an input that is a relation': [
+    { actions: { a: action({ input: { b: relation('users', { inverse: 'bs' }) }, run }) } },
+    'actions.a.input.b',
+  ],
+  'a rule of an item without one': [
+    { actions: { a: action({ of: 'tasks', access: owner('id') as never, run }) } },
+    'actions.a.access',
+  ],
+  'a scope in another form': [
+    { actions: { a: action({ scope: 'archive', access: anyone, run }) } },
+    'actions.a.scope',
+  ],
+  'a usual type of event': [
+    { actions: { a: action({ emits: { 'task.created': {} }, run }) } },
+    'actions.a.emits.task.created',
+  ],
+  'an event of no collection': [
+    { actions: { a: action({ emits: { 'job.done': {} }, run }) } },
+    'actions.a.emits.job.done',
+  ],
+}
+
+for (const [what, [logic, place]] of Object.entries(refused)) {
+  test(`refused: ${what}`, () => assert.ok(faults(logic).includes(place), JSON.stringify(faults(logic))))
+}
+
+test('a scope of its own joins those of the model, with a sentence, and API keys may have it', () => {
+  const archive = action({ on: 'projects', scope: 'archive:project', access: signedIn, run })
+  const described = action({ scope: 'tidy:all', description: 'Tidies up.', access: signedIn, run })
+  const checked = checkModel(model(collections, { actions: { archive, tidy: described } } as Logic))
+  assert.equal(checked.scopes.get('archive:project'), 'Archive: project')
+  assert.equal(checked.scopes.get('tidy:all'), 'Tidies up.')
+  const scopes = JSON.stringify(checked.collections.get('api_keys')?.fields.get('scopes')?.type.schema)
+  assert.match(scopes, /archive:project/)
+  assert.equal(checked.logic.actions.get('archive')?.scope, 'archive:project')
+})
