@@ -35,7 +35,7 @@ export function actionFields(
     return nonNull(new GraphQLObjectType({ name: payload, fields: () => Object.fromEntries(fields) }))
   }
   return [...logic.actions.values()].map(action => {
-    const id = action.target === 'item' ? { id: { type: nonNull(GraphQLID) } } : {}
+    const id: Arguments = action.target === 'item' ? { id: { type: nonNull(GraphQLID) } } : {}
     const args = { ...id, ...argumentsOf(inputShape(action)) }
     const { description } = action
     return [camelCase(action.name), action, { type: outputType(action), args, description }] as const
