@@ -38,7 +38,10 @@ export function prepareAct(
       const result = yield* operationSteps(parts, call)
       const filled = filledWith(shape.roots as readonly ItemRoot[], args, step, result)
       const read = shape.roots.length === 0 ? {} : yield* readItems(step, filled, as)
-      return { id: result.kind === 'item' ? result.id : 0, text: JSON.stringify(valueOf(step, result, read)) }
+      return {
+        id: result.kind === 'item' ? result.id : 0,
+        text: JSON.stringify(resultValue(step, result, read)),
+      }
     },
     value: ({ text }) => (text === null ? null : JSON.parse(text)),
     refusing: shape.roots.length === 0 ? undefined : { shape, args },
@@ -77,7 +80,7 @@ function* readItems(
   return JSON.parse(text)
 }
 
-function valueOf(
+function resultValue(
   { action, replyField }: ActStep,
   result: OperationResult,
   read: Readonly<Record<string, JsonValue>>,

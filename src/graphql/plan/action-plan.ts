@@ -13,11 +13,11 @@ import {
   subfields,
   typenameField,
 } from './field-request.ts'
-import { valuesOf } from './mutation-plan.ts'
 import { type Cost, getterOf, Parameters, sum } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 import type { ReplyField } from './reply-fields.ts'
 import { planSelection } from './selection.ts'
+import { valuesOf } from './values.ts'
 import type { ActStep } from './variant.ts'
 
 /** Points for an action, in addition to its selection: it may write several items. */
