@@ -1,9 +1,7 @@
 /** A mutation → one write for each of its fields. */
 import { idOf } from '../../model/fields/integer.ts'
-import type { Collection } from '../../model/model.ts'
 import type { MutationField } from '../schema/directory.ts'
-import { camelCase } from '../schema/names.ts'
-import { planAction } from './action-plan.ts'
+import { planAct } from './action-plan.ts'
 import {
   argumentsOf,
   type FieldRequest,
@@ -12,11 +10,11 @@ import {
   requestOf,
   typenameField,
 } from './field-request.ts'
-import type { Input } from './input.ts'
 import { type Cost, getterOf, Parameters, sum } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 import type { ReplyField } from './reply-fields.ts'
 import { planSelection } from './selection.ts'
+import { valuesOf } from './values.ts'
 import type { MutationStep, MutationVariant, WriteStep } from './variant.ts'
 
 /** Points for a write, in addition to its selection. */
@@ -44,7 +42,7 @@ export function planMutation(
 function planField(context: PlanContext, request: FieldRequest) {
   const meaning = context.directory.mutations.get(request.definition.name)
   if (!meaning) throw new Error(`nothing answers ${request.definition.name}`)
-  if (meaning.kind === 'act') return planAction(context, request, meaning.action)
+  if (meaning.kind === 'act') return planAct(context, request, meaning.action)
   return planWrite(context, request, meaning)
 }
 
@@ -75,17 +73,4 @@ function planWrite(
     step: { ...step, replyField, select: inner.select, getters },
     cost: variables => writeCost + 1 + inner.cost(variables),
   }
-}
-
-/** In the model's order, so that mutations that set the same fields share a shape. */
-export function valuesOf(
-  collection: Collection,
-  inputs: ReadonlyMap<string, Input>,
-): ReadonlyMap<string, Input> {
-  const values = new Map<string, Input>()
-  for (const field of collection.fields.values()) {
-    const input = field.name === 'id' ? undefined : inputs.get(camelCase(field.name))
-    if (input) values.set(field.name, input)
-  }
-  return values
 }

@@ -1,0 +1,17 @@
+/** The values that a field of GraphQL sets, or gives to an operation. */
+import type { Collection } from '../../model/model.ts'
+import { camelCase } from '../schema/names.ts'
+import type { Input } from './input.ts'
+
+/** In the model's order, so that mutations that set the same fields share a shape. */
+export function valuesOf(
+  collection: Collection,
+  inputs: ReadonlyMap<string, Input>,
+): ReadonlyMap<string, Input> {
+  const values = new Map<string, Input>()
+  for (const field of collection.fields.values()) {
+    const input = field.name === 'id' ? undefined : inputs.get(camelCase(field.name))
+    if (input) values.set(field.name, input)
+  }
+  return values
+}
