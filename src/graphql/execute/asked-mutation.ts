@@ -21,9 +21,16 @@ export interface AskedMutation {
   readonly context: ExecutionContext
 }
 
+/** What fields are completed with. */
+export interface Completing {
+  readonly parts: Pick<MutationParts, 'run'>
+  readonly principal: Principal
+  readonly context: ExecutionContext
+}
+
 /** Completes the value of a step. `write`: undefined where it was not done. */
 export function completed(
-  { parts, principal, context }: AskedMutation,
+  { parts, principal, context }: Completing,
   step: WriteStep | ActStep,
   write: PreparedStep | undefined,
   value: () => unknown,

@@ -40,7 +40,7 @@ export function createEngine(options: EngineOptions): Engine {
   const modelSchema = createSchema(model, { listBound: limits.listBound, revealed })
   const { schema } = modelSchema
   const views = createEventViews(model, run)
-  const query = createQuery(model, run, schema)
+  const query = createQuery({ model, run, logic }, schema)
   const mutation = createMutation({ model, run, hooks, logic })
   const bind = createBind(modelSchema, limits)
   return {

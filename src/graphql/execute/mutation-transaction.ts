@@ -200,7 +200,8 @@ function actsOf(prepared: Prepared): Acts | undefined {
 /** The collection of the item that the value of a field is. */
 function shownBy(step: DoneStep): string | undefined {
   if (step.kind !== 'act') return step.collection.name
-  return step.action.output.kind === 'item' ? step.action.output.collection : undefined
+  const { output } = step.operation
+  return output.kind === 'item' ? output.collection : undefined
 }
 
 /** The reply, as its fields are completed. */

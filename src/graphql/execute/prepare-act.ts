@@ -1,4 +1,4 @@
-/** A field of a mutation that is an action of the model → the steps of its transaction, and the value of its answer. */
+/** A root field that is an action or a query of the model → the steps of its transaction, and the value of its answer. */
 import { actingAs, admitOperation } from '../../logic/access.ts'
 import { operationSteps } from '../../logic/operation.ts'
 import { type OperationParts, type OperationResult, placeOf } from '../../logic/operation-call.ts'
@@ -19,28 +19,28 @@ export interface PreparedAct extends PreparedStep {
   readonly steps: () => ProgramSteps<WriteAnswer>
 }
 
-/** Throws what the action is refused with before anything is read. */
+/** Throws what it is refused with before anything is read. */
 export function prepareAct(
   parts: OperationParts,
   step: ActStep,
   variables: Variables,
   principal: Principal,
 ): PreparedAct {
-  const { action, id, getters, shape } = step
-  admitOperation(parts.model, action, principal)
-  const input = checkedInput(action, given(inputShape(action), step.values, variables))
+  const { operation, id, getters, shape } = step
+  admitOperation(parts.model, operation, principal)
+  const input = checkedInput(operation, given(inputShape(operation), step.values, variables))
   const args = getters.map(getter => getter(variables))
-  const call = { operation: action, id: id && Number(id(variables)), input, principal }
+  const call = { operation, id: id && Number(id(variables)), input, principal }
   const as = actingAs(principal)
   return {
-    acts: { names: [placeOf(action)], tries: parts.limits.tries },
+    acts: { names: [placeOf(operation)], tries: parts.limits.tries },
     *steps() {
       const result = yield* operationSteps(parts, call)
       const filled = filledWith(shape.roots as readonly ItemRoot[], args, step, result)
       const read = shape.roots.length === 0 ? {} : yield* readItems(step, filled, as)
       return {
         id: result.kind === 'item' ? result.id : 0,
-        text: JSON.stringify(resultValue(step, result, read)),
+        text: JSON.stringify(valueFrom(step, result, read)),
       }
     },
     value: ({ text }) => (text === null ? null : JSON.parse(text)),
@@ -53,7 +53,7 @@ export function prepareAct(
 function filledWith(
   roots: readonly ItemRoot[],
   args: readonly JsonValue[],
-  { replyField, action: { output } }: ActStep,
+  { replyField, operation: { output } }: ActStep,
   result: OperationResult,
 ): readonly JsonValue[] {
   const filled = [...args]
@@ -80,14 +80,14 @@ function* readItems(
   return JSON.parse(text)
 }
 
-function resultValue(
-  { action, replyField }: ActStep,
+function valueFrom(
+  { operation, replyField }: ActStep,
   result: OperationResult,
   read: Readonly<Record<string, JsonValue>>,
 ): JsonValue {
   if (result.kind === 'nothing') return true
   if (result.kind === 'item') return read[replyField.source] ?? null
-  const { fields } = outputShape(action)
+  const { fields } = outputShape(operation)
   const values = Object.entries(result.values).map(([name, value]) => [name, shown(fields.get(name), value)])
   return { ...Object.fromEntries(values), ...read }
 }

@@ -1,6 +1,7 @@
-/** A query is one composite plan. Where no field can fail, the JSON of its answer is the reply. */
+/** A query is one composite plan; fields that are queries of the model are read apart from it. Where no field can fail, the JSON of its answer is the reply. */
 import type { GraphQLSchema } from 'graphql'
 import { ApiError } from '../../errors.ts'
+import type { OperationParts } from '../../logic/operation-call.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../../plan/answer.ts'
@@ -10,9 +11,12 @@ import type { Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import type { Operation } from '../documents/prepared-documents.ts'
 import type { Executed, ExecutionContext } from '../engine.ts'
-import type { QueryRoot, QueryVariant } from '../plan/variant.ts'
+import type { Variables } from '../plan/input.ts'
+import type { ActStep, QueryRoot, QueryVariant } from '../plan/variant.ts'
 import { executed } from '../response.ts'
+import { completed } from './asked-mutation.ts'
 import { byPlace, Completion, type ReplyObject } from './completion.ts'
+import { doneQueries, type QueriesDone } from './declared-query.ts'
 import { createIntrospection, type Introspected } from './introspection.ts'
 
 export interface BoundQuery {
@@ -20,6 +24,7 @@ export interface BoundQuery {
   readonly variant: QueryVariant
   readonly args: readonly JsonValue[]
   readonly cost: number
+  readonly variables: Variables
   /** The variables as the client sent them. */
   readonly given: Readonly<Record<string, unknown>>
 }
@@ -30,16 +35,24 @@ export type ExecuteQuery = (
   context: ExecutionContext,
 ) => Awaitable<Executed>
 
-interface Parts {
+export interface QueryParts {
   readonly model: Model
   readonly run: Run
+  readonly logic: OperationParts
+}
+
+interface Parts extends QueryParts {
   readonly introspect: (bound: BoundQuery) => Introspected
 }
 
-export function createQuery(model: Model, run: Run, schema: GraphQLSchema): ExecuteQuery {
-  const parts = { model, run, introspect: createIntrospection(schema) }
+export function createQuery(query: QueryParts, schema: GraphQLSchema): ExecuteQuery {
+  const parts = { ...query, introspect: createIntrospection(schema) }
   return (bound, principal, context) => new Execution(parts, bound, principal, context).reply()
 }
+
+type PlainRoot = Exclude<QueryRoot, { readonly from: 'query' }>
+
+const noQueries: QueriesDone = new Map()
 
 /** About how much memory the HTTP replies take, in addition to the text. */
 const httpRepliesBytes = 1000
@@ -64,7 +77,14 @@ class Execution {
   }
 
   reply(): Awaitable<Executed> {
+    const { declared } = this.#bound.variant
+    if (declared.length > 0) return this.#withDeclared(declared)
     return then(this.#answer(), answer => this.#replyTo(answer))
+  }
+
+  async #withDeclared(steps: QueryVariant['declared']): Promise<Executed> {
+    const done = await doneQueries(this.#parts, steps, this.#bound.variables, this.#principal)
+    return this.#completed(await this.#answer(), done)
   }
 
   /** The plan's answer, or the error of the whole plan. */
@@ -101,7 +121,7 @@ class Execution {
     )
   }
 
-  #completed(answer: CompositeAnswer | ApiError): Executed {
+  #completed(answer: CompositeAnswer | ApiError, done: QueriesDone = noQueries): Executed {
     const { run } = this.#parts
     const failed = answer instanceof ApiError
     const refusals = failed ? [] : run.refusals(this.#plan, this.#principal)
@@ -112,13 +132,23 @@ class Execution {
       for (const root of this.#bound.variant.roots) {
         const { replyField } = root
         const path = { before: undefined, key: replyField.key }
-        shown[replyField.key] = completion.field(replyField, () => this.#value(root, data), path)
+        shown[replyField.key] =
+          root.from === 'query'
+            ? this.#declared(root.step, done, completion)
+            : completion.field(replyField, () => this.#value(root, data), path)
       }
       return shown
     })
   }
 
-  #value({ from, replyField: { source } }: QueryRoot, data: ReplyObject | ApiError): unknown {
+  #declared(step: ActStep, done: QueriesDone, { errors }: Completion): unknown {
+    const query = done.get(step)
+    if (query === undefined) throw new Error(`nothing answers ${step.replyField.name}`)
+    const asked = { parts: this.#parts, principal: this.#principal, context: this.#context }
+    return completed(asked, step, query.prepared, query.value, errors)
+  }
+
+  #value({ from, replyField: { source } }: PlainRoot, data: ReplyObject | ApiError): unknown {
     switch (from) {
       case 'plan':
         if (data instanceof ApiError) throw data

@@ -1,8 +1,8 @@
-/** A field of a mutation that is an action of the model → its input, and what is read of its answer. */
+/** A root field that is an action or a query of the model → its input, and what is read of its answer. */
 import { type GraphQLNamedType, getNamedType, isObjectType } from 'graphql'
 import { inputShape } from '../../logic/operation-input.ts'
 import { idOf } from '../../model/fields/integer.ts'
-import type { Action, Collection, Operation } from '../../model/model.ts'
+import type { Action, Collection, Operation, Query } from '../../model/model.ts'
 import type { ItemRoot } from '../../plan/plan.ts'
 import { camelCase } from '../schema/names.ts'
 import {
@@ -20,7 +20,7 @@ import { planSelection } from './selection.ts'
 import { valuesOf } from './values.ts'
 import type { ActStep } from './variant.ts'
 
-/** Points for an action, in addition to its selection: it may write several items. */
+/** Points for an action or a query, in addition to its selection: it may read and write many items. */
 const actCost = 50
 
 interface Planned {
@@ -28,19 +28,19 @@ interface Planned {
   readonly cost: Cost
 }
 
-export function planAction(outer: PlanContext, request: FieldRequest, action: Action): Planned {
+export function planAct(outer: PlanContext, request: FieldRequest, operation: Action | Query): Planned {
   const context = { ...outer, parameters: new Parameters() }
   const inputs = argumentsOf(context, request)
-  const idInput = action.target === 'item' ? inputs.get('id') : undefined
+  const idInput = operation.target === 'item' ? inputs.get('id') : undefined
   const roots: ItemRoot[] = []
   const costs: Cost[] = [() => actCost]
-  const replyField = replyOf(context, request, action, roots, costs)
+  const replyField = replyOf(context, request, operation, roots, costs)
   const step: ActStep = {
     kind: 'act',
-    action,
+    operation,
     replyField,
     id: idInput && getterOf(idInput, idOf),
-    values: valuesOf(inputShape(action), inputs),
+    values: valuesOf(inputShape(operation), inputs),
     shape: { kind: 'composite', roots },
     getters: context.parameters.getters,
   }

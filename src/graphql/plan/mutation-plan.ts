@@ -1,7 +1,7 @@
 /** A mutation → one write for each of its fields. */
 import { idOf } from '../../model/fields/integer.ts'
 import type { MutationField } from '../schema/directory.ts'
-import { planAction } from './action-plan.ts'
+import { planAct } from './action-plan.ts'
 import {
   argumentsOf,
   type FieldRequest,
@@ -42,7 +42,7 @@ export function planMutation(
 function planField(context: PlanContext, request: FieldRequest) {
   const meaning = context.directory.mutations.get(request.definition.name)
   if (!meaning) throw new Error(`nothing answers ${request.definition.name}`)
-  if (meaning.kind === 'act') return planAction(context, request, meaning.action)
+  if (meaning.kind === 'act') return planAct(context, request, meaning.action)
   return planWrite(context, request, meaning)
 }
 

@@ -1,10 +1,11 @@
 /** A query → one composite plan, and where each field of the reply comes from. */
 import type { GraphQLObjectType } from 'graphql'
 import { idOf } from '../../model/fields/integer.ts'
-import type { Collection } from '../../model/model.ts'
+import type { Collection, Query } from '../../model/model.ts'
 import type { Param, Root } from '../../plan/plan.ts'
 import { badRequest } from '../bad-request.ts'
 import { idOfNode, typeOfNode } from '../schema/node-id.ts'
+import { planAct } from './action-plan.ts'
 import { planAggregate } from './aggregate-plan.ts'
 import { planConnection } from './connection-plan.ts'
 import {
@@ -28,6 +29,9 @@ import type { QueryRoot, QueryVariant } from './variant.ts'
 const introspectionCost = 100
 const maxIntrospectionFields = 3
 
+/** Whose values do not follow from the answer of the plan. */
+const volatile: ReadonlySet<QueryRoot['from']> = new Set(['introspection', 'rateLimit', 'query'])
+
 interface PlannedRoot {
   readonly root: QueryRoot
   readonly plan: Root | undefined
@@ -50,7 +54,8 @@ export function planQuery(context: PlanContext, fields: readonly RootField[]): Q
     operation: 'query',
     shape: { kind: 'composite', roots: planned.flatMap(({ plan }) => plan ?? []) },
     roots,
-    isVolatile: roots.some(({ from }) => from === 'introspection' || from === 'rateLimit'),
+    declared: roots.flatMap(root => (root.from === 'query' ? root.step : [])),
+    isVolatile: roots.some(({ from }) => volatile.has(from)),
     isVerbatim: roots.every(({ from }) => from === 'plan') && !some(trees, isReshaped),
     requiredTargets: requiredTargets(trees),
     callerIds: planned.flatMap(({ callerId }) => callerId ?? []),
@@ -104,6 +109,8 @@ function planRoot(context: PlanContext, field: RootField): PlannedRoot {
       return rootList(key, meaning.collection, planConnection(context, request, meaning.collection))
     case 'aggregate':
       return rootAggregate(context, request, meaning.collection)
+    case 'query':
+      return rootQuery(context, request, meaning.query)
     case 'rateLimit':
       return planRateLimit(context, request)
     default:
@@ -124,6 +131,11 @@ function rootAggregate(context: PlanContext, request: FieldRequest, collection: 
   const { aggregation, search, replyField, cost } = planAggregate(context, request, collection)
   const plan: Root = { kind: 'aggregate', key: request.key, collection: collection.name, search, aggregation }
   return { root: { from: 'plan', replyField }, plan, cost }
+}
+
+function rootQuery(context: PlanContext, request: FieldRequest, query: Query): PlannedRoot {
+  const { step, cost } = planAct(context, request, query)
+  return { root: { from: 'query', replyField: step.replyField, step }, plan: undefined, cost }
 }
 
 function planIntrospection({ key, nodes }: RootField): PlannedRoot {

@@ -1,4 +1,4 @@
-/** The arguments of a mutation as values of fields. */
+/** The values that a field of GraphQL sets, or gives to an operation. */
 import type { Collection } from '../../model/model.ts'
 import { camelCase } from '../schema/names.ts'
 import type { Input } from './input.ts'

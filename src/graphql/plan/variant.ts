@@ -1,5 +1,5 @@
 /** One operation, planned for variables of one structure. */
-import type { Action, Collection } from '../../model/model.ts'
+import type { Action, Collection, Query } from '../../model/model.ts'
 import type { CompositeShape, Param, Selected } from '../../plan/plan.ts'
 import type { SubscriptionField } from '../schema/directory.ts'
 import type { Input, Variables } from './input.ts'
@@ -17,6 +17,8 @@ export interface QueryVariant extends VariantBase {
   readonly operation: 'query'
   readonly shape: CompositeShape
   readonly roots: readonly QueryRoot[]
+  /** Those of the roots that are queries of the model. */
+  readonly declared: readonly ActStep[]
   /** Whether equal answers of the plan can need different replies. */
   readonly isVolatile: boolean
   /** Whether the reply has exactly the values of the plan's answer, with the same keys. */
@@ -28,10 +30,12 @@ export interface QueryVariant extends VariantBase {
 }
 
 /** `introspection`: answered by graphql-js. `rateLimit`: from the execution context. `nothing`: null. */
-export interface QueryRoot {
-  readonly from: 'plan' | 'introspection' | 'rateLimit' | 'constant' | 'nothing'
-  readonly replyField: ReplyField
-}
+export type QueryRoot =
+  | {
+      readonly from: 'plan' | 'introspection' | 'rateLimit' | 'constant' | 'nothing'
+      readonly replyField: ReplyField
+    }
+  | { readonly from: 'query'; readonly replyField: ReplyField; readonly step: ActStep }
 
 export interface MutationVariant extends VariantBase {
   readonly operation: 'mutation'
@@ -60,10 +64,10 @@ export interface WriteStep {
   readonly getters: readonly Getter[]
 }
 
-/** An action of the model. */
+/** An action or a query of the model. */
 export interface ActStep {
   readonly kind: 'act'
-  readonly action: Action
+  readonly operation: Action | Query
   readonly replyField: ReplyField
   /** Of the item that it is done to; undefined without one. */
   readonly id: Getter | undefined

@@ -1,5 +1,5 @@
 /** What each name of the schema stands for in the model. */
-import type { Action, Collection, Field, ManyToMany, Relation, ToMany } from '../../model/model.ts'
+import type { Action, Collection, Field, ManyToMany, Query, Relation, ToMany } from '../../model/model.ts'
 import type { AggregateFields } from './aggregate-types.ts'
 
 /** A field of a collection's type. */
@@ -21,6 +21,7 @@ export type QueryField =
   | { readonly kind: 'aggregate'; readonly collection: Collection }
   | { readonly kind: 'me'; readonly collection: Collection }
   | { readonly kind: 'rateLimit' }
+  | { readonly kind: 'query'; readonly query: Query }
 
 export type MutationField =
   | { readonly kind: 'create' | 'update' | 'delete'; readonly collection: Collection }

@@ -7,17 +7,18 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
   GraphQLSchema,
+  getNullableType,
   specifiedDirectives,
 } from 'graphql'
-import type { Collection, Field, Model } from '../../model/model.ts'
+import type { Collection, Field, Model, Operation } from '../../model/model.ts'
 import { isWritable } from '../../model/schemas.ts'
-import { actionFields } from './action-fields.ts'
 import { type AggregateFields, AggregateTypes } from './aggregate-types.ts'
 import { atomicDirective } from './directives.ts'
 import type { Directory, MutationField, QueryField, SubscriptionField } from './directory.ts'
 import { ItemTypes, type SchemaOptions } from './item-types.ts'
 import { LeafTypes } from './leaf-types.ts'
 import { camelCase, Names, typeName } from './names.ts'
+import { operationFields } from './operation-fields.ts'
 import { type Arguments, defaultLimit, listOf, nonNull, reason, type SchemaField } from './parts.ts'
 
 export interface ModelSchema {
@@ -68,7 +69,7 @@ class Operations {
   build(collections: readonly Collection[], model: Model): Omit<ModelSchema, 'model'> {
     const schema = new GraphQLSchema({
       directives: [...specifiedDirectives, atomicDirective],
-      query: new GraphQLObjectType({ name: 'Query', fields: this.#queryFields(collections) }),
+      query: new GraphQLObjectType({ name: 'Query', fields: this.#queryFields(collections, model) }),
       mutation: new GraphQLObjectType({ name: 'Mutation', fields: this.#mutationFields(collections, model) }),
       subscription: new GraphQLObjectType({
         name: 'Subscription',
@@ -91,7 +92,7 @@ class Operations {
     }
   }
 
-  #queryFields(collections: readonly Collection[]): Fields {
+  #queryFields(collections: readonly Collection[], model: Model): Fields {
     const fields: Fields = {}
     const add = (name: string, meaning: QueryField, config: SchemaField) => {
       if (this.#queries.has(name)) return
@@ -120,6 +121,9 @@ class Operations {
     const description = 'The signed-in user.'
     add('me', { kind: 'me', collection: users }, { type: this.#types.type(users), description })
     add('rateLimit', { kind: 'rateLimit' }, this.#rateLimit())
+    for (const [name, query, config] of this.#operationFields(model.logic.queries, 'Result')) {
+      add(name, { kind: 'query', query }, { ...config, type: getNullableType(config.type) })
+    }
     return fields
   }
 
@@ -179,15 +183,16 @@ class Operations {
       })
       add('delete', { type: GraphQLID, args: id, description: 'The id of the item that is gone.' })
     }
-    for (const [name, action, config] of this.#actionFields(model)) {
+    for (const [name, action, config] of this.#operationFields(model.logic.actions, 'Payload')) {
       this.#mutations.set(name, { kind: 'act', action })
       fields[name] = config
     }
     return fields
   }
 
-  #actionFields(model: Model) {
-    return actionFields(model, {
+  #operationFields<T extends Operation>(operations: ReadonlyMap<string, T>, suffix: 'Payload' | 'Result') {
+    return operationFields(operations, {
+      suffix,
       ...{ types: this.#types, names: this.#names, leafTypes: this.#leafTypes },
       argumentsOf: collection => this.#valueArguments(collection, 'create'),
     })

@@ -1,14 +1,15 @@
-/** Actions as mutations: alone, and atomic with others. */
+/** Actions as mutations: alone, and atomic with others. Queries as fields of `Query`. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ExecutionContext } from '../../../src/graphql/engine.ts'
 import { createEngine } from '../../../src/graphql/execute/create-engine.ts'
+import { operationParts } from '../../../src/logic/operation-call.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
-import { type Principal, user } from '../../../src/principal.ts'
+import { anonymous, type Principal, user } from '../../../src/principal.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { seedItem } from '../../contract/rest/bench.ts'
-import { kinds, openStore } from '../../contract/rest/databases.ts'
+import { type Kind, kinds, openStore } from '../../contract/rest/databases.ts'
 import tracker from './tracker.ts'
 
 const model = checkModel(tracker)
@@ -19,6 +20,34 @@ const context: ExecutionContext = {
   rateLimit: undefined,
 }
 const ann = user(1, 'user', 'all')
+
+async function opened(kind: Kind) {
+  const { store, close } = await openStore(kind, model)
+  const run = createRun(createGuard(model), store)
+  const logic = { ...operationParts(model, new Map()), limits: { timeMs: 1000, operations: 50, tries: 3 } }
+  const engine = createEngine({ model, run, hooks: new Map(), logic })
+  const faults: unknown[] = []
+  const onFault = (error: unknown) => faults.push(error)
+  const ask = async (query: string, principal: Principal = ann, variables?: object) => {
+    const prepared = engine.prepare(query, undefined)
+    if (prepared.outcome === 'request error') return JSON.parse(prepared.text)
+    const ready = engine.bind(prepared, variables)
+    if (ready.outcome === 'request error') return JSON.parse(ready.text)
+    const { text } = await engine.execute(ready, principal, { onFault, rateLimit: undefined })
+    return JSON.parse(text)
+  }
+  await seedItem(run, 'users', { name: 'ann', email: 'ann@example.com' })
+  await seedItem(run, 'users', { name: 'ben', email: 'ben@example.com' })
+  const one = await seedItem(run, 'projects', { name: 'one', points: 5, owner_id: 1 })
+  for (const [title = '', status = ''] of [
+    ['a', 'done'],
+    ['b', 'open'],
+    ['c', 'open'],
+  ]) {
+    await seedItem(run, 'tasks', { title, status, project_id: one })
+  }
+  return { ask, one, faults, close }
+}
 
 for (const kind of kinds) {
   describe(kind.name, () => {
@@ -66,6 +95,90 @@ for (const kind of kinds) {
         const scoped = user(1, 'user', new Set(['archive:project']))
         const fine = await ask(`mutation { archive(id: ${one}, why: "scoped") { archived } }`, scoped)
         assert.deepEqual(fine.data, { archive: { archived: 'scoped' } })
+      } finally {
+        await close()
+      }
+    })
+
+    test('a query of the model is a field of Query, beside others', async () => {
+      const { ask, one, faults, close } = await opened(kind)
+      try {
+        const both = await ask(
+          `query ($id: ID!, $least: Float) {
+            before: projects { name }
+            open: openTasks(project: $id, least: $least) { many: open least project { name tasks { title } } __typename }
+            latest(id: $id, done: YES) { title project { name } }
+            none: latest(id: $id, done: NO) { id title }
+            after: project(id: $id) { points }
+          }`,
+          ann,
+          { id: one, least: 2 },
+        )
+        assert.equal(both.errors, undefined, JSON.stringify(both.errors))
+        assert.deepEqual(both.data, {
+          before: [{ name: 'one' }],
+          open: {
+            ...{ many: 2, least: 2, __typename: 'OpenTasksResult' },
+            project: { name: 'one', tasks: [{ title: 'a' }, { title: 'b' }, { title: 'c' }] },
+          },
+          latest: { title: 'a', project: { name: 'one' } },
+          none: { id: '3', title: 'c' },
+          after: { points: 5 },
+        })
+        assert.equal(both.errors, undefined)
+        const defaults = await ask(`{ openTasks(project: ${one}) { least } }`)
+        assert.deepEqual(defaults.data, { openTasks: { least: 0 } })
+        // What was read is not remembered.
+        await ask(`mutation { archive(id: ${one}, why: "x") { id } }`)
+        assert.equal((await ask(`{ openTasks(project: ${one}) { open } }`)).data.openTasks.open, 0)
+        assert.deepEqual(faults, [])
+      } finally {
+        await close()
+      }
+    })
+
+    test('it answers as over REST: who may, with which scopes, and what its faults are', async () => {
+      const { ask, one, faults, close } = await opened(kind)
+      const codes = ({ errors = [] }: { errors?: { extensions: { code: string } }[] }) =>
+        errors.map(({ extensions }) => extensions.code)
+      try {
+        const latest = `{ latest(id: ${one}, done: YES) { title } me { name } }`
+        const refused = await ask(latest, user(2, 'user', 'all'))
+        assert.deepEqual(refused.data, { latest: null, me: { name: 'ben' } })
+        assert.deepEqual(codes(refused), ['NOT_FOUND'])
+        assert.deepEqual(refused.errors[0].path, ['latest'])
+        const nobody = await ask(`{ openTasks(project: ${one}) { open } }`, anonymous('192.0.2.1'))
+        assert.deepEqual([nobody.data, codes(nobody)], [{ openTasks: null }, ['UNAUTHORIZED']])
+        const scoped = user(1, 'user', new Set(['see:progress']))
+        assert.deepEqual((await ask(`{ latest(id: ${one}, done: YES) { title } }`, scoped)).data, {
+          latest: { title: 'a' },
+        })
+        const without = user(1, 'user', new Set(['read:project', 'read:task']))
+        assert.deepEqual(codes(await ask(latest.replace('me { name }', ''), without)), ['INSUFFICIENT_SCOPE'])
+        const absent = await ask('{ openTasks(project: 999) { open } }')
+        assert.deepEqual(codes(absent), ['VALIDATION_FAILED'])
+        assert.equal(absent.errors[0].extensions.details[0].field, 'project')
+        assert.deepEqual(faults, [])
+      } finally {
+        await close()
+      }
+    })
+
+    test('its time, its reads and its cost are bounded, and it does not write', async () => {
+      const { ask, one, faults, close } = await opened(kind)
+      try {
+        for (const query of ['endless(how: AT_ONCE) { count }', 'endless(how: READS) { count }', 'writes']) {
+          const { data, errors } = await ask(`{ q: ${query} projects { name } }`)
+          assert.deepEqual(data, { q: null, projects: [{ name: 'one' }] })
+          assert.equal(errors.length, 1)
+        }
+        assert.ok(faults.length >= 2, String(faults))
+        const { extensions } = await ask(`{ openTasks(project: ${one}) { open } }`)
+        assert.ok(extensions.cost.points >= 50 || extensions.cost >= 50, JSON.stringify(extensions))
+        const fields = Array.from({ length: 300 }, (_, n) => `q${n}: openTasks(project: ${one}) { open }`)
+        const dear = await ask(`{ ${fields.join(' ')} }`)
+        assert.equal(dear.data, undefined)
+        assert.match(dear.errors[0].message, /costs|at most/)
       } finally {
         await close()
       }

@@ -158,6 +158,26 @@ export default model(
           least: input.least,
         }),
       }),
+      latest: query({
+        on: 'projects',
+        input: { done: choice(['yes', 'no']) },
+        output: item('tasks'),
+        access: owner('owner_id'),
+        scope: 'see:progress',
+        run: ({ item: project, input, data }: Data) =>
+          data.tasks.first({
+            where: { project_id: project.id, status: input.done === 'yes' ? 'done' : 'open' },
+            sort: ['-id'],
+          }),
+      }),
+      endless: query({
+        input: { how: choice(['reads', 'at_once']) },
+        output: { count: integer() },
+        access: signedIn,
+        run: async ({ data, input }: Data) => {
+          for (;;) if (input.how === 'reads') await data.projects.count().catch(() => 0)
+        },
+      }),
       writes: query({
         access: signedIn,
         run: async ({ data }: Data) => {

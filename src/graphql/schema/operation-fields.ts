@@ -1,13 +1,15 @@
-/** The fields of `Mutation` that are actions of the model. */
+/** The root fields that are actions and queries of the model. */
 import { GraphQLBoolean, GraphQLID, GraphQLObjectType, type GraphQLOutputType } from 'graphql'
 import { inputShape, outputShape } from '../../logic/operation-input.ts'
-import type { Action, Collection, Model } from '../../model/model.ts'
+import type { Collection, Operation } from '../../model/model.ts'
 import type { ItemTypes } from './item-types.ts'
 import type { LeafTypes } from './leaf-types.ts'
 import { camelCase, type Names, pascalCase } from './names.ts'
 import { type Arguments, nonNull, type SchemaField } from './parts.ts'
 
-interface ActionTypes {
+interface OperationTypes {
+  /** Of the types of values, behind the operation's name. */
+  readonly suffix: 'Payload' | 'Result'
   readonly types: ItemTypes
   readonly names: Names
   readonly leafTypes: LeafTypes
@@ -15,15 +17,15 @@ interface ActionTypes {
   readonly argumentsOf: (collection: Collection) => Arguments
 }
 
-export function actionFields(
-  { logic }: Model,
-  { types, names, leafTypes, argumentsOf }: ActionTypes,
-): readonly (readonly [string, Action, SchemaField])[] {
-  const outputType = (action: Action): GraphQLOutputType => {
-    const { name, output } = action
+export function operationFields<T extends Operation>(
+  operations: ReadonlyMap<string, T>,
+  { types, names, leafTypes, argumentsOf, suffix }: OperationTypes,
+): readonly (readonly [string, T, SchemaField])[] {
+  const outputType = (operation: T): GraphQLOutputType => {
+    const { name, output } = operation
     if (output.kind === 'nothing') return nonNull(GraphQLBoolean)
     if (output.kind === 'item') return types.type(types.collection(output.collection))
-    const shape = outputShape(action)
+    const shape = outputShape(operation)
     const fields = [...output.values].map(([key, value]): [string, SchemaField] => {
       if (value.kind === 'item')
         return [camelCase(key), { type: types.type(types.collection(value.collection)) }]
@@ -31,13 +33,13 @@ export function actionFields(
       const type = leafTypes.type(shape, field)
       return [camelCase(key), { type: field.optional ? type : nonNull(type), description: field.description }]
     })
-    const payload = names.free(`${pascalCase(name)}Payload`)
+    const payload = names.free(`${pascalCase(name)}${suffix}`)
     return nonNull(new GraphQLObjectType({ name: payload, fields: () => Object.fromEntries(fields) }))
   }
-  return [...logic.actions.values()].map(action => {
-    const id: Arguments = action.target === 'item' ? { id: { type: nonNull(GraphQLID) } } : {}
-    const args = { ...id, ...argumentsOf(inputShape(action)) }
-    const { description } = action
-    return [camelCase(action.name), action, { type: outputType(action), args, description }] as const
+  return [...operations.values()].map(operation => {
+    const id: Arguments = operation.target === 'item' ? { id: { type: nonNull(GraphQLID) } } : {}
+    const args = { ...id, ...argumentsOf(inputShape(operation)) }
+    const { description } = operation
+    return [camelCase(operation.name), operation, { type: outputType(operation), args, description }] as const
   })
 }

@@ -1,0 +1,46 @@
+/** Names of actions and queries that would be those of other fields of GraphQL, or of other paths. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { schemaText } from '../../../src/graphql/schema/sdl.ts'
+import { action, anyone, checkModel, collection, model, query, relation, text } from '../../../src/index.ts'
+import tracker from './tracker.ts'
+
+const collections = {
+  boxes: collection({ fields: { name: text() } }),
+  things: collection({ fields: { box_id: relation('boxes', { inverse: 'things' }) } }),
+}
+const nothing = { access: anyone, run: () => undefined }
+
+const taken: Readonly<Record<string, object>> = {
+  'a list': { queries: { boxes: query(nothing) } },
+  'an item': { queries: { box: query(nothing) } },
+  'a connection': { queries: { boxes_connection: query(nothing) } },
+  'an aggregate': { queries: { things_aggregate: query(nothing) } },
+  "a field of Portico's own": { queries: { rate_limit: query(nothing) } },
+  'a built-in collection': { queries: { api_keys: query(nothing) } },
+  'a mutation': { actions: { create_box: action(nothing) } },
+  'a path of the API': { actions: { aggregate: action({ ...nothing, of: 'boxes' }) } },
+  'the path of a relation': { actions: { things: action({ ...nothing, on: 'boxes' }) } },
+}
+
+for (const [what, logic] of Object.entries(taken)) {
+  test(`no name is that of ${what}`, () => {
+    assert.throws(() => checkModel(model(collections, logic as never)), /Choose another name/)
+  })
+}
+
+test('an action and a query may have the same name, and one type each', () => {
+  const both = { output: { name: text() }, access: anyone, run: () => ({ name: 'x' }) }
+  const checked = checkModel(
+    model(collections, { actions: { report: action(both) }, queries: { report: query(both) } }),
+  )
+  const sdl = schemaText(checked)
+  assert.match(sdl, /\n {2}report: ReportResult\n/)
+  assert.match(sdl, /\n {2}report: ReportPayload!\n/)
+})
+
+test('queries are in the SDL with their arguments', () => {
+  const sdl = schemaText(checkModel(tracker))
+  assert.match(sdl, /\n {2}openTasks\(project: \w+!, least: Float\): OpenTasksResult\n/)
+  assert.match(sdl, /\n {2}latest\(id: ID!, done: \w+!\): Task\n/)
+})
