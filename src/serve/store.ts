@@ -48,7 +48,8 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
   const retention = { keptMs: settings['events.retention'] * 1000, maxBytes: settings['events.maxBytes'] }
   const timeLimit = serving && loggedTimeLimit(serving.log.logger)
-  const shared = { cacheBytes, autoMigrate, retention, onSurplus, onCascade, queries, timeLimit }
+  const clock = serving?.now && { now: serving.now }
+  const shared = { cacheBytes, autoMigrate, retention, onSurplus, onCascade, queries, timeLimit, ...clock }
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)
@@ -59,8 +60,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const otherThreads = serving?.worker?.otherThreads
   const unsafe = serving && { onUnsafe: (cause: unknown) => endProcess(cause, serving.worker) }
   const readers = serving && readersOf(settings, serving.log)
-  const clock = serving?.now && { now: serving.now }
-  return openSqlite(model, { file: database, otherThreads, readers, ...shared, ...unsafe, ...clock })
+  return openSqlite(model, { file: database, otherThreads, readers, ...shared, ...unsafe })
 }
 
 /** Only what serves has requests that wait: commands read on their own event loop. */

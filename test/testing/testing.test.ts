@@ -24,6 +24,7 @@ import {
   string,
 } from '../../src/index.ts'
 import { type TestService, testService } from '../../src/testing.ts'
+import { withPostgres } from '../databases/postgres.ts'
 
 const seen: string[] = []
 
@@ -103,8 +104,11 @@ const notes = model(
 
 const start = '2026-05-04T09:00:00.000Z'
 
-async function withNotes(use: (service: TestService<typeof notes>) => Promise<void>): Promise<void> {
-  const service = await testService(notes, { now: start })
+async function withNotes(
+  use: (service: TestService<typeof notes>) => Promise<void>,
+  settings = {},
+): Promise<void> {
+  const service = await testService(notes, { now: start, settings })
   try {
     await use(service)
   } finally {
@@ -112,27 +116,29 @@ async function withNotes(use: (service: TestService<typeof notes>) => Promise<vo
   }
 }
 
-test('the clock stands still until the test sets it, for rules, defaults, logic and actions', async () => {
-  await withNotes(async service => {
-    const ada = await service.users.create()
-    const api = service.as(ada)
-    const note = await api.notes.create({ title: 'One' })
-    assert.deepEqual([note.created_at, note.noted_at, note.stamp], [start, start, start])
-    service.clock.advance({ minutes: 15 })
-    assert.equal(service.clock.now(), '2026-05-04T09:15:00.000Z')
-    assert.equal((await api.notes.update(note.id, { title: 'Two' })).stamp, '2026-05-04T09:15:00.000Z')
-    assert.equal((await api.notes.sign(note.id, { by: 'Ada' })).title, 'Ada 2026-05-04T09:15:00.000Z')
-    service.clock.advance({ seconds: 1 })
-    await assert.rejects(api.notes.update(note.id, { title: 'Three' }), { code: 'FORBIDDEN' })
-    const patch = await service.request(`PATCH /api/v1/notes/${note.id}`, {
-      as: ada,
-      body: { title: 'Three' },
-    })
-    assert.deepEqual([patch.status, patch.body.error.code], [403, 'FORBIDDEN'])
-    service.clock.set('2026-05-04T09:10:00Z')
-    await api.notes.update(note.id, { title: 'Three' })
+async function followsClock(service: TestService<typeof notes>): Promise<void> {
+  const ada = await service.users.create()
+  const api = service.as(ada)
+  const note = await api.notes.create({ title: 'One' })
+  assert.deepEqual([note.created_at, note.noted_at, note.stamp], [start, start, start])
+  service.clock.advance({ minutes: 15 })
+  assert.equal(service.clock.now(), '2026-05-04T09:15:00.000Z')
+  assert.equal((await api.notes.update(note.id, { title: 'Two' })).stamp, '2026-05-04T09:15:00.000Z')
+  assert.equal((await api.notes.sign(note.id, { by: 'Ada' })).title, 'Ada 2026-05-04T09:15:00.000Z')
+  service.clock.advance({ seconds: 1 })
+  await assert.rejects(api.notes.update(note.id, { title: 'Three' }), { code: 'FORBIDDEN' })
+  const patch = await service.request(`PATCH /api/v1/notes/${note.id}`, {
+    as: ada,
+    body: { title: 'Three' },
   })
-})
+  assert.deepEqual([patch.status, patch.body.error.code], [403, 'FORBIDDEN'])
+  service.clock.set('2026-05-04T09:10:00Z')
+  await api.notes.update(note.id, { title: 'Three' })
+}
+
+const clockTest = 'the clock stands still until the test sets it, for rules, defaults, logic and actions'
+test(`${clockTest} (SQLite)`, () => withNotes(followsClock))
+test(`${clockTest} (PostgreSQL)`, () => withPostgres(database => withNotes(followsClock, { database })))
 
 test('a time that is none is refused', async () => {
   await withNotes(async ({ clock }) => {
