@@ -2,7 +2,7 @@
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import { schemaFaults } from '../model/json-schema/faults.ts'
 import type { Field } from '../model/model.ts'
-import { findRelation, type Names, quoted } from '../plan/names.ts'
+import { findRelation, type Names, namedField, quoted } from '../plan/names.ts'
 import type { Filter, Param } from '../plan/plan.ts'
 import { containedFault } from '../plan/text-search.ts'
 import type { Where } from './data.ts'
@@ -67,7 +67,7 @@ function condition(
   walk: Walk,
   depth: number,
 ): Filter {
-  const field = names.fields.get(name)
+  const field = namedField(names, name)
   if (field !== undefined) return comparisons(field, value, place, walk)
   const nested = (one: unknown, at: string) => conditions(one, names, at, walk, depth + 1)
   if (name === 'and' || name === 'or') {
