@@ -37,7 +37,7 @@ export function operationFields<T extends Operation>(
     return nonNull(new GraphQLObjectType({ name: payload, fields: () => Object.fromEntries(fields) }))
   }
   return [...operations.values()].map(operation => {
-    const id = operation.target === 'item' ? { id: { type: nonNull(GraphQLID) } } : {}
+    const id: Arguments = operation.target === 'item' ? { id: { type: nonNull(GraphQLID) } } : {}
     const args = { ...id, ...argumentsOf(inputShape(operation)) }
     const { description } = operation
     return [camelCase(operation.name), operation, { type: outputType(operation), args, description }] as const
