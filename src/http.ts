@@ -11,7 +11,7 @@ import { type CorkedReplies, corkReplies } from './http/corked-replies.ts'
 import { crossOrigin, isPreflight, preflight } from './http/cors.ts'
 import { Exchange } from './http/exchange.ts'
 import { headersIn } from './http/header-block.ts'
-import { HostedRequests, joinDuplicates, requireUnread } from './http/hosted.ts'
+import { HostedRequests, isAnswering, joinDuplicates, requireUnread } from './http/hosted.ts'
 import { Listeners } from './http/listeners.ts'
 import { guardNextTick } from './http/next-tick-guard.ts'
 import {
@@ -166,7 +166,8 @@ class Http implements HttpServer {
     joinDuplicates(req)
     this.#hosted.add(socket)
     const paths = this.#parts.sockets?.paths
-    if (paths !== undefined && wantsSocket(req, paths)) this.#upgrade(req, socket, head)
+    if (isAnswering(socket)) socket.destroy()
+    else if (paths !== undefined && wantsSocket(req, paths)) this.#upgrade(req, socket, head)
     else this.#refuseUnread(noSocket(), socket)
   }
 

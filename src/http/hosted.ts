@@ -40,6 +40,16 @@ export function joinDuplicates(req: IncomingMessage): void {
   }
 }
 
+/** Node keeps the response that a socket is busy with here. */
+interface BusySocket extends Duplex {
+  readonly _httpMessage?: ServerResponse | null
+}
+
+/** Whether an earlier request of the connection is still being answered: what is written now would stand in between. */
+export function isAnswering({ _httpMessage: busyWith }: BusySocket): boolean {
+  return Boolean(busyWith)
+}
+
 /** Throws where another handler has read the body: to wait for it would take until the client gives up. */
 export function requireUnread(req: IncomingMessage, hasBody: boolean): void {
   if (!hasBody || !req.readableDidRead) return

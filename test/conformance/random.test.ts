@@ -26,7 +26,7 @@ const transports: readonly { readonly where: string; readonly open: OpenBench; r
     ...kinds.map(kind => ({
       where: `a service on ${kind.name} over HTTP`,
       open: (model: Model) => openHttpBench(model, kind),
-      requests: 2200,
+      requests: 3000,
     })),
   ]
 const principals = [

@@ -9,6 +9,7 @@ import {
   GraphQLInterfaceType,
   GraphQLNonNull,
   GraphQLObjectType,
+  type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
   getNullableType,
@@ -133,7 +134,10 @@ class Writer {
 
   #field(type: GraphQLObjectType, depth: number): string {
     const fields = Object.values(type.getFields()).filter(
-      field => (depth > 0 || isLeafType(getNamedType(field.type))) && !isAnother(type, field.name),
+      field =>
+        (depth > 0 || isLeafType(getNamedType(field.type))) &&
+        !isAnother(type, field.name) &&
+        !isAggregate(field),
     )
     const able = fields.length > 0 ? fields : []
     const field = able.length > 0 ? this.#dice.pick(able) : undefined
@@ -322,6 +326,11 @@ function innermost(type: GraphQLInputType): GraphQLInputType {
 /** Mutations of collections that are not the random model's own: keys, apps. */
 function isAnother({ name: type }: GraphQLObjectType, name: string): boolean {
   return type === 'Mutation' && !/^(create|update|delete)(User|Post|Tag|PostTag)$/.test(name)
+}
+
+/** `test/plan/aggregates.ts` is their reference. */
+function isAggregate({ type }: { readonly type: GraphQLOutputType }): boolean {
+  return getNamedType(type).name.endsWith('Aggregate')
 }
 
 /** A JSON value as a GraphQL literal. */

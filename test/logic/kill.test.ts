@@ -54,7 +54,7 @@ function requireOrder(item: number, handled: readonly number[], logged: readonly
   assert.equal(reached, logged.length, `item ${item} lacks event ${logged[reached]}`)
 }
 
-async function run(place: Place, folder: string): Promise<void> {
+async function run(place: Place, folder: string, started: ChildProcess[]): Promise<void> {
   const file = join(folder, 'lines')
   writeFileSync(file, '')
   const model = killedModel(() => undefined, 0)
@@ -74,9 +74,11 @@ async function run(place: Place, folder: string): Promise<void> {
   })()
   const start = (chance: number) => {
     const words = [join(import.meta.dirname, 'killed-node.ts'), place.url, file, String(base), String(chance)]
-    return spawn(process.execPath, ['--conditions=portico-source', ...words], {
+    const node = spawn(process.execPath, ['--conditions=portico-source', ...words], {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
+    started.push(node)
+    return node
   }
   const nodes: ChildProcess[] = [start(0.002), start(0.002)]
   const deadline = performance.now() + deadlineMs
@@ -137,9 +139,12 @@ for (const database of databases.slice(0, 2)) {
     it(`${kills} kills lose nothing`, { timeout: deadlineMs + 60_000 }, () =>
       database.within(async place => {
         const folder = mkdtempSync(join(tmpdir(), 'portico-kill-'))
+        const started: ChildProcess[] = []
         try {
-          await run(place, folder)
+          await run(place, folder, started)
         } finally {
+          // Also where something is wrong: a node that is left would keep the test from ending.
+          for (const node of started) node.kill('SIGKILL')
           rmSync(folder, { recursive: true })
         }
       }),

@@ -21,6 +21,7 @@ import {
   type Start,
   secret,
 } from './tracker.ts'
+import { graphqlMutations, graphqlQueries } from './tracker-graphql.ts'
 
 const model = checkModel(tracker)
 const own = [...model.collections.values()].filter(({ name }) => name in permissions)
@@ -206,6 +207,7 @@ for (const [setup, start] of Object.entries(setups)) {
         await checkOperations(service, send, role, cast.ours)
       }
       await checkBorders(service, cast)
+      await checkMutations(service, cast.ids.outsider ?? 0, cast.ours.people.admin)
     })
   })
 
@@ -279,47 +281,22 @@ function linesOf({ name, fields, relations, computed }: Collection): readonly st
   ]
 }
 
-interface TypeRef {
-  readonly kind: string
-  readonly name: string | null
-  readonly ofType?: TypeRef | null
-}
+const refusals: ReadonlySet<unknown> = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND'])
 
-interface SchemaField {
-  readonly name: string
-  readonly type: TypeRef
-  readonly args: readonly { readonly type: TypeRef; readonly defaultValue: string | null }[]
-}
-
-const schemaQuery = `{ __schema { queryType { fields { ...f } } types { name fields { ...f } } } }
-  fragment f on __Field { name type { ...t } args { defaultValue type { kind } } }
-  fragment t on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }`
-
-/** A query of every field of `Query` that takes no argument, with all that leads no further, and ids of what does. */
-async function graphqlQueries(service: Service, as: number): Promise<readonly string[]> {
-  const { body } = await service.request('POST /graphql', { as, body: { query: schemaQuery } })
-  const { queryType, types } = body.data.__schema
-  const fieldsOf = new Map<string, readonly SchemaField[]>(
-    types.map(({ name, fields }: { name: string; fields: readonly SchemaField[] | null }) => [
-      name,
-      fields ?? [],
-    ]),
-  )
-  const open = (fields: readonly SchemaField[]) =>
-    fields.filter(({ args }) =>
-      args.every(({ type, defaultValue }) => type.kind !== 'NON_NULL' || defaultValue !== null),
-    )
-  const selection = ({ name, type }: SchemaField, depth: number): readonly string[] => {
-    const inner = fieldsOf.get(namedType(type)) ?? []
-    if (inner.length === 0) return [name]
-    const below = open(inner).flatMap(field => (depth > 0 ? selection(field, depth - 1) : []))
-    return below.length === 0 ? [] : [`${name} { ${below.join(' ')} }`]
+/** Who is in no organisation changes nothing in any. */
+async function checkMutations(service: Service, outsider: number, member: number): Promise<void> {
+  const mutations = await graphqlMutations(service, member)
+  assert.ok(mutations.length > 15, mutations.join('\n'))
+  const before = await stored(service)
+  for (const as of [outsider, undefined]) {
+    const send = sender(service, as)
+    for (const mutation of mutations)
+      for (let id = 1; id <= 8; id++) {
+        const query = mutation.replace('ID_HERE', String(id))
+        const { body, text } = await send('POST /graphql', { query })
+        const code = body.errors?.[0].extensions?.code
+        assert.ok(refusals.has(code) && !text.includes(secret), `${query}: ${text}`)
+      }
   }
-  const queries = open(queryType.fields).flatMap(field => selection(field, 2).map(text => `{ ${text} }`))
-  assert.ok(queries.length > 10)
-  return queries
-}
-
-function namedType({ name, ofType }: TypeRef): string {
-  return ofType ? namedType(ofType) : (name ?? '')
+  assert.equal(await stored(service), before)
 }

@@ -222,6 +222,8 @@ test('singulars', () => {
     courses: 'course',
     sizes: 'size',
     movies: 'movie',
+    user_cookies: 'user_cookie',
+    neck_ties: 'neck_tie',
     caches: 'cache',
     blog_posts: 'blog_post',
     days: 'day',

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
-const { NODE_OPTIONS: _, ...env } = process.env
+const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: _context, ...env } = process.env
 
 const model = `import { anyone, collection, model, role, string } from 'portico'
 export default model({
@@ -31,6 +31,23 @@ const made = (await response.json()) as Item<typeof model, 'trees'>
 const name: string = made.name
 console.log(response.status, name)
 await service.close()
+`
+
+const testing = `import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { testService } from 'portico/test'
+import model from './model.ts'
+
+test('trees are planted by administrators', async () => {
+  const service = await testService(model, { now: '2026-01-01T00:00:00Z' })
+  const ada = await service.users.create({ role: 'admin' })
+  const tree = await service.as(ada).trees.create({ name: 'Oak' })
+  const planted: string = tree.created_at
+  assert.equal(planted, '2026-01-01T00:00:00.000Z')
+  await assert.rejects(service.anonymous.trees.create({ name: 'Elm' }), { code: 'UNAUTHORIZED' })
+  assert.equal((await service.request('GET /api/v1/trees')).body.meta.total, 1)
+  await service.close()
+})
 `
 
 const misuse = `import { serve } from 'portico'
@@ -61,6 +78,7 @@ async function packAndInstall(): Promise<void> {
   await run('npm', install, { cwd: project, env })
   writeFileSync(join(project, 'model.ts'), model)
   writeFileSync(join(project, 'embedding.ts'), embedding)
+  writeFileSync(join(project, 'model.test.ts'), testing)
   writeFileSync(join(project, 'misuse.ts'), misuse)
 }
 
@@ -119,6 +137,12 @@ describe('the package', () => {
       names.filter(name => /^(node|node-.*(x64|arm64)|portico-runtime)$/.test(name)),
       [],
     )
+  })
+
+  it('tests a model of the project, with nothing else installed', async () => {
+    await typeCheck('model.test.ts').catch(({ stdout }) => assert.fail(stdout))
+    const { stdout } = await run(process.execPath, ['--test', 'model.test.ts'], { cwd: project, env })
+    assert.match(stdout, /pass 1/)
   })
 
   it('starts a model of the project by its command', async () => {

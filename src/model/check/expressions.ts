@@ -76,7 +76,7 @@ function isNumeric({ encoding }: FieldType): boolean {
 
 /** A number that is no id: ids are neither added nor averaged. */
 function isAmount(type: FieldType): boolean {
-  return isNumeric(type) && type.graphql.type !== 'ID'
+  return type.summable === true
 }
 
 function typed(part: CheckedPart, type: FieldType, optional: boolean): CheckedExpression {

@@ -86,7 +86,7 @@ type Ending = readonly [ending: RegExp, replacement: string | undefined]
 /** The first match decides. Without a replacement the singular cannot be derived. */
 const endings: readonly Ending[] = [
   [/(?:^|_)(?:news|series|species|data|people|children|men|women|mice|feet|media)$/, undefined],
-  [/(?:^|_)(movie|cookie|cache|tie|pie|die|lie)s$/, '$1'],
+  [/(^|_)(movie|cookie|cache|tie|pie|die|lie)s$/, '$1$2'],
   [/([ao]use)s$/, '$1'],
   [/(?:us|is|ss|zz|oe|use|zze)s?$/, undefined],
   [/([^aeiou_])ies$/, '$1y'],

@@ -166,7 +166,7 @@ function valueField(
     faults.add(at, "This is neither a field nor an item. Write e.g. `text()` or `item('projects')`.")
     return undefined
   }
-  if (declared.type.name === 'relation') {
+  if (declared.link !== undefined) {
     faults.add(at, "An item is given by `item('projects')`, not by a relation.")
     return undefined
   }

@@ -17,6 +17,8 @@ export interface Encoding {
   now?(time: string): JsonValue
   /** The names of encodings whose values are all valid in this one: a migration from them loses no data. */
   readonly widens: readonly string[]
+  /** Whether its values are whole numbers. */
+  readonly isWhole?: true
   readonly sqlite: SqliteColumn
   readonly postgres: PostgresColumn
 }

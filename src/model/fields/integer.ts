@@ -38,6 +38,7 @@ export const wholeEncoding: Encoding = {
   decode: Number,
   isSortKey: Number.isSafeInteger,
   widens: [],
+  isWhole: true,
   sqlite: {
     type: 'INTEGER',
     least: '-9e999',
@@ -88,7 +89,7 @@ function integerType(name: string, min: number, max: number, graphql?: GraphqlLe
     operators: orderedOperators,
     sortable: true,
     // Ids are no quantities.
-    ...(name === 'integer' && { summable: true as const }),
+    ...(graphql === undefined && { summable: true as const }),
     schema: { type: 'integer', minimum: min, maximum: max },
     filterSchema: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
     canonical: whole,

@@ -87,16 +87,13 @@ function aggregateSql(computation: Of<'aggregate'>, row: Row, over: RowSql): Sql
   if (name === 'count' || name === 'min' || name === 'max') {
     return sql`(SELECT ${[name]}(${value}) FROM ${rows})`
   }
-  const isWhole = field?.field.type.encoding === wholeEncoding
-  const total = dialect.sum(value, isWhole)
-  if (name === 'sum') {
-    const bounded = isWhole ? wholeSql(['w.s'], dialect) : realSql(['w.s'], dialect)
-    return sql`(SELECT ${bounded} FROM (SELECT ${total} AS s FROM ${rows}) AS w)`
-  }
-  const quotient = sql`${isWhole ? dialect.cast(['w.s'], realEncoding) : ['w.s']} / w.n`
-  const mean = isWhole ? quotient : realSql(quotient, dialect)
-  const number = sql`nullif(count(${value}), 0)`
-  return sql`(SELECT ${mean} FROM (SELECT ${total} AS s, ${number} AS n FROM ${rows}) AS w)`
+  if (field === undefined) throw new TypeError(`${name} has a field`)
+  const { encoding } = field.field.type
+  const totals = sql`(SELECT ${dialect.exactSum(value, field.field)} AS s, count(${value}) AS n FROM ${rows}) AS w`
+  const bounded = (number: Sql) => (encoding.isWhole ? number : realSql(number, dialect))
+  if (name === 'avg') return sql`(SELECT ${bounded(['w.s / nullif(w.n, 0)'])} FROM ${totals})`
+  const total = encoding.isWhole ? wholeSql(['w.s'], dialect) : realSql(['w.s'], dialect)
+  return sql`(SELECT CASE WHEN w.n = 0 THEN 0 ELSE ${total} END FROM ${totals})`
 }
 
 function firstSql(computation: Of<'first'>, row: Row, over: RowSql): Sql {
@@ -117,7 +114,7 @@ function arithmeticSql({ operator, left, right, type }: Of<'arithmetic'>, row: R
   const divisor = operator === '/' ? sql`nullif(${moderate(['v.b'])}, 0)` : moderate(['v.b'])
   const result = sql`${moderate(['v.a'])} ${[operator]} ${divisor}`
   const operands = sql`(SELECT ${a ?? []} AS a, ${b ?? []} AS b LIMIT 1) AS v`
-  if (type.encoding === realEncoding) return sql`(SELECT ${result} FROM ${operands})`
+  if (!type.encoding.isWhole) return sql`(SELECT ${result} FROM ${operands})`
   const computed = sql`(SELECT ${result} AS r FROM ${operands} LIMIT 1) AS w`
   return sql`(SELECT ${wholeSql(['w.r'], dialect)} FROM ${computed})`
 }

@@ -64,8 +64,6 @@ export interface Dialect {
   withoutIndex(column: Sql): Sql
   /** The value as one of this encoding. */
   cast(value: Sql, encoding: Encoding): Sql
-  /** An aggregate: the sum of numbers, 0 of none. Whole ones are added exactly. */
-  sum(value: Sql, isWhole: boolean): Sql
   /** A number of double precision, to 15 significant digits: what databases add in another order differs beyond. */
   rounded(value: Sql): Sql
   /** The day of the week, 1 (Monday) to 7, of a day as `YYYY-MM-DD`. */

@@ -152,9 +152,6 @@ export const postgres: Dialect = {
   withoutIndex: column => column,
   contains: (column, part) => sql`strpos(${column}, ${part}) > 0`,
   cast,
-  // Of doubles, the sum depends on their order.
-  sum: (value, isWhole) =>
-    isWhole ? sql`coalesce(sum(${value}), 0)` : sql`coalesce(sum((${value})::text::numeric), 0)`,
   rounded: value => sql`(${value})::double precision::numeric::double precision`,
   weekday,
   matches: (column, pattern) => sql`${column} ~ ${pattern}`,

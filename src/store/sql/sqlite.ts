@@ -81,7 +81,6 @@ export const sqlite: Dialect = {
   withoutIndex: column => sql`+${column}`,
   contains: (column, part) => sql`instr(${column}, ${part}) > 0`,
   cast: (value, { sqlite }) => sql`CAST(${value} AS ${[sqlite.type]})`,
-  sum: value => sql`total(${value})`,
   rounded: value => sql`CAST(printf('%.15g', ${value}) AS REAL)`,
   weekday: day => sql`(strftime('%w', ${day}) + 6) % 7 + 1`,
   matches: (column, pattern) => sql`${column} GLOB ${pattern}`,
