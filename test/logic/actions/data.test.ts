@@ -199,8 +199,9 @@ for (const kind of [...kinds, lockedPostgres]) {
     })
 
     test('all walks over more than one page', async () => {
+      // Beforehand: an action has a second.
+      for (let n = 0; n < 120; n++) await bench.seed('projects', { name: `p${n % 7}`, owner_id: 1 })
       const found = await asked(async data => {
-        for (let n = 0; n < 250; n++) await data['projects'].create({ name: `p${n % 7}`, owner_id: 1 })
         const names: string[] = []
         for await (const { name } of data['projects'].all({ where: { id: { gt: 2 } }, sort: ['name'] }))
           names.push(name)
@@ -212,8 +213,8 @@ for (const kind of [...kinds, lockedPostgres]) {
         })
         return [names, more.length, await data['projects'].count({ id: { gt: 2 } })]
       })
-      const expected = Array.from({ length: 250 }, (_, n) => `p${n % 7}`).sort()
-      assert.deepEqual(found, [expected, 30, 250])
+      const expected = Array.from({ length: 120 }, (_, n) => `p${n % 7}`).sort()
+      assert.deepEqual(found, [expected, 30, 120])
     })
   })
 }
