@@ -4,6 +4,7 @@
  * `npm run bench -- profile W1 [--hot]`
  * `npm run bench -- overload`
  * `npm run bench -- reactions [events]`: how many events one node passes through a reaction in a second
+ * `npm run bench -- actions [--rounds n] [--seconds n]`: an action of five reads and five writes, beside a create
  * `npm run bench -- webhooks [events] [--rows n]`: how many deliveries one node sends in a second
  * `npm run bench -- postgres [--rounds n] [--seconds n] [--write-docs]`: what row security and a read replica cost
  * `npm run bench -- asked [--rounds n] [--seconds n] [--write-docs]`: W10 to W19 on every database
@@ -21,6 +22,7 @@
  * PostgreSQL give.
  */
 import { parseArgs } from 'node:util'
+import { actionsTable, measureActions } from './actions.ts'
 import { aggregatesTable, measureAggregates } from './aggregates.ts'
 import { type AskedWorkload, askedWorkloads } from './asked.ts'
 import { type AskedFigure, cursorsOf, measureAsked } from './asked-measure.ts'
@@ -327,6 +329,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   ...eventRuns({ positive, listeners: values.listeners, databases: positionals.slice(1), say, tell }),
   webhooks: sending,
   reactions: reacting,
+  actions: async () => say(`\n${actionsTable(await measureActions(paceOr(3, 5)))}`),
   overload: async () =>
     say(overloadTable(await measureOverload(await dataSet(positive('rows', standardRows))))),
 }

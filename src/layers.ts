@@ -22,6 +22,7 @@ export const shared: readonly string[] = [
   'static-assets',
   'cache',
   'time-limit',
+  'late-end',
 ]
 
 export const modules: Readonly<Record<string, Module>> = {
@@ -35,6 +36,7 @@ export const modules: Readonly<Record<string, Module>> = {
   'static-assets': { imports: ['plan'] },
   cache: { imports: [] },
   'time-limit': { imports: [] },
+  'late-end': { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats', 'croner'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },

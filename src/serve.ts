@@ -49,6 +49,7 @@ import type { OpenService, ServeOptions, Service, StartOptions } from './serve/s
 import { type State, shutdown } from './serve/shutdown.ts'
 import { SlowListRecorder } from './serve/slow-lists.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
+import { logStrayRejections } from './serve/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
 import { openTransports } from './serve/transports.ts'
 import type { Store } from './store/store.ts'
@@ -68,6 +69,7 @@ export async function serve(
 /** `serve` with a checked model and every setting known. */
 export async function start(model: Model, settings: Settings, options: StartOptions = {}): Promise<Service> {
   const log = createLog(settings, options.worker?.log)
+  if (options.ownProcess || options.worker) logStrayRejections(log)
   if (settings.workers > 1 && options.worker === undefined) {
     const { startBesideWorkers } = await import('./serve/beside-workers.ts')
     return startBesideWorkers(options, { model, settings, log, open })

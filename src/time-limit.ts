@@ -7,6 +7,7 @@
 import { executionAsyncId } from 'node:async_hooks'
 import { Session } from 'node:inspector'
 import { Script } from 'node:vm'
+import { endingLate } from './late-end.ts'
 
 /** Thrown in place of a result that took too long. */
 export class TimeLimitError extends Error {}
@@ -135,16 +136,22 @@ function inspectorBoundary(onUnbounded: TimeLimitOptions['onUnbounded']): Bounda
 
 const script = new Script(source)
 
+/** When V8 has not ended code this long after its limit, its end is lost. */
+const lateMs = 20
+
 /** Microtasks do not run within `Runtime.evaluate`. */
 function scriptBoundary(timeout: number): void {
   const id = executionAsyncId()
+  let isLate: boolean
   try {
-    script.runInThisContext({ timeout: Math.ceil(timeout) })
+    isLate = endingLate(() => script.runInThisContext({ timeout: Math.ceil(timeout) }), timeout + lateMs)
   } catch (cause) {
     if (!isTimeout(cause)) throw cause
     if (executionAsyncId() !== id) clearAsyncStack()
+    dropRejections()
     throw new Ended(undefined, { cause })
   }
+  if (isLate) throw new Ended()
 }
 
 /**
@@ -161,6 +168,17 @@ function clearAsyncStack(): void {
     runQueues?.()
   } finally {
     process.setUncaughtExceptionCaptureCallback(null)
+  }
+}
+
+/** What is ended leaves promises whose rejections nobody handles any more, which would end the process. */
+function dropRejections(): void {
+  const drop = () => {}
+  process.on('unhandledRejection', drop)
+  try {
+    runQueues?.()
+  } finally {
+    process.off('unhandledRejection', drop)
   }
 }
 

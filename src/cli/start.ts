@@ -42,7 +42,7 @@ function stopSignal(): Promise<void> {
 
 async function startAndWait({ model, settings }: Project): Promise<string> {
   const stopped = stopSignal()
-  const service = await start(model, settings)
+  const service = await start(model, settings, { ownProcess: true })
   if (service.firstAdministrator) {
     await printSurely(welcome(service.firstAdministrator, settings.baseUrl ?? service.url))
   }

@@ -17,6 +17,7 @@ import { interned } from './data-plans.ts'
 import { enqueueJob } from './jobs/later.ts'
 import { callerOf, isAction, type OperationCall, type OperationParts, placeOf } from './operation-call.ts'
 import { collectionOfFields, type InputValues, itemId } from './operation-input.ts'
+import { asAnswered } from './place.ts'
 import { Calls } from './tracked.ts'
 
 type Step = ActStep<ProgramPlan | PlanAs>
@@ -49,9 +50,13 @@ export class OperationContext {
     try {
       returned = await code(this.#context(step => this.#allowed(step, run)))
     } catch (error) {
-      throw error instanceof Error ? error : new Error(`It threw ${inspect(error)}, which is no error.`)
+      throw error instanceof Error
+        ? asAnswered(error)
+        : new Error(`It threw ${inspect(error)}, which is no error.`)
     }
-    await this.#calls.requireAwaited()
+    await this.#calls.requireAwaited().catch(error => {
+      throw asAnswered(error)
+    })
     return returned
   }
 

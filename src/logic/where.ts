@@ -2,11 +2,11 @@
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import { schemaFaults } from '../model/json-schema/faults.ts'
 import type { Field } from '../model/model.ts'
-import { findRelation, type Names, quoted } from '../plan/names.ts'
+import { findRelation, type Names, namedField, quoted } from '../plan/names.ts'
 import type { Filter, Param } from '../plan/plan.ts'
 import { containedFault } from '../plan/text-search.ts'
 import type { Where } from './data.ts'
-import { badCall, refuseAt } from './place.ts'
+import { badCall, badValue, refuseAt } from './place.ts'
 
 /** How deep conditions may be nested, relations among them: databases limit the depth of a statement. */
 const maxDepth = 10
@@ -67,7 +67,7 @@ function condition(
   walk: Walk,
   depth: number,
 ): Filter {
-  const field = names.fields.get(name)
+  const field = namedField(names, name)
   if (field !== undefined) return comparisons(field, value, place, walk)
   const nested = (one: unknown, at: string) => conditions(one, names, at, walk, depth + 1)
   if (name === 'and' || name === 'or') {
@@ -116,33 +116,33 @@ function comparison(
 function operandOf(field: Field, operator: FilterOperator, operand: unknown, place: string): JsonValue {
   if (operator === 'null') {
     if (typeof operand === 'boolean') return operand
-    throw badCall(place, 'must be true or false.')
+    throw badValue(place, 'must be true or false.')
   }
   if (textOperators.has(operator)) return textOf(operand, place)
   if (operator !== 'in') return operandValue(field, operand, place)
   if (!Array.isArray(operand) || operand.length > maxListedValues) {
-    throw badCall(place, `must be an array of at most ${maxListedValues.toLocaleString('en')} values.`)
+    throw badValue(place, `must be an array of at most ${maxListedValues.toLocaleString('en')} values.`)
   }
   return operand.map((one, index) => operandValue(field, one, `${place}[${index}]`))
 }
 
 function textOf(operand: unknown, place: string): string {
   if (typeof operand !== 'string' || !operand.isWellFormed() || operand.includes('\0')) {
-    throw badCall(place, 'must be a text without U+0000.')
+    throw badValue(place, 'must be a text without U+0000.')
   }
   const fault = containedFault(operand)
-  if (fault) throw badCall(place, `${fault.message}.`)
+  if (fault) throw badValue(place, `${fault.message}.`)
   return operand
 }
 
 function operandValue({ type }: Field, operand: unknown, place: string): JsonValue {
   const value = operand as JsonValue
   const fault = schemaFaults(type.filterSchema, value, true)[0]
-  if (fault) throw badCall(place, `must ${fault.must}.`)
+  if (fault) throw badValue(place, `must ${fault.must}.`)
   try {
     return type.canonical(value)
   } catch (error) {
-    if (error instanceof RangeError) throw badCall(place, `does not fit: ${error.message}`)
+    if (error instanceof RangeError) throw badValue(place, `does not fit: ${error.message}`)
     throw error
   }
 }

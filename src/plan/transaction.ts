@@ -68,6 +68,8 @@ export interface Acts {
   readonly names: readonly string[]
   /** How often the transaction is tried where it is in the way of others; then it fails with CONFLICT. */
   readonly tries: number
+  /** How long one of them may take, in milliseconds: the reads beside them may as well. */
+  readonly limitMs: number
 }
 
 export interface ProgramOf<P, T> {

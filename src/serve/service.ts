@@ -48,6 +48,8 @@ export interface StartOptions {
   readonly listen?: boolean | undefined
   /** False: no first administrator is created, and nothing runs that no request asks for. */
   readonly background?: boolean | undefined
+  /** The process is the service's alone: promises that nobody waits for do not end it. */
+  readonly ownProcess?: boolean | undefined
   /** For tests. */
   readonly simulation?: Simulation | undefined
 }

@@ -194,7 +194,7 @@ function writtenBy({ plan: own, afterwards }: PreparedWrite, plan = own): Progra
 function actsOf(prepared: Prepared): Acts | undefined {
   const all = [...prepared.values()].flatMap(one => ('acts' in one ? one.acts : []))
   const [first] = all
-  return first && { names: all.flatMap(({ names }) => names), tries: first.tries }
+  return first && { names: all.flatMap(({ names }) => names), tries: first.tries, limitMs: first.limitMs }
 }
 
 /** The collection of the item that the value of a field is. */

@@ -33,7 +33,7 @@ export function prepareAct(
   const call = { operation, id: id && Number(id(variables)), input, principal }
   const as = actingAs(principal)
   return {
-    acts: { names: [placeOf(operation)], tries: parts.limits.tries },
+    acts: { names: [placeOf(operation)], tries: parts.limits.tries, limitMs: parts.limits.timeMs },
     *steps() {
       const result = yield* operationSteps(parts, call)
       const filled = filledWith(shape.roots as readonly ItemRoot[], args, step, result)

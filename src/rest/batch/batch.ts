@@ -175,7 +175,8 @@ class Batch {
       const route = findRoute(model, `${prefix}${resolvePath(operation.path)}`)
       return route && 'operation' in route ? placeOf(route.operation) : []
     })
-    return names.length === 0 ? undefined : { names, tries: this.#parts.requests.tries }
+    const { tries, timeMs: limitMs } = this.#parts.requests.limits
+    return names.length === 0 ? undefined : { names, tries, limitMs }
   }
 
   #fault(error: unknown): unknown {

@@ -1,6 +1,8 @@
 /** The operations of a batch as requests: what each asks of the store, and what is made of the answer. */
+
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
+import type { OperationLimits } from '../../logic/operation-call.ts'
 import type { ItemAnswer, ListAnswer, WriteAnswer } from '../../plan/answer.ts'
 import { requirePlain } from '../../plan/plain-writes.ts'
 import type { ProgramPlan, StepAnswer } from '../../plan/transaction.ts'
@@ -47,9 +49,9 @@ export class BatchRequests {
     this.#actions = actions
   }
 
-  /** How often a batch with actions is tried where others are in its way. */
-  get tries(): number {
-    return this.#actions.logic.limits.tries
+  /** Of the actions of a batch. */
+  get limits(): OperationLimits {
+    return this.#actions.logic.limits
   }
 
   /** Throws what a request of its own would be refused with. */

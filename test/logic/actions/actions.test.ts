@@ -188,6 +188,23 @@ for (const kind of [...kinds, lockedPostgres]) {
       })
     }
 
+    for (const what of ['where', 'operator', 'sort', 'fields', 'include', 'forgotten']) {
+      test(`a name that its code gets wrong is a 500 that tells nothing: ${what}`, async () => {
+        const before = await names()
+        const { status, body } = await post('/projects/mistakes', { what }, ann)
+        assert.equal(status, 500)
+        assert.equal(body.error.message, 'Something went wrong on our side.')
+        assert.deepEqual(await names(), before)
+      })
+    }
+
+    test('a value that does not fit may be of the caller: a 400 that tells no names', async () => {
+      const { status, body } = await post('/projects/mistakes', { what: 'value' }, ann)
+      assert.equal(status, 400)
+      assert.equal(body.error.message, 'A value is not of the kind that is looked for.')
+      assert.equal((await post('/projects/mistakes', { what: 'caught' }, ann)).status, 204)
+    })
+
     test('a query reads', async () => {
       const id = await project()
       await task(id)

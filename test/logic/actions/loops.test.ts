@@ -24,6 +24,8 @@ const expected = (bound: number) => [
   ['in_microtasks', 201, 500, 201, pairs(2)],
   ['with_data', 201, bound, 201, pairs(3)],
   ['after_data', 201, 500, 201, pairs(4)],
+  ['in_rejections', 201, 500, 201, pairs(5)],
+  ['in_caught', 201, 500, 201, pairs(6)],
 ]
 
 test('SQLite', async () => {

@@ -23,7 +23,7 @@ const post = async (path: string, body: unknown) => {
   return (await bench.send({ method: 'POST', url: `/api/v1${path}`, body }, ann)).status
 }
 const found: unknown[] = []
-for (const how of ['at_once', 'in_microtasks', 'with_data', 'after_data']) {
+for (const how of ['at_once', 'in_microtasks', 'with_data', 'after_data', 'in_rejections', 'in_caught']) {
   // Beside others, of the same commit.
   const all = await Promise.all([
     post('/projects', { name: 'before' }),

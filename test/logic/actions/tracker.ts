@@ -133,15 +133,44 @@ export default model(
           return { count: 'many' } as never
         },
       }),
+      mistakes: action({
+        of: 'projects',
+        input: {
+          what: choice(['where', 'operator', 'sort', 'fields', 'include', 'forgotten', 'value', 'caught']),
+        },
+        access: signedIn,
+        run: async ({ data, input }: Data) => {
+          await data.projects.create({ name: 'mistaken' })
+          const asked: Record<string, object> = {
+            where: { where: { naem: 'x' } },
+            operator: { where: { name: { like: 'x' } } },
+            sort: { sort: ['naem'] },
+            fields: { fields: ['naem'] },
+            include: { include: ['naem'] },
+            value: { where: { points: 'many' } },
+          }
+          if (input.what === 'forgotten') void data.projects.list({ sort: ['naem'] })
+          else if (input.what === 'caught') await data.projects.list({ sort: ['naem'] }).catch(() => null)
+          else await data.projects.list(asked[input.what])
+        },
+      }),
       loops: action({
         of: 'projects',
-        input: { how: choice(['at_once', 'in_microtasks', 'with_data', 'after_data']) },
+        input: {
+          how: choice(['at_once', 'in_microtasks', 'with_data', 'after_data', 'in_rejections', 'in_caught']),
+        },
         access: signedIn,
         run: async ({ data, input }: Data) => {
           await data.projects.create({ name: 'looped' })
           if (input.how === 'after_data') await data.projects.count()
           for (;;) {
             if (input.how === 'in_microtasks') await undefined
+            if (input.how === 'in_rejections') await Promise.reject(1).catch(() => {})
+            try {
+              if (input.how === 'in_caught') await Promise.reject(1)
+            } catch {
+              // Goes on.
+            }
             if (input.how === 'with_data') await data.projects.count().catch(() => 0)
           }
         },

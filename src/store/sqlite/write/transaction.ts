@@ -111,7 +111,7 @@ export interface TransactionParts {
 /** Runs the program within the transaction that is under way. */
 export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionParts): [T, Written] {
   const run: ProgramRun<T> = new ProgramRun(program)
-  const spent = { readBudgetMs, readMs: 0 }
+  const spent = { readBudgetMs: Math.max(readBudgetMs, program.acts?.limitMs ?? 0), readMs: 0 }
   for (let step = run.step; step !== undefined; step = run.step) {
     let done: StepDone
     try {
@@ -131,7 +131,6 @@ function acted<T>(
   parts: TransactionParts,
   spent: Spent,
 ): StepDone {
-  spent.readBudgetMs = Math.max(spent.readBudgetMs, act.limitMs)
   parts.scope.isActing = true
   try {
     runAct(act, step => run.answerOf(undoneAlone(parts.connection, () => stepDone(step, parts, spent))))

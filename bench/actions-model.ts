@@ -1,0 +1,34 @@
+/** The model of the actions that are measured: one of five reads and five writes, beside a plain create. */
+import { action, anyone, collection, integer, model, text } from 'portico'
+
+const writes = 5
+
+export default model(
+  {
+    notes: collection({
+      fields: { title: text(), count: integer({ default: 0 }) },
+      access: { read: anyone, create: anyone, update: anyone },
+    }),
+  },
+  {
+    actions: {
+      work: action({
+        of: 'notes',
+        input: { first: integer({ min: 1 }), title: text() },
+        output: { sum: integer() },
+        access: anyone,
+        async run({ input, data }) {
+          let sum = 0
+          for (let at = 0; at < writes; at++) {
+            const note = await data.notes.get(input.first + at)
+            if (note === null) throw new Error('the notes are there')
+            sum += note.count
+            if (at === 0) await data.notes.create({ title: input.title })
+            else await data.notes.update(note.id, { count: note.count + 1 })
+          }
+          return { sum }
+        },
+      }),
+    },
+  },
+)

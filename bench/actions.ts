@@ -1,0 +1,82 @@
+/** What an action of five reads and five writes takes over HTTP, beside a plain create of the same collection. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PostgresServer } from '../test/databases/postgres.ts'
+import { type Measured, type Request, sendLoad } from './load.ts'
+import { median, type Pace } from './measure.ts'
+import { startPortico } from './server.ts'
+
+const clients = 32
+const rows = 1000
+
+export interface ActionFigure {
+  readonly database: string
+  readonly what: 'action' | 'create'
+  /** By round. */
+  readonly perSecond: readonly number[]
+  readonly p99Ms: readonly number[]
+}
+
+const requests: Readonly<Record<ActionFigure['what'], readonly Request[]>> = {
+  // Two actions that follow each other write to other notes.
+  action: Array.from({ length: rows }, (_, at) => {
+    const first = 1 + ((at * 37) % (rows - 5))
+    const body = JSON.stringify({ first, title: `A note ${at}` })
+    return { method: 'POST', path: '/api/v1/notes/work', body }
+  }),
+  create: Array.from({ length: rows }, (_, at) => {
+    return { method: 'POST', path: '/api/v1/notes', body: JSON.stringify({ title: `A note ${at}` }) }
+  }),
+}
+
+async function measured(database: string, url: string, pace: Pace): Promise<readonly ActionFigure[]> {
+  const running = await startPortico(url, { PORTICO_MODEL: join(import.meta.dirname, 'actions-model.ts') })
+  const headers = { 'content-type': 'application/json' }
+  const measureOnce = (what: ActionFigure['what']) =>
+    sendLoad(running.origin, { requests: requests[what], clients, seconds: pace.seconds, headers })
+  try {
+    const body = JSON.stringify(Array.from({ length: rows / 2 }, (_, at) => ({ title: `note ${at}` })))
+    for (let half = 0; half < 2; half++) {
+      const answer = await fetch(`${running.origin}/api/v1/notes`, { method: 'POST', headers, body })
+      if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`)
+      await answer.arrayBuffer()
+    }
+    const found = { action: [], create: [] } as Record<ActionFigure['what'], Measured[]>
+    for (let round = 0; round < pace.rounds; round++) {
+      for (const what of ['create', 'action'] as const) found[what].push(await measureOnce(what))
+    }
+    return (['create', 'action'] as const).map(what => ({
+      ...{ database, what },
+      perSecond: found[what].map(({ perSecond }) => perSecond),
+      p99Ms: found[what].map(({ p99Ms }) => p99Ms),
+    }))
+  } finally {
+    await running.stop()
+  }
+}
+
+export async function measureActions(pace: Pace): Promise<readonly ActionFigure[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-bench-actions-'))
+  const server = new PostgresServer()
+  try {
+    await server.start()
+    const sqlite = await measured('SQLite', join(folder, 'database.sqlite'), pace)
+    return [...sqlite, ...(await measured('PostgreSQL', server.url, pace))]
+  } finally {
+    await server.remove()
+    rmSync(folder, { recursive: true })
+  }
+}
+
+export function actionsTable(figures: readonly ActionFigure[]): string {
+  const rowsOf = figures.map(({ database, what, perSecond, p99Ms }) => {
+    const name = what === 'action' ? 'an action of 5 reads and 5 writes' : 'a create'
+    return `| ${database} | ${name} | ${Math.round(median(perSecond))} | ${median(p99Ms).toFixed(1)} |`
+  })
+  return [
+    `| database | ${clients} clients | per second | p99 ms |`,
+    '| --- | --- | ---: | ---: |',
+    ...rowsOf,
+  ].join('\n')
+}

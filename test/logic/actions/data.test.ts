@@ -1,0 +1,220 @@
+/** What `data` reads within actions: computed fields, included relations, every kind of condition, counts. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import {
+  action,
+  choice,
+  collection,
+  count,
+  field,
+  integer,
+  model,
+  owner,
+  relation,
+  signedIn,
+  text,
+  users,
+} from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { user } from '../../../src/principal.ts'
+import { type Bench, openBench } from '../../contract/rest/bench.ts'
+import { kinds, lockedPostgres, openStore } from '../../contract/rest/databases.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: what is asked is of every form.
+type Data = Record<string, any>
+
+/** What the next action asks, and what it was answered. */
+let ask: (data: Data) => Promise<unknown> = async () => undefined
+let answer: unknown
+
+const anyone = { create: signedIn, update: signedIn, delete: signedIn }
+const declared = checkModel(
+  model(
+    {
+      users: users({}),
+      projects: collection({
+        fields: { name: text(), owner_id: relation('users', { inverse: 'projects' }) },
+        computed: {
+          open_tasks: count('tasks', field('status').eq('open')),
+          all_tasks: count('tasks'),
+        },
+        access: { read: signedIn, ...anyone },
+      }),
+      tasks: collection({
+        fields: {
+          title: text(),
+          points: integer({ optional: true }),
+          status: choice(['open', 'done']),
+          project_id: relation('projects', { inverse: 'tasks' }),
+          owner_id: relation('users', { inverse: 'tasks' }),
+        },
+        access: { read: owner('owner_id'), ...anyone },
+      }),
+    },
+    {
+      actions: {
+        asking: action({
+          access: signedIn,
+          run: async ({ data }: Data) => {
+            answer = await ask(data)
+          },
+        }),
+      },
+    },
+  ),
+)
+
+const ann = user(1, 'user', 'all')
+
+/** Title, points, status, project, owner. */
+const tasks = [
+  ['alpha', 1, 'open', 1, 1],
+  ['Beta', 2, 'done', 1, 1],
+  ['gamma', null, 'open', 2, 1],
+  ['delta 100%', 4, 'done', 2, 1],
+  ['hidden', 5, 'open', 1, 2],
+] as const
+
+const titles = (...all: string[]) => all.map(title => ({ title }))
+
+/** Conditions, and the titles of the tasks that Ann finds by them, in the order of ids. */
+const conditions: Readonly<Record<string, readonly [object, readonly string[]]>> = {
+  'a value': [{ status: 'open' }, ['alpha', 'gamma']],
+  'values, of which one': [{ title: ['alpha', 'Beta', 'hidden'] }, ['alpha', 'Beta']],
+  'a value that is not there': [{ points: null }, ['gamma']],
+  eq: [{ points: { eq: 2 } }, ['Beta']],
+  'eq null': [{ points: { eq: null } }, ['gamma']],
+  'ne, which null is not': [{ points: { ne: 2 } }, ['alpha', 'delta 100%']],
+  'ne null': [{ points: { ne: null } }, ['alpha', 'Beta', 'delta 100%']],
+  'gt and lte': [{ points: { gt: 1, lte: 4 } }, ['Beta', 'delta 100%']],
+  'gte and lt': [{ points: { gte: 1, lt: 4 } }, ['alpha', 'Beta']],
+  in: [{ points: { in: [1, 4, 5] } }, ['alpha', 'delta 100%']],
+  'null: true': [{ points: { null: true } }, ['gamma']],
+  'null: false': [{ points: { null: false } }, ['alpha', 'Beta', 'delta 100%']],
+  contains: [{ title: { contains: '100%' } }, ['delta 100%']],
+  icontains: [{ title: { icontains: 'BET' } }, ['Beta']],
+  starts_with: [{ title: { starts_with: 'al' } }, ['alpha']],
+  or: [{ or: [{ points: 1 }, { status: 'done' }] }, ['alpha', 'Beta', 'delta 100%']],
+  'or beside another': [{ status: 'done', or: [{ points: 1 }, { points: 2 }] }, ['Beta']],
+  and: [{ and: [{ status: 'done' }, { points: { gt: 2 } }] }, ['delta 100%']],
+  not: [{ not: { status: 'open' } }, ['Beta', 'delta 100%']],
+  'not of or': [{ not: { or: [{ points: 1 }, { status: 'done' }] } }, ['gamma']],
+  'a relation': [{ project: { name: 'two' } }, ['gamma', 'delta 100%']],
+  'along two relations': [{ project: { owner: { name: 'ben' } } }, ['gamma', 'delta 100%']],
+  'not of a relation': [{ not: { project: { name: 'two' } } }, ['alpha', 'Beta']],
+  'a computed field of a relation': [{ project: { open_tasks: 1 }, status: 'done' }, ['Beta', 'delta 100%']],
+  'nothing that is asked': [{}, ['alpha', 'Beta', 'gamma', 'delta 100%']],
+  'undefined is left out': [{ status: undefined }, ['alpha', 'Beta', 'gamma', 'delta 100%']],
+}
+
+for (const kind of [...kinds, lockedPostgres]) {
+  describe(kind.name, () => {
+    let bench: Bench
+    before(async () => {
+      bench = await openBench(declared, each => openStore(kind, each))
+      for (const name of ['ann', 'ben']) await bench.seed('users', { name, email: `${name}@example.com` })
+      await bench.seed('projects', { name: 'one', owner_id: 1 })
+      await bench.seed('projects', { name: 'two', owner_id: 2 })
+      for (const [title, points, status, project_id, owner_id] of tasks) {
+        await bench.seed('tasks', { title, points, status, project_id, owner_id })
+      }
+    })
+    after(() => bench.close())
+
+    async function asked(what: typeof ask): Promise<unknown> {
+      ask = what
+      const { status, body } = await bench.send({ method: 'POST', url: '/api/v1/actions/asking' }, ann)
+      assert.equal(status, 204, String(body))
+      return answer
+    }
+
+    for (const [name, [where, found]] of Object.entries(conditions)) {
+      test(`where: ${name}`, async () => {
+        const listed = await asked(async data => [
+          await data['tasks'].list({ where, fields: ['title'], sort: ['id'] }),
+          await data['tasks'].count(where),
+          await data['tasks'].first({ where, fields: ['title'], sort: ['-id'] }),
+        ])
+        assert.deepEqual(listed, [titles(...found), found.length, { title: found.at(-1) }])
+        const walked = await asked(async data => {
+          const all: unknown[] = []
+          for await (const task of data['tasks'].all({ where, fields: ['title'] })) all.push(task)
+          return all
+        })
+        assert.deepEqual(walked, titles(...found))
+      })
+    }
+
+    test('computed fields, as whom they are computed for', async () => {
+      const fields = ['name', 'open_tasks', 'all_tasks']
+      const found = await asked(async data => [
+        await data['projects'].list({ fields, sort: ['-open_tasks', 'id'] }),
+        await data['asSystem'].projects.list({ fields, sort: ['-open_tasks', 'id'] }),
+        await data['projects'].get(1, { fields: ['open_tasks'] }),
+        await data['projects'].count({ open_tasks: { gte: 1 } }),
+        await data['asSystem'].projects.count({ open_tasks: { gte: 2 } }),
+      ])
+      assert.deepEqual(found, [
+        [
+          { name: 'one', open_tasks: 1, all_tasks: 2 },
+          { name: 'two', open_tasks: 1, all_tasks: 2 },
+        ],
+        [
+          { name: 'one', open_tasks: 2, all_tasks: 3 },
+          { name: 'two', open_tasks: 1, all_tasks: 2 },
+        ],
+        { open_tasks: 1 },
+        2,
+        1,
+      ])
+    })
+
+    test('computed fields are of the changes before them', async () => {
+      const found = await asked(async data => {
+        const values = { title: 'new', status: 'open', project_id: 2, owner_id: 1 }
+        const { id } = await data['tasks'].create(values)
+        const before = await data['projects'].get(2, { fields: ['open_tasks'] })
+        await data['tasks'].update(id, { status: 'done' })
+        const between = await data['projects'].first({ where: { id: 2 }, fields: ['open_tasks'] })
+        await data['tasks'].delete(id)
+        return [before, between, await data['projects'].get(2, { fields: ['all_tasks'] })]
+      })
+      assert.deepEqual(found, [{ open_tasks: 2 }, { open_tasks: 1 }, { all_tasks: 2 }])
+    })
+
+    test('included relations come in place of their ids, as the caller may read them', async () => {
+      const found = (await asked(async data => [
+        await data['tasks'].get(1, { fields: ['title'], include: ['project', 'project.owner'] }),
+        await data['projects'].get(1, { fields: ['name'], include: ['tasks'] }),
+        await data['asSystem'].projects.get(1, { fields: ['name'], include: ['tasks'] }),
+        await data['tasks'].get(5),
+      ])) as Data[]
+      const [task, project, whole, hidden] = found
+      assert.equal(task?.['project'].name, 'one')
+      assert.equal(task?.['project'].owner.name, 'ann')
+      const titlesOf = (one: Data | undefined) => one?.['tasks'].map(({ title }: Data) => title).sort()
+      assert.deepEqual(titlesOf(project), ['Beta', 'alpha'])
+      assert.deepEqual(titlesOf(whole), ['Beta', 'alpha', 'hidden'])
+      assert.equal(hidden, null)
+    })
+
+    test('all walks over more than one page', async () => {
+      // Beforehand: an action has a second.
+      for (let n = 0; n < 120; n++) await bench.seed('projects', { name: `p${n % 7}`, owner_id: 1 })
+      const found = await asked(async data => {
+        const names: string[] = []
+        for await (const { name } of data['projects'].all({ where: { id: { gt: 2 } }, sort: ['name'] }))
+          names.push(name)
+        const more = await data['projects'].list({
+          where: { id: { gt: 2 } },
+          limit: 30,
+          page: 3,
+          sort: ['id'],
+        })
+        return [names, more.length, await data['projects'].count({ id: { gt: 2 } })]
+      })
+      const expected = Array.from({ length: 120 }, (_, n) => `p${n % 7}`).sort()
+      assert.deepEqual(found, [expected, 30, 120])
+    })
+  })
+}

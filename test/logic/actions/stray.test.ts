@@ -1,0 +1,52 @@
+/** `portico start` serves on where code of the model leaves rejected promises, and its log says where they come from. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { generateKey } from '../../../src/auth/key.ts'
+import { startProcess } from '../../processes/portico.ts'
+import { until } from '../../transports/service.ts'
+
+const model = join(import.meta.dirname, 'stray-model.ts')
+
+for (const workers of [1, 2]) {
+  test(`with ${workers} threads`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'portico-stray-'))
+    const key = generateKey()
+    const service = await startProcess({
+      folder,
+      environment: {
+        ...{ PORTICO_MODEL: model, DATABASE_URL: join(folder, 'test.db'), PORTICO_ADMIN_API_KEY: key },
+        ...{ WEB_CONCURRENCY: String(workers), PORTICO_WORKERS: String(workers) },
+        PORTICO_ADMIN_EMAIL: 'admin@example.com',
+      },
+    })
+    try {
+      const act = (name: string) => service.call(`/api/v1/notes/${name}`, { method: 'POST', key })
+      assert.equal((await act('leave')).status, 204)
+      assert.equal((await act('late')).status, 204)
+      const mistaken = await act('mistake')
+      assert.equal(mistaken.status, 500)
+      assert.doesNotMatch(mistaken.text, /titel/)
+      const told = [
+        /stray in an action/,
+        /stray in a timer/,
+        /stray in a reaction/,
+        /data\.notes\.list: sort/,
+      ]
+      await until(() => told.every(one => one.test(service.said())))
+      const line = service
+        .said()
+        .split('\n')
+        .find(one => one.includes('stray in a reaction'))
+      assert.match(line ?? '', /stray-model\.ts/)
+      assert.doesNotMatch(service.said(), /a worker has died/)
+      const { json } = await service.call('/api/v1/notes', { key })
+      assert.equal((json['data'] as unknown[]).length, 1)
+    } finally {
+      assert.equal(await service.end('SIGTERM'), 0)
+      rmSync(folder, { recursive: true })
+    }
+  })
+}
