@@ -317,7 +317,7 @@ class Resolver {
       this.#mustKnow(of, field)
       const one = (each: unknown) => (isId && typeof each === 'string' ? Number(each) : each) as JsonValue
       const param = values.push(Array.isArray(value) ? value.map(one) : one(value)) - 1
-      return { kind: 'compare', field, operator: name === 'isNull' ? 'null' : (name as 'eq'), param }
+      return { kind: 'compare', field, operator: name === 'isNull' ? 'null' : (snake(name) as 'eq'), param }
     })
   }
 

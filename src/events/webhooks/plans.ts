@@ -171,22 +171,23 @@ function pendingShape(ofOne: boolean): ListShape {
 const pendingOfAll = pendingShape(false)
 const pendingOfOne = pendingShape(true)
 
-/** Calls `take` with each page of the pending deliveries: those of one webhook, or all. */
-export async function readPending(
-  run: Run,
-  webhookId: number | undefined,
-  take: (deliveries: readonly Delivery[]) => void,
-): Promise<void> {
+/**
+ * The pending deliveries of one webhook, or of all, in the order of their events: nodes draw ids of deliveries from ranges of
+ * their own, so ids say nothing of it.
+ */
+export async function readPending(run: Run, webhookId: number | undefined): Promise<readonly Delivery[]> {
   const shape = webhookId === undefined ? pendingOfAll : pendingOfOne
   const own = webhookId === undefined ? ['pending'] : ['pending', webhookId]
+  const found: Delivery[] = []
   for (let after = 0; ; ) {
     const { text } = await run.list({ shape, args: [after, pageLength, ...own] }, system)
     const rows: readonly DeliveryRow[] = JSON.parse(text ?? '[]')
-    take(rows.map(deliveryOf))
+    for (const row of rows) found.push(deliveryOf(row))
     const last = rows.at(-1)
-    if (last === undefined || rows.length < pageLength) return
+    if (last === undefined || rows.length < pageLength) break
     after = last.id
   }
+  return found.sort((one, other) => (one.event ?? 0) - (other.event ?? 0))
 }
 
 const oneDelivery = itemShape('webhook_deliveries', deliveryFields)

@@ -166,9 +166,7 @@ export class Session implements LeasedSession {
     this.#reloadAt = 0
     this.#directory.replace([])
     await this.#reload()
-    await readPending(run, undefined, deliveries => {
-      for (const delivery of deliveries) this.#queue(delivery)
-    })
+    for (const delivery of await readPending(run, undefined)) this.#queue(delivery)
     this.#enqueuer = new Enqueuer({
       ...this.#parts,
       position,
@@ -194,9 +192,7 @@ export class Session implements LeasedSession {
     // At the beginning, the deliveries of all webhooks are read at once.
     if (isFirst) return
     for (const { id } of started) {
-      await readPending(run, id, deliveries => {
-        for (const delivery of deliveries) this.#queue(delivery)
-      })
+      for (const delivery of await readPending(run, id)) this.#queue(delivery)
     }
   }
 

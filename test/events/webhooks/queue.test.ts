@@ -1,8 +1,10 @@
 /** What waits: bounds, catching up, requests of owners, what is kept, and what other listeners learn of a pause. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { newDelivery } from '../../../src/events/webhooks/plans.ts'
 import { requestRedelivery, requestTest } from '../../../src/events/webhooks/requests.ts'
 import { listShape, readAll } from '../../../src/plan/system-plans.ts'
+import { system } from '../../../src/principal.ts'
 import type { Changes } from '../../../src/store/store.ts'
 import { databases } from '../../store/databases.ts'
 import { type Fixture, within } from './fixture.ts'
@@ -177,6 +179,38 @@ for (const database of databases.slice(0, 2)) {
         await post('after')
         await until(() => eventsAt(fixture, two).length === 2, 'the other goes on')
         assert.deepEqual(await readAll(run, listShape('webhooks', ['id'])), [{ id: id - 1 }])
+      }),
+    )
+
+    it(
+      'sends what another node has left in the order of events, whatever the ids of deliveries say',
+      within(database, async fixture => {
+        const { store, run, client, webhook, post, sender, until } = fixture
+        const item = await post('one')
+        for (const title of ['two', 'three', 'four']) await client.update('posts', item, { title })
+        const events = (await store.changes.after(0, 100)).filter(({ id, collection }) => {
+          return collection === 'posts' && id === item
+        })
+        const id = await webhook()
+        for (const { event, kind } of events.toReversed()) {
+          const plan = newDelivery({
+            webhook_id: id,
+            event_id: String(event),
+            type: `post.${kind}`,
+            collection: 'posts',
+            item_id: item,
+            user_id: null,
+            message_id: `msg_${event}`,
+            due_at: new Date(fixture.clock.now()).toISOString(),
+          })
+          await run.write(plan, system)
+        }
+        sender()
+        await until(() => eventsAt(fixture, one).length === 4, 'all are sent')
+        assert.deepEqual(
+          eventsAt(fixture, one),
+          events.map(({ event }) => event),
+        )
       }),
     )
 
