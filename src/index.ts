@@ -35,7 +35,7 @@ export {
   sum,
   times,
   when,
-} from './model/computed-builders.ts'
+} from './model/computed/builders.ts'
 export {
   type CollectionDeclaration,
   collection,
@@ -62,8 +62,8 @@ export { text } from './model/fields/text.ts'
 export type { JsonSchema, JsonValue } from './model/fields/type.ts'
 export { url } from './model/fields/url.ts'
 export { uuid } from './model/fields/uuid.ts'
+export { action, every, job, on, query } from './model/logic/builders.ts'
 export { atMost, item } from './model/logic.ts'
-export { action, every, job, on, query } from './model/logic-builders.ts'
 export type { Model } from './model/model.ts'
 export type {
   Client,

@@ -9,7 +9,7 @@ import type {
   CompareNeeds,
   FieldRules,
   RelationNeeds,
-} from './rule-types.ts'
+} from './types/rule.ts'
 
 export type { AccessRule, CallerOperand, ClaimOperand, FieldRules }
 

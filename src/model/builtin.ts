@@ -1,11 +1,11 @@
 /** The built-in collections and fields. */
 import { nobody, owner, related, role, signedIn } from './access.ts'
-import { apiKeyFields, oauthAppFields, oauthAppSecretFields, userFields } from './builtin-fields.ts'
+import { apiKeyFields, oauthAppFields, oauthAppSecretFields, userFields } from './builtin/fields.ts'
 import { collection } from './declaration.ts'
 import type { CollectionDeclaration, CollectionOptions } from './declared-model.ts'
 import type { FieldDeclarations } from './fields/declared.ts'
 
-export { idField, timeFields, userFields } from './builtin-fields.ts'
+export { idField, timeFields, userFields } from './builtin/fields.ts'
 
 const userAccess = {
   read: signedIn,

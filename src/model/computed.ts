@@ -2,7 +2,7 @@
 
 import type { FieldType } from './fields/field-type.ts'
 import type { Rule, Scalar } from './rule.ts'
-import type { AccessRule } from './rule-types.ts'
+import type { AccessRule } from './types/rule.ts'
 
 export type AggregateFunction = 'count' | 'sum' | 'min' | 'max' | 'avg'
 

@@ -1,5 +1,5 @@
 /** The functions that a model file is written with. `checkModel` checks what they return. */
-import type { UserFields } from './builtin-fields.ts'
+import type { UserFields } from './builtin/fields.ts'
 import type { ComputedDeclaration } from './computed.ts'
 import type {
   AnyCollections,
@@ -12,10 +12,10 @@ import type {
 } from './declared-model.ts'
 import type { FieldDeclaration, FieldDeclarations, FieldNarrowing, Reference } from './fields/declared.ts'
 import type { LimitDeclaration, LogicDeclaration } from './logic.ts'
-import type { CheckedCollections, CheckedLogic } from './model-faults.ts'
-import type { FieldRulesIn, OwnRow } from './row-types.ts'
-import type { AccessRule } from './rule-types.ts'
-import type { TypedCheck, TypedPrepare } from './write-types.ts'
+import type { CheckedCollections, CheckedLogic } from './types/faults.ts'
+import type { FieldRulesIn, OwnRow } from './types/row.ts'
+import type { AccessRule } from './types/rule.ts'
+import type { TypedCheck, TypedPrepare } from './types/write.ts'
 
 export type { CollectionDeclaration, CollectionOptions, Declaration, IndexDeclaration, ManyToManyDeclaration }
 

@@ -2,7 +2,7 @@
 import type { ComputedDeclaration } from './computed.ts'
 import type { DeprecationOptions, FieldDeclarations } from './fields/declared.ts'
 import type { CheckWrite, LimitDeclaration, LogicDeclaration, Prepare } from './logic.ts'
-import type { AccessRule } from './rule-types.ts'
+import type { AccessRule } from './types/rule.ts'
 
 export type Operation = 'read' | 'create' | 'update' | 'delete'
 

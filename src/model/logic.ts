@@ -1,11 +1,11 @@
 /**
  * A product's own logic, as a model declares it: actions, queries, reactions and jobs. `logic/` runs them.
- * The types here are those of the checked declaration; `logic-types.ts` infers the ones that authors see.
+ * The types here are those of the checked declaration; `types/logic.ts` infers the ones that authors see.
  */
 
 import type { FieldDeclaration } from './fields/declared.ts'
 import type { JsonValue } from './fields/type.ts'
-import type { AccessRule, PathNeeds } from './rule-types.ts'
+import type { AccessRule, PathNeeds } from './types/rule.ts'
 
 /** An item of a collection, as an input (its id is given) or an output. */
 export interface ItemDeclaration<C extends string = string> {
@@ -42,8 +42,8 @@ interface OperationOptions {
   /** A scope of its own, e.g. `archive:project`. Left out: `write:{type}` of `on` or `of`, for a query `read:{type}`. */
   readonly scope?: string
   readonly description?: string
-  /** Takes its context, see `logic/context.ts`. */
-  // biome-ignore lint/suspicious/noExplicitAny: `logic-builders.ts` types it.
+  /** Takes its context, see `logic/operations/context.ts`. */
+  // biome-ignore lint/suspicious/noExplicitAny: `logic/builders.ts` types it.
   readonly run: (context: any) => unknown
 }
 
@@ -81,7 +81,7 @@ export interface ReactionDeclaration<Types = unknown, in Collections = any>
   readonly kind: 'reaction'
   /** Types of events, e.g. `task.updated`, `task.*`. */
   readonly types: readonly string[]
-  // biome-ignore lint/suspicious/noExplicitAny: `logic-builders.ts` types it.
+  // biome-ignore lint/suspicious/noExplicitAny: `logic/builders.ts` types it.
   readonly run: (context: any) => unknown
   readonly description?: string | undefined
 }
@@ -94,7 +94,7 @@ export interface JobDeclaration<Types = unknown, in Collections = any> extends T
   /** An IANA name, e.g. `Europe/Berlin`; `UTC` if left out. */
   readonly timeZone: string | undefined
   readonly input: Readonly<Record<string, FieldDeclaration>> | undefined
-  // biome-ignore lint/suspicious/noExplicitAny: `logic-builders.ts` types it.
+  // biome-ignore lint/suspicious/noExplicitAny: `logic/builders.ts` types it.
   readonly run: (context: any) => unknown
   readonly description?: string | undefined
 }

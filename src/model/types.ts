@@ -1,8 +1,9 @@
 /** The TypeScript types of items, bodies, `data` and clients, inferred from a declaration. */
-import type { ClientIn } from './client-types.ts'
-import type { CollectionDataIn, CreateIn, DataIn, SystemDataIn, UpdateIn, WhereIn } from './data-types.ts'
+
 import type { AnyCollections, Declaration } from './declared-model.ts'
-import type { ItemIn, NameIn } from './model-types.ts'
+import type { ClientIn } from './types/client.ts'
+import type { CollectionDataIn, CreateIn, DataIn, SystemDataIn, UpdateIn, WhereIn } from './types/data.ts'
+import type { ItemIn, NameIn } from './types/model.ts'
 
 type CollectionsOf<M> = M extends Declaration<infer C extends AnyCollections> ? C : never
 type LogicOf<M> = M extends { readonly logic: infer L } ? L : never

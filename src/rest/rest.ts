@@ -2,7 +2,7 @@
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { type Idempotency, type KeyedAttempt, keyHeader } from '../idempotency.ts'
-import { type OperationParts, operationParts } from '../logic/operation-call.ts'
+import { type OperationParts, operationParts } from '../logic/operations/call.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'

@@ -1,7 +1,7 @@
 /** What a program that embeds Portico reads and writes items with. */
 import { findUser } from '../auth/accounts/users.ts'
 import { ApiError } from '../errors.ts'
-import { createData, type DataParts, executeBy } from '../logic/create-data.ts'
+import { createData, type DataParts, executeBy } from '../logic/data/create-data.ts'
 import type { CollectionData, DataOf } from '../logic/data.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'

@@ -1,11 +1,11 @@
 /** Reactions and jobs as the service runs them. */
 import type { Mail } from '../auth/mail.ts'
 import type { Settings } from '../config.ts'
-import type { DataParts } from '../logic/create-data.ts'
+import type { DataParts } from '../logic/data/create-data.ts'
 import { Runner, type RunnerParts } from '../logic/runner.ts'
 import type { Run as LogicRun } from '../logic/runs/run.ts'
 import type { Model } from '../model/model.ts'
-import type { LogicLog, LogicMail } from '../model/run-types.ts'
+import type { LogicLog, LogicMail } from '../model/types/run.ts'
 import type { Logger } from '../observability/log.ts'
 import { Outgoing } from '../outgoing/outgoing.ts'
 import type { Run } from '../plan/run.ts'

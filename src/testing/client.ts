@@ -1,6 +1,6 @@
 /** What a user does, as functions: items by `data`, actions and queries by the requests that REST takes. */
 import type { Call, Reply } from '../call.ts'
-import { createData, type DataParts } from '../logic/create-data.ts'
+import { createData, type DataParts } from '../logic/data/create-data.ts'
 import type { CollectionData } from '../logic/data.ts'
 import type { Operation } from '../model/model.ts'
 import type { Awaitable } from '../plan/answer.ts'

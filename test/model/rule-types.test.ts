@@ -32,7 +32,7 @@ import {
   users,
 } from '../../src/index.ts'
 import { singularOf } from '../../src/model/check/names.ts'
-import type { SingularOf } from '../../src/model/singular-types.ts'
+import type { SingularOf } from '../../src/model/types/singular.ts'
 
 const fields = {
   title: text(),

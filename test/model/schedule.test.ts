@@ -1,7 +1,7 @@
 /** When jobs are due: words, cron expressions, time zones, and the days on which clocks change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cronOf, scheduleOf } from '../../src/model/schedule.ts'
+import { cronOf, scheduleOf } from '../../src/model/logic/schedule.ts'
 
 const dueTimes = (schedule: string, timeZone: string, after: string, count: number) => {
   const { next } = scheduleOf(schedule, timeZone)

@@ -1,6 +1,6 @@
 /** What a webhook asks for: whether it exists, and which scopes it needs. */
 import type { FieldFault } from '../../errors.ts'
-import { webhookTypes } from '../../model/builtin-webhooks.ts'
+import { webhookTypes } from '../../model/builtin/webhooks.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { didYouMean } from '../../model/nearest.ts'
 

@@ -1,5 +1,5 @@
 /** Which collections the writes of a mutation change, and read for their values. */
-import { collectionsReadBy } from '../../model/computed-fields.ts'
+import { collectionsReadBy } from '../../model/computed/fields.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import type { Filter, Selected } from '../../plan/plan.ts'
 import type { WriteStep } from '../plan/variant.ts'

@@ -1,8 +1,8 @@
 /** Creates the engine of a model. */
 import { createEventViews } from '../../events/show-event.ts'
-import { type OperationParts, operationParts } from '../../logic/operation-call.ts'
+import { type OperationParts, operationParts } from '../../logic/operations/call.ts'
+import { revealedByPortico } from '../../model/builtin/revealed.ts'
 import type { Model } from '../../model/model.ts'
-import { revealedByPortico } from '../../model/revealed.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
 import { createPrepare, type Operation } from '../documents/prepared-documents.ts'
 import type { Engine } from '../engine.ts'

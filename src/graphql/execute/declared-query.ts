@@ -1,5 +1,5 @@
 /** A root field that is a query of the model: what it reads, as at one moment. */
-import type { OperationParts } from '../../logic/operation-call.ts'
+import type { OperationParts } from '../../logic/operations/call.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import type { Variables } from '../plan/input.ts'

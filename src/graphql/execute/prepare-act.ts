@@ -1,8 +1,8 @@
 /** A root field that is an action or a query of the model → the steps of its transaction, and the value of its answer. */
-import { actingAs, admitOperation } from '../../logic/access.ts'
-import { operationSteps } from '../../logic/operation.ts'
-import { type OperationParts, type OperationResult, placeOf } from '../../logic/operation-call.ts'
-import { checkedInput, inputShape, outputShape } from '../../logic/operation-input.ts'
+import { actingAs, admitOperation } from '../../logic/operations/access.ts'
+import { type OperationParts, type OperationResult, placeOf } from '../../logic/operations/call.ts'
+import { checkedInput, inputShape, outputShape } from '../../logic/operations/input.ts'
+import { operationSteps } from '../../logic/operations/operation.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import type { CompositeAnswer, WriteAnswer } from '../../plan/answer.ts'

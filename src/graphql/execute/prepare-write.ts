@@ -1,6 +1,6 @@
 /** A field of a mutation → a write, ready to run, and the value of its answer. */
 import { ApiError, type FieldFault } from '../../errors.ts'
-import type { OperationParts } from '../../logic/operation-call.ts'
+import type { OperationParts } from '../../logic/operations/call.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'

@@ -1,7 +1,7 @@
 /** A query is one composite plan; fields that are queries of the model are read apart from it. Where no field can fail, the JSON of its answer is the reply. */
 import type { GraphQLSchema } from 'graphql'
 import { ApiError } from '../../errors.ts'
-import type { OperationParts } from '../../logic/operation-call.ts'
+import type { OperationParts } from '../../logic/operations/call.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../../plan/answer.ts'

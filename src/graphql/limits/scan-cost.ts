@@ -1,5 +1,5 @@
 /** The cost of a list for rows that the database must scan because no index leads to the matches. */
-import { manyRelations } from '../../model/computed-fields.ts'
+import { manyRelations } from '../../model/computed/fields.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import type { Filter, SelectedList } from '../../plan/plan.ts'
 import { isIndexed, mayScan } from '../../plan/scans.ts'

@@ -1,6 +1,6 @@
 /** A root field that is an action or a query of the model → its input, and what is read of its answer. */
 import { type GraphQLNamedType, getNamedType, isObjectType } from 'graphql'
-import { inputShape } from '../../logic/operation-input.ts'
+import { inputShape } from '../../logic/operations/input.ts'
 import { idOf } from '../../model/fields/integer.ts'
 import type { Action, Collection, Operation, Query } from '../../model/model.ts'
 import type { ItemRoot } from '../../plan/plan.ts'

@@ -1,5 +1,5 @@
 /** The selection of one object → what the plan selects, the fields of the reply, and the cost. */
-import { isComputed, manyRelations } from '../../model/computed-fields.ts'
+import { isComputed, manyRelations } from '../../model/computed/fields.ts'
 import type { Collection, Field, ManyToMany, ToMany } from '../../model/model.ts'
 import type { FieldForm, Selected, SelectedList } from '../../plan/plan.ts'
 import type { Member } from '../schema/directory.ts'

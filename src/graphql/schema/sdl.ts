@@ -1,7 +1,7 @@
 /** The schema in the schema definition language. */
 import { printSchema } from 'graphql'
+import { revealedByPortico } from '../../model/builtin/revealed.ts'
 import type { Model } from '../../model/model.ts'
-import { revealedByPortico } from '../../model/revealed.ts'
 import { defaultLimits } from '../limits/document-limits.ts'
 import { createSchema } from './schema.ts'
 

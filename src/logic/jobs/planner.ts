@@ -1,6 +1,7 @@
 /** Makes a run of each job for each of its due times: once, and once for all that were missed. */
+
+import { type Schedule, scheduleOf } from '../../model/logic/schedule.ts'
 import type { Job, Model } from '../../model/model.ts'
-import { type Schedule, scheduleOf } from '../../model/schedule.ts'
 import type { PlannedJob, PlannedJobs } from '../runs/place.ts'
 import { type JobRun, jobRun } from '../runs/run.ts'
 import { inputOf } from './later.ts'

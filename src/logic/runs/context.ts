@@ -1,6 +1,6 @@
 /** What reactions and jobs are given beside their event or input. */
 
-import type { LogicFetch, RunTools } from '../../model/run-types.ts'
+import type { LogicFetch, RunTools } from '../../model/types/run.ts'
 import { OutgoingError } from '../../outgoing/errors.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 import type { ActionData } from '../data.ts'

@@ -1,5 +1,5 @@
 /** The names of actions and queries: none may be that of another path, or of another field of GraphQL's root types. */
-import { builtinActions } from '../builtin-actions.ts'
+import { builtinActions } from '../builtin/actions.ts'
 import type { Operation } from '../model.ts'
 import type { Faults } from './faults.ts'
 import { camelCase, checkCamelNames, pascalCase } from './names.ts'

@@ -1,4 +1,6 @@
 /** The first pass over a declaration: finds collections and fields. */
+
+import { webhookDeliveries, webhooks } from '../builtin/webhooks.ts'
 import {
   apiKeys,
   idField,
@@ -8,7 +10,6 @@ import {
   userFields,
   usersWith,
 } from '../builtin.ts'
-import { webhookDeliveries, webhooks } from '../builtin-webhooks.ts'
 import type { CollectionDeclaration, CollectionOptions, Declaration } from '../declaration.ts'
 import { type FieldDeclaration, isObject } from '../fields/declared.ts'
 import type { LogicDeclaration } from '../logic.ts'

@@ -1,10 +1,10 @@
 /** Checks reactions and jobs. */
-import { webhookTypes } from '../builtin-webhooks.ts'
+import { webhookTypes } from '../builtin/webhooks.ts'
 import { isObject } from '../fields/declared.ts'
+import { scheduleOf } from '../logic/schedule.ts'
 import type { JobDeclaration, LogicDeclaration, ReactionDeclaration } from '../logic.ts'
 import type { Field, Job, Reaction } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
-import { scheduleOf } from '../schedule.ts'
 import type { Faults } from './faults.ts'
 import { fieldOf } from './fields.ts'
 import { checkFieldName, checkPlainName } from './names.ts'

@@ -1,7 +1,7 @@
 /** Options that all field types share, and checks of options. */
 
 import { didYouMean } from '../nearest.ts'
-import type { AccessRule } from '../rule-types.ts'
+import type { AccessRule } from '../types/rule.ts'
 import type { FieldType } from './field-type.ts'
 import { type MarkerName, markerNames, markerOf } from './marker.ts'
 

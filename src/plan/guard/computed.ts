@@ -3,8 +3,9 @@
  * relations: rows and fields that the caller may not read do not count. This holds for the rules in them too, other than
  * for access rules, which see stored rows: a value must tell nothing of what is hidden.
  */
+
+import { collectionsRead } from '../../model/computed/fields.ts'
 import type { CheckedExpression } from '../../model/computed.ts'
-import { collectionsRead } from '../../model/computed-fields.ts'
 import type { Collection, ComputedField, Relation } from '../../model/model.ts'
 import type { Rule } from '../../model/rule.ts'
 import { always, and, never, not, or } from '../condition.ts'

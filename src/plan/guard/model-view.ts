@@ -1,8 +1,8 @@
 /** The model as one access class sees it: rules, fields and relations, with everything decided that needs no row. */
 import { ApiError } from '../../errors.ts'
 import type { Collection, CollectionAccess, Field, Model, Relation } from '../../model/model.ts'
+import { followPath } from '../../model/rule/paths.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from '../../model/rule.ts'
-import { followPath } from '../../model/rule-paths.ts'
 import { type AccessClass, hasScope, isAnonymous } from '../../principal.ts'
 import { always, and, assuming, never, not, or } from '../condition.ts'
 import type { Condition, Operand, Path, ToOnePath, VisibleField } from '../guarded.ts'

@@ -1,6 +1,6 @@
 /** Reads: resolves every name in a plan's tree, and folds in the rules of every collection. */
 import { ApiError } from '../../errors.ts'
-import { isComputed } from '../../model/computed-fields.ts'
+import { isComputed } from '../../model/computed/fields.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'
 import {

@@ -1,5 +1,5 @@
 /** What a named operation does, besides reading and writing one item: actions that are built in, and those of the model. */
-import type { OperationResult } from '../../logic/operation-call.ts'
+import type { OperationResult } from '../../logic/operations/call.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Awaitable } from '../../plan/answer.ts'
 import type { Acts, ProgramSteps } from '../../plan/transaction.ts'

@@ -1,5 +1,5 @@
 /** Who may use an action, or read items within others, at all. */
-import { admitOperation } from '../../logic/access.ts'
+import { admitOperation } from '../../logic/operations/access.ts'
 import type { Model } from '../../model/model.ts'
 import { admit } from '../../plan/guard.ts'
 import type { Principal } from '../../principal.ts'

@@ -1,7 +1,7 @@
 /** What a request gives an action or a query. */
 import type { Call } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
-import { checkedInput, fieldOf, type InputValues } from '../../logic/operation-input.ts'
+import { checkedInput, fieldOf, type InputValues } from '../../logic/operations/input.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field, Operation } from '../../model/model.ts'
 import { quoted } from '../../plan/names.ts'

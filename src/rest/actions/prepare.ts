@@ -1,10 +1,10 @@
 /** Actions of the model as transactions. */
 
 import type { ShownItem } from '../../idempotency.ts'
-import { actingAs } from '../../logic/access.ts'
-import { operationSteps, readItem } from '../../logic/operation.ts'
-import { type OperationCall, type OperationParts, placeOf } from '../../logic/operation-call.ts'
-import type { InputValues } from '../../logic/operation-input.ts'
+import { actingAs } from '../../logic/operations/access.ts'
+import { type OperationCall, type OperationParts, placeOf } from '../../logic/operations/call.ts'
+import type { InputValues } from '../../logic/operations/input.ts'
+import { operationSteps, readItem } from '../../logic/operations/operation.ts'
 import type { Model, Operation } from '../../model/model.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'

@@ -1,5 +1,5 @@
 /** The paths below an item that are no lists: actions, and items within the item. */
-import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin-actions.ts'
+import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin/actions.ts'
 import type { Action, Collection, ManyToMany, Model, Query, ToMany } from '../../model/model.ts'
 import { canFollow, exists } from '../operations.ts'
 import { parseId } from '../path-id.ts'

@@ -2,7 +2,7 @@
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
-import { placeOf } from '../../logic/operation-call.ts'
+import { placeOf } from '../../logic/operations/call.ts'
 import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
 import type { Acts, ProgramPlan, ProgramSteps, StepAnswer } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'

@@ -1,5 +1,5 @@
 /** Which collections a batch reads or writes. */
-import { collectionsReadBy } from '../../model/computed-fields.ts'
+import { collectionsReadBy } from '../../model/computed/fields.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { collectionsAlong } from '../operations.ts'
 import { parseQuery } from '../query/query-string.ts'

@@ -2,7 +2,7 @@
 
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
-import type { OperationLimits } from '../../logic/operation-call.ts'
+import type { OperationLimits } from '../../logic/operations/call.ts'
 import type { ItemAnswer, ListAnswer, WriteAnswer } from '../../plan/answer.ts'
 import { requirePlain } from '../../plan/plain-writes.ts'
 import type { ProgramPlan, StepAnswer } from '../../plan/transaction.ts'

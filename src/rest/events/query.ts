@@ -3,7 +3,7 @@
 import { isLogged, readableCollections, type WantedEvents } from '../../events/event-request.ts'
 import { type EventFilter, firstFilterParam } from '../../events/event-shapes.ts'
 import { collectionOfPattern, typesOf } from '../../events/event-types.ts'
-import { isComputed } from '../../model/computed-fields.ts'
+import { isComputed } from '../../model/computed/fields.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { didYouMean } from '../../model/nearest.ts'
 import { admit } from '../../plan/guard.ts'

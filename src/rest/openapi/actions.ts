@@ -1,5 +1,5 @@
 /** The paths below an item that are no lists, in the OpenAPI document: actions, and items within the item. */
-import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin-actions.ts'
+import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin/actions.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { prefix } from '../routes.ts'

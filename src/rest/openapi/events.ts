@@ -3,7 +3,7 @@
 import type { ChangeKind } from '../../events/change-feed.ts'
 import { isLogged } from '../../events/event-request.ts'
 import { changeKinds, eventType, ownTypesOf } from '../../events/event-types.ts'
-import { collectionOfFields } from '../../logic/operation-input.ts'
+import { collectionOfFields } from '../../logic/operations/input.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, EmittedEvent } from '../../model/model.ts'
 import { defaultLimit, maxLimit, maxWaitSeconds } from '../events/query.ts'

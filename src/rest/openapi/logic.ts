@@ -1,6 +1,6 @@
 /** The actions and queries of the model, in the OpenAPI document. */
-import { collectionOf, decided } from '../../logic/access.ts'
-import { inputShape, outputShape } from '../../logic/operation-input.ts'
+import { collectionOf, decided } from '../../logic/operations/access.ts'
+import { inputShape, outputShape } from '../../logic/operations/input.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Operation } from '../../model/model.ts'
 import { bodySchema, itemSchema } from '../../model/schemas.ts'

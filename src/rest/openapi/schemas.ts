@@ -1,8 +1,8 @@
 /** The schemas of the OpenAPI document. Request bodies have the schemas that validate them. */
 import { catalogue } from '../../errors.ts'
+import { revealedByPortico } from '../../model/builtin/revealed.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Relation } from '../../model/model.ts'
-import { revealedByPortico } from '../../model/revealed.ts'
 import type { BodyMode } from '../../model/schemas.ts'
 import { bodySchema, itemSchema, propertySchema } from '../../model/validate.ts'
 import { canFollow, exists, visibleComputed, visibleFields } from '../operations.ts'

@@ -8,9 +8,9 @@
  */
 import { createHash } from 'node:crypto'
 import type { Collection, Model } from '../../../model/model.ts'
+import { followPath, pathsOf } from '../../../model/rule/paths.ts'
+import { rulesOf } from '../../../model/rule/rules-of.ts'
 import type { Rule } from '../../../model/rule.ts'
-import { followPath, pathsOf } from '../../../model/rule-paths.ts'
-import { rulesOf } from '../../../model/rules-of.ts'
 import { shortened } from '../../schema/postgres/ddl.ts'
 import { ident, literal } from '../../schema/quoted.ts'
 import { searchTable, storedTable } from '../../sql/dialect.ts'

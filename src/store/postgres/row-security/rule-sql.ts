@@ -4,8 +4,8 @@
  */
 import type { Encoding } from '../../../model/fields/encoding.ts'
 import type { Collection, Field, Model } from '../../../model/model.ts'
+import { followPath } from '../../../model/rule/paths.ts'
 import { claimTypeOf, type Rule, type RuleOperand, type Scalar } from '../../../model/rule.ts'
-import { followPath } from '../../../model/rule-paths.ts'
 import { addressRecord } from '../../../records.ts'
 import { ident, literal } from '../../schema/quoted.ts'
 import { storedTable } from '../../sql/dialect.ts'

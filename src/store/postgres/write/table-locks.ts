@@ -3,8 +3,8 @@
  * one place in the order of all commits. Whoever only reads is not kept waiting. See `decisions/batches-lock-tables.md`.
  */
 import type { Collection, Model } from '../../../model/model.ts'
+import { followPath, pathsOf } from '../../../model/rule/paths.ts'
 import type { Rule } from '../../../model/rule.ts'
-import { followPath, pathsOf } from '../../../model/rule-paths.ts'
 import { name, sql } from '../../sql/writer.ts'
 import { referencesTo } from '../../write/cascade-set.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'

@@ -1,0 +1,211 @@
+/** `data`: reads and writes of one principal, over whatever runs its plans. */
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { LogicItem } from '../../model/logic.ts'
+import type { Collection, Field, Model } from '../../model/model.ts'
+import { bodyValidator } from '../../model/validate.ts'
+import type { Awaitable, ItemAnswer, ListAnswer, WriteAnswer } from '../../plan/answer.ts'
+import { namesFor } from '../../plan/guard.ts'
+import { requirePlain } from '../../plan/plain-writes.ts'
+import type { Plan, WriteShape } from '../../plan/plan.ts'
+import type { CreateHooks, Run } from '../../plan/run.ts'
+import type { ProgramPlan, StepAnswer } from '../../plan/transaction.ts'
+import type { Principal } from '../../principal.ts'
+import type { CollectionData, DataOf, ListOptions, ReadOptions, Values, Where } from '../data.ts'
+import { DataPlans, maxLimit } from './plans.ts'
+
+/** Runs a plan as a principal; its answer is of the plan's kind. */
+export type Execute = (plan: ProgramPlan, principal: Principal) => Awaitable<StepAnswer>
+
+export interface DataParts {
+  readonly model: Model
+  /** Of collections whose items carry secrets: logic does not create them. */
+  readonly hooks: CreateHooks
+  readonly execute: Execute
+  /** Is given each call's promise. */
+  readonly track?: <T>(call: Promise<T>) => Promise<T>
+}
+
+/** Each call by itself, outside of transactions. */
+export function executeBy(run: Run): Execute {
+  return (plan, principal) => {
+    const { shape } = plan
+    switch (shape.kind) {
+      case 'item':
+        return run.item(plan as Plan<typeof shape>, principal)
+      case 'list':
+        return run.list(plan as Plan<typeof shape>, principal)
+      case 'composite':
+        return run.composite(plan as Plan<typeof shape>, principal)
+      default:
+        return run.write(plan as Plan<WriteShape>, principal)
+    }
+  }
+}
+
+/** The collections by name; an unknown name is undefined. */
+export function createData(parts: DataParts, principal: Principal): DataOf {
+  const made = new Map<string, CollectionData>()
+  const dataOf = (name: string): CollectionData | undefined => {
+    const collection = parts.model.collections.get(name)
+    if (collection === undefined) return undefined
+    const known = made.get(name) ?? new PrincipalData(parts, collection, principal)
+    made.set(name, known)
+    return known
+  }
+  // An action names a few of many collections.
+  const target: Record<string, CollectionData> = Object.create(null)
+  return new Proxy(Object.freeze(target), {
+    get: (_, name) => (typeof name === 'string' ? dataOf(name) : undefined),
+    has: (_, name) => typeof name === 'string' && parts.model.collections.has(name),
+  })
+}
+
+class PrincipalData implements CollectionData {
+  readonly #parts: DataParts
+  readonly #collection: Collection
+  readonly #principal: Principal
+  readonly #plans: DataPlans
+
+  constructor(parts: DataParts, collection: Collection, principal: Principal) {
+    const { model } = parts
+    const namesOf = (name: string) => {
+      return namesFor(model, model.collections.get(name) ?? collection, principal.access)
+    }
+    this.#parts = parts
+    this.#collection = collection
+    this.#principal = principal
+    this.#plans = new DataPlans(namesOf(collection.name), namesOf)
+  }
+
+  get(id: number, options: ReadOptions = {}): Promise<LogicItem | null> {
+    return this.#call(async () => {
+      const { text } = await this.#run<ItemAnswer>(this.#plans.item(id, options, this.#place('get')))
+      return text === null ? null : itemOf(text)
+    })
+  }
+
+  first(options: Omit<ListOptions, 'limit' | 'page'> = {}): Promise<LogicItem | null> {
+    const one = { ...options, limit: 1, page: 1 }
+    return this.#call(async () => (await this.#list(one, 'first'))[0] ?? null)
+  }
+
+  list(options: ListOptions = {}): Promise<readonly LogicItem[]> {
+    return this.#call(() => this.#list(options, 'list'))
+  }
+
+  async *all(options: Omit<ListOptions, 'limit' | 'page'> = {}): AsyncIterable<LogicItem> {
+    let after: readonly JsonValue[] | undefined
+    for (;;) {
+      const plan = this.#plans.walk(options, after, this.#place('all'))
+      const { text, next } = await this.#run<ListAnswer>(plan)
+      yield* itemsOf(text)
+      if (next === null || next === undefined) return
+      after = next
+    }
+  }
+
+  count(where?: Where): Promise<number> {
+    return this.#call(async () => {
+      const options = { limit: 1, fields: ['id'], ...(where && { where }) }
+      const plan = this.#plans.list(options, 'exact', this.#place('count'))
+      return (await this.#run<ListAnswer>(plan)).total ?? 0
+    })
+  }
+
+  create(values: Values): Promise<LogicItem> {
+    return this.#call(async () => {
+      this.#requirePlain('create', values)
+      const { values: set } = bodyValidator(this.#written).create(plainOf(values))
+      return this.#write(this.#plans.create(set, this.#place('create')))
+    })
+  }
+
+  update(id: number, values: Values): Promise<LogicItem> {
+    return this.#call(async () => {
+      this.#requirePlain('update', values)
+      const { values: set } = bodyValidator(this.#written).merge(plainOf(values))
+      return this.#write(this.#plans.update(id, set, this.#place('update')))
+    })
+  }
+
+  delete(id: number): Promise<void> {
+    return this.#call(async () => {
+      await this.#run<WriteAnswer>(this.#plans.delete(id, this.#place('delete')))
+    })
+  }
+
+  #call<T>(work: () => Promise<T>): Promise<T> {
+    const call = work()
+    return this.#parts.track?.(call) ?? call
+  }
+
+  async #list(options: ListOptions, call: string): Promise<readonly LogicItem[]> {
+    const plan = this.#plans.list({ limit: maxLimit, ...options }, 'none', this.#place(call))
+    return itemsOf((await this.#run<ListAnswer>(plan)).text)
+  }
+
+  async #write(plan: Plan<WriteShape>): Promise<LogicItem> {
+    const { id, text } = await this.#run<WriteAnswer>(plan)
+    return text === null ? Object.freeze({ id }) : itemOf(text)
+  }
+
+  async #run<A extends StepAnswer>(plan: ProgramPlan): Promise<A> {
+    // An answer is of the kind of its plan.
+    return (await this.#parts.execute(plan, this.#principal)) as A
+  }
+
+  get #written(): Collection {
+    return this.#principal.access.logic ? openToLogic(this.#collection) : this.#collection
+  }
+
+  #requirePlain(operation: 'create' | 'update', values: Values): void {
+    const { hooks } = this.#parts
+    const sets = Object.keys(Object(values))
+    requirePlain({ collection: this.#collection, operation, sets, principal: this.#principal, hooks })
+  }
+
+  #place(call: string): string {
+    return `data.${this.#collection.name}.${call}`
+  }
+}
+
+/** Values left undefined are left out. */
+function plainOf(values: Values): unknown {
+  if (typeof values !== 'object' || values === null) return values
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+}
+
+function itemOf(text: string): LogicItem {
+  return Object.freeze(JSON.parse(text))
+}
+
+function itemsOf(text: string | null): readonly LogicItem[] {
+  const items: LogicItem[] = JSON.parse(text ?? '[]')
+  return items.map(item => Object.freeze(item))
+}
+
+const opened = new WeakMap<Collection, Collection>()
+/** Kept by Portico in every collection. */
+const kept: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_at'])
+
+/** Collections of Portico's own, whose read-only fields only Portico writes. */
+const managed: ReadonlySet<string> = new Set([
+  'api_keys',
+  'oauth_apps',
+  'oauth_app_secrets',
+  'webhooks',
+  'webhook_deliveries',
+])
+
+/** The collection with fields that are read-only for clients as the service may write them. */
+function openToLogic(collection: Collection): Collection {
+  if (managed.has(collection.name)) return collection
+  const known = opened.get(collection)
+  if (known !== undefined) return known
+  const open = (field: Field): Field =>
+    kept.has(field.name) || field.internal ? field : { ...field, readOnly: false, immutable: false }
+  const fields = new Map([...collection.fields].map(([name, field]) => [name, open(field)]))
+  const made = { ...collection, fields }
+  opened.set(collection, made)
+  return made
+}

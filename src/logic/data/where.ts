@@ -1,0 +1,148 @@
+/** `where` of `data` → a filter and its arguments. */
+import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
+import { schemaFaults } from '../../model/json-schema/faults.ts'
+import type { Field } from '../../model/model.ts'
+import { findRelation, type Names, namedField, quoted } from '../../plan/names.ts'
+import type { Filter, Param } from '../../plan/plan.ts'
+import { containedFault } from '../../plan/text-search.ts'
+import type { Where } from '../data.ts'
+import { badCall, badValue, refuseAt } from './call-error.ts'
+
+/** How deep conditions may be nested, relations among them: databases limit the depth of a statement. */
+const maxDepth = 10
+const maxListedValues = 1000
+const maxConditions = 200
+
+/** Operators on parts of texts. */
+const textOperators: ReadonlySet<string> = new Set(['contains', 'icontains', 'starts_with'])
+
+/** What exists of a collection for the principal. */
+export type NamesOf = (collection: string) => Names
+
+/** Takes an argument; returns its number. */
+export type Bind = (value: JsonValue) => Param
+
+interface Walk {
+  readonly namesOf: NamesOf
+  readonly bind: Bind
+  conditions: number
+}
+
+/** Undefined where nothing is asked. Throws BAD_REQUEST with the place. */
+export function filterOf(
+  where: Where | undefined,
+  names: Names,
+  place: string,
+  namesOf: NamesOf,
+  bind: Bind,
+): Filter | undefined {
+  if (where === undefined) return undefined
+  const filter = conditions(where, names, place, { namesOf, bind, conditions: 0 }, 0)
+  return filter.kind === 'and' && filter.filters.length === 0 ? undefined : filter
+}
+
+function conditions(where: unknown, names: Names, place: string, walk: Walk, depth: number): Filter {
+  if (depth > maxDepth) throw badCall(place, `is nested more than ${maxDepth} deep.`)
+  const filters = Object.entries(objectOf(where, place)).flatMap(([name, value]) =>
+    value === undefined ? [] : condition(name, value, names, `${place}.${name}`, walk, depth),
+  )
+  return allOf(filters)
+}
+
+function objectOf(value: unknown, place: string): object {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  throw badCall(place, "must be an object with names of fields, e.g. { status: 'open' }.")
+}
+
+function allOf(filters: readonly Filter[]): Filter {
+  const [only] = filters
+  return filters.length === 1 && only ? only : { kind: 'and', filters }
+}
+
+function condition(
+  name: string,
+  value: unknown,
+  names: Names,
+  place: string,
+  walk: Walk,
+  depth: number,
+): Filter {
+  const field = namedField(names, name)
+  if (field !== undefined) return comparisons(field, value, place, walk)
+  const nested = (one: unknown, at: string) => conditions(one, names, at, walk, depth + 1)
+  if (name === 'and' || name === 'or') {
+    if (!Array.isArray(value)) throw badCall(place, 'must be an array of conditions.')
+    return { kind: name, filters: value.map((one, index) => nested(one, `${place}[${index}]`)) }
+  }
+  if (name === 'not') return { kind: 'not', filter: nested(value, place) }
+  const relation = findRelation(names, name, refuseAt(place))
+  const filter = conditions(value, walk.namesOf(relation.target), place, walk, depth + 1)
+  return { kind: 'related', relation: relation.name, filter }
+}
+
+function comparisons(field: Field, value: unknown, place: string, walk: Walk): Filter {
+  if (typeof value !== 'object') return comparison(field, 'eq', value, place, walk)
+  if (value === null) return comparison(field, 'null', true, place, walk)
+  if (Array.isArray(value)) return comparison(field, 'in', value, place, walk)
+  const all = Object.entries(value).filter(([, operand]) => operand !== undefined)
+  return allOf(all.map(([operator, operand]) => operation(field, operator, operand, place, walk)))
+}
+
+function operation(field: Field, operator: string, operand: unknown, place: string, walk: Walk): Filter {
+  if (operand === null && operator === 'eq') return comparison(field, 'null', true, place, walk)
+  if (operand === null && operator === 'ne') return comparison(field, 'null', false, place, walk)
+  const known = field.type.operators.find(one => one === operator)
+  if (known !== undefined) return comparison(field, known, operand, `${place}.${operator}`, walk)
+  throw badCall(
+    place,
+    `has no operator ${quoted(operator)}; ${field.name} takes ${field.type.operators.join(', ')}.`,
+  )
+}
+
+function comparison(
+  field: Field,
+  operator: FilterOperator,
+  operand: unknown,
+  place: string,
+  walk: Walk,
+): Filter {
+  walk.conditions++
+  if (walk.conditions > maxConditions)
+    throw badCall(place, `is one of more than ${maxConditions} conditions.`)
+  const value = operandOf(field, operator, operand, place)
+  return { kind: 'compare', field: field.name, operator, param: walk.bind(value) }
+}
+
+function operandOf(field: Field, operator: FilterOperator, operand: unknown, place: string): JsonValue {
+  if (operator === 'null') {
+    if (typeof operand === 'boolean') return operand
+    throw badValue(place, 'must be true or false.')
+  }
+  if (textOperators.has(operator)) return textOf(operand, place)
+  if (operator !== 'in') return operandValue(field, operand, place)
+  if (!Array.isArray(operand) || operand.length > maxListedValues) {
+    throw badValue(place, `must be an array of at most ${maxListedValues.toLocaleString('en')} values.`)
+  }
+  return operand.map((one, index) => operandValue(field, one, `${place}[${index}]`))
+}
+
+function textOf(operand: unknown, place: string): string {
+  if (typeof operand !== 'string' || !operand.isWellFormed() || operand.includes('\0')) {
+    throw badValue(place, 'must be a text without U+0000.')
+  }
+  const fault = containedFault(operand)
+  if (fault) throw badValue(place, `${fault.message}.`)
+  return operand
+}
+
+function operandValue({ type }: Field, operand: unknown, place: string): JsonValue {
+  const value = operand as JsonValue
+  const fault = schemaFaults(type.filterSchema, value, true)[0]
+  if (fault) throw badValue(place, `must ${fault.must}.`)
+  try {
+    return type.canonical(value)
+  } catch (error) {
+    if (error instanceof RangeError) throw badValue(place, `does not fit: ${error.message}`)
+    throw error
+  }
+}

@@ -1,0 +1,171 @@
+/** What `run` of an action or a query is given. */
+import { inspect } from 'node:util'
+import { ApiError } from '../../errors.ts'
+import type { LogicItem } from '../../model/logic.ts'
+import type { Action, Collection, EmittedEvent } from '../../model/model.ts'
+import { bodyValidator } from '../../model/validate.ts'
+import type { ReadAnswer } from '../../plan/answer.ts'
+import { namesFor } from '../../plan/guard.ts'
+import type { ItemShape } from '../../plan/plan.ts'
+import { selected } from '../../plan/system-plans.ts'
+import type { ActStep, PlanAs, ProgramPlan, RunStep } from '../../plan/transaction.ts'
+import { service } from '../../principal.ts'
+import { asAnswered } from '../data/call-error.ts'
+import { createData, type DataParts } from '../data/create-data.ts'
+import { interned } from '../data/plans.ts'
+import type { ActionData } from '../data.ts'
+import { enqueueJob } from '../jobs/later.ts'
+import { actingAs } from './access.ts'
+import { callerOf, isAction, type OperationCall, type OperationParts, placeOf } from './call.ts'
+import { collectionOfFields, type InputValues, itemId } from './input.ts'
+import { Calls } from './tracked-calls.ts'
+
+type Step = ActStep<ProgramPlan | PlanAs>
+
+interface Given {
+  /** ISO 8601 UTC. */
+  readonly at: string
+  readonly item: LogicItem | undefined
+  readonly input: Readonly<Record<string, unknown>>
+}
+
+/** Of one try of the transaction. */
+export class OperationContext {
+  readonly #parts: OperationParts
+  readonly #call: OperationCall
+  readonly #given: Given
+  readonly #calls = new Calls()
+
+  constructor(parts: OperationParts, call: OperationCall, given: Given) {
+    this.#parts = parts
+    this.#call = call
+    this.#given = given
+  }
+
+  /** Calls `run`; rejects also where a call failed that it did not wait for. */
+  async run(run: RunStep<Step>): Promise<unknown> {
+    const { operation } = this.#call
+    const code = operation.run as (context: object) => unknown
+    let returned: unknown
+    try {
+      returned = await code(this.#context(step => this.#allowed(step, run)))
+    } catch (error) {
+      throw error instanceof Error
+        ? asAnswered(error)
+        : new Error(`It threw ${inspect(error)}, which is no error.`)
+    }
+    await this.#calls.requireAwaited().catch(error => {
+      throw asAnswered(error)
+    })
+    return returned
+  }
+
+  #context(run: RunStep<Step>): object {
+    const { operation, principal } = this.#call
+    const { at, item, input } = this.#given
+    return Object.freeze({
+      ...(item && { item }),
+      input,
+      caller: callerOf(principal),
+      data: this.#data(run),
+      now: at,
+      ...(isAction(operation) && this.#effects(operation, run)),
+      mail: refusedMail,
+      fetch: refuse('fetch'),
+    })
+  }
+
+  #data(run: RunStep<Step>): ActionData {
+    const { model, hooks } = this.#parts
+    const parts: DataParts = {
+      model,
+      hooks,
+      execute: (plan, principal) => run({ as: principal, plan }),
+      track: this.#calls.track,
+    }
+    const asCaller = createData(parts, actingAs(this.#call.principal))
+    const asSystem = createData(parts, service)
+    return new Proxy(asCaller, {
+      get: (target, name) => (name === 'asSystem' ? asSystem : Reflect.get(target, name)),
+    }) as ActionData
+  }
+
+  #effects(action: Action, run: RunStep<Step>) {
+    const { track } = this.#calls
+    return {
+      emit: (type: string, item: unknown, values?: unknown) =>
+        track(this.#emit(action, type, item, values, run)),
+      later: (at: string | Date, name: string, input?: unknown) => track(this.#later(at, name, input, run)),
+    }
+  }
+
+  /** Of a query, reads alone. */
+  #allowed(step: Step, run: RunStep<Step>) {
+    const { operation } = this.#call
+    if (!isAction(operation) && 'as' in step && isWrite(step.plan)) {
+      throw new Error('A query only reads: declare an action to write.')
+    }
+    return run(step)
+  }
+
+  async #later(at: string | Date, name: string, input: unknown, run: RunStep<Step>): Promise<void> {
+    const { model, now } = this.#parts
+    const { depth = 0 } = this.#call.principal
+    await this.#allowed(enqueueJob(at, name, input, { model, now: now(), depth }), run)
+  }
+
+  async #emit(
+    action: Action,
+    type: string,
+    item: unknown,
+    values: unknown,
+    run: RunStep<Step>,
+  ): Promise<void> {
+    const event = action.emits.get(type)
+    if (event === undefined)
+      throw new Error(`${placeOf(action)} does not declare the event \`${type}\` in \`emits\`.`)
+    const collection = this.#parts.model.collections.get(event.collection)
+    const id = itemId(item)
+    if (collection === undefined || !Number.isSafeInteger(id)) {
+      throw new Error(`\`emit\` takes an item of ${event.collection}, not ${inspect(item, { depth: 0 })}.`)
+    }
+    const checked = checkedValues(event, values)
+    const { text } = (await this.#allowed(this.#row(collection, Number(id)), run)) as ReadAnswer
+    if (text === null)
+      throw new ApiError('NOT_FOUND', `The event ${type} is about an item that is not there.`)
+    await run({
+      ...{ emit: type, collection: event.collection, itemId: Number(id), row: text },
+      ...{ values: checked, by: this.#call.principal },
+    })
+  }
+
+  /** All fields that events have. */
+  #row(collection: Collection, id: number): Step {
+    const { model } = this.#parts
+    const select = selected([...namesFor(model, collection, service.access).fields.keys()])
+    const shape = interned<ItemShape>({ kind: 'item', collection: collection.name, id: 0, select })
+    return { as: service, plan: { shape, args: [id] } }
+  }
+}
+
+function isWrite({ shape }: ProgramPlan): boolean {
+  return shape.kind === 'create' || shape.kind === 'update' || shape.kind === 'delete'
+}
+
+const shapes = new WeakMap<EmittedEvent, Collection>()
+
+function checkedValues(event: EmittedEvent, values: unknown): InputValues {
+  const shape = shapes.get(event) ?? collectionOfFields(event.type.replaceAll('.', '_'), event.fields)
+  shapes.set(event, shape)
+  return bodyValidator(shape).create(values ?? {}).values
+}
+
+function refuse(what: string) {
+  return (): never => {
+    throw new Error(
+      `\`${what}\` is not for actions and queries, which may be undone and tried again: declare a reaction, which runs after the commit.`,
+    )
+  }
+}
+
+const refusedMail = Object.freeze({ send: refuse('mail.send') })

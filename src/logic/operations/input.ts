@@ -1,0 +1,128 @@
+/** What actions and queries take and give, checked as bodies are. */
+import { randomUUID } from 'node:crypto'
+import { ApiError } from '../../errors.ts'
+import { idField } from '../../model/builtin.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Collection, Field, FieldDefault, Operation, OperationValue } from '../../model/model.ts'
+import { bodyValidator } from '../../model/validate.ts'
+
+export type InputValues = Readonly<Record<string, JsonValue>>
+
+const anyone = { kind: 'anyone' } as const
+
+function shapeOf(name: string, values: ReadonlyMap<string, OperationValue>): Collection {
+  return collectionOfFields(name, new Map([...values].map(([key, value]) => [key, fieldOf(key, value)])))
+}
+
+/** Values as the fields of a collection that does not exist, so that they are checked, and told of, as a body is. */
+export function collectionOfFields(name: string, fields: ReadonlyMap<string, Field>): Collection {
+  const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+  return {
+    ...{ name, singular: name, description: undefined, fields, relations: new Map(), computed: new Map() },
+    ...{ prepare: undefined, check: undefined, limits: [], indexes: [], access, searchable: [] },
+    ...{ deprecated: undefined, renamedFrom: undefined, unlogged: true },
+  }
+}
+
+/** An item is given by its id. */
+export function fieldOf(name: string, value: OperationValue): Field {
+  if (value.kind === 'field') return value.field
+  return {
+    ...{ name, type: idField.type, description: undefined, optional: false, default: undefined },
+    ...{ unique: false, readOnly: false, writeOnly: false, immutable: false, internal: false },
+    ...{ searchable: false, signUp: false, deprecated: undefined, renamedFrom: undefined },
+    ...{ access: { read: anyone, write: anyone }, reference: undefined },
+  }
+}
+
+const inputs = new WeakMap<Operation, Collection>()
+const outputs = new WeakMap<Operation, Collection>()
+
+/** As a collection's fields, e.g. for its schema. */
+export function inputShape(operation: Operation): Collection {
+  const known = inputs.get(operation) ?? shapeOf(operation.name, operation.input)
+  inputs.set(operation, known)
+  return known
+}
+
+export function outputShape(operation: Operation): Collection {
+  const { output } = operation
+  const values = output.kind === 'values' ? output.values : new Map<string, OperationValue>()
+  const known = outputs.get(operation) ?? shapeOf(operation.name, values)
+  outputs.set(operation, known)
+  return known
+}
+
+/** The canonical input, defaults not yet set. Throws VALIDATION_FAILED with all faults. */
+export function checkedInput(operation: Operation, body: unknown): InputValues {
+  return bodyValidator(inputShape(operation)).create(body).values
+}
+
+/** Every declared value: what was left out has its default, or is null. */
+export function withDefaults(
+  values: ReadonlyMap<string, Field>,
+  given: InputValues,
+  at: string,
+  userId: number | null,
+): Record<string, JsonValue> {
+  const all: Record<string, JsonValue> = {}
+  for (const [name, field] of values) {
+    all[name] = given[name] !== undefined ? given[name] : defaultValue(field, at, userId)
+  }
+  return all
+}
+
+function defaultValue({ default: standard, type }: Field, at: string, userId: number | null): JsonValue {
+  if (standard === undefined) return null
+  return ofKind(standard, at, userId, time => type.encoding.now?.(time) ?? time)
+}
+
+function ofKind(
+  standard: FieldDefault,
+  at: string,
+  userId: number | null,
+  timeOf: (at: string) => JsonValue,
+): JsonValue {
+  switch (standard.kind) {
+    case 'value':
+      return standard.value
+    case 'now':
+      return timeOf(at)
+    case 'currentUser':
+      return userId
+    case 'uuid':
+      return randomUUID()
+  }
+}
+
+/** The canonical values of an output; an error that says what does not fit, for the operator. */
+export function checkedOutput(operation: Operation, given: unknown): InputValues | Error {
+  try {
+    return bodyValidator(outputShape(operation)).create(withoutUndefined(idsOf(operation, given))).values
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const details = (error.details ?? []).map(({ message }) => message).join(' ')
+    return new Error(details === '' ? error.message : details)
+  }
+}
+
+/** An item, or its id, stands for the item. */
+function idsOf({ output }: Operation, given: unknown): unknown {
+  if (output.kind !== 'values' || typeof given !== 'object' || given === null || Array.isArray(given))
+    return given
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      return [name, output.values.get(name)?.kind === 'item' ? itemId(value) : value]
+    }),
+  )
+}
+
+/** The id of an item or of an id; undefined for anything else. */
+export function itemId(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, 'id') : value
+}
+
+function withoutUndefined(given: unknown): unknown {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,139 @@
+/** Actions and queries: what one does, as the steps of one transaction. */
+import { inspect } from 'node:util'
+import { ApiError, type FieldFault } from '../../errors.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { LogicItem } from '../../model/logic.ts'
+import type { Action, Collection, Model, Operation, Query } from '../../model/model.ts'
+import type { ReadAnswer } from '../../plan/answer.ts'
+import { namesFor } from '../../plan/guard.ts'
+import type { ItemShape } from '../../plan/plan.ts'
+import { selected } from '../../plan/system-plans.ts'
+import type { ProgramSteps } from '../../plan/transaction.ts'
+import type { Principal } from '../../principal.ts'
+import { interned } from '../data/plans.ts'
+import { actingAs, collectionOf, decided, refused, withScopesDecided } from './access.ts'
+import { type OperationCall, type OperationParts, type OperationResult, placeOf } from './call.ts'
+import { OperationContext } from './context.ts'
+import { checkedOutput, fieldOf, itemId, withDefaults } from './input.ts'
+
+/** The steps from the access rule on. Throws NOT_FOUND, FORBIDDEN, VALIDATION_FAILED, and what `run` is refused with. */
+export function* operationSteps(parts: OperationParts, call: OperationCall): ProgramSteps<OperationResult> {
+  const { operation } = call
+  const at = new Date(parts.now()).toISOString()
+  const item = yield* itemOf(parts.model, call)
+  const input = yield* inputOf(parts.model, call, at)
+  const context = new OperationContext(parts, call, { at, item, input })
+  let returned: unknown
+  const place = placeOf(operation)
+  yield {
+    act: place,
+    limitMs: parts.limits.timeMs,
+    maxSteps: parts.limits.operations,
+    turn: work => parts.timeLimit.turn(place, work, parts.limits.timeMs),
+    async start(run) {
+      returned = await context.run(run)
+    },
+  }
+  return resultOf(operation, returned)
+}
+
+/** Of the acting principal, as the caller may read it. */
+export function* readItem(
+  model: Model,
+  collection: Collection,
+  id: number,
+  principal: Principal,
+): ProgramSteps<string | null> {
+  const shape = itemShape(model, collection, principal)
+  const { text } = (yield { as: principal, plan: { shape, args: [id] } }) as ReadAnswer
+  return text
+}
+
+function itemShape(model: Model, collection: Collection, { access }: Principal): ItemShape {
+  const select = selected([...namesFor(model, collection, access).fields.keys()])
+  return interned({ kind: 'item', collection: collection.name, id: 0, select })
+}
+
+function* itemOf(
+  model: Model,
+  { operation, id, principal }: OperationCall,
+): ProgramSteps<LogicItem | undefined> {
+  const { access } = principal
+  if (id === undefined) return undefined
+  const collection = collectionOf(model, operation)
+  const text = yield* readItem(model, collection, id, actingAs(principal))
+  if (text === null) throw new ApiError('NOT_FOUND')
+  if (decided(model, operation, access) === 'depends') yield* judge(operation, collection, id, principal)
+  return Object.freeze(JSON.parse(text))
+}
+
+/** Throws FORBIDDEN where the operation's rule does not hold for the item. */
+function* judge(
+  operation: Operation,
+  collection: Collection,
+  id: number,
+  principal: Principal,
+): ProgramSteps<void> {
+  const shape = interned<ItemShape>({
+    kind: 'item',
+    collection: collection.name,
+    id: 0,
+    select: selected(['id']),
+    rule: withScopesDecided(operation.access, principal.access),
+  })
+  const { text } = (yield { as: actingAs(principal), plan: { shape, args: [id] } }) as ReadAnswer
+  if (text === null) throw refused(operation, principal.access)
+}
+
+/** The input with its defaults, and with items in place of their ids. */
+function* inputOf(
+  model: Model,
+  { operation, input, principal }: OperationCall,
+  at: string,
+): ProgramSteps<Readonly<Record<string, unknown>>> {
+  const fields = new Map([...operation.input].map(([name, value]) => [name, fieldOf(name, value)]))
+  const values: Record<string, unknown> = withDefaults(fields, input, at, principal.userId)
+  const faults: FieldFault[] = []
+  for (const [name, value] of operation.input) {
+    if (value.kind !== 'item') continue
+    const collection = model.collections.get(value.collection)
+    const text = collection && (yield* readItem(model, collection, Number(values[name]), actingAs(principal)))
+    if (text) values[name] = Object.freeze(JSON.parse(text))
+    else {
+      const message = `${name} must be the id of an item of ${value.collection} that you may read.`
+      faults.push({ field: name, code: 'not_found', message })
+    }
+  }
+  if (faults.length > 0) throw new ApiError('VALIDATION_FAILED', faults[0]?.message, { details: faults })
+  return Object.freeze(values)
+}
+
+function resultOf(operation: Action | Query, returned: unknown): OperationResult {
+  const { output } = operation
+  if (output.kind === 'nothing') {
+    if (returned === undefined || returned === null) return { kind: 'nothing' }
+    throw unfit(operation, 'It declares no output, and returns something: declare it, or return nothing.')
+  }
+  if (output.kind === 'item') {
+    const id = itemId(returned)
+    if (Number.isSafeInteger(id)) return { kind: 'item', collection: output.collection, id: Number(id) }
+    throw unfit(
+      operation,
+      `It must return an item of ${output.collection}, not ${inspect(returned, { depth: 0 })}.`,
+    )
+  }
+  const values = checkedOutput(operation, returned)
+  if (values instanceof Error) throw unfit(operation, values.message)
+  const fields = [...output.values].map(([name, value]): [string, JsonValue] => [
+    name,
+    values[name] ??
+      (value.kind === 'field' && value.field.default?.kind === 'value' ? value.field.default.value : null),
+  ])
+  return { kind: 'values', values: Object.fromEntries(fields) }
+}
+
+/** Told to the operator; the client learns nothing of it. */
+function unfit(operation: Action | Query, message: string): ApiError {
+  const cause = new Error(`${placeOf(operation)}: the output does not fit. ${message}`)
+  return new ApiError('INTERNAL_ERROR', undefined, { cause })
+}

@@ -1,0 +1,158 @@
+/** The fields of the built-in collections. */
+import { role } from '../access.ts'
+import { choice } from '../fields/choice.ts'
+import { datetime } from '../fields/datetime.ts'
+import { declared } from '../fields/declared.ts'
+import { email } from '../fields/email.ts'
+import { idType } from '../fields/integer.ts'
+import { jsonType } from '../fields/json.ts'
+import { currentUser, now } from '../fields/marker.ts'
+import { relation } from '../fields/relation.ts'
+import { string } from '../fields/string.ts'
+import { texts } from '../fields/texts.ts'
+import { url } from '../fields/url.ts'
+import { publicPicture, redirection, visible } from '../json-schema/patterns.ts'
+
+const readOnly = { readOnly: true } as const
+
+/** The first field of every collection. */
+export const idField = declared<number, typeof readOnly>({
+  type: idType('integer'),
+  options: readOnly,
+  checks: {},
+})
+
+/** The last fields of every collection; `updated_at` only where the collection asks for it. */
+export const timeFields = {
+  created_at: datetime({ readOnly: true, default: now }),
+  updated_at: datetime({ readOnly: true, default: now }),
+}
+
+export const userFields = {
+  name: string({ max: 100, pattern: visible }),
+  email: email({ unique: true }),
+  role: string({ default: 'user', max: 50, access: { write: role('admin') } }),
+  password_hash: string({ optional: true, internal: true }),
+}
+
+const keyScopes = {
+  optional: true,
+  immutable: true,
+  description: 'What the key may be used for; `*` is everything that you may do.',
+} as const
+
+/** `scopes`: those of the model, which a key may be limited to. */
+export function apiKeyFields(scopes: readonly string[]) {
+  const items = { type: 'string', enum: [...scopes, '*'] }
+  return {
+    user_id: relation('users', {
+      inverse: 'api_keys',
+      onDelete: 'cascade',
+      readOnly: true,
+      default: currentUser,
+      description: 'Whose key it is.',
+    }),
+    name: string({ max: 100, pattern: visible, description: 'What the key is for, in your own words.' }),
+    scopes: declared<readonly string[], typeof keyScopes>({
+      type: jsonType({ type: 'array', items, uniqueItems: true, minItems: 1, maxItems: items.enum.length }),
+      options: keyScopes,
+      checks: {},
+    }),
+    expires_at: datetime({ optional: true, description: 'When the key stops working; null is never.' }),
+    prefix: string({ readOnly: true, max: 20, description: 'How the key begins, to recognise it by.' }),
+    hash: string({ internal: true, unique: true }),
+  } as const
+}
+
+const separator = {
+  optional: true,
+  description: 'What stands between scopes in token responses; null: as the service is set.',
+} as const
+
+const redirectUris = { maxItems: 50 }
+
+const redirectUri = { type: 'string', maxLength: 2048, pattern: redirection }
+
+/** The fields of an OAuth app (RFC 6749, 2). */
+export function oauthAppFields(scopes: readonly string[]) {
+  const among = { type: 'string', enum: scopes }
+  const atMost = { maxItems: scopes.length }
+  return {
+    user_id: relation('users', {
+      inverse: 'oauth_apps',
+      onDelete: 'cascade',
+      readOnly: true,
+      default: currentUser,
+      description: 'Whose app it is.',
+    }),
+    name: string({
+      max: 100,
+      pattern: visible,
+      description: 'What users see when they are asked for consent.',
+    }),
+    type: choice(['confidential', 'public'], {
+      immutable: true,
+      default: 'confidential',
+      description:
+        '`confidential`: it can keep a secret. `public`: it runs where its users can look into it.',
+    }),
+    redirect_uris: texts(redirectUri, redirectUris, {
+      description:
+        'Where a browser may be sent back to; compared exactly, but for the port of 127.0.0.1 and [::1].',
+    }),
+    scopes: texts(among, atMost, {
+      optional: true,
+      description: 'What it may ask for; null: any scope.',
+    }),
+    default_scopes: texts(among, atMost, {
+      optional: true,
+      description: 'What it asks for when a request names no scope.',
+    }),
+    scope_separator: declared<',' | ' ', typeof separator>({
+      type: jsonType({ type: 'string', enum: [',', ' '] }),
+      options: separator,
+      checks: {},
+    }),
+    access_token_format: choice(['opaque', 'jwt'], {
+      optional: true,
+      description: 'What its access tokens look like; null: as the service is set.',
+    }),
+    logo_uri: string({
+      optional: true,
+      max: 2048,
+      pattern: publicPicture,
+      description: 'A picture that stands for it: an https address with a public host name.',
+    }),
+    homepage_uri: url({ optional: true, description: 'Where users read more about it.' }),
+    client_id: string({
+      unique: true,
+      readOnly: true,
+      max: 100,
+      description: 'By which it is known to the authorization server.',
+    }),
+    // Older versions store the first secret here: see `auth/server/clients/app-secrets.ts`.
+    secret_hash: string({ optional: true, internal: true }),
+  } as const
+}
+
+export const oauthAppSecretFields = {
+  app_id: relation('oauth_apps', {
+    as: 'app',
+    inverse: 'secrets',
+    onDelete: 'cascade',
+    immutable: true,
+    description: 'Whose secret it is.',
+  }),
+  prefix: string({ readOnly: true, max: 20, description: 'How the secret begins, to recognise it by.' }),
+  expires_at: datetime({
+    optional: true,
+    readOnly: true,
+    description: 'When it ends, which is stored when a newer one is made; null: not before that.',
+  }),
+  hash: string({ internal: true, unique: true }),
+} as const
+
+export type UserFields = typeof userFields
+export type OauthAppFields = ReturnType<typeof oauthAppFields>
+export type OauthAppSecretFields = typeof oauthAppSecretFields
+export type ApiKeyFields = ReturnType<typeof apiKeyFields>

@@ -1,0 +1,52 @@
+/** The built-in collections of webhooks (https://www.standardwebhooks.com) and their deliveries. */
+import { nobody, owner, related, signedIn } from '../access.ts'
+import { collection, index } from '../declaration.ts'
+import type { CollectionDeclaration } from '../declared-model.ts'
+import type { Collection } from '../model.ts'
+import { webhookDeliveryFields, webhookFields } from './webhook-fields.ts'
+
+/** The types of events that are not the usual ones of their collection. */
+const ownTypes: ReadonlyMap<string, readonly string[]> = new Map([['webhooks', ['webhook.paused']]])
+
+type Logged = Pick<Collection, 'name' | 'singular' | 'unlogged' | 'emits'>
+
+/** What a webhook's `types` may hold, with the collection whose events it means; undefined: all events. */
+export function webhookTypes<C extends Logged>({
+  collections,
+}: {
+  readonly collections: ReadonlyMap<string, C>
+}): ReadonlyMap<string, C | undefined> {
+  const types = new Map<string, C | undefined>()
+  for (const collection of collections.values()) {
+    if (collection.unlogged) continue
+    const { name, singular, emits } = collection
+    const usual = ['created', 'updated', 'deleted', '*'].map(kind => `${singular}.${kind}`)
+    const own = [...(ownTypes.get(name) ?? []), ...(emits?.keys() ?? [])]
+    for (const type of [...usual, ...own]) types.set(type, collection)
+  }
+  return types.set('*', undefined)
+}
+
+const own = owner('user_id')
+
+/** Users see and change only their own webhooks. Their secrets are records: see `auth/webhooks/secrets.ts`. */
+export function webhooks(): CollectionDeclaration {
+  return collection({
+    description: 'Addresses to which events are sent.',
+    fields: webhookFields,
+    indexes: [index('grant')],
+    access: { read: own, create: signedIn, update: own, delete: own },
+  })
+}
+
+/** What was sent by a webhook, and what is still to be sent. Only Portico itself writes it. */
+export function webhookDeliveries(): CollectionDeclaration {
+  const declaration = collection({
+    description: 'What webhooks have sent, and are going to send.',
+    fields: webhookDeliveryFields,
+    indexes: [index('status', 'due_at')],
+    access: { read: related('webhook', own), create: nobody, update: nobody, delete: nobody },
+  })
+  // A log row for each delivery would itself be an event to deliver.
+  return { ...declaration, unlogged: true }
+}

@@ -1,0 +1,200 @@
+/** Builders of computed fields. `checkModel` checks what they return. */
+
+import type {
+  AggregateFunction,
+  ComputedDeclaration,
+  ComputedOptions,
+  DatePart,
+  Expression,
+} from '../computed.ts'
+import type { Rule, Scalar } from '../rule.ts'
+import type {
+  CoalescedValue,
+  ComputedNumber,
+  ComputedOperand,
+  GuardedValue,
+  NumberUse,
+  OperandNeeds,
+  OperandValue,
+  OptionsNeeds,
+  OverNeeds,
+  RelatedValue,
+  TimeUse,
+} from '../types/computed.ts'
+import type { AccessRule, FieldRules, RelationNeeds } from '../types/rule.ts'
+
+function made<Value>(expression: Expression, options: ComputedOptions = {}): ComputedDeclaration<Value> {
+  return Object.freeze({ kind: 'computed', expression: Object.freeze(expression), options })
+}
+
+/** `checkModel` reports what is neither. */
+function expressionOf(operand: unknown): Expression {
+  if (typeof operand === 'object' && operand !== null) {
+    if ('expression' in operand) return operand.expression as Expression
+    if ('field' in operand) return { kind: 'field', field: String(operand.field) }
+  }
+  return { kind: 'literal', value: operand as Scalar }
+}
+
+/** What is no rule stays as it is: `checkModel` reports it. */
+function ruleOf(rule: AccessRule | undefined): Rule | undefined {
+  return rule === undefined ? undefined : (rule?.rule ?? (rule as unknown as Rule))
+}
+
+function aggregate<Value>(
+  name: AggregateFunction,
+  relation: string,
+  fieldName: string | undefined,
+  where: AccessRule | undefined,
+): ComputedDeclaration<Value> {
+  return made({ kind: 'aggregate', function: name, relation, field: fieldName, where: ruleOf(where) })
+}
+
+/** A computed field with its options: a read rule of its own, a description. */
+export function computed<const E extends ComputedDeclaration | FieldRules, const O extends ComputedOptions>(
+  expression: E,
+  options: O,
+): ComputedDeclaration<GuardedValue<OperandValue<E>, O>, OperandNeeds<E> & OptionsNeeds<O>> {
+  return made(expressionOf(expression), options)
+}
+
+/** How many related items there are, of those that the caller may read and `where` holds for. */
+export function count<const R extends string, Needs = unknown>(
+  relation: R,
+  where?: AccessRule<Needs>,
+): ComputedDeclaration<number, RelationNeeds<R, Needs>> {
+  return aggregate('count', relation, undefined, where)
+}
+
+/** The sum of a field of the related items; 0 where none has a value. */
+export function sum<const R extends string, const F extends string, Needs = unknown>(
+  relation: R,
+  fieldName: F,
+  where?: AccessRule<Needs>,
+): ComputedDeclaration<number, OverNeeds<R, F, Needs, NumberUse>> {
+  return aggregate('sum', relation, fieldName, where)
+}
+
+/** The least value of a field of the related items. Null where none has a value. */
+export function min<const R extends string, const F extends string, Needs = unknown>(
+  relation: R,
+  fieldName: F,
+  where?: AccessRule<Needs>,
+): ComputedDeclaration<RelatedValue<R, F> | null, OverNeeds<R, F, Needs>> {
+  return aggregate('min', relation, fieldName, where)
+}
+
+/** The greatest value of a field of the related items. Null where none has a value. */
+export function max<const R extends string, const F extends string, Needs = unknown>(
+  relation: R,
+  fieldName: F,
+  where?: AccessRule<Needs>,
+): ComputedDeclaration<RelatedValue<R, F> | null, OverNeeds<R, F, Needs>> {
+  return aggregate('max', relation, fieldName, where)
+}
+
+/** The mean of a field of the related items. Null where none has a value. */
+export function avg<const R extends string, const F extends string, Needs = unknown>(
+  relation: R,
+  fieldName: F,
+  where?: AccessRule<Needs>,
+): ComputedDeclaration<number | null, OverNeeds<R, F, Needs, NumberUse>> {
+  return aggregate('avg', relation, fieldName, where)
+}
+
+interface FirstOptions<Needs> {
+  /** As in `?sort=`: `-created_at`, or several. The id decides among equals. */
+  readonly sort?: string | readonly string[]
+  readonly where?: AccessRule<Needs>
+}
+
+/** A field of the first related item in this order. Null where none is there. */
+export function first<const R extends string, const F extends string, Needs = unknown>(
+  relation: R,
+  fieldName: F,
+  options: FirstOptions<Needs> = {},
+): ComputedDeclaration<RelatedValue<R, F> | null, OverNeeds<R, F, Needs>> {
+  const { sort = [], where } = options ?? {}
+  const keys = typeof sort === 'string' ? [sort] : sort
+  return made({ kind: 'first', relation, field: fieldName, sort: keys, where: ruleOf(where) })
+}
+
+type Arithmetic<L, R> = ComputedDeclaration<number | null, OperandNeeds<L | R, NumberUse>>
+
+function arithmetic(
+  operator: '+' | '-' | '*' | '/',
+  left: ComputedNumber,
+  right: ComputedNumber,
+): ComputedDeclaration<number | null> {
+  return made({ kind: 'arithmetic', operator, left: expressionOf(left), right: expressionOf(right) })
+}
+
+/** Null where an operand is null, as in all arithmetic. */
+export function plus<const L extends ComputedNumber, const R extends ComputedNumber>(
+  left: L,
+  right: R,
+): Arithmetic<L, R> {
+  return arithmetic('+', left, right)
+}
+
+export function minus<const L extends ComputedNumber, const R extends ComputedNumber>(
+  left: L,
+  right: R,
+): Arithmetic<L, R> {
+  return arithmetic('-', left, right)
+}
+
+export function times<const L extends ComputedNumber, const R extends ComputedNumber>(
+  left: L,
+  right: R,
+): Arithmetic<L, R> {
+  return arithmetic('*', left, right)
+}
+
+/** A number with its fraction, also of whole numbers. Null where the divisor is 0. */
+export function dividedBy<const L extends ComputedNumber, const R extends ComputedNumber>(
+  left: L,
+  right: R,
+): Arithmetic<L, R> {
+  return arithmetic('/', left, right)
+}
+
+/** The texts, whole numbers and dates one after another. What has no value is left out. */
+export function concat<const Parts extends readonly ComputedOperand[]>(
+  ...parts: Parts
+): ComputedDeclaration<string, OperandNeeds<Parts[number]>> {
+  return made({ kind: 'concat', parts: parts.map(expressionOf) })
+}
+
+/** The first of these that has a value. */
+export function coalesce<const Parts extends readonly ComputedOperand[]>(
+  ...parts: Parts
+): ComputedDeclaration<CoalescedValue<Parts>, OperandNeeds<Parts[number]>> {
+  return made({ kind: 'coalesce', parts: parts.map(expressionOf) })
+}
+
+/** `then` where the rule holds for what the caller may read of the item, else `otherwise`. */
+export function when<
+  const Then extends ComputedOperand,
+  const Otherwise extends ComputedOperand = null,
+  Needs = unknown,
+>(
+  rule: AccessRule<Needs>,
+  then: Then,
+  otherwise?: Otherwise,
+): ComputedDeclaration<OperandValue<Then | Otherwise>, OperandNeeds<Then | Otherwise> & Needs> {
+  return made({
+    kind: 'when',
+    rule: ruleOf(rule) as Rule,
+    value: expressionOf(then),
+    otherwise: expressionOf(otherwise ?? null),
+  })
+}
+
+/** A part of a date or time, in UTC: `weekday` is 1 (Monday) to 7, `date` the day as `YYYY-MM-DD`, others numbers. */
+export function datePart<const Part extends DatePart, const O extends ComputedOperand<string>>(
+  part: Part,
+  of: O,
+): ComputedDeclaration<(Part extends 'date' ? string : number) | null, OperandNeeds<O, TimeUse>> {
+  return made({ kind: 'datePart', part, of: expressionOf(of) })
+}

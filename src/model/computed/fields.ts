@@ -1,0 +1,124 @@
+/** The computed fields of a checked model. */
+import type { CheckedExpression } from '../computed.ts'
+import type { Collection, ComputedField, Field, Model } from '../model.ts'
+import { pathsOf } from '../rule/paths.ts'
+import type { Rule } from '../rule.ts'
+
+/** Whether the field of a model is a computed one. */
+export function isComputed(field: Field): field is ComputedField {
+  return 'expression' in field
+}
+
+/** How many lists of related items the expression reads. */
+export function manyRelations(expression: CheckedExpression): number {
+  const all = (parts: readonly CheckedExpression[]) =>
+    parts.reduce((count, part) => count + manyRelations(part), 0)
+  switch (expression.kind) {
+    case 'field':
+    case 'literal':
+      return 0
+    case 'aggregate':
+    case 'first':
+      return 1
+    case 'arithmetic':
+      return all([expression.left, expression.right])
+    case 'when':
+      return all([expression.value, expression.otherwise])
+    case 'datePart':
+      return manyRelations(expression.of)
+    default:
+      return all(expression.parts)
+  }
+}
+
+/** The collections that an expression over a collection names, whatever its rules come to for a caller. */
+export function collectionsRead(
+  expression: CheckedExpression,
+  collection: Collection,
+  collectionOf: (name: string) => Collection,
+): ReadonlySet<Collection> {
+  const gathering = new Gathering(collectionOf)
+  gathering.add(expression, collection)
+  return gathering.found
+}
+
+class Gathering {
+  readonly found = new Set<Collection>()
+  readonly #collectionOf: (name: string) => Collection
+
+  constructor(collectionOf: (name: string) => Collection) {
+    this.#collectionOf = collectionOf
+  }
+
+  add(expression: CheckedExpression, row: Collection): void {
+    switch (expression.kind) {
+      case 'literal':
+        break
+      case 'field':
+        this.#addPath([...expression.path, expression.field], row)
+        break
+      case 'aggregate':
+      case 'first':
+        this.#addRule(expression.where, this.#follow(expression.relation, row))
+        break
+      case 'arithmetic':
+        this.add(expression.left, row)
+        this.add(expression.right, row)
+        break
+      case 'when':
+        this.#addRule(expression.rule, row)
+        this.add(expression.value, row)
+        this.add(expression.otherwise, row)
+        break
+      case 'datePart':
+        this.add(expression.of, row)
+        break
+      default:
+        for (const part of expression.parts) this.add(part, row)
+    }
+  }
+
+  #addRule(rule: Rule, row: Collection): void {
+    switch (rule.kind) {
+      case 'compare':
+        for (const path of pathsOf(rule)) this.#addPath(path.split('.'), row)
+        break
+      case 'related':
+        this.#addRule(rule.rule, this.#follow(rule.relation, row))
+        break
+      case 'not':
+        this.#addRule(rule.rule, row)
+        break
+      case 'and':
+      case 'or':
+        for (const one of rule.rules) this.#addRule(one, row)
+    }
+  }
+
+  /** The last name is a field's. */
+  #addPath(names: readonly string[], row: Collection): void {
+    let at = row
+    for (const name of names.slice(0, -1)) at = this.#follow(name, at)
+  }
+
+  #follow(name: string, { name: holder, relations }: Collection): Collection {
+    const relation = relations.get(name)
+    if (relation === undefined) throw new Error(`${holder} has no relation ${name}`)
+    if (relation.kind === 'manyToMany') this.found.add(this.#collectionOf(relation.through))
+    const target = this.#collectionOf(relation.target)
+    this.found.add(target)
+    return target
+  }
+}
+
+/** Of the computed field of this name, where it is one: none of others. */
+export function collectionsReadBy(name: string, collection: Collection, model: Model): readonly string[] {
+  const field = collection.computed.get(name)
+  if (field === undefined) return []
+  const collectionOf = (wanted: string) => {
+    const found = model.collections.get(wanted)
+    if (found === undefined) throw new Error(`the model has no collection ${wanted}`)
+    return found
+  }
+  return [...collectionsRead(field.expression, collection, collectionOf)].map(read => read.name)
+}

@@ -1,0 +1,165 @@
+/**
+ * The functions that declare actions, queries, reactions and jobs. `checkModel` checks what they return. `C`, the model's
+ * collections, is inferred from where the declaration is written: within `model(…)`.
+ */
+
+import type { AnyCollections } from '../declared-model.ts'
+import type { FieldDeclarations } from '../fields/declared.ts'
+import type {
+  ActionDeclaration,
+  ActionOptions,
+  ItemDeclaration,
+  JobDeclaration,
+  QueryDeclaration,
+  QueryOptions,
+  ReactionDeclaration,
+} from '../logic.ts'
+import type {
+  ActionContext,
+  Awaitable,
+  EventPattern,
+  Events,
+  JobContext,
+  OperationRow,
+  QueryContext,
+  ReactionContext,
+  ResultIn,
+  ValuesIn,
+} from '../types/logic.ts'
+import type { NameIn } from '../types/model.ts'
+import type { AccessRule } from '../types/rule.ts'
+
+type None = Record<never, never>
+type Output<C> = ValuesIn<C> | ItemDeclaration<NameIn<C>> | undefined
+
+/** The types of an operation, for those who call it. */
+export interface OperationTypes<On, Of, In, Out> {
+  readonly on: On
+  readonly of: Of
+  readonly input: In
+  readonly output: Out
+}
+
+export interface ActionTypes<On, Of, In, Out, E> extends OperationTypes<On, Of, In, Out> {
+  readonly emits: E
+}
+
+interface TypedOptions<C, On, Of, In, Out>
+  extends Omit<QueryOptions, 'on' | 'of' | 'input' | 'output' | 'access' | 'run'> {
+  /** The collection of the item that it is about. */
+  readonly on?: On
+  /** The collection that it belongs to. */
+  readonly of?: Of
+  readonly input?: In
+  /** Left out: it answers with nothing. */
+  readonly output?: Out
+  /** With `on`, judged by the item. Left out: for administrators only. */
+  readonly access?: AccessRule<OperationRow<C, On>>
+}
+
+interface TypedQuery<C, On, Of, In, Out> extends TypedOptions<C, On, Of, In, Out> {
+  run(context: QueryContext<C, On, In>): Awaitable<ResultIn<C, Out>>
+}
+
+interface TypedAction<C, On, Of, In, Out, E> extends TypedOptions<C, On, Of, In, Out> {
+  /** By type, e.g. `project.archived`. */
+  readonly emits?: E
+  run(context: ActionContext<C, On, In, E>): Awaitable<ResultIn<C, Out>>
+}
+
+/** A named operation over several items, in one serialisable transaction. */
+export function action<
+  C extends AnyCollections = AnyCollections,
+  const On extends NameIn<C> = never,
+  const Of extends NameIn<C> = never,
+  const In extends ValuesIn<C> = None,
+  const Out extends Output<C> = undefined,
+  const E extends Events = None,
+>(options: TypedAction<C, On, Of, In, Out, E>): ActionDeclaration<ActionTypes<On, Of, In, Out, E>, C> {
+  return Object.freeze({ kind: 'action', options: options as unknown as ActionOptions })
+}
+
+/** A named operation that only reads, in one serialisable transaction. */
+export function query<
+  C extends AnyCollections = AnyCollections,
+  const On extends NameIn<C> = never,
+  const Of extends NameIn<C> = never,
+  const In extends ValuesIn<C> = None,
+  const Out extends Output<C> = undefined,
+>(options: TypedQuery<C, On, Of, In, Out>): QueryDeclaration<OperationTypes<On, Of, In, Out>, C> {
+  return Object.freeze({ kind: 'query', options: options as unknown as QueryOptions })
+}
+
+interface Described {
+  readonly description?: string
+}
+
+/** Runs after the commit of each event of these types, at least once and in the order of one item. */
+export function on<
+  C extends AnyCollections = AnyCollections,
+  const T extends EventPattern<C> = EventPattern<C>,
+>(
+  types: T | readonly T[],
+  run: (context: ReactionContext<C, T>) => Awaitable<unknown>,
+  options: Described = {},
+): ReactionDeclaration<T, C> {
+  return Object.freeze({
+    kind: 'reaction',
+    types: typeof types === 'string' ? [types] : types,
+    run,
+    description: options?.description,
+  })
+}
+
+interface EveryOptions extends Described {
+  /** An IANA name, e.g. `Europe/Berlin`; `UTC` if left out. */
+  readonly timeZone?: string
+}
+
+type RunJob<C, In> = (context: JobContext<C, In>) => Awaitable<unknown>
+
+/** A job that runs by a schedule: a cron expression, or words such as `day at 03:00`. */
+export function every<C extends AnyCollections = AnyCollections>(
+  schedule: string,
+  run: RunJob<C, None>,
+): JobDeclaration<None, C>
+export function every<C extends AnyCollections = AnyCollections>(
+  schedule: string,
+  options: EveryOptions,
+  run: RunJob<C, None>,
+): JobDeclaration<None, C>
+export function every(
+  schedule: string,
+  second: EveryOptions | JobDeclaration['run'],
+  third?: JobDeclaration['run'],
+): JobDeclaration<None> {
+  const [options, run] = typeof second === 'function' ? [{}, second] : [second ?? {}, third]
+  return Object.freeze({
+    kind: 'job',
+    schedule,
+    timeZone: options.timeZone,
+    input: undefined,
+    run: run as JobDeclaration['run'],
+    description: options.description,
+  })
+}
+
+interface JobOptions<C, In> extends Described {
+  readonly input?: In
+  run(context: JobContext<C, In>): Awaitable<unknown>
+}
+
+/** A job that only `later` starts. */
+export function job<C extends AnyCollections = AnyCollections, const In extends FieldDeclarations = None>(
+  options: JobOptions<C, In>,
+): JobDeclaration<In, C> {
+  const { input, run, description } = options ?? {}
+  return Object.freeze({
+    kind: 'job',
+    schedule: undefined,
+    timeZone: undefined,
+    input,
+    run,
+    description,
+  })
+}

@@ -1,0 +1,128 @@
+/** When jobs are due: words and cron expressions, in a time zone. */
+import { Cron } from 'croner'
+import { didYouMean } from '../nearest.ts'
+
+/** Times are in milliseconds since 1970. */
+export interface Schedule {
+  /** The first due time after a moment. */
+  next(after: number): number | undefined
+  /** The last due time up to a moment; undefined: none after `after`. */
+  last(until: number, after: number): number | undefined
+}
+
+const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
+const minutes = [2, 3, 4, 5, 6, 10, 12, 15, 20, 30]
+const hours = [2, 3, 4, 6, 8, 12]
+
+interface Form {
+  /** As an example. */
+  readonly example: string
+  readonly pattern: RegExp
+  /** The cron expression; undefined: the numbers do not fit. */
+  readonly cron: (found: readonly (string | undefined)[]) => string | undefined
+}
+
+const clock = '([01]\\d|2[0-3]):([0-5]\\d)'
+const at = `(?: at ${clock})?`
+const oneOf = (allowed: readonly number[], number: string | undefined, cron: string) =>
+  allowed.includes(Number(number)) ? cron : undefined
+const time = (hour: string | undefined, minute: string | undefined) =>
+  `${Number(minute ?? 0)} ${Number(hour ?? 0)}`
+
+const forms: readonly Form[] = [
+  { example: 'minute', pattern: /^minute$/, cron: () => '* * * * *' },
+  {
+    example: '5 minutes',
+    pattern: /^(\d+) minutes$/,
+    cron: ([, count]) => oneOf(minutes, count, `*/${count} * * * *`),
+  },
+  {
+    example: 'hour at :15',
+    pattern: /^hour(?: at :([0-5]\d))?$/,
+    cron: ([, minute]) => `${Number(minute ?? 0)} * * * *`,
+  },
+  {
+    example: '6 hours',
+    pattern: /^(\d+) hours$/,
+    cron: ([, count]) => oneOf(hours, count, `0 */${count} * * *`),
+  },
+  {
+    example: 'day at 03:00',
+    pattern: new RegExp(`^day${at}$`),
+    cron: ([, hour, minute]) => `${time(hour, minute)} * * *`,
+  },
+  {
+    example: 'weekday at 08:30',
+    pattern: new RegExp(`^weekday${at}$`),
+    cron: ([, hour, minute]) => `${time(hour, minute)} * * 1-5`,
+  },
+  {
+    example: 'monday at 09:30',
+    pattern: new RegExp(`^(${weekdays.join('|')})${at}$`),
+    cron: ([, day = '', hour, minute]) => `${time(hour, minute)} * * ${weekdays.indexOf(day)}`,
+  },
+  {
+    example: 'month on 1 at 06:00',
+    pattern: new RegExp(`^month(?: on ([1-9]|1\\d|2[0-8]|last))?${at}$`),
+    cron: ([, day = '1', hour, minute]) => `${time(hour, minute)} ${day === 'last' ? 'L' : day} * *`,
+  },
+]
+
+const examples = forms.map(({ example }) => example)
+
+/** The cron expression of a schedule. Throws a `RangeError` that says what is wrong. */
+export function cronOf(schedule: string): string {
+  for (const { pattern, cron } of forms) {
+    const found = pattern.exec(schedule)
+    if (found === null) continue
+    const expression = cron(found)
+    if (expression !== undefined) return expression
+    const [allowed, unit] = schedule.endsWith('minutes') ? [minutes, 60] : [hours, 24]
+    throw new RangeError(
+      `\`${schedule}\` does not divide ${unit}. Write one of ${allowed.join(', ')}, or a cron expression.`,
+    )
+  }
+  if (schedule.split(' ').length === 5 && /^[\d*]/.test(schedule)) return schedule
+  throw new RangeError(
+    `\`${schedule}\` is no schedule.${didYouMean(schedule, examples)} Write e.g. ${examples.map(one => `\`${one}\``).join(', ')}, or a cron expression of five fields.`,
+  )
+}
+
+/** Throws a `RangeError` that says what is wrong. */
+export function scheduleOf(schedule: string, timeZone: string): Schedule {
+  requireTimeZone(timeZone)
+  const cron = openCron(schedule, cronOf(schedule), timeZone)
+  const next = (after: number) => cron.nextRun(new Date(after))?.getTime()
+  if (next(0) === undefined) throw new RangeError(`\`${schedule}\` is never due.`)
+  return {
+    next,
+    last(until, after) {
+      // The moment itself counts.
+      const [found] = cron.previousRuns(1, new Date(until + 1000))
+      const latest = found === undefined ? undefined : found.getTime()
+      if (latest !== undefined && latest > after && latest <= until) return latest
+      const following = next(after)
+      return following !== undefined && following <= until ? following : undefined
+    },
+  }
+}
+
+function openCron(schedule: string, expression: string, timezone: string): Cron {
+  try {
+    return new Cron(expression, { timezone, paused: true })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)
+    throw new RangeError(`\`${schedule}\` is no cron expression: ${reason}.`)
+  }
+}
+
+function requireTimeZone(timeZone: string): void {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone })
+  } catch {
+    const known = [...Intl.supportedValuesOf('timeZone'), 'UTC']
+    throw new RangeError(
+      `\`${timeZone}\` is no time zone.${didYouMean(timeZone, known)} Write an IANA name, e.g. \`Europe/Berlin\`.`,
+    )
+  }
+}

@@ -1,0 +1,33 @@
+/** The paths of checked rules: a field, or a field along to-one relations. */
+import type { Collection, Field, ToOne } from '../model.ts'
+import type { Rule } from '../rule.ts'
+
+export interface FollowedPath {
+  readonly steps: readonly { readonly relation: ToOne; readonly target: Collection }[]
+  readonly field: Field
+}
+
+/** `collectionOf`: throws for a name that is not there. */
+export function followPath(
+  path: string,
+  from: Collection,
+  collectionOf: (name: string) => Collection,
+): FollowedPath {
+  const names = path.split('.')
+  const name = names.pop() ?? ''
+  let last = from
+  const steps = names.map(step => {
+    const relation = last.relations.get(step)
+    if (relation?.kind !== 'one') throw new Error(`the model follows ${last.name}.${step} to one item`)
+    last = collectionOf(relation.target)
+    return { relation, target: last }
+  })
+  const field = last.fields.get(name)
+  if (field === undefined) throw new Error(`the model names ${last.name}.${name}, which is not there`)
+  return { steps, field }
+}
+
+/** The paths of a comparison. */
+export function pathsOf({ field, operand }: Rule & { readonly kind: 'compare' }): readonly string[] {
+  return operand.kind === 'field' ? [field, operand.field] : [field]
+}

@@ -1,0 +1,62 @@
+/** Every rule of a model, with the collection whose rows it is about. */
+import type { CheckedExpression } from '../computed.ts'
+import type { Collection, Model, Operation } from '../model.ts'
+import type { Rule } from '../rule.ts'
+
+type Placed = readonly [rule: Rule, collection: Collection]
+
+export function rulesOf(model: Model): readonly Placed[] {
+  const { actions, queries } = model.logic
+  const emitted = [...actions.values()].flatMap(({ emits }) => [...emits.values()])
+  return [
+    ...[...model.collections.values()].flatMap(collection => ofCollection(collection, model)),
+    ...[...actions.values(), ...queries.values()].flatMap(operation => ofOperation(operation, model)),
+    ...emitted.flatMap(({ access, collection }) => placed(access, collection, model)),
+  ]
+}
+
+function ofCollection(collection: Collection, model: Model): readonly Placed[] {
+  const { read, create, update, delete: remove } = collection.access
+  const fields = [...collection.fields.values()].flatMap(({ access }) => [access.read, access.write])
+  const computed = [...collection.computed.values()]
+  const own = [read, create, update, remove, ...fields, ...computed.map(({ access }) => access.read)]
+  const limits = collection.limits.map(({ where }) => where)
+  return [
+    ...[...own, ...limits].map((rule): Placed => [rule, collection]),
+    ...computed.flatMap(({ expression }) => ofExpression(expression, collection, model)),
+  ]
+}
+
+function ofOperation({ access, collection }: Operation, model: Model): readonly Placed[] {
+  return collection === undefined ? [] : placed(access, collection, model)
+}
+
+function placed(rule: Rule | undefined, name: string | undefined, { collections }: Model): readonly Placed[] {
+  const collection = collections.get(name ?? '')
+  return rule === undefined || collection === undefined ? [] : [[rule, collection]]
+}
+
+function ofExpression(
+  expression: CheckedExpression,
+  collection: Collection,
+  model: Model,
+): readonly Placed[] {
+  const each = (parts: readonly CheckedExpression[]) =>
+    parts.flatMap(part => ofExpression(part, collection, model))
+  switch (expression.kind) {
+    case 'aggregate':
+    case 'first':
+      return placed(expression.where, collection.relations.get(expression.relation)?.target, model)
+    case 'when':
+      return [[expression.rule, collection], ...each([expression.value, expression.otherwise])]
+    case 'arithmetic':
+      return each([expression.left, expression.right])
+    case 'concat':
+    case 'coalesce':
+      return each(expression.parts)
+    case 'datePart':
+      return each([expression.of])
+    default:
+      return []
+  }
+}

@@ -1,0 +1,139 @@
+/** `data`, typed by the model: what `logic/data.ts` makes of it at run time. `C`: the model's collections, `N`: one's name. */
+import type { ChangesOf, Flat, InputOf, StoredOf } from './item.ts'
+import type { FieldsIn, ItemIn, NameIn, RelationsIn, ToOneIn } from './model.ts'
+
+type IsOneOfMany<Value> = [Value] extends [string] ? ([string] extends [Value] ? false : true) : true
+
+interface Equality<Value> {
+  readonly eq?: Value | null
+  readonly ne?: Value | null
+  readonly in?: readonly Value[]
+  readonly null?: boolean
+}
+
+interface Order<Value> {
+  readonly gt?: Value
+  readonly gte?: Value
+  readonly lt?: Value
+  readonly lte?: Value
+}
+
+interface TextSearch {
+  readonly contains?: string
+  readonly icontains?: string
+  readonly starts_with?: string
+}
+
+type OperatorsFor<Value> = [Value] extends [boolean]
+  ? Equality<Value>
+  : [Value] extends [number]
+    ? Equality<Value> & Order<Value>
+    : IsOneOfMany<Value> extends true
+      ? Equality<Value>
+      : Equality<Value> & Order<Value> & TextSearch
+
+type Condition<Value> = Value | null | readonly Value[] | OperatorsFor<Value>
+
+type FieldConditions<Item> = { readonly [K in keyof Item]?: Condition<NonNullable<Item[K]>> }
+type RelationConditions<C, Relations> = { readonly [K in keyof Relations]?: WhereIn<C, Relations[K]> }
+
+interface Combined<C, N> {
+  readonly and?: readonly WhereIn<C, N>[]
+  readonly or?: readonly WhereIn<C, N>[]
+  readonly not?: WhereIn<C, N>
+}
+
+/** Which items: `{ status: 'open' }`, `{ points: { gte: 3 }, or: [{ status: 'a' }, { author: { name: 'x' } }] }`. */
+export type WhereIn<C, N> = FieldConditions<ItemIn<C, N>> &
+  RelationConditions<C, RelationsIn<C, N>> &
+  Combined<C, N>
+
+type FieldName<C, N> = keyof ItemIn<C, N> & string
+type RelationName<C, N> = keyof RelationsIn<C, N> & string
+/** A relation, or a path along several: `author.posts`. */
+type IncludePath<C, N> = RelationName<C, N> | `${RelationName<C, N>}.${string}`
+
+type Head<Path> = Path extends `${infer First}.${string}` ? First : Path
+type Tail<Path, First> = Path extends `${First & string}.${infer Rest}` ? Rest : never
+
+type Related<C, N, Name, Paths> = Name extends keyof ToOneIn<C, N>
+  ? ReadItem<C, ToOneIn<C, N>[Name], never, Tail<Paths, Name>> | null
+  : Name extends keyof RelationsIn<C, N>
+    ? readonly ReadItem<C, RelationsIn<C, N>[Name], never, Tail<Paths, Name>>[]
+    : never
+
+type Included<C, N, Paths> = { readonly [Name in Head<Paths> & string]: Related<C, N, Name, Paths> }
+
+/** What is named is given, computed fields too. */
+type Selected<Item, Names> = { readonly [K in Names & keyof Item]: Exclude<Item[K], undefined> }
+
+/** An item as a read gives it. `Names`: of `fields`; `Paths`: of `include`; `never`: left out. */
+type ReadItem<C, N, Names, Paths> = [Names | Paths] extends [never]
+  ? ItemIn<C, N>
+  : Flat<([Names] extends [never] ? ItemIn<C, N> : Selected<ItemIn<C, N>, Names>) & Included<C, N, Paths>>
+
+interface Reading<Names, Paths> {
+  /** Fields, computed ones too. Left out: every stored field that the principal may read. */
+  readonly fields?: readonly Names[]
+  /** Relations whose items come too, also along several: `author.posts`. */
+  readonly include?: readonly Paths[]
+}
+
+interface Listing<C, N, Names, Paths> extends Reading<Names, Paths> {
+  readonly where?: WhereIn<C, N>
+  /** As in `?sort=`: `['-created_at', 'title']`. */
+  readonly sort?: readonly (FieldName<C, N> | `-${FieldName<C, N>}`)[]
+}
+
+interface ListPage<C, N, Names, Paths> extends Listing<C, N, Names, Paths> {
+  /** 1 to 100; 100 if left out. */
+  readonly limit?: number
+  readonly page?: number
+}
+
+/** Calls reject with an `ApiError` as the API answers it: `NOT_FOUND`, `FORBIDDEN`, `VALIDATION_FAILED`, `CONFLICT`. */
+export interface CollectionDataIn<C, N, Create, Update> {
+  /** Null where there is no such item, or none that the principal may read. */
+  get<const F extends FieldName<C, N> = never, const I extends IncludePath<C, N> = never>(
+    id: number,
+    options?: Reading<F, I>,
+  ): Promise<ReadItem<C, N, F, I> | null>
+  /** The first that matches; null: none does. */
+  first<const F extends FieldName<C, N> = never, const I extends IncludePath<C, N> = never>(
+    options?: Listing<C, N, F, I>,
+  ): Promise<ReadItem<C, N, F, I> | null>
+  /** At most 100. */
+  list<const F extends FieldName<C, N> = never, const I extends IncludePath<C, N> = never>(
+    options?: ListPage<C, N, F, I>,
+  ): Promise<readonly ReadItem<C, N, F, I>[]>
+  /** Walks all that match, in the order of ids if `sort` is left out. */
+  all<const F extends FieldName<C, N> = never, const I extends IncludePath<C, N> = never>(
+    options?: Listing<C, N, F, I>,
+  ): AsyncIterable<ReadItem<C, N, F, I>>
+  count(where?: WhereIn<C, N>): Promise<number>
+  create(values: Create): Promise<ItemIn<C, N>>
+  /** Changes the given fields. */
+  update(id: number, values: Update): Promise<ItemIn<C, N>>
+  delete(id: number): Promise<void>
+}
+
+export type CreateIn<C, N> = Flat<InputOf<FieldsIn<C, N>>>
+export type UpdateIn<C, N> = Flat<ChangesOf<FieldsIn<C, N>>>
+
+/** Logic also writes what clients may not: fields that are read-only or immutable. */
+type SystemUpdateIn<C, N> = Flat<Partial<StoredOf<FieldsIn<C, N>>>>
+type SystemCreateIn<C, N> = Flat<InputOf<FieldsIn<C, N>> & Partial<StoredOf<FieldsIn<C, N>>>>
+
+/** The collections by name, as a user. */
+export type DataIn<C> = { readonly [N in NameIn<C>]: CollectionDataIn<C, N, CreateIn<C, N>, UpdateIn<C, N>> }
+
+/** The collections by name, as the service itself, whom no rule binds. */
+export type SystemDataIn<C> = {
+  readonly [N in NameIn<C>]: CollectionDataIn<C, N, SystemCreateIn<C, N>, SystemUpdateIn<C, N>>
+}
+
+/** What actions and queries get. */
+export type ActionDataIn<C> = DataIn<C> & { readonly asSystem: SystemDataIn<C> }
+
+/** What reactions and jobs get: the service itself runs them. */
+export type RunDataIn<C> = SystemDataIn<C> & { readonly asSystem: SystemDataIn<C> }

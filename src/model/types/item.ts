@@ -1,0 +1,63 @@
+/** The types of items and bodies, inferred from the declared fields. */
+import type { FieldDeclaration } from '../fields/declared.ts'
+
+/** Makes editors show an intersection as one object type. */
+export type Flat<T> = { [K in keyof T]: T[K] }
+
+type OptionsOf<F> = F extends FieldDeclaration<unknown, infer O> ? O : never
+export type ValueOf<F> = F extends FieldDeclaration<infer V, object> ? V : never
+
+type Is<F, Option extends string> = OptionsOf<F> extends { readonly [K in Option]: true } ? true : false
+type Has<F, Option extends string> = OptionsOf<F> extends { readonly [K in Option]: unknown } ? true : false
+export type OrNull<F> = Is<F, 'optional'> extends true ? ValueOf<F> | null : ValueOf<F>
+type IsGuarded<F> = OptionsOf<F> extends { readonly access: { readonly read: unknown } } ? true : false
+
+type IsGivenOut<F> = true extends Is<F, 'writeOnly'> | Is<F, 'internal'> ? false : true
+type IsTaken<F> = true extends Is<F, 'readOnly'> | Is<F, 'internal'> ? false : true
+type MayBeLeftOut<F> = true extends Is<F, 'optional'> | Has<F, 'default'> ? true : false
+
+/** The names of fields that everyone who may read the item may read. */
+type OpenNames<F> = {
+  [K in keyof F]: IsGivenOut<F[K]> extends true ? (IsGuarded<F[K]> extends true ? never : K) : never
+}[keyof F]
+/** The names of fields with a read rule of their own, which may be absent or null. */
+type GuardedNames<F> = {
+  [K in keyof F]: IsGivenOut<F[K]> extends true ? (IsGuarded<F[K]> extends true ? K : never) : never
+}[keyof F]
+type NeededNames<F> = {
+  [K in keyof F]: IsTaken<F[K]> extends true ? (MayBeLeftOut<F[K]> extends true ? never : K) : never
+}[keyof F]
+type FreeNames<F> = {
+  [K in keyof F]: IsTaken<F[K]> extends true ? (MayBeLeftOut<F[K]> extends true ? K : never) : never
+}[keyof F]
+type WritableNames<F> = { [K in keyof F]: IsTaken<F[K]> extends true ? K : never }[keyof F]
+type ChangeableNames<F> = {
+  [K in WritableNames<F>]: Is<F[K], 'immutable'> extends true ? never : K
+}[WritableNames<F>]
+type StoredNames<F> = { [K in keyof F]: Is<F[K], 'internal'> extends true ? never : K }[keyof F]
+
+export type ItemOf<F> = { readonly [K in OpenNames<F>]: OrNull<F[K]> } & {
+  readonly [K in GuardedNames<F>]?: ValueOf<F[K]> | null
+}
+
+export type InputOf<F> = { readonly [K in NeededNames<F>]: OrNull<F[K]> } & {
+  readonly [K in FreeNames<F>]?: OrNull<F[K]>
+}
+
+/** What an update may change. */
+export type ChangesOf<F> = { readonly [K in ChangeableNames<F>]?: OrNull<F[K]> }
+
+/** The stored values, whoever may read them. */
+export type StoredOf<F> = { readonly [K in StoredNames<F>]: OrNull<F[K]> }
+
+/** Null where neither callers nor a default give a value: `prepare` has to. */
+type IsUnset<F> = [Is<F, 'readOnly'>, Has<F, 'default'>] extends [true, false] ? true : false
+
+/** The values of an item before `prepare` has set some. */
+export type UnpreparedOf<F> = {
+  readonly [K in StoredNames<F>]: IsUnset<F[K]> extends true ? OrNull<F[K]> | null : OrNull<F[K]>
+}
+
+export type TimesOf<UpdatedAt> = [UpdatedAt] extends [true]
+  ? { readonly created_at: string; readonly updated_at: string }
+  : { readonly created_at: string }

@@ -1,0 +1,170 @@
+/** What actions, queries, reactions and jobs are given and return. `C`: the model's collections. */
+
+import type { FieldDeclaration } from '../fields/declared.ts'
+import type { JsonValue } from '../fields/type.ts'
+import type { EmittedDeclaration, ItemDeclaration, LogicCaller } from '../logic.ts'
+import type { ActionDataIn, RunDataIn } from './data.ts'
+import type { Flat, OrNull } from './item.ts'
+import type { ItemIn, NameIn, NoRow, RowIn, SingularIn } from './model.ts'
+import type { Later, RunTools } from './run.ts'
+import type { SingularOf } from './singular.ts'
+
+export type Awaitable<T> = T | Promise<T>
+
+export type ValuesIn<C> = Readonly<Record<string, FieldDeclaration | ItemDeclaration<NameIn<C>>>>
+
+type MayBeLeftOut<F> =
+  F extends FieldDeclaration<unknown, infer O>
+    ? O extends { readonly optional: true } | { readonly default: unknown }
+      ? true
+      : false
+    : false
+
+type FreeNames<Values> = {
+  [K in keyof Values]: MayBeLeftOut<Values[K]> extends true ? K : never
+}[keyof Values]
+
+/** A value as the operation gets it: what was left out has its default, or is null. */
+type Received<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> : OrNull<V>
+export type ReceivedIn<C, Values> = { readonly [K in keyof Values]: Received<C, Values[K]> }
+
+/** A value as it is sent: an item by its id. */
+type Sent<V> = V extends ItemDeclaration ? number : OrNull<V>
+export type SentIn<Values> = Flat<
+  { readonly [K in Exclude<keyof Values, FreeNames<Values>>]: Sent<Values[K]> } & {
+    readonly [K in FreeNames<Values>]?: Sent<Values[K]>
+  }
+>
+
+/** An item, or its id, stands for the item. */
+type Given<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> | number : OrNull<V>
+type GivenIn<C, Values> = Flat<
+  { readonly [K in Exclude<keyof Values, FreeNames<Values>>]: Given<C, Values[K]> } & {
+    readonly [K in FreeNames<Values>]?: Given<C, Values[K]>
+  }
+>
+
+/** What `run` returns for the output. */
+export type ResultIn<C, Output> = [Output] extends [undefined]
+  ? // biome-ignore lint/suspicious/noConfusingVoidType: nothing is returned.
+    void
+  : Output extends ItemDeclaration
+    ? Given<C, Output>
+    : GivenIn<C, Output>
+
+/** What callers get for the output. */
+export type OutputIn<C, Output> = [Output] extends [undefined]
+  ? // biome-ignore lint/suspicious/noConfusingVoidType: as above.
+    void
+  : Output extends ItemDeclaration
+    ? Received<C, Output>
+    : Flat<ReceivedIn<C, Output>>
+
+/** The row that `access` judges. */
+export type OperationRow<C, On> = [On] extends [never] ? NoRow<C> : RowIn<C, On>
+
+export interface QueryContext<C, On, Input> {
+  /** The item that it is done to, where the operation has `on`. */
+  readonly item: [On] extends [never] ? undefined : ItemIn<C, On>
+  readonly input: Flat<ReceivedIn<C, Input>>
+  /** Null: nobody is signed in. */
+  readonly caller: LogicCaller | null
+  readonly data: ActionDataIn<C>
+  /** ISO 8601 UTC. */
+  readonly now: string
+}
+
+type EmittedValues<E> = E extends { readonly fields: infer Fields } ? [values: SentIn<Fields>] : []
+
+/** Emits an event about an item, with the action. */
+type Emit<Events> = <const T extends keyof Events & string>(
+  type: T,
+  item: { readonly id: number },
+  ...values: EmittedValues<Events[T]>
+) => void
+
+export interface ActionContext<C, On, Input, Events> extends QueryContext<C, On, Input> {
+  readonly emit: Emit<Events>
+  readonly later: Later
+}
+
+export type Events = Readonly<Record<string, EmittedDeclaration>>
+
+type Changes = 'created' | 'updated' | 'deleted'
+
+type DeclaredSingular<C, N> =
+  SingularIn<C, N> extends infer S extends string
+    ? string extends S
+      ? SingularOf<N & string>
+      : S
+    : SingularOf<N & string>
+
+/** The singular of each collection. */
+type Singulars<C> = { readonly [N in NameIn<C>]: DeclaredSingular<C, N> }
+
+/**
+ * Types of events: of changes (`task.updated`), all of a collection (`task.*`), and those that actions emit. The latter are
+ * not known where a reaction is written: `model` checks them.
+ */
+export type EventPattern<C> = string extends keyof C ? string : '*' | `${Singulars<C>[NameIn<C>]}.${string}`
+
+/** Patterns that no action has to emit for. */
+export type KnownPattern<C> = '*' | `${Singulars<C>[NameIn<C>]}.${Changes | '*'}`
+
+type NamesOf<C, Singular> = {
+  [N in NameIn<C>]: Singulars<C>[N] extends Singular ? N : never
+}[NameIn<C>]
+
+interface CommonEvent<Type> {
+  readonly id: string
+  /** E.g. `task.updated`. */
+  readonly type: Type
+  /** When it was committed, ISO 8601 UTC. */
+  readonly created_at: string
+  readonly item_id: number
+  /** Null: nobody signed in, or the service itself. */
+  readonly actor: { readonly user_id: number; readonly app_id: number | null } | null
+}
+
+interface ChangeEvent<C, N, Kind, Type> extends CommonEvent<Type> {
+  readonly collection: N
+  /** Of an update: the fields that changed. */
+  readonly changed: Kind extends 'updated' ? readonly (keyof ItemIn<C, N> & string)[] : null
+  /** The item after the change, before it for a deletion. */
+  readonly data: ItemIn<C, N>
+  /** Of an update: the item before it. */
+  readonly previous: Kind extends 'updated' ? ItemIn<C, N> : null
+}
+
+/** One whose type is only known at run time, or that an action emits: then `data` has its fields. */
+interface AnyEvent extends CommonEvent<string> {
+  readonly collection: string
+  readonly changed: readonly string[] | null
+  readonly data: Readonly<Record<string, JsonValue>>
+  readonly previous: Readonly<Record<string, JsonValue>> | null
+}
+
+type ChangeOf<C, Singular, Kind> = Kind extends Changes
+  ? ChangeEvent<C, NamesOf<C, Singular>, Kind, `${Singular & string}.${Kind}`>
+  : Kind extends '*'
+    ? ChangeOf<C, Singular, Changes> | AnyEvent
+    : AnyEvent
+
+/** The event of a pattern. */
+type EventOf<C, Pattern> = Pattern extends `${infer Singular}.${infer Kind}`
+  ? [NamesOf<C, Singular>] extends [never]
+    ? AnyEvent
+    : ChangeOf<C, Singular, Kind>
+  : AnyEvent
+
+export interface ReactionContext<C, Pattern> extends RunTools {
+  readonly event: EventOf<C, Pattern>
+  readonly data: RunDataIn<C>
+}
+
+export interface JobContext<C, Input> extends RunTools {
+  readonly input: Flat<ReceivedIn<C, Input>>
+  /** The due time of the schedule, ISO 8601 UTC; undefined: `later` has started the job. */
+  readonly scheduledFor: string | undefined
+  readonly data: RunDataIn<C>
+}

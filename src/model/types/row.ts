@@ -1,0 +1,60 @@
+/** Rows as rules see them, for the compiler. */
+import type { FieldDeclaration, Reference, Time } from '../fields/declared.ts'
+import type { Scalar } from '../rule.ts'
+import type { Accepts, Placeholder } from './rule.ts'
+
+type IsLiteral<Text extends string> = string extends Text ? false : true
+
+type Equal<Value, Trait> =
+  | null
+  | (Trait extends Time ? Placeholder<'now'> : never)
+  | (Trait extends Reference<'users'> ? Placeholder<'currentUser'> : never)
+  | (Value extends string ? Value | Placeholder<'text'> : Value extends number | boolean ? Value : never)
+
+type Ordered<Value, Trait> =
+  | (Trait extends Time ? Placeholder<'now'> : never)
+  | (Value extends string
+      ? IsLiteral<Value> extends true
+        ? never
+        : Value | Placeholder<'text'>
+      : Value extends number
+        ? Value
+        : never)
+
+/** A field as rules see it. `unknown`: it is json, or nothing is known of it. */
+type RowField<Value, Trait> = [Scalar] extends [Value]
+  ? { readonly eq: Accepts<null>; readonly order: Accepts<never> }
+  : { readonly eq: Accepts<Equal<Value, Trait>>; readonly order: Accepts<Ordered<Value, Trait>> }
+
+type RowFieldOf<F> =
+  F extends FieldDeclaration<infer Value, object, infer Trait> ? RowField<Value, Trait> : never
+
+interface TimeFields {
+  readonly created_at: RowField<string, Time>
+}
+
+type BuiltinRowFields<UpdatedAt, Id> = TimeFields & {
+  readonly id: RowField<number, Id>
+} & ([UpdatedAt] extends [true] ? { readonly updated_at: RowField<string, Time> } : unknown)
+
+/** The fields of a row. `Id`: `Reference<'users'>` where the row is a user. */
+export type RowFields<Fields, UpdatedAt = false, Id = unknown> = string extends keyof Fields
+  ? // biome-ignore lint/suspicious/noExplicitAny: names that are only known at run time.
+    any
+  : BuiltinRowFields<UpdatedAt, Id> & { readonly [K in keyof Fields]: RowFieldOf<Fields[K]> }
+
+/** A row of which only its own fields are known: where relations lead is known to `model`. */
+export interface OwnRow<Fields, UpdatedAt = false, Id = unknown> {
+  readonly fields: RowFields<Fields, UpdatedAt, Id>
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  readonly relations: any
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  readonly caller: any
+}
+
+/** The rules in the options of fields. */
+export type FieldRulesIn<Fields> = {
+  [K in keyof Fields]-?: Fields[K] extends FieldDeclaration<unknown, { readonly access: infer Access }>
+    ? Access[keyof Access]
+    : never
+}[keyof Fields]

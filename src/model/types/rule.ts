@@ -1,0 +1,121 @@
+/**
+ * What the compiler knows of a rule: the fields, relations and values that it names. `collection` compares it with the
+ * collection's own fields, `model` with the rest. A name that is only known at run time (a plain `string`) needs `any`:
+ * `checkModel` finds out.
+ */
+import type { Marker, ShiftedNow } from '../fields/marker.ts'
+import type { Rule, Scalar } from '../rule.ts'
+
+declare const needsType: unique symbol
+
+/**
+ * A rule that can be chained: `owner('author_id').or(role('admin'))`. `Needs` is what it needs of the row: the compiler
+ * refuses it where the row has less.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: a rule of which nothing is known fits everywhere.
+export interface AccessRule<in Needs = any> {
+  readonly rule: Rule
+  /** Only the compiler has it. */
+  readonly [needsType]: (row: Needs) => void
+  /** This rule and all the others must hold. */
+  and<const Others extends readonly AccessRule[]>(
+    ...others: Others
+  ): AccessRule<Needs & NeedsOf<Others[number]>>
+  /** This rule or one of the others must hold. */
+  or<const Others extends readonly AccessRule[]>(
+    ...others: Others
+  ): AccessRule<Needs & NeedsOf<Others[number]>>
+}
+
+/** What the caller's own item of `users` has in a field: `caller('email')`. An address only when it is confirmed. */
+export interface CallerOperand<Field extends string = string> {
+  readonly operand: 'caller'
+  readonly field: Field
+}
+
+/** A claim of the caller's token, where a trusted issuer has made it: `claim('org_id')`. */
+export interface ClaimOperand {
+  readonly operand: 'claim'
+  readonly claim: string
+}
+
+/** The right side of an equation. */
+export type Comparable = Ordered | Marker<'currentUser'> | CallerOperand | ClaimOperand
+
+/** The right side of a comparison by size. */
+type Ordered = Scalar | Marker<'now'> | ShiftedNow | FieldRules
+
+/** A field, and its comparisons. A comparison with a missing value is false. */
+export interface FieldRules<out Path extends string = string> {
+  /** The field's name, or a path along to-one relations: `task.project.organization_id`. */
+  readonly field: Path
+  readonly eq: Equation<Path>
+  readonly ne: Equation<Path>
+  readonly gt: Inequality<Path>
+  readonly gte: Inequality<Path>
+  readonly lt: Inequality<Path>
+  readonly lte: Inequality<Path>
+  in<const Value extends Scalar>(values: readonly Value[]): AccessRule<CompareNeeds<Path, 'eq', Value>>
+}
+
+type Equation<Path extends string> = <const Value extends Comparable>(
+  value: Value,
+) => AccessRule<CompareNeeds<Path, 'eq', Value>>
+
+type Inequality<Path extends string> = <const Value extends Ordered>(
+  value: Value,
+) => AccessRule<CompareNeeds<Path, 'order', Value>>
+
+/** What takes more values fits where fewer are needed. */
+export type Accepts<Value> = (value: Value) => void
+
+declare const stands: unique symbol
+
+/** A value that is known only when a request is served, or a text that is not a literal. */
+export interface Placeholder<Name extends string> {
+  readonly [stands]: Name
+}
+
+/** What a comparison needs a field to take. */
+type Taken<Value> = [Value] extends [Marker<'now'> | ShiftedNow]
+  ? Placeholder<'now'>
+  : [Value] extends [Marker<'currentUser'>]
+    ? Placeholder<'currentUser'>
+    : [Scalar] extends [Value]
+      ? never
+      : Value extends string
+        ? string extends Value
+          ? Placeholder<'text'>
+          : Value
+        : Value
+
+/** What the row must have at a path: `status`, `task.project.organization_id`. */
+export type PathNeeds<Path extends string, Use = unknown> = string extends Path
+  ? // biome-ignore lint/suspicious/noExplicitAny: nothing is known of it, so it fits everywhere.
+    any
+  : Path extends `${infer Relation}.${infer Rest}`
+    ? RelationNeeds<Relation, PathNeeds<Rest, Use>>
+    : { readonly fields: { readonly [K in Path]: Use } }
+
+export type RelationNeeds<Relation extends string, Needs> = string extends Relation
+  ? // biome-ignore lint/suspicious/noExplicitAny: as above.
+    any
+  : { readonly relations: { readonly [K in Relation]: Needs } }
+
+/** `eq`: equations and `in`; `order`: comparisons by size, and arithmetic. */
+export type FieldUse<Comparison extends 'eq' | 'order', Value> = {
+  readonly [C in Comparison]: Accepts<Taken<Value>>
+}
+
+export type CompareNeeds<Path extends string, Comparison extends 'eq' | 'order', Value> = [Value] extends [
+  FieldRules<infer Other>,
+]
+  ? PathNeeds<Path> & PathNeeds<Other>
+  : [Value] extends [CallerOperand<infer Field>]
+    ? PathNeeds<Path> & { readonly caller: PathNeeds<Field> }
+    : [Value] extends [ClaimOperand]
+      ? PathNeeds<Path>
+      : PathNeeds<Path, FieldUse<Comparison, Value>>
+
+/** What all the rules of a union need. */
+export type NeedsOf<Rules> = [Rules] extends [AccessRule<infer Needs>] ? Needs : never
