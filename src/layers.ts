@@ -69,6 +69,7 @@ export const modules: Readonly<Record<string, Module>> = {
     ],
   },
   project: { imports: ['config', 'model'] },
+  generate: { imports: ['model', 'rest', 'outgoing'] },
   testing: { imports: 'all' },
   serve: { imports: 'all' },
   workers: { imports: 'all' },

@@ -57,7 +57,7 @@ function computedProperties(document: Document, collection: Collection): [string
     const written = description === undefined ? '' : `${description} `
     const schema = propertySchema(field, document.valueSchema(collection, field))
     const note = `${written}Computed; with \`fields=*,${name}\`. Read-only.`
-    return [name, { ...schema, description: note }]
+    return [name, { ...schema, description: note, 'x-computed': true }]
   })
 }
 
