@@ -64,6 +64,10 @@ export class SchemaTypes {
   readonly #names = new Map<string, string>()
   readonly #taken: Set<string>
   readonly #written: string[] = []
+  /** The names of schemas that are being written as types which are no objects. */
+  readonly #open = new Set<string>()
+  /** What writes the interfaces that are named and not written. */
+  readonly #pending: (() => void)[] = []
   readonly #items: ReadonlyMap<string, ItemSchema>
 
   /** `taken`: names that no type may have; `items`: the schemas of items, by name. */
@@ -80,12 +84,12 @@ export class SchemaTypes {
 
   /** The type of a schema. An object that has no name in the document becomes a type of the name that is wished. */
   type(schema: JsonObject, wished: string): string {
-    const named = referenceOf(schema)
-    if (named !== undefined) return this.#named(named)
-    if (!isObject(schema['properties'])) return this.#text(schema, '', 0)
+    if (referenceOf(schema) !== undefined || !isObject(schema['properties'])) {
+      return this.#complete(this.#text(schema, '', 0))
+    }
     const name = this.#given(wished)
     this.#declare(name, schema, undefined)
-    return name
+    return this.#complete(name)
   }
 
   /** An object with some of a schema's properties, all of which it has. */
@@ -93,14 +97,20 @@ export class SchemaTypes {
     if (names.length === 0) return '{}'
     const properties = objectAt(resolved(this.#document, schema), 'properties')
     const own = names.map(name => [name, properties[name] ?? {}] as const)
-    return this.#object({ properties: Object.fromEntries(own), required: names }, indent, 0, none)
+    const whole = { properties: Object.fromEntries(own), required: names }
+    return this.#complete(this.#object(whole, indent, 0, none))
   }
 
   /** An object, written where it stands. */
   inline(schema: JsonObject, indent: string): string {
-    return Object.keys(objectAt(schema, 'properties')).length === 0
-      ? '{}'
-      : this.#object(schema, indent, 0, none)
+    if (Object.keys(objectAt(schema, 'properties')).length === 0) return '{}'
+    return this.#complete(this.#object(schema, indent, 0, none))
+  }
+
+  /** Writes the interfaces that the text names, and those that they name. */
+  #complete(text: string): string {
+    for (let write = this.#pending.shift(); write !== undefined; write = this.#pending.shift()) write()
+    return text
   }
 
   #given(wished: string): string {
@@ -112,13 +122,17 @@ export class SchemaTypes {
   }
 
   #named(schemaName: string): string {
+    // A type that stands for itself would not compile.
+    if (this.#open.has(schemaName) || this.#open.size > maxDepth) return 'unknown'
     const known = this.#names.get(schemaName)
     if (known !== undefined) return known
     const schema = resolved(this.#document, { $ref: `#/components/schemas/${schemaName}` })
     if (Object.keys(schema).length === 0) return 'unknown'
     const name = this.#given(schemaName)
     this.#names.set(schemaName, name)
+    if (!isObject(schema['properties'])) this.#open.add(schemaName)
     this.#declare(name, schema, this.#items.get(schemaName))
+    this.#open.delete(schemaName)
     return name
   }
 
@@ -126,11 +140,15 @@ export class SchemaTypes {
   #declare(name: string, schema: JsonObject, item: ItemSchema | undefined): void {
     const at = this.#written.push('') - 1
     const comment = docComment(item?.description ?? textAt(schema, 'description'), [], '')
-    const isPlain = isObject(schema['properties']) && schema['additionalProperties'] !== true
-    const body = isPlain
-      ? `export interface ${name} ${this.#object(schema, '', 0, item?.onRequest ?? none)}\n`
-      : `export type ${name} = ${this.#text(schema, '', 0)}\n`
-    this.#written[at] = comment + body
+    if (!isObject(schema['properties'])) {
+      this.#written[at] = `${comment}export type ${name} = ${this.#text(schema, '', 0)}\n`
+      return
+    }
+    // Later: interfaces may refer to each other, in chains of any length.
+    this.#pending.push(() => {
+      const body = this.#object(schema, '', 0, item?.onRequest ?? none)
+      this.#written[at] = `${comment}export interface ${name} ${body}\n`
+    })
   }
 
   #text(schema: Json | undefined, indent: string, depth: number): string {
@@ -144,7 +162,7 @@ export class SchemaTypes {
     const either = [...parts('anyOf'), ...parts('oneOf')]
     if (either.length > 0) return union(either)
     const all = parts('allOf')
-    if (all.length > 0) return all.join(' & ')
+    if (all.length > 0) return all.map(part => (part.includes(' | ') ? `(${part})` : part)).join(' & ')
     const types = [schema['type']].flat().filter(type => typeof type === 'string')
     return types.length === 0
       ? 'unknown'
