@@ -52,6 +52,7 @@ interface Reads<A extends ApiTypes, N> {
     const T extends Total = 'exact',
   >(options?: ListOptions<A, N, F, I, Cursor, T>): Promise<ListPage<ReadItem<A, N, F, I>, Cursor, T>>
   count(where?: Where<A, N>, options?: CallOptions): Promise<number>
+  readonly aggregate: Aggregate<A, N>
 }
 
 interface Writes<A extends ApiTypes, N> {
@@ -85,7 +86,6 @@ interface Walks<A extends ApiTypes, N> {
     values: readonly Create<A, N>[],
     options?: Reading<F, I> & WriteOptions,
   ): Promise<readonly ReadItem<A, N, F, I>[]>
-  readonly aggregate: Aggregate<A, N>
   /**
    * What changes, in the order of each item's changes. Connects again by itself after a cut, and goes on where it was. Ends
    * with an `ApiError`: `RESYNC_REQUIRED` where events may be missing; `UNAUTHORIZED` where the token is refused.
@@ -100,11 +100,20 @@ type BatchCollection<A extends ApiTypes, N> = Reads<A, N> &
 /** A collection: `api.tasks.list()`, `api.tasks.archive(7, { why: 'old' })`. */
 export type CollectionClient<A extends ApiTypes, N> = BatchCollection<A, N> & Walks<A, N>
 
-/** What a batch can do. Each call is a promise, settled with the batch. */
+/** What a batch can do. Its calls are settled with it: await the batch, not them. */
 export type BatchClient<A extends ApiTypes> = { readonly [N in NameOf<A>]: BatchCollection<A, N> } & {
   readonly actions: Calls<A['actions']>
   readonly queries: Calls<A['queries']>
 }
+
+/**
+ * A member of what an earlier call of the batch will give, to be sent as an id or within a body: `reference(task)` is its
+ * `id`.
+ */
+type Refer = <T, const K extends keyof NonNullable<T> = 'id' & keyof NonNullable<T>>(
+  call: Promise<T>,
+  member?: K,
+) => NonNullable<T>[K]
 
 type Results<R> = { readonly [K in keyof R]: Awaited<R[K]> }
 
@@ -119,7 +128,7 @@ interface Common<A extends ApiTypes> {
   ): Promise<ReadItem<A, 'users', F, I>>
   /** Up to 100 calls in one transaction: all of them, or none. */
   batch<const R extends readonly Promise<unknown>[]>(
-    operations: (tx: BatchClient<A>) => R,
+    operations: (tx: BatchClient<A>, reference: Refer) => R,
     options?: WriteOptions,
   ): Promise<Results<R>>
 }
