@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { clientTypes } from '../../src/generate/client-types.ts'
 import type { JsonObject } from '../../src/generate/json.ts'
-import { clientTypesOfModel } from '../../src/generate.ts'
+import { clientTypesOfModel, clientTypesOfService } from '../../src/generate.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
@@ -17,6 +17,7 @@ import hostile from '../models/hostile.ts'
 import rich from '../models/rich.ts'
 import tracker from '../models/tracker.ts'
 import values from '../models/values.ts'
+import { withService } from '../serve/service.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const origin = { source: '--from https://api.example.com', version: '0' }
@@ -27,6 +28,9 @@ before(() => {
 after(() => rmSync(project, { recursive: true, force: true }))
 
 const typesOf = (model: Declaration) => clientTypesOfModel(checkModel(model), 'model.ts')
+
+/** Without the lines that say where the text is from. */
+const bodyOf = (text: string) => text.split('\n').slice(2)
 
 function documentOf(model: Declaration): JsonObject {
   return JSON.parse(JSON.stringify(openapi(checkModel(model), undefined)))
@@ -111,6 +115,37 @@ export async function use() {
 }
 `
 
+const roundTrip = `
+import { ApiError } from 'portico/client'
+import { createApi, type TaskStatus } from './tracker.ts'
+
+export async function roundTrip(baseUrl: string, token: string) {
+  const api = createApi({ baseUrl, token })
+  const { id: organization_id } = await api.organizations.found({ name: 'Engines' })
+  const project = await api.projects.create({ organization_id, name: 'Loom' })
+  const status: TaskStatus = 'doing'
+  const task = await api.tasks.create({ project_id: project.id, title: 'Weave', status })
+  await api.tasks.update(task.id, { title: 'Weave more' })
+  const { data } = await api.tasks.list({
+    where: { status, project: { name: 'Loom' } },
+    include: ['project'],
+    fields: ['title', 'comment_count'],
+  })
+  const { meta } = await api.events.list()
+  await api.projects.archive(project.id)
+  const emitted = []
+  for await (const event of api.projects.subscribe({ after: meta.next_after })) {
+    if (event.type !== 'project.archived') continue
+    emitted.push(event.values.dropped)
+    break
+  }
+  const { dropped } = await api.queries.report(organization_id)
+  const late = { project_id: project.id, title: 'Late' }
+  const refused = await api.tasks.create(late).catch(error => error instanceof ApiError && [error.status, error.code])
+  return { found: data.map(one => [one.title, one.comment_count, one.project?.name]), emitted, dropped, refused }
+}
+`
+
 /** A document that no model makes. */
 function hostileDocument(): JsonObject {
   const text = JSON.stringify(documentOf(values))
@@ -157,6 +192,7 @@ describe('the types that are generated', () => {
       'comparison.ts': comparison,
       'same.ts': sameAsModels,
       'use.ts': use,
+      'round-trip.ts': roundTrip,
       'blog.ts': typesOf(blog),
       'tracker.ts': typesOf(tracker),
       'rich.ts': typesOf(rich),
@@ -173,12 +209,30 @@ describe('the types that are generated', () => {
     assert.equal(stdout, '')
   })
 
+  it('write and read at the service from whose address they are', async () => {
+    await withService(
+      {},
+      async ({ url, key }) => {
+        const text = await clientTypesOfService(url, {})
+        assert.match(text, new RegExp(`^.*\n// portico generate client --from ${url}\n`))
+        assert.deepEqual(bodyOf(text), bodyOf(typesOf(tracker)))
+        const { roundTrip } = await import(join(project, 'round-trip.ts'))
+        assert.deepEqual(await roundTrip(url, key), {
+          found: [['Weave more', 0, 'Loom']],
+          emitted: [1],
+          dropped: 1,
+          refused: [403, 'FORBIDDEN'],
+        })
+      },
+      tracker,
+    )
+  })
+
   it('are the same text each time, and from the model or its document but for one line', () => {
     assert.equal(typesOf(tracker), typesOf(tracker))
-    const [, ...body] = typesOf(tracker).split('\n')
-    const [, ...other] = clientTypes(documentOf(tracker), origin).split('\n')
-    assert.deepEqual(other.slice(1), body.slice(1))
-    assert.match(other[0] ?? '', /^\/\/ portico generate client --from https:\/\/api\.example\.com$/)
+    const other = clientTypes(documentOf(tracker), origin)
+    assert.deepEqual(bodyOf(other), bodyOf(typesOf(tracker)))
+    assert.match(other, /^.*\n\/\/ portico generate client --from https:\/\/api\.example\.com\n/)
   })
 
   it('show what the model says of fields, and hide what would not show', () => {
