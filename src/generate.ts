@@ -17,7 +17,7 @@ export function clientTypesOfModel(model: Model, path: string): string {
   return clientTypes(document, { source: `--model ${path}`, version: version() })
 }
 
-/** The file of types for a running service. Rejects with a `DocumentError` or an `OutgoingError`. */
+/** The file of types for a running service. Rejects with a `DocumentError`. */
 export async function clientTypesOfService(
   from: string,
   headers: Readonly<Record<string, string>>,

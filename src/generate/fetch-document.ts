@@ -1,4 +1,5 @@
 /** Reads the OpenAPI document of a service, of which nothing but its address is known. */
+import { OutgoingError, type OutgoingFailure } from '../outgoing/errors.ts'
 import { Outgoing, type OutgoingResponse } from '../outgoing/outgoing.ts'
 import { isObject, type Json, type JsonObject, objectAt, textAt } from './json.ts'
 
@@ -15,7 +16,7 @@ export class DocumentError extends Error {
 
 /**
  * The document of the service at `from`: the address of the service, or of the document. `headers` are sent to the
- * origin of `from` alone. Rejects with a `DocumentError` or an `OutgoingError`.
+ * origin of `from` alone. Rejects with a `DocumentError`.
  */
 export async function fetchDocument(
   from: string,
@@ -25,9 +26,22 @@ export async function fetchDocument(
   const outgoing = new Outgoing({ allowPrivate: true })
   try {
     return portico(url, await followed(outgoing, url, headers))
+  } catch (error) {
+    throw error instanceof OutgoingError ? unanswered(error) : error
   } finally {
     await outgoing.close()
   }
+}
+
+const failureAdvice: Partial<Record<OutgoingFailure, string>> = {
+  name_not_found: 'Is the name right?',
+  connection_failed: 'Is the service running there?',
+  timed_out: 'Is the service running there?',
+  body_too_large: 'No document of Portico is as large.',
+}
+
+function unanswered({ message, failure }: OutgoingError): DocumentError {
+  return new DocumentError([message, failureAdvice[failure] ?? ''].join(' ').trim())
 }
 
 /** `https://api.example.com` → `https://api.example.com/api/v1/openapi.json`. */
