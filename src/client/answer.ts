@@ -9,7 +9,9 @@ export interface Answer {
 
 /** Throws an `ApiError` for a status that is one, and for a body that is no JSON. */
 export async function answerOf(response: Response): Promise<Answer> {
-  const text = await response.text()
+  const text = await response.text().catch(error => {
+    throw unreachable('The service', error)
+  })
   const body = parsed(text)
   if (!response.ok) throw errorOf(response, body)
   if (text !== '' && body === undefined)
@@ -20,6 +22,12 @@ export async function answerOf(response: Response): Promise<Answer> {
       'The answer is no JSON: is `baseUrl` the address of the service?',
     )
   return { body, etag: response.headers.get('etag') ?? undefined }
+}
+
+/** `what` gave no answer, or broke off. */
+export function unreachable(what: string, cause: unknown): ApiError {
+  const message = `${what} gave no answer: ${cause instanceof Error ? cause.message : String(cause)}`
+  return new ApiError({ status: 0, code: 'NETWORK_ERROR', message, cause })
 }
 
 function parsed(text: string): unknown {

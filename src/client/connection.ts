@@ -1,5 +1,5 @@
 /** Requests: credentials, time limits, retries. */
-import { type Answer, answerOf, errorOf } from './answer.ts'
+import { type Answer, answerOf, errorOf, unreachable } from './answer.ts'
 import { ApiError } from './api-error.ts'
 import { pause, pauseAfter } from './retry.ts'
 import type { ClientOptions, WriteOptions } from './types/options.ts'
@@ -113,11 +113,6 @@ function unredirected(response: Response): Response {
   throw errorOf(response, undefined, 'REDIRECTED', message, 300)
 }
 
-export function unreachable(base: string, cause: unknown): ApiError {
-  const message = `${base} gave no answer: ${cause instanceof Error ? cause.message : String(cause)}`
-  return new ApiError({ status: 0, code: 'NETWORK_ERROR', message, cause })
-}
-
 /** Ends an attempt after a time, or with the call's signal. */
 class TimeLimit {
   readonly #controller = new AbortController()
@@ -146,8 +141,7 @@ class TimeLimit {
   /** Why the attempt has failed. */
   reasonOf(error: unknown): unknown {
     if (this.#given?.aborted) return this.#given.reason
-    if (error instanceof ApiError) return error
-    if (!this.signal.aborted) return unreachable('The service', error)
+    if (!this.signal.aborted) return error
     const message = `The service gave no answer within ${this.#ms} ms.`
     return new ApiError({ status: 0, code: 'TIMEOUT', message })
   }

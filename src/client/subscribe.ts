@@ -1,6 +1,7 @@
 /** Follows the event log over connections that break: each goes on where the last one was. */
+import { unreachable } from './answer.ts'
 import { ApiError } from './api-error.ts'
-import { type Connection, unreachable } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { type StreamBlock, StreamParser } from './event-stream.ts'
 import { type Parameters, queryString } from './query.ts'
 import { backOff, pause } from './retry.ts'
