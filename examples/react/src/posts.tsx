@@ -17,7 +17,13 @@ export function Posts({ me }: { me: User | undefined }) {
       {me && <NewPost add={add} />}
       <ul className="posts">
         {posts.map(post => (
-          <PostCard key={post.id} post={post} isMine={post.author_id === me?.id} rename={rename} remove={remove} />
+          <PostCard
+            key={post.id}
+            post={post}
+            isMine={post.author_id === me?.id}
+            rename={rename}
+            remove={remove}
+          />
         ))}
       </ul>
     </>
@@ -74,14 +80,26 @@ function PostCard({ post, isMine, rename, remove }: CardProps) {
   }
   return (
     <li className="card">
-      <h2>{post.title}</h2>
-      <p className="by">{post.author?.name ?? 'Somebody'}</p>
+      <div>
+        <h2>{post.title}</h2>
+        <p className="by">{post.author?.name ?? 'Somebody'}</p>
+      </div>
       {isMine && (
         <div className="row">
-          <button type="button" className="plain" onClick={() => setEdited(true)} aria-label={`Edit ${post.title}`}>
+          <button
+            type="button"
+            className="plain"
+            onClick={() => setEdited(true)}
+            aria-label={`Edit ${post.title}`}
+          >
             Edit
           </button>
-          <button type="button" className="plain" onClick={() => remove(post.id)} aria-label={`Delete ${post.title}`}>
+          <button
+            type="button"
+            className="plain"
+            onClick={() => remove(post.id)}
+            aria-label={`Delete ${post.title}`}
+          >
             Delete
           </button>
         </div>
