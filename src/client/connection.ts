@@ -27,7 +27,7 @@ export class Connection {
 
   /** Throws a `TypeError` for an address that is none. */
   constructor(options: ClientOptions) {
-    this.#base = baseOf(options.baseUrl)
+    this.#base = `${originOf(options.baseUrl)}/api/v1`
     this.#options = options
   }
 
@@ -162,12 +162,12 @@ export function randomText(): string {
   return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Ends with `/api/v1`. */
-function baseOf(baseUrl: string | URL | undefined): string {
+/** Without a slash at the end. Left out: the page's or worker's own. Throws a `TypeError` for what is no address. */
+export function originOf(baseUrl: string | URL | undefined): string {
   const given =
     baseUrl ?? (globalThis as { readonly location?: { readonly origin: string } }).location?.origin
   if (given === undefined || !URL.canParse(given))
     throw new TypeError("`baseUrl` must be the address of the service, e.g. 'https://api.example.com'.")
   const { origin, pathname } = new URL(given)
-  return `${origin}${pathname.replace(/\/+$/, '')}/api/v1`
+  return `${origin}${pathname.replace(/\/+$/, '')}`
 }
