@@ -12,6 +12,8 @@ const types: Readonly<Record<string, string>> = {
   '.css': 'text/css',
 }
 
+const clientChunk = { name: 'client', test: /src[\\/]client/ }
+
 export interface AppFile {
   readonly name: string
   readonly content: string
@@ -29,7 +31,8 @@ export async function buildApp(variables: Readonly<Record<string, string>>): Pro
     define: Object.fromEntries(define),
     // The package is this clone.
     resolve: { conditions: ['portico-source', 'module', 'browser', 'production'] },
-    build: { write: false },
+    // The client has a file of its own, so that its size can be told.
+    build: { write: false, rolldownOptions: { output: { codeSplitting: { groups: [clientChunk] } } } },
   })) as Rolldown.RolldownOutput
   return made.output.map(file => ({
     name: file.fileName,

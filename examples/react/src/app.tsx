@@ -25,7 +25,11 @@ export function App() {
           {fault}
         </p>
       )}
-      <Posts me={me} />
+      {me === undefined ? (
+        <p>Sign in to read what people write, and to write yourself.</p>
+      ) : (
+        <Posts me={me} />
+      )}
     </main>
   )
 }

@@ -2,7 +2,7 @@ import { type FormEvent, useState } from 'react'
 import type { Post, User } from './api.ts'
 import { usePosts } from './use-posts.ts'
 
-export function Posts({ me }: { me: User | undefined }) {
+export function Posts({ me }: { me: User }) {
   const { posts, isConnected, fault, add, rename, remove } = usePosts(me)
   return (
     <>
@@ -14,13 +14,13 @@ export function Posts({ me }: { me: User | undefined }) {
           {fault}
         </p>
       )}
-      {me && <NewPost add={add} />}
+      <NewPost add={add} />
       <ul className="posts">
         {posts.map(post => (
           <PostCard
             key={post.id}
             post={post}
-            isMine={post.author_id === me?.id}
+            isMine={post.author_id === me.id}
             rename={rename}
             remove={remove}
           />

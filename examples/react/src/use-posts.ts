@@ -49,7 +49,7 @@ function messageOf(error: unknown): string {
   return error.details?.[0]?.message ?? error.message
 }
 
-export function usePosts(me: User | undefined) {
+export function usePosts(me: User) {
   const [posts, apply] = useReducer(applied, [])
   const [shown, expect] = useOptimistic(posts, applied)
   const [isConnected, setConnected] = useState(false)
@@ -83,7 +83,7 @@ export function usePosts(me: User | undefined) {
     isConnected,
     fault,
     add(title: string) {
-      const post = { title, body: null, author_id: me?.id ?? 0, author: me ?? null, created_at: '' }
+      const post = { title, body: null, author_id: me.id, author: me, created_at: '' }
       attempt({ kind: 'saved', post: { id: Number.MAX_SAFE_INTEGER, ...post } }, async () => ({
         kind: 'saved',
         post: await api.posts.create({ title }, { include: ['author'] }),
