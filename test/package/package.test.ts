@@ -63,7 +63,7 @@ const { meta } = await api.trees.list({ where: { name: oak.name } })
 const refusal = await api.trees.create(oak).catch(error => error.code)
 console.log(meta.total, refusal)
 // @ts-expect-error: no such field
-export const wrong = api.trees.list({ where: { nothing: 1 } })
+export const wrong = () => api.trees.list({ where: { nothing: 1 } })
 `
 
 let project = ''
