@@ -4,13 +4,12 @@ import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { prefix } from '../routes.ts'
 import type { Document } from './names.ts'
-import { base, readResponses } from './operation.ts'
-import { itemParameters } from './parameters.ts'
-import { headers, responses, success } from './responses.ts'
+import { base } from './operation.ts'
+import { idParameter, itemParameters, sharedParameter } from './parameters.ts'
+import { errors, itemResponse, json, readResponses } from './responses.ts'
 import type { Access } from './security.ts'
 
-const idParameter = { $ref: '#/components/parameters/id' }
-const nestedParameter = { $ref: '#/components/parameters/n' }
+const nestedParameter = sharedParameter('n')
 
 function targetOf(model: Model, { relations }: Collection, name: string | undefined): Collection | undefined {
   const relation = name === undefined ? undefined : relations.get(name)
@@ -35,13 +34,14 @@ function actionPath(
     { collection, operation: 'update' },
     ...(answered === collection ? [] : [read(answered)]),
   ]
-  const schema = document.schema(answered, reveals ? 'created' : 'item')
+  const revealed = () =>
+    json('The item as it is now.', document.schema(answered, 'created'), 'Idempotent-Replayed')
   const post = {
     ...base(document, { id, summary, accesses }),
     parameters: itemParameters('Idempotency-Key'),
     responses: {
-      200: success('The item as it is now.', schema, headers.acted),
-      ...responses(400, 401, 403, 404, 406, 409, 422, 429, 500, 503),
+      200: reveals ? revealed() : itemResponse(document, answered),
+      ...errors('Action'),
     },
   }
   const parameters = within === undefined ? [idParameter] : [idParameter, nestedParameter]
@@ -58,7 +58,7 @@ function nestedPath(document: Document, collection: Collection, name: string): [
       accesses: [read(target), read(collection)],
     }),
     parameters: itemParameters('If-None-Match'),
-    responses: readResponses(success('The item.', document.schema(target, 'item'), headers.read)),
+    responses: readResponses(itemResponse(document, target)),
   }
   const parameters = [idParameter, nestedParameter]
   return [[`${prefix}/${collection.name}/{id}/${name}/{n}`, { parameters, get }]]

@@ -8,18 +8,16 @@ import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, EmittedEvent } from '../../model/model.ts'
 import { defaultLimit, maxLimit, maxWaitSeconds } from '../events/query.ts'
 import { prefix } from '../routes.ts'
+import { referTo } from './components.ts'
 import { valuesSchema } from './logic.ts'
 import type { Document } from './names.ts'
-import { headers, responses } from './responses.ts'
+import { errors } from './responses.ts'
 import { isOpen, requirements } from './security.ts'
 import { shownSchema } from './values.ts'
 
-const id = { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$', maxLength: 16 }
+const eventId = { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$', maxLength: 16 }
+const id = referTo('schemas', 'EventId')
 const itemId = shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
-
-function reference(name: string): JsonSchema {
-  return { $ref: `#/components/schemas/${name}` }
-}
 
 type EventKind = ChangeKind | 'own'
 
@@ -55,7 +53,7 @@ function eventSchema(document: Document, { collection, kind, types }: Described)
   const isUpdate = kind === 'updated'
   return {
     type: 'object',
-    description: `${sentences[kind]} Needs \`read:${collection.singular}\` where a credential is limited to scopes.`,
+    description: sentences[kind],
     required: ['id', 'type', 'created_at', 'collection', 'item_id', ...(isUpdate ? ['changed'] : []), 'data'],
     properties: {
       id,
@@ -63,7 +61,7 @@ function eventSchema(document: Document, { collection, kind, types }: Described)
       created_at: { type: 'string', format: 'date-time' },
       collection: { type: 'string', const: collection.name },
       item_id: itemId,
-      actor: reference('EventActor'),
+      actor: referTo('schemas', 'EventActor'),
       ...(isUpdate && {
         changed: {
           type: 'array',
@@ -132,22 +130,24 @@ export const sharedEventSchemas = {
       },
     },
   },
+  EventId: { ...eventId, description: 'Its place in the log: whole numbers that grow, as text.' },
   EventPage: {
     type: 'object',
     required: ['data', 'meta'],
     properties: {
-      data: { type: 'array', items: reference('Event'), maxItems: maxLimit },
-      meta: {
-        type: 'object',
-        required: ['next_after', 'has_more'],
-        properties: {
-          next_after: {
-            ...id,
-            description: 'The `after` of the next request, also past events that were not shown.',
-          },
-          has_more: { type: 'boolean', description: 'Whether to ask again at once.' },
-        },
+      data: { type: 'array', items: referTo('schemas', 'Event'), maxItems: maxLimit },
+      meta: referTo('schemas', 'EventPageMeta'),
+    },
+  },
+  EventPageMeta: {
+    type: 'object',
+    required: ['next_after', 'has_more'],
+    properties: {
+      next_after: {
+        ...eventId,
+        description: 'The `after` of the next request, also past events that were not shown.',
       },
+      has_more: { type: 'boolean', description: 'Whether to ask again at once.' },
     },
   },
 } satisfies Readonly<Record<string, JsonSchema>>
@@ -214,9 +214,8 @@ export function eventsPath(document: Document): [string, JsonSchema] {
     responses: {
       200: {
         description: 'The events after `after`.',
-        headers: headers.events,
         content: {
-          'application/json': { schema: reference('EventPage') },
+          'application/json': { schema: referTo('schemas', 'EventPage') },
           'text/event-stream': {
             schema: {
               type: 'string',
@@ -226,8 +225,41 @@ export function eventsPath(document: Document): [string, JsonSchema] {
           },
         },
       },
-      ...responses(400, 401, 403, 406, 410, 429, 500, 503),
+      ...errors('Events'),
     },
   }
   return [`${prefix}/events`, { get }]
+}
+
+function webhookHeader(name: string, description: string): JsonSchema {
+  return { name, in: 'header', required: true, description, schema: { type: 'string' } }
+}
+
+/** What webhooks are sent: https://www.standardwebhooks.com. */
+export function eventWebhook(document: Document): JsonSchema {
+  return {
+    post: {
+      operationId: document.operationId('receive_event'),
+      summary: 'Receive an event',
+      description: 'What is sent to the `url` of an item of `webhooks`, again and again until it is taken.',
+      tags: ['events'],
+      security: [{}],
+      parameters: [
+        webhookHeader('webhook-id', 'The same at every attempt.'),
+        webhookHeader('webhook-timestamp', 'Of the attempt, in Unix seconds.'),
+        webhookHeader(
+          'webhook-signature',
+          '`v1,` and the HMAC-SHA256 in Base64; several are separated by spaces.',
+        ),
+      ],
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: referTo('schemas', 'Event') } },
+      },
+      responses: {
+        '2XX': { description: 'It is taken.' },
+        default: { description: 'It is not, and will be sent again.' },
+      },
+    },
+  }
 }
