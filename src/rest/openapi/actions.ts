@@ -1,5 +1,6 @@
 /** The paths below an item that are no lists, in the OpenAPI document: actions, and items within the item. */
 import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin/actions.ts'
+import { singularOf } from '../../model/check/names.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { prefix } from '../routes.ts'
@@ -29,7 +30,7 @@ function actionPath(
   const answered = document.model.collections.get(action.answers)
   if (answered === undefined) return []
   const below = within === undefined ? name : `${within}/{n}/${name}`
-  const id = `${name}_${within === undefined ? collection.singular : answered.singular}`
+  const id = action.operation ?? `${name}_${within === undefined ? collection.singular : answered.singular}`
   const accesses: [Access, ...Access[]] = [
     { collection, operation: 'update' },
     ...(answered === collection ? [] : [read(answered)]),
@@ -53,7 +54,7 @@ function nestedPath(document: Document, collection: Collection, name: string): [
   if (target === undefined) return []
   const get = {
     ...base(document, {
-      id: `get_${target.singular}_of_${collection.singular}`,
+      id: `get_${singularOf(name) ?? name}_of_${collection.singular}`,
       summary: `Read one of the ${name} of one of ${collection.name}`,
       accesses: [read(target), read(collection)],
     }),

@@ -12,6 +12,7 @@ import {
   aggregateSchemas,
 } from './aggregates.ts'
 import { batchPath, batchSchemas } from './batch.ts'
+import { referTo } from './components.ts'
 import { eventSchemas, eventsPath, eventWebhook } from './events.ts'
 import { logicPaths, logicTag } from './logic.ts'
 import { createDocument, type Document } from './names.ts'
@@ -201,7 +202,7 @@ const documentPath = (document: Document): [string, JsonSchema] => [
       security: [{}],
       parameters: headerParameters('If-None-Match'),
       responses: readResponses(
-        json('OpenAPI 3.1.', { type: 'object', additionalProperties: true }, 'ETag'),
+        json('OpenAPI 3.1.', referTo('schemas', 'OpenApiDocument'), 'ETag'),
         'Document',
       ),
     },

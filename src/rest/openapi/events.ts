@@ -4,11 +4,12 @@ import type { ChangeKind } from '../../events/change-feed.ts'
 import { isLogged } from '../../events/event-request.ts'
 import { changeKinds, eventType, ownTypesOf } from '../../events/event-types.ts'
 import { collectionOfFields } from '../../logic/operations/input.ts'
+import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, EmittedEvent } from '../../model/model.ts'
 import { defaultLimit, maxLimit, maxWaitSeconds } from '../events/query.ts'
 import { prefix } from '../routes.ts'
-import { referTo } from './components.ts'
+import { type Reference, referTo } from './components.ts'
 import { valuesSchema } from './logic.ts'
 import type { Document } from './names.ts'
 import { errors } from './responses.ts'
@@ -21,12 +22,7 @@ const itemId = shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SA
 
 type EventKind = ChangeKind | 'own'
 
-const schemaKindOf = {
-  created: 'createdEvent',
-  updated: 'updatedEvent',
-  deleted: 'deletedEvent',
-  own: 'ownEvent',
-} as const
+const schemaKindOf = { created: 'createdEvent', updated: 'updatedEvent', deleted: 'deletedEvent' } as const
 
 const sentences: Readonly<Record<EventKind, string>> = {
   created: 'An item was created.',
@@ -38,26 +34,25 @@ const sentences: Readonly<Record<EventKind, string>> = {
 interface Described {
   readonly collection: Collection
   readonly kind: EventKind
-  /** The types of events that the schema is of. */
-  readonly types: readonly string[]
+  /** The type of events that the schema is of. */
+  readonly type: string
 }
 
-/** Not an enumeration: client generators would make a type of each. */
-function constant(types: readonly string[]): JsonSchema {
-  const [only] = types
-  return types.length === 1 && only !== undefined ? { const: only } : {}
-}
-
-function eventSchema(document: Document, { collection, kind, types }: Described): JsonSchema {
+function eventSchema(document: Document, { collection, kind, type }: Described): JsonSchema {
   const item = document.schema(collection, 'item')
   const isUpdate = kind === 'updated'
+  const emitted = collection.emits?.get(type)
   return {
     type: 'object',
-    description: sentences[kind],
-    required: ['id', 'type', 'created_at', 'collection', 'item_id', ...(isUpdate ? ['changed'] : []), 'data'],
+    description: emitted?.description ?? sentences[kind],
+    required: [
+      ...['id', 'type', 'created_at', 'collection', 'item_id'],
+      ...[...(isUpdate ? ['changed'] : []), ...(emitted ? ['values'] : []), 'data'],
+    ],
     properties: {
       id,
-      type: { type: 'string', ...constant(types) },
+      // Not an enumeration: client generators would make a type of each.
+      type: { type: 'string', const: type },
       created_at: { type: 'string', format: 'date-time' },
       collection: { type: 'string', const: collection.name },
       item_id: itemId,
@@ -70,49 +65,61 @@ function eventSchema(document: Document, { collection, kind, types }: Described)
           description: 'The fields whose values the listener reads otherwise than before.',
         },
       }),
-      ...(kind === 'own' && collection.emits && { values: emittedValues(document, collection.emits) }),
+      ...(emitted && { values: emittedValues(document, emitted) }),
       data: kind === 'deleted' ? { anyOf: [item, { type: 'null' }] } : item,
     },
   }
 }
 
-/** The values of events that actions emit, of any of the types. */
-function emittedValues(document: Document, emits: ReadonlyMap<string, EmittedEvent>): JsonSchema {
-  const all = [...emits.values()].map(({ type, description, fields }) => {
-    const values = valuesSchema(document, collectionOfFields(type.replaceAll('.', '_'), fields))
-    return { title: type, ...(description !== undefined && { description }), ...values }
-  })
-  return { description: 'What the action tells besides the item.', anyOf: all }
+/** `project.archived` → `ProjectArchived`. */
+function typeName(type: string): string {
+  return pascalCase(type.replaceAll('.', '_'))
+}
+
+/** What the action tells besides the item. */
+function emittedValues(document: Document, { type, fields }: EmittedEvent): Reference {
+  const shape = collectionOfFields(type.replaceAll('.', '_'), fields)
+  return document.schemas.refer(fields, `${typeName(type)}Values`, () => valuesSchema(document, shape))
 }
 
 /** The types of events that somebody may be told of. */
 function allTypes({ model }: Document): readonly Described[] {
   const logged = [...model.collections.values()].filter(isLogged)
-  return logged.flatMap(collection => {
-    const usual = changeKinds.map(kind => ({ collection, kind, types: [eventType(collection, kind)] }))
-    const types = ownTypesOf(collection)
-    return types.length === 0 ? usual : [...usual, { collection, kind: 'own' as const, types }]
-  })
+  return logged.flatMap((collection): Described[] => [
+    ...changeKinds.map(kind => ({ collection, kind, type: eventType(collection, kind) })),
+    ...ownTypesOf(collection).map(type => ({ collection, kind: 'own' as const, type })),
+  ])
+}
+
+function eventReference(document: Document, described: Described): Reference {
+  const { collection, kind, type } = described
+  if (kind !== 'own') return document.schema(collection, schemaKindOf[kind])
+  return document.schemas.refer(`event ${type}`, `${typeName(type)}Event`, () =>
+    eventSchema(document, described),
+  )
 }
 
 /** The schemas of events, by name. */
 export function eventSchemas(document: Document): [string, JsonSchema][] {
   const all = allTypes(document)
-  const mapping = all.flatMap(({ collection, kind, types }) =>
-    types.map(type => [type, document.schema(collection, schemaKindOf[kind]).$ref]),
+  const references = all.map(described => eventReference(document, described))
+  const mapping = all.map(({ type }, at) => [type, references[at]?.$ref ?? ''])
+  const changes = all.flatMap((described): [string, JsonSchema][] =>
+    described.kind === 'own'
+      ? []
+      : [
+          [
+            document.schemaName(described.collection, schemaKindOf[described.kind]),
+            eventSchema(document, described),
+          ],
+        ],
   )
   const event: JsonSchema = {
     description: 'What happened to one item, as the listener may see it.',
-    oneOf: all.map(({ collection, kind }) => document.schema(collection, schemaKindOf[kind])),
+    oneOf: references,
     discriminator: { propertyName: 'type', mapping: Object.fromEntries(mapping) },
   }
-  return [
-    ...all.map((described): [string, JsonSchema] => [
-      document.schemaName(described.collection, schemaKindOf[described.kind]),
-      eventSchema(document, described),
-    ]),
-    ['Event', event],
-  ]
+  return [...changes, ['Event', event]]
 }
 
 export const sharedEventSchemas = {
@@ -164,7 +171,7 @@ function listed(name: string, description: string, values: readonly string[]): J
 function eventParameters(document: Document): readonly JsonSchema[] {
   const all = allTypes(document)
   const collections = [...new Set(all.map(({ collection }) => collection))]
-  const types = all.flatMap(each => each.types)
+  const types = all.map(({ type }) => type)
   return [
     query('after', 'The id of the last event that you have; without it, from the end of the log.', id),
     query(

@@ -14,7 +14,6 @@ export type SchemaKind =
   | 'createdEvent'
   | 'updatedEvent'
   | 'deletedEvent'
-  | 'ownEvent'
 
 /** In the order of precedence: where an item and a list would have the same name, the item gets it. */
 const endings: Readonly<Record<SchemaKind, string>> = {
@@ -27,7 +26,6 @@ const endings: Readonly<Record<SchemaKind, string>> = {
   createdEvent: 'CreatedEvent',
   updatedEvent: 'UpdatedEvent',
   deletedEvent: 'DeletedEvent',
-  ownEvent: 'OwnEvent',
 }
 
 /** The document that is being written: its model, the names that it has given, and the components made on demand. */

@@ -2,7 +2,7 @@
 import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'
-import { maxCounted, totalModes } from '../../plan/plan.ts'
+import { maxCounted } from '../../plan/plan.ts'
 import { maxSearchCharacters, maxSearchTerms } from '../../plan/text-search.ts'
 import { visibleFields } from '../operations.ts'
 import { defaultPerPage, lastPage, maxPerPage } from '../query/list.ts'
@@ -63,7 +63,7 @@ const declared: { readonly [name: string]: JsonSchema } = {
     'total',
     `What \`meta.total\` says: \`exact\` counts all that match, which is what is done without this parameter; \`estimate\` counts up to ${maxCounted} and estimates beyond, with \`total_is_estimate\`; \`none\` counts nothing and leaves \`total\` out. With \`cursor\` only \`none\`.`,
     // Without a default, as `page`.
-    { type: 'string', enum: totalModes },
+    referTo('schemas', 'TotalMode'),
   ),
   fields: query('fields', names.fields, text),
   include: query('include', names.include, text),

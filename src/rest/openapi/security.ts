@@ -6,20 +6,16 @@ import { anonymous } from '../../principal.ts'
 import type { Operation } from '../operations.ts'
 import { inWords } from './rule-text.ts'
 
+/**
+ * One alone, the others in words: some generators send a token by every scheme that an operation names, in the URL too.
+ */
 export const securitySchemes = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
-    description: 'An API key (`pk_…`), an OAuth access token, or a JWT of a trusted issuer (RFC 6750).',
-  },
-  dpop: {
-    type: 'http',
-    scheme: 'dpop',
     description:
-      'An OAuth access token that is bound to a key, with a proof of it in the header `DPoP` (RFC 9449, 7.1).',
+      'An API key (`pk_…`), an OAuth access token, or a JWT of a trusted issuer (RFC 6750). API keys are also taken as the header `X-API-Key` or the query parameter `api_key`; a token that is bound to a key as `Authorization: DPoP …` with its proof in the header `DPoP` (RFC 9449, 7.1).',
   },
-  apiKeyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
-  apiKeyQuery: { type: 'apiKey', in: 'query', name: 'api_key' },
 }
 
 const withoutCredential = anonymous('').access
