@@ -69,6 +69,8 @@ export const modules: Readonly<Record<string, Module>> = {
     ],
   },
   project: { imports: ['config', 'model'] },
+  // At run time it imports nothing: browsers load it.
+  client: { imports: ['model'] },
   testing: { imports: 'all' },
   serve: { imports: 'all' },
   workers: { imports: 'all' },
