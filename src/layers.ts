@@ -69,6 +69,7 @@ export const modules: Readonly<Record<string, Module>> = {
     ],
   },
   project: { imports: ['config', 'model'] },
+  generate: { imports: ['model', 'rest', 'outgoing'] },
   // At run time it imports nothing: browsers load it.
   client: { imports: ['model'] },
   testing: { imports: 'all' },
