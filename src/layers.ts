@@ -58,6 +58,7 @@ export const modules: Readonly<Record<string, Module>> = {
   },
   config: { imports: [] },
   http: { imports: ['config'] },
+  portal: { imports: ['plan', 'model', 'auth'], packages: ['marked'] },
   observability: {
     imports: ['config'],
     packages: [
