@@ -1,6 +1,6 @@
 /** Loads the files of a project: its model and its settings. */
 import { hash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readSettings, type Settings, type SettingsSources } from './config.ts'
@@ -58,8 +58,21 @@ async function configFile(folder: string): Promise<SettingsSources['file']> {
   return { path: shown(path), values }
 }
 
-/** The settings: given ones, then the environment, then the config file of the working folder. */
+/** Adds what `.env` in the working folder has to the environment. A variable that is set already stays as it is. */
+function loadEnvironmentFile(): void {
+  const path = resolve('.env')
+  // A folder of this name is a virtual environment of Python.
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return
+  try {
+    process.loadEnvFile(path)
+  } catch (error) {
+    throw new ProjectError(`.env cannot be read: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+/** The settings: given ones, then the environment with `.env`, then the config file of the working folder. */
 export async function loadSettings(given: Readonly<Record<string, unknown>>): Promise<Settings> {
+  loadEnvironmentFile()
   return readSettings({ given, environment: process.env, file: await configFile(process.cwd()) })
 }
 
