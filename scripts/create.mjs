@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { build, isBuilt } from './build.mjs'
-import { capture, install, pinnedNode, root, run, say } from './node.mjs'
+import { capture, chosenNode, prepareToServe, root, run, say } from './node.mjs'
 
 const onWindows = process.platform === 'win32'
 
@@ -18,15 +18,15 @@ async function pack(folder) {
   return process.exit(1)
 }
 
-await install()
+await prepareToServe()
 if (!isBuilt()) {
   say('Building …')
   await build()
 }
-const { code, output } = await capture(pinnedNode(), [join('create', 'build.mjs')])
+const { code, output } = await capture(chosenNode(), [join('create', 'build.mjs')])
 if (code !== 0) {
   say(output)
   process.exit(code)
 }
 const args = [join(root, 'create', 'dist', 'bin.js'), '--portico', await pack('.'), ...process.argv.slice(2)]
-process.exitCode = await run(pinnedNode(), args, { cwd: process.env.INIT_CWD ?? process.cwd() })
+process.exitCode = await run(chosenNode(), args, { cwd: process.env.INIT_CWD ?? process.cwd() })
