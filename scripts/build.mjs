@@ -2,7 +2,7 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { capture, install, pinnedNode, root, say } from './node.mjs'
+import { capture, chosenNode, prepareToServe, root, say } from './node.mjs'
 
 const src = join(root, 'src')
 const dist = join(root, 'dist')
@@ -64,7 +64,7 @@ function copyGraphiql(target) {
 export async function build() {
   const target = join(root, `dist.${process.pid}.tmp`)
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const { code, output } = await capture(pinnedNode(), [
+  const { code, output } = await capture(chosenNode(), [
     compiler,
     '-p',
     'tsconfig.build.json',
@@ -87,6 +87,6 @@ export async function build() {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  await install()
+  await prepareToServe()
   await build()
 }
