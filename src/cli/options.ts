@@ -1,10 +1,10 @@
 /** Options of many commands, and the settings and model that they name. */
 import type { Settings } from '../config.ts'
-import { type LoadedModel, loadModel, loadSettings } from '../project.ts'
+import { defaultModel, type LoadedModel, loadModel, loadSettings } from '../project.ts'
 import type { Option, ParsedArgs } from './commands.ts'
 import { Failure } from './failure.ts'
 
-export const model: Option = { value: 'file', sentence: 'The model file; else PORTICO_MODEL.' }
+export const model: Option = { value: 'file', sentence: 'The model file; else PORTICO_MODEL, else model.ts.' }
 export const database: Option = { value: 'file', sentence: 'The database; else DATABASE_URL.' }
 
 /** The settings. Options take precedence over the environment and the config file. */
@@ -25,7 +25,10 @@ export interface Project extends LoadedModel {
 export async function projectOf(args: ParsedArgs): Promise<Project> {
   const settings = await settingsOf(args)
   if (settings.model === undefined) {
-    throw new Failure('No model: name its file with `--model model.ts` or in PORTICO_MODEL.', 2)
+    throw new Failure(
+      `No model: this folder has no ${defaultModel}. Write one, or name another file with \`--model model.ts\` or in PORTICO_MODEL.`,
+      2,
+    )
   }
   return { settings, ...(await loadModel(settings)) }
 }
