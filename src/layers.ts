@@ -70,6 +70,7 @@ export const modules: Readonly<Record<string, Module>> = {
       '@opentelemetry/sdk-trace-base',
     ],
   },
+  'env-file': { imports: [] },
   source: { imports: ['model'] },
   project: { imports: ['config', 'model', 'source'] },
   dev: { imports: 'all' },

@@ -63,3 +63,12 @@ export function describeModelError(file: string, { faults }: ModelError): string
   })
   return `The model has ${count}:${shown.join('')}`
 }
+
+/** An error that nobody expected: its stack, and the code around the innermost place in the project. */
+export function describeCrash(error: unknown): string {
+  if (!(error instanceof Error))
+    return `It throws ${JSON.stringify(error) ?? String(error)}, which is no error.`
+  const place = errorPlace(error)
+  const stack = error.stack ?? `${error.name}: ${error.message}`
+  return place === undefined ? stack : `${stack}\n\n${indented(codeFrame(place), '  ')}`
+}

@@ -25,8 +25,10 @@ function markedPlace(stack: string): SourcePlace | undefined {
   const [head = '', ...lines] = stack.split('\n')
   const [, location, line] = /^(.+):(\d+)$/.exec(head) ?? []
   const file = location === undefined ? undefined : pathOf(location)
+  if (file === undefined) return undefined
   const mark = lines.findIndex(text => /^\s*\^+\s*$/.test(text))
-  if (file === undefined || mark < 1) return undefined
+  // Without a mark it is the end of the file that is wrong.
+  if (mark < 1) return { file, line: Number(line), column: (lines[0]?.length ?? 0) + 1 }
   const column = (lines[mark]?.indexOf('^') ?? 0) + 1
   return { file, line: lineOf(file, lines[mark - 1], Number(line)), column }
 }
