@@ -117,6 +117,11 @@ test('list, create, edit at once, take back what is refused, hear of others, and
       assert.equal(await page.getByRole('button', { name: /^Edit/ }).count(), 0)
       assert.equal(new URL(page.url()).search, '')
 
+      await page.setViewportSize({ width: 320, height: 640 })
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await assertSound(page)
+      await shoot(page, 'react-narrow-dark')
+
       await page.getByLabel('Title of a new post').fill('First')
       await page.getByRole('button', { name: 'Post', exact: true }).click()
       await post(page, 'First').waitFor()
