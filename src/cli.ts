@@ -8,6 +8,10 @@ const commands: Commands = {
     sentence: 'Serve the model until SIGTERM or SIGINT.',
     load: async () => (await import('./cli/start.ts')).command,
   },
+  dev: {
+    sentence: 'Serve the model while it is written: reload when it changes.',
+    load: async () => (await import('./cli/dev.ts')).command,
+  },
   check: {
     sentence: 'Check the model, and list every fault of it.',
     load: async () => (await import('./cli/check.ts')).command,
