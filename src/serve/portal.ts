@@ -10,7 +10,7 @@ import type { Run } from '../plan/run.ts'
 import { explorerPage } from '../portal/explorer.ts'
 import { type FrameOptions, framed, type Visitor } from '../portal/frame.ts'
 import { createPortal, type Portal } from '../portal/portal.ts'
-import { referenceDocument } from '../rest/openapi/reference.ts'
+import { referenceDocument } from '../rest/openapi/reference/reference.ts'
 import { themeOf } from './account-pages.ts'
 
 interface PortalParts {
@@ -39,7 +39,7 @@ export function openPortal({ model, run, settings, issuer, sessionOf }: PortalPa
   return createPortal({
     frame: frameOf(settings),
     model,
-    document: () => referenceDocument(model, settings.baseUrl),
+    document: () => referenceDocument(model, settings.baseUrl, issuer()),
     guides: settings['docs.guides'],
     baseUrl: settings.baseUrl,
     origin: issuer,
