@@ -7,8 +7,7 @@
 FROM node:26-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-COPY runtime ./runtime
-RUN npm ci --ignore-scripts --no-audit --no-fund
+RUN npm ci --workspaces=false --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts ./scripts
 COPY src ./src
@@ -17,8 +16,7 @@ RUN node --input-type=module --eval "import { build } from './scripts/build.mjs'
 FROM node:26-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-COPY runtime ./runtime
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm ci --workspaces=false --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:26-slim
 WORKDIR /app

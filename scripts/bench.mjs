@@ -1,7 +1,7 @@
 // `npm run bench`: builds the package and measures it; bench/main.ts says how.
 import { build, isBuilt } from './build.mjs'
-import { install, pinnedNode, run } from './node.mjs'
+import { chosenNode, install, run } from './node.mjs'
 
 await install()
 if (!isBuilt()) await build()
-process.exitCode = await run(pinnedNode(), ['bench/main.ts', ...process.argv.slice(2)])
+process.exitCode = await run(chosenNode(), ['bench/main.ts', ...process.argv.slice(2)])

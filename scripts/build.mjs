@@ -13,8 +13,8 @@ import {
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { capture, chosenNode, prepareToServe, root, say } from './node.mjs'
 import { brotliCompressSync, constants } from 'node:zlib'
-import { capture, install, pinnedNode, root, say } from './node.mjs'
 
 const src = join(root, 'src')
 const dist = join(root, 'dist')
@@ -87,7 +87,7 @@ async function bundleAssets(target) {
 export async function build() {
   const target = join(root, `dist.${process.pid}.tmp`)
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const { code, output } = await capture(pinnedNode(), [
+  const { code, output } = await capture(chosenNode(), [
     compiler,
     '-p',
     'tsconfig.build.json',
@@ -109,6 +109,6 @@ export async function build() {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  await install()
+  await prepareToServe()
   await build()
 }

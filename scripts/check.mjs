@@ -1,10 +1,10 @@
 // `npm run check`: everything that can be said of the sources without running the tests.
-import { capture, install, pinnedNode, root, say, sourceEnvironment, tool } from './node.mjs'
+import { capture, chosenNode, install, root, say, sourceEnvironment, tool } from './node.mjs'
 
 await install()
 const env = sourceEnvironment()
 // Only after the install is the pinned one there.
-const node = pinnedNode()
+const node = chosenNode()
 
 /** What is checked, by which command, and what to do when it fails. */
 const steps = [

@@ -1,7 +1,15 @@
-// Completes package-lock.json with the optional packages of other platforms. npm leaves them out when
-// the registry it asked does not carry them, and `npm ci` then refuses the lock file everywhere.
-import { readFileSync, writeFileSync } from 'node:fs'
+// `npm run lock`, after a change of the dependencies: brings package-lock.json up to date, without the dependencies of
+// packages that were built with them, and with the optional packages of other platforms. npm leaves those out when the
+// registry it asked does not carry them, and `npm ci` then refuses the lock file everywhere.
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { capture, root, say } from './node.mjs'
+import { placeOf } from './packages.mjs'
+
+/** Only a file that stands alone is used of these (scripts/build.mjs): what it was built from is not installed. */
+const prebuilt = ['graphiql', 'swagger-ui-dist']
 
 const systems = [
   'android',
@@ -15,14 +23,6 @@ const systems = [
   'win32',
 ]
 const processors = ['arm64', 'arm', 'ia32', 'loong64', 'ppc64', 'riscv64', 's390x', 'x64']
-
-/** Where the package `name`, wanted by the package at `from`, would be found in the lock. */
-function isLocked(packages, from, name) {
-  for (let place = from; ; place = place.slice(0, Math.max(place.lastIndexOf('/node_modules/'), 0))) {
-    if (packages[`${place === '' ? '' : `${place}/`}node_modules/${name}`] !== undefined) return true
-    if (place === '') return false
-  }
-}
 
 /** The lock entry of an optional package that is built for one platform, told from its name. */
 export function platformEntry(name, version) {
@@ -39,7 +39,7 @@ export function completeLock(lock) {
   const added = []
   for (const [from, entry] of Object.entries(lock.packages)) {
     for (const [name, range] of Object.entries(entry.optionalDependencies ?? {})) {
-      if (isLocked(lock.packages, from, name) || !/^\d+\.\d+\.\d+/.test(range)) continue
+      if (placeOf(lock.packages, from, name) !== undefined || !/^\d+\.\d+\.\d+/.test(range)) continue
       const made = platformEntry(name, range)
       if (made === undefined) continue
       lock.packages[`node_modules/${name}`] = made
@@ -50,10 +50,62 @@ export function completeLock(lock) {
   return added
 }
 
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const file = new URL('../package-lock.json', import.meta.url)
+/** Takes their dependencies from the prebuilt packages; gives the names of those that had any. */
+export function separatePrebuilt(lock) {
+  return prebuilt.filter(name => {
+    const entry = lock.packages[`node_modules/${name}`]
+    if (entry === undefined) return false
+    const had = entry.dependencies ?? entry.peerDependencies
+    delete entry.dependencies
+    delete entry.peerDependencies
+    return had !== undefined
+  })
+}
+
+/** Runs in a folder of its own: npm would write to node_modules, too, as if everything were installed. */
+async function updateLock(folder) {
+  const { code, output } = await capture('npm', ['install', '--package-lock-only', '--ignore-scripts'], {
+    cwd: folder,
+    shell: process.platform === 'win32',
+  })
+  if (code === 0) return
+  say(output)
+  process.exit(code)
+}
+
+/** What npm reads for the lock file. */
+function copyDescriptions(folder) {
+  const { workspaces } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const files = [
+    'package.json',
+    'package-lock.json',
+    '.npmrc',
+    ...workspaces.map(name => `${name}/package.json`),
+  ]
+  for (const file of files) cpSync(join(root, file), join(folder, file))
+}
+
+/** Changes the lock file by `change`, which gives the names of what it changed. */
+function changeLock(file, change) {
   const lock = JSON.parse(readFileSync(file, 'utf8'))
-  const added = completeLock(lock)
-  if (added.length > 0) writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
-  process.stdout.write(`package-lock.json: ${added.length} packages of other platforms added\n`)
+  const names = change(lock)
+  if (names.length > 0) writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
+  return names
+}
+
+async function main(folder) {
+  const file = join(folder, 'package-lock.json')
+  copyDescriptions(folder)
+  await updateLock(folder)
+  // npm removes what nobody needs any more.
+  if (changeLock(file, separatePrebuilt).length > 0) await updateLock(folder)
+  const added = changeLock(file, completeLock)
+  cpSync(file, join(root, 'package-lock.json'))
+  say(`package-lock.json: ${added.length} packages of other platforms added`)
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-lock-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  await main(folder)
 }

@@ -1,9 +1,9 @@
 // `npm run mutants [file or folder …]`: whether the tests notice plausible mistakes; scripts/mutants/main.ts says how.
 import { serveDatabases } from './databases.mjs'
-import { install, pinnedNode, run, sourceEnvironment } from './node.mjs'
+import { chosenNode, install, run, sourceEnvironment } from './node.mjs'
 
 await install()
-const node = pinnedNode()
+const node = chosenNode()
 const databases = await serveDatabases(node)
 const env = { PORTICO_MAX_DELAY: '60000', ...sourceEnvironment(), PORTICO_TEST_SERVERS: databases.path }
 process.exitCode = await run(

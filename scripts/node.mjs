@@ -1,31 +1,17 @@
-// What every script needs: the packages installed, the pinned Node, and child processes that end well.
+// What every script needs: the packages installed, the Node to use, and child processes that end well.
 // Runs on the machine's own Node, from version 20.
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { isInstalled, lockedNode, root } from './packages.mjs'
 
-export const root = fileURLToPath(new URL('..', import.meta.url))
+export { root }
 
 const onWindows = process.platform === 'win32'
 const oldestNode = 24
 
 export function say(text) {
   process.stderr.write(`${text}\n`)
-}
-
-function lockedPackages(file) {
-  return Object.entries(JSON.parse(readFileSync(file, 'utf8')).packages)
-}
-
-/** Whether node_modules holds what package-lock.json names. */
-export function isInstalled(folder = root) {
-  const hidden = join(folder, 'node_modules', '.package-lock.json')
-  if (!existsSync(hidden)) return false
-  const there = new Map(lockedPackages(hidden))
-  return lockedPackages(join(folder, 'package-lock.json')).every(
-    ([place, entry]) => place === '' || entry.optional || there.get(place)?.version === entry.version,
-  )
 }
 
 /** Runs a command to its end; gives its exit code and what it printed. */
@@ -54,20 +40,6 @@ export function run(command, args, options = {}) {
   })
 }
 
-/**
- * The package that brings the pinned Node for a platform, with the path of its program; undefined where
- * package-lock.json names none. npm checks it against the checksum there, and no install script runs.
- */
-export function lockedNode(folder = root, platform = process.platform, processor = process.arch) {
-  const packages = new Map(lockedPackages(join(folder, 'package-lock.json')))
-  for (const name of Object.keys(packages.get('runtime').optionalDependencies)) {
-    const { os, cpu, version, bin } = packages.get(`node_modules/${name}`)
-    if (![os].flat().includes(platform) || ![cpu].flat().includes(processor)) continue
-    return { name, version, path: join(folder, 'node_modules', name, bin.node) }
-  }
-  return undefined
-}
-
 /** Debian without its compiler lacks one that Node 26 is linked with. */
 export function missingLibrary(output) {
   const [, library] = /error while loading shared libraries: (\S+?):/.exec(output) ?? []
@@ -78,15 +50,41 @@ export function missingLibrary(output) {
   return `The pinned Node needs the library ${library}, which this machine lacks. Install it${how}. Then try again.`
 }
 
-async function installPackages() {
-  say('Installing the packages that package-lock.json names (once) …')
-  const args = ['ci', '--ignore-scripts', '--include=dev', '--include=optional']
+function npm(...args) {
+  const always = ['--ignore-scripts', '--include=dev', '--include=optional']
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
-  const { code, output } = await capture('npm', [...args, ...quiet], { shell: onWindows })
+  return capture('npm', [...args, ...always, ...quiet], { shell: onWindows })
+}
+
+function endOf({ code, output }) {
   if (code === 0) return
   say(output)
-  say('`npm ci` failed; its output is above. It needs npm and a way to a package registry.')
+  say('npm failed; its output is above. It needs a way to a package registry.')
   process.exit(code)
+}
+
+/** A newer lock file in a clone that has run its tests: it needs them again. */
+function hasTestPackages() {
+  return existsSync(join(root, 'node_modules', 'portico-test'))
+}
+
+async function installToServe(ownVersion) {
+  if (hasTestPackages()) return installEverything()
+  const node = usesOwnNode
+    ? ''
+    : `, and Node ${lockedNode()?.version ?? ''} since this machine has ${ownVersion}`
+  say(`Installing what Portico needs to serve${node} (once) …`)
+  const workspaces = usesOwnNode
+    ? ['--workspaces=false']
+    : ['--workspace=runtime', '--include-workspace-root']
+  endOf(await npm('ci', ...workspaces))
+}
+
+/** Adds to what `npm start` has installed, so that a service that runs keeps its packages. */
+async function installEverything() {
+  say('Installing what tests, checks and measurements need (once) …')
+  if (isInstalled('serve') && (await npm('install', '--no-save')).code === 0 && isInstalled()) return
+  endOf(await npm('ci'))
 }
 
 /** Why the pinned Node cannot be used, and what to do; undefined when it runs. */
@@ -107,32 +105,54 @@ async function nodeFault() {
   return missingLibrary(output) ?? `The pinned Node does not run on this machine: ${output.trim()}.`
 }
 
+function isNewEnough(version) {
+  return Number.parseInt(version, 10) >= oldestNode
+}
+
+function isPinnedThere() {
+  const pinned = lockedNode()
+  return pinned !== undefined && existsSync(pinned.path)
+}
+
 let usesOwnNode = false
 
-/**
- * Installs the locked packages unless they are there already. Where the pinned Node cannot be used, the machine's
- * own takes its place when it is new enough; otherwise the process ends.
- */
-export async function install(ownVersion = process.versions.node) {
-  const isNewEnough = Number.parseInt(ownVersion, 10) >= oldestNode
-  const pinned = lockedNode()
-  const isThere = pinned !== undefined && existsSync(pinned.path)
-  const isComplete = isInstalled() && (isThere || pinned === undefined || isNewEnough)
-  if (!isComplete) await installPackages()
-  // It ran before: npm's link to it is removed below when it does not.
-  else if (isThere && existsSync(tool('node'))) return
+/** Takes the pinned Node; where it cannot be used, the machine's own if that is new enough. Otherwise the process ends. */
+async function takePinned(ownVersion) {
   const fault = await nodeFault()
   if (fault === undefined) return
   // npm puts this folder first in the PATH of every script.
   rmSync(tool('node'), { force: true })
-  usesOwnNode = isNewEnough
-  if (isNewEnough) return say(`${fault} This machine's own Node ${ownVersion} is used.`)
+  usesOwnNode = isNewEnough(ownVersion)
+  if (usesOwnNode) return say(`${fault} This machine's own Node ${ownVersion} is used.`)
   say(`${fault} This machine's own Node is ${ownVersion}; version ${oldestNode} or later would do as well.`)
   process.exit(1)
 }
 
-/** The Node that package-lock.json pins; the machine's own where that one cannot be used. */
-export function pinnedNode() {
+/**
+ * For `npm start` and whatever else only builds and serves: installs what that needs, unless it is there already,
+ * and takes the machine's own Node if it is new enough. Only otherwise is the pinned one installed.
+ */
+export async function prepareToServe(ownVersion = process.versions.node) {
+  usesOwnNode = isNewEnough(ownVersion)
+  const isThere = isInstalled('serve') && (usesOwnNode || isPinnedThere() || lockedNode() === undefined)
+  if (!isThere) await installToServe(ownVersion)
+  // An earlier run removed npm's link to a Node that does not run here.
+  if (!usesOwnNode && !(isThere && existsSync(tool('node')))) await takePinned(ownVersion)
+}
+
+/**
+ * For tests, checks and measurements: installs every locked package, unless they are there already, and takes the
+ * pinned Node, so that results are the same everywhere.
+ */
+export async function install(ownVersion = process.versions.node) {
+  const isThere = isInstalled() && (isPinnedThere() || lockedNode() === undefined || isNewEnough(ownVersion))
+  if (!isThere) await installEverything()
+  else if (isPinnedThere() && existsSync(tool('node'))) return
+  await takePinned(ownVersion)
+}
+
+/** The Node to use, once one of the above has taken it. */
+export function chosenNode() {
   const pinned = usesOwnNode ? undefined : lockedNode()
   return pinned !== undefined && existsSync(pinned.path) ? pinned.path : process.execPath
 }
@@ -145,7 +165,7 @@ export function tool(name) {
 /** The environment in which `portico` means the sources, not the built package. */
 export function sourceEnvironment() {
   const options = [process.env.NODE_OPTIONS, '--conditions=portico-source'].filter(Boolean).join(' ')
-  const path = [join(root, 'node_modules', '.bin'), dirname(pinnedNode()), process.env.PATH].join(
+  const path = [join(root, 'node_modules', '.bin'), dirname(chosenNode()), process.env.PATH].join(
     onWindows ? ';' : ':',
   )
   return { ...process.env, NODE_OPTIONS: options, PATH: path }

@@ -14,7 +14,7 @@ import { freemem } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { serveDatabases } from './databases.mjs'
-import { install, pinnedNode, root, say, sourceEnvironment } from './node.mjs'
+import { chosenNode, install, root, say, sourceEnvironment } from './node.mjs'
 
 /** A test that hangs fails after this. */
 const timeoutMs = 600_000
@@ -92,12 +92,12 @@ function endGroup(pid) {
 await install()
 const memory = folderInMemory()
 if (memory !== undefined) process.env.TMPDIR = memory
-const databases = process.platform === 'win32' ? undefined : await serveDatabases(pinnedNode())
+const databases = process.platform === 'win32' ? undefined : await serveDatabases(chosenNode())
 const args = process.argv.slice(2)
 const named = namesIn(args)
 const cheaper = pathToFileURL(join(root, 'scripts', 'no-async-hooks.mjs')).href
 const child = spawn(
-  pinnedNode(),
+  chosenNode(),
   [
     '--test',
     // More than the two cores of the smallest machine: tests also wait, for a disk or for another process.

@@ -98,6 +98,7 @@ export const settingsTable = {
   model: optional({
     variable: 'PORTICO_MODEL',
     kind: text,
+    defaultText: '`model.ts` in the working folder, for the command line',
     description: 'The model file, for the command line and for workers. `--model` overrides it.',
   }),
   adminEmail: setting({

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 // @ts-expect-error A plain script without types: it runs before any compiler is there.
-import { lockedNode } from '../../scripts/node.mjs'
+import { lockedNode } from '../../scripts/packages.mjs'
 
 const root = join(import.meta.dirname, '..', '..')
 const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
@@ -35,11 +35,12 @@ describe('the lock file', () => {
     }
   })
 
-  it('names no package whose install script may run', () => {
-    const { allowScripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-    for (const [path, { hasInstallScript }] of packages) {
-      if (hasInstallScript) assert.equal(allowScripts[path.replace(/^.*node_modules\//, '')], false, path)
-    }
+  it('names no package with an install script', () => {
+    const scripts = packages.filter(([, { hasInstallScript }]) => hasInstallScript)
+    assert.deepEqual(
+      scripts.map(([path]) => path),
+      [],
+    )
   })
 
   it('has a Node for each of these platforms', () => {
@@ -104,14 +105,18 @@ interface Clone {
   readonly os?: string
 }
 
-/** A clone whose only package is the runtime. */
+/** A clone with one package to serve with, and the runtime. */
 function makeClone({ integrity, os = process.platform }: Clone): string {
   const folder = mkdtempSync(join(work, 'clone-'))
   mkdirSync(join(folder, 'runtime'))
+  mkdirSync(join(folder, 'served'))
   mkdirSync(join(folder, 'scripts'))
-  cpSync(join(root, 'scripts', 'node.mjs'), join(folder, 'scripts', 'node.mjs'))
+  for (const script of ['node.mjs', 'packages.mjs']) {
+    cpSync(join(root, 'scripts', script), join(folder, 'scripts', script))
+  }
   cpSync(join(root, '.npmrc'), join(folder, '.npmrc'))
-  const top = { name: 'clone', version: '1.0.0', devDependencies: { 'portico-runtime': 'file:runtime' } }
+  const served = { served: 'file:served' }
+  const top = { name: 'clone', version: '1.0.0', workspaces: ['runtime'], dependencies: served }
   const runtime = { name: 'portico-runtime', version: '1.0.0', optionalDependencies: { [name]: '1.0.0' } }
   const platform = { os: [os], cpu: [process.arch] }
   const packages = {
@@ -125,11 +130,14 @@ function makeClone({ integrity, os = process.platform }: Clone): string {
       bin: { node: 'bin/node' },
     },
     'node_modules/portico-runtime': { resolved: 'runtime', link: true },
+    'node_modules/served': { resolved: 'served', link: true },
+    served: { version: '1.0.0' },
     runtime: { ...runtime, dev: true },
   }
   const write = (path: string, value: object) => writeFileSync(join(folder, path), JSON.stringify(value))
   write('package.json', top)
   write('runtime/package.json', runtime)
+  write('served/package.json', { name: 'served', version: '1.0.0' })
   write('package-lock.json', {
     name: 'clone',
     version: '1.0.0',
@@ -147,11 +155,16 @@ interface Started {
   readonly said: string
 }
 
-/** What `npm start` does first, on a machine whose own Node has this version. */
-function start(folder: string, { url }: Registry, ownVersion: string): Promise<Started> {
-  const program = `import { install, pinnedNode } from './scripts/node.mjs'
-    await install('${ownVersion}')
-    process.stdout.write(pinnedNode())`
+/** What `npm start`, or `npm test`, does first on a machine whose own Node has this version. */
+function start(
+  folder: string,
+  { url }: Registry,
+  ownVersion: string,
+  prepare: 'prepareToServe' | 'install' = 'prepareToServe',
+): Promise<Started> {
+  const program = `import { chosenNode, ${prepare} } from './scripts/node.mjs'
+    await ${prepare}('${ownVersion}')
+    process.stdout.write(chosenNode())`
   const { NODE_OPTIONS: _, ...env } = process.env
   const npm = { npm_config_registry: url, npm_config_cache: join(folder, 'cache'), NODE_ENV: 'production' }
   const options = { cwd: folder, env: { ...env, ...npm } }
@@ -184,7 +197,10 @@ describe('the first start', () => {
     const first = await start(folder, good, '20.1.0')
     assert.deepEqual([first.code, first.node], [0, pathIn(folder)], first.said)
     assert.equal(execFileSync(linkIn(folder)).toString(), 'v1.0.0\n')
-    assert.match(first.said, /^Installing the packages .+\n$/)
+    assert.match(
+      first.said,
+      /^Installing what Portico needs to serve, and Node 1\.0\.0 since this machine has 20\.1\.0 \(once\) …\n$/,
+    )
     assert.deepEqual(await start(folder, good, '20.1.0'), { code: 0, node: pathIn(folder), said: '' })
   })
 
@@ -206,9 +222,26 @@ describe('the first start', () => {
     assert.deepEqual((await start(folder, good, '20.1.0')).node, pathIn(folder))
   })
 
-  it('takes the machine’s own Node, if it is new enough, where the pinned one is not to be had', async () => {
+  it('fetches no Node where the machine’s own is new enough', async () => {
+    const folder = makeClone(good)
+    const first = await start(folder, good, '24.0.0')
+    assert.deepEqual([first.code, first.node], [0, process.execPath], first.said)
+    assert.match(first.said, /^Installing what Portico needs to serve \(once\) …\n$/)
+    assert.ok(!existsSync(pathIn(folder)))
+    assert.deepEqual(await start(folder, good, '24.0.0'), { code: 0, node: process.execPath, said: '' })
+    // An older one takes its place later.
+    assert.deepEqual((await start(folder, good, '22.0.0')).node, pathIn(folder))
+  })
+
+  it('leaves the tests their own Node, but where that is not to be had and the machine’s is new enough', async () => {
+    const served = makeClone(good)
+    await start(served, good, '24.0.0')
+    const tests = await start(served, good, '24.0.0', 'install')
+    assert.deepEqual([tests.code, tests.node], [0, pathIn(served)], tests.said)
+    assert.match(tests.said, /^Installing what tests, checks and measurements need \(once\) …\n$/)
+    assert.deepEqual((await start(served, good, '24.0.0')).node, process.execPath)
     const folder = makeClone({ integrity: withoutLibrary.integrity })
-    const { code, node, said } = await start(folder, good, '24.0.0')
+    const { code, node, said } = await start(folder, good, '24.0.0', 'install')
     assert.deepEqual([code, node], [0, process.execPath], said)
     assert.match(
       said,
@@ -221,7 +254,7 @@ describe('the first start', () => {
     const old = await start(folder, good, '22.0.0')
     assert.equal(old.code, 1)
     assert.match(old.said, new RegExp(`Portico pins no Node for ${process.platform} on ${process.arch}\\.`))
-    const recent = await start(folder, good, '25.0.0')
+    const recent = await start(folder, good, '25.0.0', 'install')
     assert.deepEqual([recent.code, recent.node], [0, process.execPath])
   })
 
@@ -247,7 +280,7 @@ describe('the first start', () => {
     const { code, said } = await start(folder, withoutLoader, '20.1.0')
     assert.equal(code, 1)
     assert.match(said, /The pinned Node does not run on this machine: spawn .+ ENOENT\./)
-    const own = await start(folder, withoutLoader, '26.1.0')
+    const own = await start(folder, withoutLoader, '26.1.0', 'install')
     assert.deepEqual([own.code, own.node], [0, process.execPath])
   })
 })

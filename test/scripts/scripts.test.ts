@@ -4,23 +4,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 // @ts-expect-error A plain script without types: it runs before any compiler is there.
-import { completeLock, platformEntry } from '../../scripts/lock.mjs'
+import { completeLock, platformEntry, separatePrebuilt } from '../../scripts/lock.mjs'
 // @ts-expect-error As above.
-import { capture, isInstalled, missingLibrary, run } from '../../scripts/node.mjs'
+import { capture, missingLibrary, run } from '../../scripts/node.mjs'
+// @ts-expect-error As above.
+import { isInstalled } from '../../scripts/packages.mjs'
 
 const root = join(import.meta.dirname, '..', '..')
 
 describe('the scripts', () => {
-  it('ask for the pinned Node only when it is installed', () => {
+  it('choose a Node only when packages are installed', () => {
     const folder = join(root, 'scripts')
     const asking = readdirSync(folder)
       .filter(name => name.endsWith('.mjs') && name !== 'node.mjs' && name !== 'build.mjs')
       .map(name => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
-      .filter(({ text }) => text.includes('pinnedNode()'))
+      .filter(({ text }) => text.includes('chosenNode()'))
     assert.ok(asking.length >= 4)
     for (const { name, text } of asking) {
-      const installed = text.indexOf('await install()')
-      assert.ok(installed >= 0 && installed < text.indexOf('pinnedNode()'), name)
+      const installed = text.search(/await (install|prepareToServe)\(\)/)
+      assert.ok(installed >= 0 && installed < text.indexOf('chosenNode()'), name)
     }
   })
 })
@@ -57,11 +59,13 @@ describe('the lock file', () => {
   it('names every optional package of every platform', () => {
     const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
     assert.deepEqual(completeLock(lock), [])
+    assert.deepEqual(separatePrebuilt(lock), [], 'run `npm run lock`')
   })
 
   it('holds no address of a registry', () => {
     const lock = readFileSync(join(root, 'package-lock.json'), 'utf8')
-    assert.deepEqual(lock.match(/"resolved": ".*"/g), ['"resolved": "runtime"'])
+    const links = [...lock.matchAll(/"resolved": "(.*)"/g)].map(([, target]) => target)
+    assert.deepEqual(links, ['', ...JSON.parse(lock).packages[''].workspaces.sort()])
   })
 
   it('gets what is missing, where a name tells the platform', () => {
@@ -125,7 +129,7 @@ describe('what is installed', () => {
         mkdirSync(join(folder, 'node_modules'))
         writeFileSync(join(folder, 'package-lock.json'), wanted)
         if (there !== undefined) writeFileSync(join(folder, 'node_modules', '.package-lock.json'), there)
-        assert.equal(isInstalled(folder), expected)
+        assert.equal(isInstalled('everything', folder), expected)
       } finally {
         rmSync(folder, { recursive: true })
       }
