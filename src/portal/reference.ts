@@ -1,6 +1,6 @@
 /** `/docs/rest`: the OpenAPI document as Scalar renders it, with nothing from other hosts. */
 import { html } from '../auth/pages/html.ts'
-import type { JsonSchema } from '../model/fields/type.ts'
+import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
 import { assetsPath, type FramedPage, type Visitor } from './frame.ts'
 
 export const referencePath = '/docs/rest'
@@ -34,6 +34,15 @@ export function operationsOf(document: JsonSchema): readonly DocumentedOperation
         summary: String(operation['summary'] ?? path),
         description: String(operation['description'] ?? ''),
       })),
+  )
+}
+
+/** The example of what GET answers. */
+export function exampleAnswer(document: JsonSchema, path: string): JsonValue | undefined {
+  const keys = ['paths', path, 'get', 'responses', '200', 'content', 'application/json', 'example']
+  return keys.reduce<JsonValue | undefined>(
+    (value, key) => (value as JsonSchema | undefined)?.[key],
+    document,
   )
 }
 

@@ -62,7 +62,9 @@ function nameResponses() {
   for (const card of document.querySelectorAll('.response-card:not([data-named])')) {
     const title = card.closest('section')?.querySelector('h2, h3')?.textContent?.trim()
     card.dataset.named = ''
-    if (title) card.setAttribute('aria-label', `${card.getAttribute('aria-label')}: ${title}`)
+    if (!title) continue
+    card.removeAttribute('aria-labelledby')
+    card.setAttribute('aria-label', `${card.getAttribute('aria-label')}: ${title}`)
   }
 }
 
