@@ -39,11 +39,15 @@ export function operationsOf(document: JsonSchema): readonly DocumentedOperation
 
 /** The example of what GET answers. */
 export function exampleAnswer(document: JsonSchema, path: string): JsonValue | undefined {
-  const keys = ['paths', path, 'get', 'responses', '200', 'content', 'application/json', 'example']
-  return keys.reduce<JsonValue | undefined>(
-    (value, key) => (value as JsonSchema | undefined)?.[key],
-    document,
-  )
+  const response = memberAt(document, 'paths', path, 'get', 'responses', '200')
+  const reference = memberAt(response, '$ref')
+  const name = typeof reference === 'string' ? (reference.split('/').at(-1) ?? '') : undefined
+  const found = name === undefined ? response : memberAt(document, 'components', 'responses', name)
+  return memberAt(found, 'content', 'application/json', 'example')
+}
+
+function memberAt(value: JsonValue | undefined, ...keys: readonly string[]): JsonValue | undefined {
+  return keys.reduce((found, key) => (found as JsonSchema | undefined)?.[key], value)
 }
 
 /** Where the page shows an operation: `assets/reference.js` gives the renderer the same names. */

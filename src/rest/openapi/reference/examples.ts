@@ -82,10 +82,6 @@ export class Examples {
   }
 }
 
-/** The error that responses of a status show. */
-export function errorExample(status: string): JsonValue | undefined {
-  const found = Object.entries(catalogue).find(([, row]) => String(row.status) === status)
-  if (!found) return undefined
-  const [code, { message }] = found
-  return { error: { code, message } }
+export function errorExample(code: keyof typeof catalogue): JsonValue {
+  return { error: { code, message: catalogue[code].message } }
 }

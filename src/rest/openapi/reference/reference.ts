@@ -41,7 +41,7 @@ class Reference {
     return {
       ...operation,
       ...(body && { requestBody: this.#withExample(body, input) }),
-      ...(responses !== undefined && { responses: mapMembers(responses, each => this.#response(each)) }),
+      ...(responses !== undefined && { responses: this.responses(responses) }),
       ...(sample !== undefined && { 'x-codeSamples': [this.#codeSample(sample)] }),
     }
   }
@@ -73,25 +73,27 @@ class Reference {
     return values.length === 0 ? undefined : Object.fromEntries(values)
   }
 
-  #response(response: JsonSchema): JsonSchema {
-    const schema = schemaOf(response['content'])
-    return schema ? this.#withExample(response, this.#examples.of(schema)) : response
+  /** By name; of an operation, by status: those are references to the ones by name. */
+  responses(responses: JsonValue): JsonSchema {
+    return mapMembers(responses, (response, name) => {
+      const schema = schemaOf(response['content'])
+      return schema ? this.#withExample(response, errorOf(name) ?? this.#examples.of(schema)) : response
+    })
   }
 
   #withExample(holder: JsonSchema, example: JsonValue | undefined): JsonSchema {
     if (example === undefined) return holder
-    return { ...holder, content: mapMembers(holder['content'], media => ({ ...media, example })) }
+    const content = mapMembers(holder['content'], (media, type) =>
+      type === 'application/problem+json' ? media : { ...media, example },
+    )
+    return { ...holder, content }
   }
 }
 
-function withErrorExamples(responses: JsonValue | undefined): JsonSchema {
-  return mapMembers(responses, (response, status) => {
-    const example = errorExample(status)
-    const content = mapMembers(response['content'], (media, type) =>
-      type === 'application/json' && example !== undefined ? { ...media, example } : media,
-    )
-    return { ...response, content }
-  })
+/** Writes fail by their body, reads by what they look for. */
+function errorOf(response: string): JsonValue | undefined {
+  if (!response.endsWith('Error')) return undefined
+  return errorExample(/^(?:Create|Update|Action|Batch)/.test(response) ? 'VALIDATION_FAILED' : 'NOT_FOUND')
 }
 
 /** `baseUrl`: see `openapi`; `origin`: an address of the service for the samples. */
@@ -105,6 +107,6 @@ export function referenceDocument(model: Model, baseUrl: string | undefined, ori
   return {
     ...document,
     paths,
-    components: { ...components, responses: withErrorExamples(components['responses']) },
+    components: { ...components, responses: reference.responses(components['responses'] ?? {}) },
   }
 }
