@@ -8,6 +8,10 @@ const commands: Commands = {
     sentence: 'Serve the model until SIGTERM or SIGINT.',
     load: async () => (await import('./cli/start.ts')).command,
   },
+  dev: {
+    sentence: 'Serve the model while it is written: reload when it changes.',
+    load: async () => (await import('./cli/dev.ts')).command,
+  },
   check: {
     sentence: 'Check the model, and list every fault of it.',
     load: async () => (await import('./cli/check.ts')).command,
@@ -76,6 +80,10 @@ const commands: Commands = {
   'print errors': {
     sentence: 'Print the page of all errors.',
     load: async () => (await import('./cli/print.ts')).errors,
+  },
+  'generate client': {
+    sentence: 'Write the TypeScript types of a client, from the model or from the address of a service.',
+    load: async () => (await import('./cli/generate.ts')).client,
   },
   'keys create': {
     sentence: 'Make an API key for a user, and print it once.',

@@ -98,6 +98,7 @@ export const settingsTable = {
   model: optional({
     variable: 'PORTICO_MODEL',
     kind: text,
+    defaultText: '`model.ts` in the working folder, for the command line',
     description: 'The model file, for the command line and for workers. `--model` overrides it.',
   }),
   adminEmail: setting({
@@ -313,6 +314,7 @@ export type GivenSettings = Given & {
   readonly oauth?: Within<'oauth'> | undefined
   readonly accounts?: Within<'accounts'> | undefined
   readonly theme?: Within<'theme'> | undefined
+  readonly docs?: Within<'docs'> | undefined
   readonly mail?: Within<'mail'> | undefined
   readonly redis?: Within<'redis'> | undefined
   readonly webhooks?: Within<'webhooks'> | undefined

@@ -1,6 +1,6 @@
 /** The HTTP server: connections, bounds and timeouts. What a request means is decided in `serve.ts`. */
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Call, Reply, TakenOver } from './call.ts'
 import type { Settings } from './config.ts'
@@ -57,6 +57,8 @@ export interface HttpServer {
   readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** `shared`: other threads of this process listen on the same port. */
   listen(shared?: boolean): Promise<void>
+  /** Serves a connection that another process has accepted. */
+  accept(socket: Socket): void
   /** The port that it listens on. */
   port(): number
   /** How many requests are not answered yet. */
@@ -95,6 +97,7 @@ class Http implements HttpServer {
   /** Sockets that Node no longer manages. */
   readonly #handedOut = new Set<Duplex>()
   #closing = false
+  #accepts = false
   #running = 0
 
   constructor(settings: HttpSettings, parts: HttpParts) {
@@ -136,6 +139,14 @@ class Http implements HttpServer {
 
   listen(shared = false): Promise<void> {
     return this.#listeners.open(this.#settings, shared)
+  }
+
+  accept(socket: Socket): void {
+    // Node notes from this event on which connections are idle.
+    if (!this.#accepts) this.server.emit('listening')
+    this.#accepts = true
+    this.#hosted.add(socket)
+    this.server.emit('connection', socket)
   }
 
   port(): number {

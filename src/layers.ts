@@ -23,6 +23,7 @@ export const shared: readonly string[] = [
   'cache',
   'time-limit',
   'late-end',
+  'printable',
 ]
 
 export const modules: Readonly<Record<string, Module>> = {
@@ -37,6 +38,7 @@ export const modules: Readonly<Record<string, Module>> = {
   cache: { imports: [] },
   'time-limit': { imports: [] },
   'late-end': { imports: [] },
+  printable: { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats', 'croner'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },
@@ -56,6 +58,7 @@ export const modules: Readonly<Record<string, Module>> = {
   },
   config: { imports: [] },
   http: { imports: ['config'] },
+  portal: { imports: ['plan', 'model', 'auth'], packages: ['marked'] },
   observability: {
     imports: ['config'],
     packages: [
@@ -68,7 +71,13 @@ export const modules: Readonly<Record<string, Module>> = {
       '@opentelemetry/sdk-trace-base',
     ],
   },
-  project: { imports: ['config', 'model'] },
+  generate: { imports: ['model', 'rest', 'outgoing'] },
+  // At run time it imports nothing: browsers load it.
+  client: { imports: ['model'] },
+  'env-file': { imports: [] },
+  source: { imports: ['model'] },
+  project: { imports: ['config', 'model', 'source'] },
+  dev: { imports: 'all' },
   testing: { imports: 'all' },
   serve: { imports: 'all' },
   workers: { imports: 'all' },

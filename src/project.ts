@@ -1,38 +1,35 @@
 /** Loads the files of a project: its model and its settings. */
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readSettings, type Settings, type SettingsSources } from './config.ts'
 import { checkModel, ModelError } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { Model } from './model/model.ts'
+import { describeLoadError, describeModelError } from './source/describe.ts'
+import { shownPath as shown } from './source/frame.ts'
 
 /** Says in a sentence what is wrong with a file. */
 export class ProjectError extends Error {
   override name = 'ProjectError'
 }
 
-const configNames = ['portico.config.ts', 'portico.config.js', 'portico.config.mjs', 'portico.config.json']
+/** The model file where nothing names another one. */
+export const defaultModel = 'model.ts'
 
-function shown(path: string): string {
-  const near = relative(process.cwd(), path)
-  return near === '' || near.startsWith('..') ? path : near
-}
-
-/** `npm init` creates projects of CommonJS modules. */
-function moduleHint(error: unknown): string {
-  const isRead =
-    error instanceof SyntaxError && /import statement outside a module|token 'export'/.test(error.message)
-  return isRead ? ' Write `"type": "module"` into package.json: `npm pkg set type=module`.' : ''
-}
+export const configNames = [
+  'portico.config.ts',
+  'portico.config.js',
+  'portico.config.mjs',
+  'portico.config.json',
+]
 
 async function importFile(path: string, what: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     return await import(pathToFileURL(path).href)
   } catch (error) {
-    const place = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    throw new ProjectError(`${shown(path)}: the ${what} cannot be loaded.${moduleHint(error)}\n${place}`)
+    throw new ProjectError(`${shown(path)}: the ${what} cannot be loaded.${describeLoadError(error)}`)
   }
 }
 
@@ -58,9 +55,15 @@ async function configFile(folder: string): Promise<SettingsSources['file']> {
   return { path: shown(path), values }
 }
 
-/** The settings: given ones, then the environment, then the config file of the working folder. */
+/**
+ * The settings: given ones, then the environment, then the config file of the working folder. The model file is
+ * `model.ts` in that folder where they name none.
+ */
 export async function loadSettings(given: Readonly<Record<string, unknown>>): Promise<Settings> {
-  return readSettings({ given, environment: process.env, file: await configFile(process.cwd()) })
+  const settings = readSettings({ given, environment: process.env, file: await configFile(process.cwd()) })
+  return settings.model === undefined && existsSync(defaultModel)
+    ? { ...settings, model: defaultModel }
+    : settings
 }
 
 function isDeclaration(value: unknown): value is Declaration {
@@ -78,7 +81,8 @@ function checked(path: string, declaration: Declaration): Model {
   try {
     return checkModel(declaration)
   } catch (error) {
-    if (error instanceof ModelError) throw new ProjectError(`${path}: ${error.message}`)
+    if (error instanceof ModelError)
+      throw new ProjectError(`${shown(path)}: ${describeModelError(path, error)}`)
     throw error
   }
 }
@@ -88,7 +92,7 @@ export async function loadModel({ model = '' }: Settings): Promise<LoadedModel> 
   const path = resolve(model)
   if (!existsSync(path)) throw new ProjectError(`${model}: there is no such model file.`)
   const { default: declaration } = await importFile(path, 'model file')
-  if (isDeclaration(declaration)) return { path: shown(path), model: checked(shown(path), declaration) }
+  if (isDeclaration(declaration)) return { path: shown(path), model: checked(path, declaration) }
   throw new ProjectError(
     `${shown(path)}: the model file must have a default export made by \`model({ … })\`.`,
   )

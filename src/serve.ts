@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { Authenticate } from './auth/authenticate.ts'
 import { bootstrap } from './auth/bootstrap.ts'
 import type { EncryptedRecords } from './auth/encryption/encrypted-records.ts'
-import { createMail } from './auth/mail.ts'
+import { createMail, shownMail } from './auth/mail.ts'
 import { isHealthCheck, type Reply, type TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
@@ -128,7 +128,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
-  const mail = simulation?.mail ?? createMail(mailSettings(settings), log.logger)
+  const mail = mailOf(parts)
   const clock = simulation?.clock ?? systemClock
   const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail, clock } })
   const { rest, graphql, oauth, events, webhooks, reactions } = transports
@@ -180,7 +180,8 @@ async function assemble(parts: Parts): Promise<OpenService> {
     ...faultLog(log),
   })
   if (worker === undefined && (background || simulation)) await registerLogic(model, store, clock.now)
-  if (options.listen !== false) await http.listen(worker !== undefined)
+  const { listen = true } = options
+  if (listen === true) await http.listen(worker !== undefined)
   const firstAdministrator = worker || !background ? undefined : await bootstrapped(parts, run, http)
   state.starting = false
   // One thread of a process sends, and runs reactions and jobs.
@@ -188,9 +189,9 @@ async function assemble(parts: Parts): Promise<OpenService> {
     webhooks.start()
     reactions.start()
   }
-  const url = options.listen === false ? issuer() : listeningUrl(settings, http)
-  if (!worker && background) {
-    const place = options.listen === false ? 'expected at' : 'listening on'
+  const url = listen === false ? issuer() : listeningUrl(settings, http)
+  if (!worker && background && listen !== 'elsewhere') {
+    const place = listen === false ? 'expected at' : 'listening on'
     log.logger.info({ database: publicName(settings.database) }, `${place} ${url}`)
   }
   const delaySeconds = settings.shutdownDelay
@@ -213,11 +214,13 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
   const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
-  return { service, run, records: credentials.records, http, data, rest, reactions }
+  return { service, run, records: credentials.records, feed: store.changes, http, data, rest, reactions }
 }
 
-function mailSettings(settings: Settings) {
-  return { smtp: settings['mail.smtp'], from: settings['mail.from'] }
+function mailOf({ settings, log, options: { simulation, onMail } }: Parts) {
+  const sending = { smtp: settings['mail.smtp'], from: settings['mail.from'] }
+  const mail = simulation?.mail ?? createMail(sending, log.logger)
+  return onMail ? shownMail(mail, onMail) : mail
 }
 
 function bootstrapped({ encrypted, settings }: Parts, run: Run, http: HttpServer) {

@@ -41,6 +41,17 @@ function logged(log: MailLog): Mail {
   }
 }
 
+/** Also shows every message. Without a mail server nothing else happens to it. */
+export function shownMail(mail: Mail, show: (message: Message, isSent: boolean) => void): Mail {
+  return {
+    delivers: mail.delivers,
+    async send(message) {
+      if (mail.delivers) await mail.send(message)
+      show(message, mail.delivers)
+    },
+  }
+}
+
 export function createMail({ smtp, from }: MailSettings, log: MailLog): Mail {
   if (smtp === undefined) return logged(log)
   const open = async () => {

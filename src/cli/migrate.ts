@@ -9,7 +9,7 @@ import { Failure } from './failure.ts'
 import { database, model, projectOf } from './options.ts'
 
 /** A step is all that happens to one table; each of its sentences gets a line, with a mark where it loses data. */
-function shown(steps: readonly Step[], withSql: boolean): string {
+export function shownSteps(steps: readonly Step[], withSql: boolean): string {
   const mark = (destructive: boolean, at: number) => (destructive ? '! ' : at === 0 ? '- ' : '  ')
   const statements = (sql: readonly string[]) =>
     withSql ? sql.map(text => `        ${text.replaceAll('\n', '\n        ')};\n`).join('') : ''
@@ -25,12 +25,12 @@ function shown(steps: readonly Step[], withSql: boolean): string {
 
 const doesNotFit = 'The data does not fit where a line is marked x: mend that first.'
 
-interface Migration {
+export interface Migration {
   plan(): Promise<readonly Step[]>
   apply(options: { readonly allowDestructive: boolean }): Promise<unknown>
 }
 
-async function migrationOf(model: Model, settings: Settings): Promise<Migration> {
+export async function migrationOf(model: Model, settings: Settings): Promise<Migration> {
   const { database, rowSecurity: isLocked } = settings
   if (isPostgres(database)) {
     const { applyPostgres, planPostgres } = await import('../store/schema/postgres/migrate.ts')
@@ -73,7 +73,7 @@ async function migrate(model: Model, settings: Settings, options: MigrateOptions
     if (options.apply) await migration.apply({ allowDestructive: false })
     return 'The database fits the model: there is nothing to do.\n'
   }
-  const plan = `The model changes the database:\n${shown(steps, options.sql)}`
+  const plan = `The model changes the database:\n${shownSteps(steps, options.sql)}`
   const destroys = steps.some(step => step.destructive)
   const isFitting = steps.every(step => step.faults === undefined)
   if (!options.apply) {

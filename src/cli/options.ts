@@ -1,20 +1,27 @@
 /** Options of many commands, and the settings and model that they name. */
 import type { Settings } from '../config.ts'
-import { type LoadedModel, loadModel, loadSettings } from '../project.ts'
+import { defaultModel, type LoadedModel, loadModel, loadSettings } from '../project.ts'
 import type { Option, ParsedArgs } from './commands.ts'
 import { Failure } from './failure.ts'
 
-export const model: Option = { value: 'file', sentence: 'The model file; else PORTICO_MODEL.' }
+export const model: Option = { value: 'file', sentence: 'The model file; else PORTICO_MODEL, else model.ts.' }
 export const database: Option = { value: 'file', sentence: 'The database; else DATABASE_URL.' }
 
-/** The settings. Options take precedence over the environment and the config file. */
-export function settingsOf(args: ParsedArgs): Promise<Settings> {
+export const port: Option = { value: 'number', sentence: 'The port; else PORT.' }
+
+/** The settings that options give. */
+export function givenSettings(args: ParsedArgs): Readonly<Record<string, unknown>> {
   const port = args.text('port')
-  return loadSettings({
+  return {
     model: args.text('model'),
     database: args.text('database'),
     port: port === undefined ? undefined : /^\d+$/.test(port) ? Number(port) : port,
-  })
+  }
+}
+
+/** The settings. Options take precedence over the environment and the config file. */
+export function settingsOf(args: ParsedArgs): Promise<Settings> {
+  return loadSettings(givenSettings(args))
 }
 
 export interface Project extends LoadedModel {
@@ -22,10 +29,18 @@ export interface Project extends LoadedModel {
 }
 
 /** The checked model of a command, with its settings. */
-export async function projectOf(args: ParsedArgs): Promise<Project> {
-  const settings = await settingsOf(args)
+export function projectOf(args: ParsedArgs): Promise<Project> {
+  return loadProject(givenSettings(args))
+}
+
+/** Throws a `Failure` where no model is named or found. */
+export async function loadProject(given: Readonly<Record<string, unknown>>): Promise<Project> {
+  const settings = await loadSettings(given)
   if (settings.model === undefined) {
-    throw new Failure('No model: name its file with `--model model.ts` or in PORTICO_MODEL.', 2)
+    throw new Failure(
+      `No model: this folder has no ${defaultModel}. Write one, or name another file with \`--model model.ts\` or in PORTICO_MODEL.`,
+      2,
+    )
   }
   return { settings, ...(await loadModel(settings)) }
 }

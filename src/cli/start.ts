@@ -2,8 +2,9 @@
 import type { FirstAdministrator } from '../auth/bootstrap.ts'
 import { start } from '../serve.ts'
 import type { Command } from './commands.ts'
-import { database, model, type Project, projectOf } from './options.ts'
+import { database, model, type Project, port, projectOf } from './options.ts'
 import { printSurely } from './output.ts'
+import { stopSignal } from './stop-signal.ts'
 
 /** The first start prints this, once. */
 export function welcome(made: FirstAdministrator, url: string): string {
@@ -24,22 +25,6 @@ export function welcome(made: FirstAdministrator, url: string): string {
   ].join('\n')
 }
 
-/** Ctrl-C reaches the whole process group, and npm and the scripts forward it too: within this time it counts once. */
-const repeatedSignalMs = 1000
-
-/** Resolves at the first SIGTERM or SIGINT; a later one ends the process at once. */
-function stopSignal(): Promise<void> {
-  return new Promise(resolve => {
-    let firstAt: number | undefined
-    const stop = () => {
-      if (firstAt !== undefined && performance.now() - firstAt > repeatedSignalMs) process.exit(1)
-      firstAt ??= performance.now()
-      resolve()
-    }
-    process.on('SIGTERM', stop).on('SIGINT', stop)
-  })
-}
-
 async function startAndWait({ model, settings }: Project): Promise<string> {
   const stopped = stopSignal()
   const service = await start(model, settings, { ownProcess: true })
@@ -52,6 +37,6 @@ async function startAndWait({ model, settings }: Project): Promise<string> {
 }
 
 export const command: Command = {
-  options: { model, database, port: { value: 'number', sentence: 'The port; else PORT.' } },
+  options: { model, database, port },
   run: async args => startAndWait(await projectOf(args)),
 }

@@ -1,17 +1,12 @@
 /** What a command lists, as a table of text. */
 import type { JsonValue } from '../model/fields/type.ts'
+import { printable } from '../printable.ts'
 
 /** What is shown of one item, by field name. */
 export type Listed = Readonly<Record<string, JsonValue>>
 
-/** Control characters and bidirectional controls are shown as their code: they could move the cursor of a terminal. */
-function escaped(text: string): string {
-  const code = (sign: string) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, code)
-}
-
 function cellOf(value: JsonValue | undefined): string {
-  return escaped(Array.isArray(value) ? value.join(' ') : String(value ?? '–'))
+  return printable(Array.isArray(value) ? value.join(' ') : String(value ?? '–'))
 }
 
 /** Aligned columns under their names. */

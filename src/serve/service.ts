@@ -3,8 +3,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FirstAdministrator } from '../auth/bootstrap.ts'
-import type { Mail } from '../auth/mail.ts'
+import type { Mail, Message } from '../auth/mail.ts'
 import type { GivenSettings } from '../config.ts'
+import type { ChangeFeed } from '../events/change-feed.ts'
 import type { Clock } from '../events/consumer/timetable.ts'
 import type { HttpServer } from '../http.ts'
 import type { DataParts } from '../logic/data/create-data.ts'
@@ -44,12 +45,14 @@ export interface ServeOptions extends GivenSettings {
 export interface StartOptions {
   /** The context of one of several workers. */
   readonly worker?: WorkerContext | undefined
-  /** See `ServeOptions`. */
-  readonly listen?: boolean | undefined
+  /** See `ServeOptions`. `'elsewhere'`: another process listens, and hands over connections (`HttpServer.accept`). */
+  readonly listen?: boolean | 'elsewhere' | undefined
   /** False: no first administrator is created, and nothing runs that no request asks for. */
   readonly background?: boolean | undefined
   /** The process is the service's alone: promises that nobody waits for do not end it. */
   readonly ownProcess?: boolean | undefined
+  /** Notified of every message, and whether a mail server took it: without one it is logged nowhere else. */
+  readonly onMail?: ((message: Message, isSent: boolean) => void) | undefined
   /** For tests. */
   readonly simulation?: Simulation | undefined
 }
@@ -60,11 +63,13 @@ export interface Simulation {
   readonly mail: Mail
 }
 
-/** A service, and what tests of a model need of it. */
+/** A service, and what tests of a model and the development mode need of it. */
 export interface OpenService {
   readonly service: Service
   readonly run: Run
   readonly records: Records
+  /** The log of events. */
+  readonly feed: ChangeFeed
   readonly http: HttpServer
   readonly data: DataParts
   readonly rest: Transports['rest']

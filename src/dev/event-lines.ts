@@ -1,0 +1,43 @@
+/** What a developer sees besides the log of `portico start`: events as they are committed, and mails. */
+import type { Message } from '../auth/mail.ts'
+import type { ChangeFeed, LoggedChange } from '../events/change-feed.ts'
+import { typeOf } from '../events/event-types.ts'
+import { LogReader } from '../events/log-reader.ts'
+import { Outage } from '../events/outage.ts'
+import type { Model } from '../model/model.ts'
+import type { Logger } from '../observability/log.ts'
+
+/** A message as a line of the log, whatever the level of the log. */
+export function mailLine({ to, subject, text }: Message, isSent: boolean): string {
+  return `${JSON.stringify({ dev: 'mail', time: Date.now(), to, subject, text, isSent })}\n`
+}
+
+export class EventLines {
+  readonly #reader: LogReader
+
+  constructor(model: Model, feed: ChangeFeed, logger: Logger) {
+    const onFault = (error: unknown) => logger.error({ err: error }, 'events cannot be shown')
+    const show = (change: LoggedChange) => {
+      const collection = model.collections.get(change.collection)
+      if (collection === undefined) return undefined
+      const { event, id, userId, at, changed } = change
+      logger.info({ dev: 'event', event, type: typeOf(change, collection), id, userId, at, changed }, 'event')
+      return undefined
+    }
+    this.#reader = new LogReader({
+      feed,
+      outage: new Outage(() => feed.last(), onFault),
+      beforeDelivery: () => undefined,
+      onLoss: onFault,
+      deliver: show,
+    })
+  }
+
+  start(): Promise<void> {
+    return this.#reader.start()
+  }
+
+  stop(): void {
+    this.#reader.stop()
+  }
+}

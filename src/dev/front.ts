@@ -1,0 +1,76 @@
+/** The listening socket. It outlives every process that serves: connections wait here until one is ready. */
+import { createServer, type Server, type Socket } from 'node:net'
+import { socketOptions } from '../http/listeners.ts'
+
+/** How many connections wait; more are closed. */
+const maxHeld = 1000
+
+export type TakeConnection = (socket: Socket) => void
+
+export class Front {
+  #server: Server | undefined
+  #host = ''
+  #wantedPort = 0
+  #take: TakeConnection | undefined
+  readonly #held = new Set<Socket>()
+
+  /** The port that it listens on; 0: none yet. */
+  get port(): number {
+    const address = this.#server?.address()
+    return typeof address === 'object' && address !== null ? address.port : 0
+  }
+
+  /** Listens at this address alone. Rejects where it cannot, and goes on as before. */
+  async listen(host: string, port: number): Promise<void> {
+    if (this.#server && host === this.#host && port === this.#wantedPort) return
+    const server = createServer({ ...socketOptions, pauseOnConnect: true, allowHalfOpen: true }, socket =>
+      this.#accepted(socket),
+    )
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port }, () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+    this.#server?.close()
+    this.#server = server
+    this.#host = host
+    this.#wantedPort = port
+  }
+
+  /** From now on connections go there, those that wait first. */
+  pass(take: TakeConnection): void {
+    this.#take = take
+    for (const socket of this.#held) {
+      this.#held.delete(socket)
+      socket.removeAllListeners('close')
+      take(socket)
+    }
+  }
+
+  /** From now on connections wait. */
+  hold(): void {
+    this.#take = undefined
+  }
+
+  close(): void {
+    this.#server?.close()
+    for (const socket of this.#held) socket.destroy()
+  }
+
+  /** Also for a connection that a process could not take. */
+  accept(socket: Socket): void {
+    if (this.#take) this.#take(socket)
+    else if (this.#held.size >= maxHeld) socket.destroy()
+    else {
+      this.#held.add(socket)
+      socket.once('close', () => this.#held.delete(socket))
+    }
+  }
+
+  #accepted(socket: Socket): void {
+    socket.on('error', () => socket.destroy())
+    this.accept(socket)
+  }
+}

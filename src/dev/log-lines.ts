@@ -1,0 +1,117 @@
+/** The log as a developer reads it: one line for each request, event or note; more for mails and errors. */
+import { printable } from '../printable.ts'
+import { stackPlace } from '../source/error-place.ts'
+import { codeFrame } from '../source/frame.ts'
+import { plainStyle, type Style } from './style.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const maxPathCharacters = 300
+/** Of other texts in a line. */
+const maxTextCharacters = 1000
+/** Fields that the line shows in its own way, or that say nothing here. */
+const plain = new Set(['level', 'time', 'msg', 'err', 'dev', 'request_id', 'method'])
+
+export function clock(time: unknown): string {
+  const at = new Date(typeof time === 'number' ? time : Date.now())
+  return [at.getHours(), at.getMinutes(), at.getSeconds()]
+    .map(part => String(part).padStart(2, '0'))
+    .join(':')
+}
+
+/** Control characters as their codes, line ends as well: one line stays one line. */
+function text(value: unknown, most = maxTextCharacters): string {
+  const whole = typeof value === 'string' ? value : JSON.stringify(value)
+  return printable((whole ?? '').slice(0, most))
+}
+
+function parsed(line: string): Fields | undefined {
+  if (!line.startsWith('{"')) return undefined
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+function statusStyle(status: number): Parameters<Style>[0] {
+  if (status >= 500) return 'red'
+  if (status >= 400) return 'yellow'
+  return status >= 300 ? 'cyan' : 'green'
+}
+
+/** Durations under ten milliseconds with one digit after the point. */
+function duration(ms: number): string {
+  return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
+}
+
+function requestLine({ method, path, status, ms, user_id: user }: Fields, style: Style): string {
+  const who = typeof user === 'number' ? `user ${user}` : 'nobody'
+  const shown = style(statusStyle(Number(status)), String(status))
+  return `${text(method, 20).padEnd(6)} ${text(path, maxPathCharacters)} ${shown} ${duration(Number(ms))} ${style('dim', who)}`
+}
+
+function eventLine({ event, type, id, userId, changed }: Fields, style: Style): string {
+  const who = typeof userId === 'number' ? `, by user ${userId}` : ''
+  const fields = Array.isArray(changed) && changed.length > 0 ? ` (${text(changed.join(', '))})` : ''
+  return `${style('magenta', 'event')}  ${text(type)} ${text(id)}${fields} ${style('dim', `no. ${event}${who}`)}`
+}
+
+function mailLines({ to, subject, text: body, isSent }: Fields, style: Style): string {
+  const how = isSent === true ? 'sent by the mail server' : 'not sent: no mail server is set'
+  const lines = String(body).trimEnd().split(/\r?\n/)
+  const shown = lines.map(line => `          ${style('dim', '|')} ${printable(line)}`.trimEnd())
+  return `${style('blue', 'mail')}   to ${text(to)}: ${text(subject)} ${style('dim', how)}\n${shown.join('\n')}`
+}
+
+/** The part of a stack that names the project's own files, or all of it. */
+function errorLines(err: Fields, style: Style): string {
+  const { type, message, stack } = err
+  const place = typeof stack === 'string' ? stackPlace(stack) : undefined
+  const said = `          ${style('red', `${text(type)}: ${text(message)}`)}`
+  if (place !== undefined) return `${said}\n${codeFrame(place).replaceAll(/^/gm, '          ')}`
+  const frames = String(stack ?? '')
+    .split('\n')
+    .filter(line => /^\s+at /.test(line))
+  return [said, ...frames.map(line => style('dim', `          ${printable(line.trim())}`))].join('\n')
+}
+
+function noteLine(fields: Fields, style: Style): string {
+  const { level, msg, err, method } = fields
+  const severity =
+    Number(level) >= 50 ? style('red', 'error') : Number(level) >= 40 ? style('yellow', 'warn ') : 'note '
+  const rest = Object.entries(fields).filter(([name]) => !plain.has(name))
+  const values = rest.map(([name, value]) => style('dim', ` ${text(name)}=${text(value)}`)).join('')
+  const what = typeof method === 'string' ? `${text(method, 20)} ` : ''
+  const line = `${severity}  ${what}${text(msg)}${values}`
+  return typeof err === 'object' && err !== null ? `${line}\n${errorLines(err as Fields, style)}` : line
+}
+
+function body(fields: Fields, style: Style): string {
+  if (fields.dev === 'mail') return mailLines(fields, style)
+  if (fields.dev === 'event') return eventLine(fields, style)
+  return fields.msg === 'request' && 'status' in fields ? requestLine(fields, style) : noteLine(fields, style)
+}
+
+/** One line of a serving process; what the model's own code prints stays as it is. */
+export function shownLine(line: string, style: Style = plainStyle): string {
+  const fields = parsed(line)
+  if (fields === undefined || !('time' in fields)) return line
+  return `${style('dim', clock(fields.time))}  ${body(fields, style)}`
+}
+
+/** Two processes may read the same event while one takes over from the other. */
+export class RecentEvents {
+  readonly #shown = new Set<string>()
+
+  /** Whether the line is an event that was shown already. */
+  isRepeated(line: string): boolean {
+    const fields = line.includes('"dev":"event"') ? parsed(line) : undefined
+    if (fields?.dev !== 'event') return false
+    const key = `${fields.event} ${fields.at}`
+    if (this.#shown.has(key)) return true
+    this.#shown.add(key)
+    if (this.#shown.size > 500) for (const oldest of this.#shown.values().take(1)) this.#shown.delete(oldest)
+    return false
+  }
+}

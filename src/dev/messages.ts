@@ -1,0 +1,52 @@
+/** The messages between the supervisor and the processes that serve. Connections come with `connection`. */
+
+/** The hash of what a file contains; null: it cannot be read, or is not there. */
+export type FileHashes = readonly (readonly [path: string, hash: string | null])[]
+
+export type ToServing =
+  /** Loads the settings and the model. */
+  | { readonly kind: 'load'; readonly given: Readonly<Record<string, unknown>> }
+  /** Opens the database, and gets ready to serve at this port. */
+  | { readonly kind: 'open'; readonly port: number }
+  /** Does the migration that `migration` has shown. */
+  | { readonly kind: 'migrate' }
+  | { readonly kind: 'connection' }
+  /** Every connection ends with its next answer. */
+  | { readonly kind: 'drain' }
+  /** Finishes what runs, and ends. */
+  | { readonly kind: 'stop' }
+
+/** The addresses and sign-in that the terminal shows. */
+export interface ServingAddresses {
+  readonly url: string
+  /** A path that answers anyone; with the administrator's key, one that lists users. */
+  readonly openPath: string
+  /** The text that a first start shows. */
+  readonly welcome: string | undefined
+}
+
+export type FromServing =
+  | {
+      readonly kind: 'loaded'
+      readonly files: FileHashes
+      readonly host: string
+      readonly port: number
+      readonly model: string
+    }
+  /** `isPassing`: the same may succeed later by itself. */
+  | {
+      readonly kind: 'failed'
+      readonly files: FileHashes
+      readonly text: string
+      readonly isPassing: boolean
+    }
+  /** Takes a yes. `isFitting`: the data allows it. */
+  | {
+      readonly kind: 'migration'
+      readonly text: string
+      readonly isFitting: boolean
+      readonly mayRename: boolean
+    }
+  | { readonly kind: 'ready'; readonly migrated: readonly string[]; readonly addresses: ServingAddresses }
+  /** Files that were loaded later. */
+  | { readonly kind: 'files'; readonly files: FileHashes }

@@ -1,0 +1,194 @@
+/**
+ * A process that serves one version of the model, as the supervisor starts it: modules cannot be unloaded, so every version
+ * has a process of its own. It starts before it is needed, and waits for `load` with Portico's modules loaded.
+ */
+import type { Socket } from 'node:net'
+import { resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { failureOf } from '../cli/error-message.ts'
+import { migrationOf, shownSteps } from '../cli/migrate.ts'
+import { loadProject, type Project } from '../cli/options.ts'
+import { welcome } from '../cli/start.ts'
+import { loadEnvFile } from '../env-file.ts'
+import type { Model } from '../model/model.ts'
+import { createLog } from '../observability/log.ts'
+import { loadSettings } from '../project.ts'
+import type { OpenService } from '../serve/service.ts'
+import { open } from '../serve.ts'
+import { describeCrash } from '../source/describe.ts'
+import type { Step } from '../store/schema/diff.ts'
+import { EventLines, mailLine } from './event-lines.ts'
+import { fileHash, hashesOf, projectFiles, recordFiles } from './loaded-files.ts'
+import type { FileHashes, FromServing, ToServing } from './messages.ts'
+
+/** Connections end with their next answer for so long; those that ask for nothing meanwhile are idle. */
+const drainMs = 150
+/** How often a migration that waits for a yes looks whether `portico migrate` has done it. */
+const migrationPollMs = 1000
+
+/** At once, unlike the log of `portico start`, which collects lines. */
+const output = { write: (lines: string) => void process.stdout.write(lines) }
+
+function report(message: FromServing): void {
+  process.send?.(message)
+}
+
+function textOf(error: unknown): string {
+  return failureOf(error)?.message ?? describeCrash(error)
+}
+
+function isMigration({ additive, faults }: Step): boolean {
+  return !additive || faults !== undefined
+}
+
+function migrationMessage(steps: readonly Step[]): FromServing {
+  const parts = steps.flatMap<{ readonly sentence: string }>(step => step.parts ?? [step])
+  const has = (verb: string) => parts.some(({ sentence }) => sentence.startsWith(verb))
+  return {
+    kind: 'migration',
+    text: shownSteps(steps, false),
+    isFitting: steps.every(({ faults }) => faults === undefined),
+    mayRename: has('Drop the') && has('Add the'),
+  }
+}
+
+/** A path that answers without a credential. */
+function openPath({ collections }: Model): string {
+  const readable = [...collections.values()].find(({ access }) => access.read.kind === 'anyone')
+  return readable ? `/api/v1/${readable.name}` : '/api/v1/openapi.json'
+}
+
+class ServingProcess {
+  #files: (readonly [string, string | null])[] = []
+  #isLoaded = false
+  #project: Project | undefined
+  #service: OpenService | undefined
+  #events: EventLines | undefined
+  readonly #permission = Promise.withResolvers<true>()
+
+  async load(given: Readonly<Record<string, unknown>>): Promise<void> {
+    recordFiles((path, hash) => this.#noteFile(path, hash))
+    this.#files.push(...hashesOf(projectFiles(process.cwd())))
+    try {
+      loadEnvFile()
+      const { model: file } = await loadSettings(given)
+      if (file !== undefined) this.#noteFile(resolve(file), fileHash(resolve(file)))
+      this.#project = await loadProject(given)
+      const { settings, path: model } = this.#project
+      report({ kind: 'loaded', files: this.#takeFiles(), host: settings.host, port: settings.port, model })
+    } catch (error) {
+      this.#failed(error, false)
+    }
+  }
+
+  async open(port: number): Promise<void> {
+    if (this.#project === undefined) return
+    const project = {
+      ...this.#project,
+      settings: { ...this.#project.settings, port, autoMigrate: true, workers: 1 },
+    }
+    try {
+      const migrated = await this.#migrate(project)
+      const service = await this.#serve(project)
+      const { url, firstAdministrator: made } = service.service
+      const addresses = {
+        url,
+        openPath: openPath(project.model),
+        welcome: made && welcome(made, project.settings.baseUrl ?? url),
+      }
+      report({ kind: 'ready', migrated: made ? [] : migrated, addresses })
+    } catch (error) {
+      this.#failed(error, true)
+    }
+  }
+
+  permit(): void {
+    this.#permission.resolve(true)
+  }
+
+  accept(socket: Socket): void {
+    // Node makes it anew here, without the options that it was accepted with.
+    socket.allowHalfOpen = true
+    socket.setNoDelay(true)
+    this.#service?.http.accept(socket)
+  }
+
+  drain(): void {
+    this.#service?.http.drain()
+  }
+
+  async stop(): Promise<void> {
+    if (this.#service) {
+      this.drain()
+      await wait(drainMs)
+      this.#events?.stop()
+      await this.#service.service.close()
+    }
+    process.stdout.write('', () => process.exit(0))
+  }
+
+  #noteFile(path: string, hash: string | null): void {
+    if (this.#isLoaded) report({ kind: 'files', files: [[path, hash]] })
+    else this.#files.push([path, hash])
+  }
+
+  #takeFiles(): FileHashes {
+    this.#isLoaded = true
+    return this.#files.splice(0)
+  }
+
+  #failed(error: unknown, isPassing: boolean): void {
+    report({ kind: 'failed', files: this.#takeFiles(), text: textOf(error), isPassing })
+  }
+
+  /** Waits for a yes where steps do more than add. Returns what the start itself will do. */
+  async #migrate({ model, settings }: Project): Promise<readonly string[]> {
+    const migration = await migrationOf(model, settings)
+    let shown: string | undefined
+    for (;;) {
+      const steps = await migration.plan()
+      if (!steps.some(isMigration)) return steps.filter(step => !step.isQuiet).map(step => step.sentence)
+      const message = migrationMessage(steps)
+      const text = JSON.stringify(message)
+      if (text !== shown) report(message)
+      shown = text
+      const isPermitted = await Promise.race([this.#permission.promise, wait(migrationPollMs, false)])
+      if (!isPermitted) continue
+      await migration.apply({ allowDestructive: true })
+      return []
+    }
+  }
+
+  async #serve({ model, settings }: Project): Promise<OpenService> {
+    const log = createLog(settings, output)
+    const opened = await open(model, settings, log, {
+      listen: 'elsewhere',
+      ownProcess: true,
+      onMail: (message, isSent) => output.write(mailLine(message, isSent)),
+    })
+    this.#service = opened
+    this.#events = new EventLines(model, opened.feed, log.logger)
+    await this.#events.start()
+    return opened
+  }
+}
+
+const serving = new ServingProcess()
+
+function receive(message: ToServing, socket?: Socket): void {
+  if (message.kind === 'load') void serving.load(message.given)
+  else if (message.kind === 'open') void serving.open(message.port)
+  else if (message.kind === 'migrate') serving.permit()
+  else if (message.kind === 'drain') serving.drain()
+  else if (message.kind === 'stop') void serving.stop()
+  // The client may be gone already.
+  else if (socket) serving.accept(socket)
+}
+
+process.on('message', receive)
+process.on('disconnect', () => void serving.stop())
+// Ctrl-C reaches the whole process group: the supervisor says when to stop.
+process.on('SIGINT', () => {})
+process.on('uncaughtException', error => {
+  process.stderr.write(`${describeCrash(error)}\n`, () => process.exit(1))
+})

@@ -1,0 +1,140 @@
+/**
+ * Notices when files change. The system's notifications of their folders say when to look; a look compares what the files
+ * contain, so that editors may write as they like: in place, by a rename, several files at once.
+ */
+import { existsSync, type FSWatcher, statSync, watch } from 'node:fs'
+import { dirname, relative, sep } from 'node:path'
+import { fileHash } from './loaded-files.ts'
+import type { FileHashes } from './messages.ts'
+
+/** A look waits for so long without another notification. */
+const quietMs = 25
+/** A file that has just become empty or gone is looked at again: it is probably being written. */
+const settleMs = 150
+/** Some file systems notify of nothing: network drives, folders of another system. */
+const pollMs = 1000
+
+interface Watched {
+  hash: string | null
+  /** What `stat` says of the file that has this hash; undefined: it was not asked. */
+  signature: string | undefined
+}
+
+function signatureOf(path: string): string {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stat === undefined ? 'none' : `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`
+}
+
+function isUnfinished(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
+}
+
+/** The nearest folder that exists, and the name in it that leads to the file. */
+function watchPoint(path: string): readonly [folder: string, name: string] {
+  let folder = dirname(path)
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+  return [folder, relative(folder, path).split(sep)[0] ?? '']
+}
+
+export class SourceWatcher {
+  readonly #onChange: (paths: readonly string[]) => void
+  readonly #files = new Map<string, Watched>()
+  readonly #folders = new Map<
+    string,
+    { readonly names: Set<string>; readonly watcher: FSWatcher | undefined }
+  >()
+  readonly #poll: NodeJS.Timeout
+  #timer: NodeJS.Timeout | undefined
+  #isSettling = false
+
+  /** `onChange` is called once for each change. */
+  constructor(onChange: (paths: readonly string[]) => void) {
+    this.#onChange = onChange
+    this.#poll = setInterval(() => this.#look(), pollMs).unref()
+  }
+
+  /** Watches these files as well, and compares with these hashes. */
+  add(files: FileHashes): void {
+    for (const [path, hash] of files) this.#files.set(path, { hash, signature: undefined })
+    this.#watchFolders()
+    this.#lookSoon(0)
+  }
+
+  /** Watches these files alone. */
+  replace(files: FileHashes): void {
+    this.#files.clear()
+    this.add(files)
+  }
+
+  close(): void {
+    clearInterval(this.#poll)
+    clearTimeout(this.#timer)
+    for (const { watcher } of this.#folders.values()) watcher?.close()
+  }
+
+  #watchFolders(): void {
+    const wanted = new Map<string, Set<string>>()
+    for (const path of this.#files.keys()) {
+      const [folder, name] = watchPoint(path)
+      wanted.set(folder, (wanted.get(folder) ?? new Set()).add(name))
+    }
+    for (const { watcher } of this.#folders.values()) watcher?.close()
+    this.#folders.clear()
+    for (const [folder, names] of wanted)
+      this.#folders.set(folder, { names, watcher: this.#watch(folder, names) })
+  }
+
+  /** Undefined where the system has no more watches: the poll has to do. */
+  #watch(folder: string, names: ReadonlySet<string>): FSWatcher | undefined {
+    try {
+      const watcher = watch(folder, { persistent: false }, (_, name) => {
+        if (name === null || names.has(name)) this.#lookSoon(quietMs)
+      })
+      return watcher.on('error', () => watcher.close())
+    } catch {
+      return undefined
+    }
+  }
+
+  #lookSoon(ms: number): void {
+    if (this.#isSettling) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#look(), ms)
+  }
+
+  #look(): void {
+    const wasSettling = this.#isSettling
+    this.#isSettling = false
+    const changed = [...this.#files]
+      .filter(([path, watched]) => isChanged(path, watched))
+      .map(([path]) => path)
+    this.#renewFolders()
+    if (changed.length === 0) return
+    if (!wasSettling && changed.some(path => this.#files.get(path)?.hash !== null && isUnfinished(path))) {
+      this.#lookSoon(settleMs)
+      this.#isSettling = true
+      return
+    }
+    for (const path of changed) {
+      this.#files.set(path, { hash: fileHash(path), signature: undefined })
+    }
+    this.#onChange(changed)
+  }
+
+  /** A folder that was missing may be there now, or the other way round. */
+  #renewFolders(): void {
+    const isSame = [...this.#files.keys()].every(path => {
+      const [folder, name] = watchPoint(path)
+      return this.#folders.get(folder)?.names.has(name)
+    })
+    if (!isSame) this.#watchFolders()
+  }
+}
+
+function isChanged(path: string, watched: Watched): boolean {
+  const signature = signatureOf(path)
+  if (signature === watched.signature) return false
+  if (fileHash(path) !== watched.hash) return true
+  watched.signature = signature
+  return false
+}

@@ -1,0 +1,204 @@
+/**
+ * `portico dev`: holds the listening socket, and starts a process for every version of the model. A version serves once it
+ * is ready; until then, and where it has faults, the one before it serves on (decisions/development-mode.md).
+ */
+import { resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { defaultModel } from '../project.ts'
+import { shownPath } from '../source/frame.ts'
+import { Front } from './front.ts'
+import { hashesOf, projectFiles } from './loaded-files.ts'
+import { ServingProcess } from './serving-process.ts'
+import { SourceWatcher } from './source-watcher.ts'
+import type { Terminal } from './terminal.ts'
+import { aborted, type Outcome, startVersion } from './version.ts'
+
+export interface DevOptions {
+  /** Settings that the command line gives. */
+  readonly given: Readonly<Record<string, unknown>>
+  /** Migrations that do more than add are applied unasked. */
+  readonly isYes: boolean
+  readonly terminal: Terminal
+}
+
+/** Pauses before a start is tried again. */
+const pausesMs = [250, 500, 1000, 2000, 5000]
+/** A version that has served for so long begins with the shortest pause again. */
+const healthyMs = 10_000
+/** How long requests get to end before a migration that the version which serves does not expect. */
+const drainMs = 150
+
+export class Supervisor {
+  readonly #options: DevOptions
+  readonly #terminal: Terminal
+  readonly #front = new Front()
+  readonly #watcher: SourceWatcher
+  /** All that have not ended. */
+  readonly #processes = new Set<ServingProcess>()
+  #current: ServingProcess | undefined
+  /** Waits for the next version with everything but the model loaded. */
+  #standby: ServingProcess | undefined
+  /** Aborted when there is reason for another version. */
+  #attempt = new AbortController()
+  readonly #changed = new Set<string>()
+  #failures = 0
+  #lastFault = ''
+  #shownUrl = ''
+  #isClosing = false
+
+  constructor(options: DevOptions) {
+    this.#options = options
+    this.#terminal = options.terminal
+    this.#watcher = new SourceWatcher(paths => this.#onChange(paths))
+    const { model } = options.given
+    const first = resolve(typeof model === 'string' ? model : defaultModel)
+    this.#watcher.add(hashesOf([first, ...projectFiles(process.cwd())]))
+  }
+
+  /** Serves until `close`. Rejects where it cannot listen at first. */
+  async run(): Promise<void> {
+    while (!this.#isClosing) {
+      this.#attempt = new AbortController()
+      const { signal } = this.#attempt
+      const mayRetry = await this.#nextVersion(signal)
+      await Promise.race([aborted(signal), ...(mayRetry ? [this.#pause()] : [])])
+    }
+  }
+
+  /** Lets running requests end. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    this.#watcher.close()
+    this.#front.close()
+    this.#attempt.abort()
+    for (const one of this.#processes) {
+      if (one !== this.#current && !one.isStopped) one.kill()
+    }
+    this.#current?.stop()
+    await Promise.all([...this.#processes].map(one => one.ended))
+  }
+
+  /** Returns whether the same may succeed later without a change. */
+  async #nextVersion(signal: AbortSignal): Promise<boolean> {
+    const beganAt = performance.now()
+    const changed = [...this.#changed]
+    this.#changed.clear()
+    const next = this.#standby ?? this.#start()
+    this.#standby = undefined
+    const outcome = await this.#outcome(next, signal)
+    if (outcome.kind === 'ready') {
+      this.#serve(next)
+      this.#showReady(outcome, changed, Math.round(performance.now() - beganAt))
+    } else {
+      next.kill()
+      // It may have been told to let its connections end.
+      if (this.#current) this.#passTo(this.#current)
+    }
+    if (!this.#isClosing) this.#standby = this.#start()
+    if (outcome.kind !== 'failed') return false
+    this.#showFault(outcome.text)
+    return outcome.isPassing
+  }
+
+  async #outcome(next: ServingProcess, signal: AbortSignal): Promise<Outcome> {
+    const { given, isYes, terminal } = this.#options
+    try {
+      return await startVersion({
+        ...{ process: next, given, signal, terminal, isYes },
+        onFiles: (files, isWhole) => (isWhole ? this.#watcher.replace(files) : this.#watcher.add(files)),
+        listen: (host, port) => this.#listen(host, port),
+        beforeMigration: () => this.#quiet(),
+      })
+    } catch (error) {
+      next.kill()
+      throw error
+    }
+  }
+
+  async #listen(host: string, port: number): Promise<number> {
+    await this.#front.listen(host, port)
+    return this.#front.port
+  }
+
+  async #quiet(): Promise<void> {
+    this.#front.hold()
+    this.#current?.send({ kind: 'drain' })
+    await wait(drainMs)
+  }
+
+  #start(): ServingProcess {
+    const one = new ServingProcess({
+      onLine: line => this.#terminal.line(line),
+      onFiles: files => this.#watcher.add(files),
+      onReturned: socket => this.#front.accept(socket),
+    })
+    this.#processes.add(one)
+    one.ended.then(how => this.#onEnd(one, how))
+    return one
+  }
+
+  #passTo(one: ServingProcess): void {
+    this.#front.pass(socket => one.pass(socket))
+  }
+
+  #serve(next: ServingProcess): void {
+    const old = this.#current
+    this.#current = next
+    this.#passTo(next)
+    old?.stop()
+    const timer = setTimeout(() => {
+      this.#failures = 0
+    }, healthyMs)
+    next.ended.then(() => clearTimeout(timer))
+  }
+
+  #onChange(paths: readonly string[]): void {
+    for (const path of paths) this.#changed.add(path)
+    this.#failures = 0
+    this.#attempt.abort()
+  }
+
+  #onEnd(one: ServingProcess, how: string): void {
+    this.#processes.delete(one)
+    if (one === this.#standby) this.#standby = undefined
+    if (one !== this.#current || this.#isClosing) return
+    this.#current = undefined
+    this.#front.hold()
+    this.#terminal.note(`The service ended by itself (${how}). It starts again; connections wait meanwhile.`)
+    const { signal } = this.#attempt
+    const attempt = this.#attempt
+    Promise.race([aborted(signal), this.#pause()]).then(() => attempt.abort())
+  }
+
+  #pause(): Promise<void> {
+    const ms = pausesMs[Math.min(this.#failures++, pausesMs.length - 1)] ?? 0
+    return wait(ms, undefined, { ref: false })
+  }
+
+  #showReady(
+    { ready, model }: Extract<Outcome, { kind: 'ready' }>,
+    changed: readonly string[],
+    ms: number,
+  ): void {
+    const { migrated, addresses } = ready
+    this.#lastFault = ''
+    for (const sentence of migrated) this.#terminal.note(`Migrated: ${sentence}`)
+    if (addresses.url !== this.#shownUrl || addresses.welcome !== undefined) {
+      this.#shownUrl = addresses.url
+      this.#terminal.addresses(addresses, model, ms)
+    } else {
+      const what = changed.length === 0 ? 'the service is back' : changed.map(shownPath).join(', ')
+      this.#terminal.note(`Reloaded in ${ms} ms: ${what}`)
+    }
+  }
+
+  /** What fails again in the same way is not shown again. */
+  #showFault(text: string): void {
+    if (this.#isClosing || text === this.#lastFault) return
+    this.#lastFault = text
+    const served = this.#current
+      ? 'The last good model serves on.'
+      : 'Nothing is served until this is mended.'
+    this.#terminal.fault(text, served)
+  }
+}

@@ -1,0 +1,73 @@
+/** What `portico dev` says at the terminal, and the questions that it asks there. */
+import { createInterface } from 'node:readline/promises'
+import { clock, RecentEvents, shownLine } from './log-lines.ts'
+import type { ServingAddresses } from './messages.ts'
+import { type Style, terminalStyle } from './style.ts'
+
+export class Terminal {
+  readonly #style: Style
+  readonly #events = new RecentEvents()
+
+  constructor(style: Style = terminalStyle) {
+    this.#style = style
+  }
+
+  /** A line of a process that serves. */
+  line(line: string): void {
+    if (!this.#events.isRepeated(line)) this.#print(shownLine(line, this.#style))
+  }
+
+  note(sentence: string): void {
+    this.#print(`${this.#style('dim', clock(Date.now()))}  ${this.#style('bold', sentence)}`)
+  }
+
+  /** `text`: what is wrong, in lines. */
+  fault(text: string, consequence: string): void {
+    this.#print(
+      `${this.#style('dim', clock(Date.now()))}  ${this.#style('red', 'fault')}  ${text.trimEnd()}\n`,
+    )
+    this.note(consequence)
+  }
+
+  text(text: string): void {
+    this.#print(text.trimEnd())
+  }
+
+  /** Shown once the first version serves. */
+  addresses({ url, openPath, welcome }: ServingAddresses, model: string, ms: number): void {
+    const rows = [
+      ['REST', '/api/v1'],
+      ['GraphQL', '/graphql'],
+      ['Docs', '/docs'],
+      ['Account', '/account'],
+    ].map(([name = '', path = '']) => `  ${name.padEnd(9)}${this.#style('cyan', url + path)}`)
+    const head = `${this.#style('bold', 'Portico dev')} serves ${model}, after ${ms} ms. It reloads when a file changes; Ctrl-C ends it.`
+    this.text(['', head, '', ...rows, ''].join('\n'))
+    this.text(welcome ?? `\nTry it:\n\n  curl ${url}${openPath}\n`)
+    this.text('')
+  }
+
+  /** Whether somebody can be asked. */
+  get canAsk(): boolean {
+    return process.stdin.isTTY === true && process.stdout.isTTY === true
+  }
+
+  /** Undefined where `signal` takes the question back. */
+  async ask(question: string, signal: AbortSignal): Promise<boolean | undefined> {
+    const reader = createInterface({ input: process.stdin, output: process.stdout })
+    // In raw mode Ctrl-C is a key: it must still end the whole.
+    reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+    try {
+      return /^y(es)?$/i.test((await reader.question(`${question} [y/N] `, { signal })).trim())
+    } catch {
+      this.#print('')
+      return undefined
+    } finally {
+      reader.close()
+    }
+  }
+
+  #print(text: string): void {
+    process.stdout.write(`${text}\n`)
+  }
+}

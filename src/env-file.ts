@@ -1,0 +1,12 @@
+/** The `.env` file of the working folder: variables that the environment does not set. */
+import { existsSync } from 'node:fs'
+
+export const envFile = '.env'
+
+/** The environment as the process got it. */
+export const givenEnvironment: Readonly<NodeJS.ProcessEnv> = { ...process.env }
+
+/** Once, before anything reads the environment. Throws where the file cannot be read. */
+export function loadEnvFile(): void {
+  if (existsSync(envFile)) process.loadEnvFile(envFile)
+}

@@ -1,0 +1,74 @@
+/** What is wrong with a project's sources, with the code around each place. */
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { ModelError } from '../model/check/faults.ts'
+import { declarationPlace } from './declaration-place.ts'
+import { errorPlace } from './error-place.ts'
+import { codeFrame } from './frame.ts'
+
+/** Faults with frames; the others are listed without. */
+const maxFrames = 10
+
+function indented(text: string, by: string): string {
+  return text.replaceAll(/^/gm, by)
+}
+
+/** `npm init` creates projects of CommonJS modules. */
+function moduleHint(error: unknown): string {
+  const isRead =
+    error instanceof SyntaxError && /import statement outside a module|token 'export'/.test(error.message)
+  return isRead ? ' Write `"type": "module"` into package.json: `npm pkg set type=module`.' : ''
+}
+
+/** Node resolves imports as they are written: without an extension nothing is found. */
+function extensionHint(error: Error): string {
+  if (!('url' in error) || typeof error.url !== 'string' || !error.url.startsWith('file:')) return ''
+  const path = fileURLToPath(error.url)
+  const there = ['.ts', '.js', '.mts', '/index.ts'].find(end => existsSync(path + end))
+  if (there !== undefined) return ` Write the whole name of the file: it ends with \`${there}\`.`
+  const typed = path.replace(/\.js$/, '.ts')
+  return typed !== path && existsSync(typed)
+    ? ' Write `.ts` instead of `.js`: Node takes the name as it is.'
+    : ''
+}
+
+function strippingHint(error: Error): string {
+  if (!('code' in error) || error.code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') return ''
+  return ' Node runs TypeScript by leaving out its types, which cannot be done here. Use plain JavaScript, e.g. an object `as const` for an enum.'
+}
+
+/** The message of an error, without the place that Node's messages repeat. */
+function messageOf(error: Error): string {
+  const { message } = error
+  const name = error.name === 'Error' ? '' : `${error.name}: `
+  return `${name}${message}${/[.!?]$/.test(message) ? '' : '.'}${extensionHint(error)}${strippingHint(error)}`
+}
+
+/** Why a module cannot be loaded: follows a sentence that names it. */
+export function describeLoadError(error: unknown): string {
+  if (!(error instanceof Error))
+    return `\n  It throws ${JSON.stringify(error) ?? String(error)}, which is no error.`
+  const place = errorPlace(error)
+  if (place === undefined) return `${moduleHint(error)}\n${error.stack ?? error.message}`
+  return `${moduleHint(error)}\n\n${indented(messageOf(error), '  ')}\n\n${indented(codeFrame(place), '  ')}`
+}
+
+/** All faults of a model, each with its place in the sources where it is found. */
+export function describeModelError(file: string, { faults }: ModelError): string {
+  const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`
+  const shown = faults.map(({ place, message }, at) => {
+    const source = at < maxFrames ? declarationPlace(file, place) : undefined
+    const frame = source === undefined ? '' : `\n${indented(codeFrame(source), '    ')}\n`
+    return `\n  ${place}: ${message}${frame}`
+  })
+  return `The model has ${count}:${shown.join('')}`
+}
+
+/** An error that nobody expected: its stack, and the code around the innermost place in the project. */
+export function describeCrash(error: unknown): string {
+  if (!(error instanceof Error))
+    return `It throws ${JSON.stringify(error) ?? String(error)}, which is no error.`
+  const place = errorPlace(error)
+  const stack = error.stack ?? `${error.name}: ${error.message}`
+  return place === undefined ? stack : `${stack}\n\n${indented(codeFrame(place), '  ')}`
+}

@@ -1,0 +1,99 @@
+/** Where an error of a module happened: in the project's own sources, as far as its stack tells. */
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { SourcePlace } from './frame.ts'
+
+/** Portico's own modules. */
+export const ownFolder = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/** Whether a person who writes a model has written this file. */
+export function isOwnSource(path: string): boolean {
+  return !path.includes(`${sep}node_modules${sep}`) && !path.startsWith(ownFolder + sep)
+}
+
+function pathOf(location: string): string | undefined {
+  const path = location.startsWith('file://') ? fileURLToPath(location.replace(/[?#].*$/, '')) : location
+  return /^(\/|[A-Za-z]:[\\/])/.test(path) ? path : undefined
+}
+
+/**
+ * Node puts the place of a syntax error in front of the stack: `file:line`, the source, and a mark below the column.
+ * A syntax error of TypeScript comes with several lines, the faulty one last.
+ */
+function markedPlace(stack: string): SourcePlace | undefined {
+  const [head = '', ...lines] = stack.split('\n')
+  const [, location, line] = /^(.+):(\d+)$/.exec(head) ?? []
+  const file = location === undefined ? undefined : pathOf(location)
+  if (file === undefined) return undefined
+  const mark = lines.findIndex(text => /^\s*\^+\s*$/.test(text))
+  // Without a mark it is the end of the file that is wrong.
+  if (mark < 1) return { file, line: Number(line), column: (lines[0]?.length ?? 0) + 1 }
+  const column = (lines[mark]?.indexOf('^') ?? 0) + 1
+  return { file, line: lineOf(file, lines[mark - 1], Number(line)), column }
+}
+
+/** The line that reads like the marked one, next to the line that Node names. */
+function lineOf(file: string, marked: string | undefined, named: number): number {
+  const lines = readText(file)?.split(/\r?\n/) ?? []
+  const near = [named, named - 1, named + 1].find(line => lines[line - 1] === marked)
+  return near ?? named
+}
+
+function readText(file: string): string | undefined {
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
+}
+
+const frame = /(?:\(|at (?:async )?)((?:file:\/\/)?[^()\s][^()]*?):(\d+):(\d+)\)?$/
+
+/** The places of a stack, innermost first. */
+function placesOf(stack: string): readonly SourcePlace[] {
+  return stack.split('\n').flatMap(text => {
+    const [, location = '', line, column] = /^\s+at /.test(text) ? (frame.exec(text) ?? []) : []
+    const file = pathOf(location)
+    return file === undefined ? [] : [{ file, line: Number(line), column: Number(column) }]
+  })
+}
+
+/** Where the importing file names what cannot be found. */
+function importPlace({ message }: Error): SourcePlace | undefined {
+  const [, wanted = '', from = ''] =
+    /^Cannot find (?:module|package) '(.+?)' imported from (.+)$/m.exec(message) ??
+    /^Directory import '(.+?)' is not supported resolving ES modules imported from (.+)$/m.exec(message) ??
+    []
+  const file = pathOf(from)
+  const source = file === undefined ? undefined : readText(file)
+  if (file === undefined || source === undefined) return undefined
+  const named = [...source.matchAll(/(['"])((?:(?!\1).)+)\1/g)].find(
+    ([, , text = '']) => text === wanted || resolve(dirname(file), text) === wanted,
+  )
+  return named === undefined ? undefined : placeAt(file, source, named.index)
+}
+
+function jsonPlace({ message }: Error): SourcePlace | undefined {
+  const [, file = '', line, column] = /^(.+?): .*\(line (\d+) column (\d+)\)/.exec(message) ?? []
+  return existsSync(file) ? { file, line: Number(line), column: Number(column) } : undefined
+}
+
+/** The line and column of an offset. */
+export function placeAt(file: string, source: string, offset: number): SourcePlace {
+  const before = source.slice(0, offset).split('\n')
+  return { file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+}
+
+/** Undefined where the error tells of no place in a source of the project. */
+export function errorPlace(error: unknown): SourcePlace | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { stack = '' } = error
+  return (
+    markedPlace(stack) ??
+    importPlace(error) ??
+    jsonPlace(error) ??
+    placesOf(stack).find(({ file }) => isOwnSource(file))
+  )
+}
+
+/** The first place in a source of the project that a stack names. */
+export function stackPlace(stack: string): SourcePlace | undefined {
+  return placesOf(stack).find(({ file }) => isOwnSource(file))
+}

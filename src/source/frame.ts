@@ -1,0 +1,65 @@
+/** A place in a source file, with the lines around it, as people read it. */
+import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { styleText } from 'node:util'
+import { printable } from '../printable.ts'
+
+/** A place in a file. Lines and columns count from 1. */
+export interface SourcePlace {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+}
+
+const linesAround = 2
+const maxLineCharacters = 160
+
+/** Colours where standard error is a terminal that takes them, and NO_COLOR is not set. */
+export function styled(format: Parameters<typeof styleText>[0], text: string): string {
+  return styleText(format, text, { stream: process.stderr })
+}
+
+/** A path as a person would write it: from the working folder, where it is in there. */
+export function shownPath(path: string): string {
+  const near = relative(process.cwd(), path)
+  return near === '' || near.startsWith('..') ? path : near
+}
+
+function readLines(file: string): readonly string[] | undefined {
+  try {
+    return readFileSync(file, 'utf8').split(/\r?\n/)
+  } catch {
+    return undefined
+  }
+}
+
+function shownLine(text: string): string {
+  return printable(text.replaceAll('\t', ' ')).slice(0, maxLineCharacters)
+}
+
+/** The place, and the lines around it. The place alone where the file cannot be read. */
+export function codeFrame({ file, line, column }: SourcePlace): string {
+  const place = styled('cyan', `${printable(shownPath(file))}:${line}:${column}`)
+  const lines = readLines(file)
+  if (lines?.[line - 1] === undefined) return place
+  const first = Math.max(1, line - linesAround)
+  const end = lines.at(-1) === '' ? Math.max(line, lines.length - 1) : lines.length
+  const last = Math.min(end, line + linesAround)
+  const width = String(last).length
+  const shown = [place]
+  for (let at = first; at <= last; at++) {
+    const isFault = at === line
+    const number = `${isFault ? '>' : ' '} ${String(at).padStart(width)} | `
+    const text = `${number}${shownLine(lines[at - 1] ?? '')}`.trimEnd()
+    shown.push(isFault ? styled('bold', text) : styled('dim', text))
+    if (isFault)
+      shown.push(
+        `${' '.repeat(width + 2)} | ${' '.repeat(markColumn(lines[at - 1], column))}${styled('red', '^')}`,
+      )
+  }
+  return shown.join('\n')
+}
+
+function markColumn(text = '', column: number): number {
+  return Math.min(shownLine(text.slice(0, Math.max(0, column - 1))).length, maxLineCharacters)
+}
