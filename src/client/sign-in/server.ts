@@ -87,7 +87,7 @@ export class AuthorizationServer {
     }
     const body = await response.json().catch(() => undefined)
     if (response.ok) return body
-    throw oauthError(body, response.status)
+    throw oauthError(body as ErrorBody | undefined, response.status)
   }
 }
 
