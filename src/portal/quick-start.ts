@@ -24,12 +24,18 @@ interface Request {
   readonly needsKey: boolean
 }
 
+/** What the first request reads. */
+export function firstPath(model: Model): string {
+  return `/api/v1/${openCollection(model) ?? 'me'}`
+}
+
 function request(model: Model, origin: string): Request {
   const open = openCollection(model)
+  const url = origin + firstPath(model)
   return open === undefined
-    ? { url: `${origin}/api/v1/me`, call: 'api.me()', needsKey: true }
+    ? { url, call: 'api.me()', needsKey: true }
     : {
-        url: `${origin}/api/v1/${open}?per_page=5`,
+        url: `${url}?per_page=5`,
         call: `api.${open}.list({ perPage: 5 })`,
         needsKey: false,
       }
