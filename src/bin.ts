@@ -18,8 +18,6 @@ if (major < oldestMajor) {
   guardNextTick()
   const { enableCompileCache } = await import('node:module')
   enableCompileCache(fileURLToPath(new URL('../.cache', import.meta.url)))
-  const { loadEnvFile } = await import('./env-file.ts')
-  loadEnvFile()
   const { main } = await import('./cli.ts')
   process.exitCode = await main(process.argv.slice(2))
 }
