@@ -6,7 +6,16 @@ export const envFile = '.env'
 /** The environment as the process got it. */
 export const givenEnvironment: Readonly<NodeJS.ProcessEnv> = { ...process.env }
 
-/** Once, before anything reads the environment. Throws where the file cannot be read. */
+export class EnvFileError extends Error {
+  override readonly name = 'EnvFileError'
+}
+
+/** Once, before anything reads the environment. Throws an `EnvFileError` where the file cannot be read. */
 export function loadEnvFile(): void {
-  if (existsSync(envFile)) process.loadEnvFile(envFile)
+  if (!existsSync(envFile)) return
+  try {
+    process.loadEnvFile(envFile)
+  } catch (error) {
+    throw new EnvFileError(`${envFile} cannot be read: ${error instanceof Error ? error.message : error}.`)
+  }
 }

@@ -40,7 +40,7 @@ async function listens(command: string): Promise<void> {
   const told = new Promise<string>(resolve => {
     const take = (chunk: Buffer) => {
       said += chunk
-      const url = /listening on (http:[^"]+)/.exec(said)?.[1]
+      const url = /(?:listening on |REST +)(http:[^"\s]+?)(?:\/api\/v1|"|\n)/.exec(said)?.[1]
       if (url !== undefined) resolve(url)
     }
     child.stdout.on('data', take)
@@ -80,7 +80,7 @@ async function answers(page: string, postgres: string): Promise<void> {
       read(page).replaceAll(server, postgres).replaceAll(`--from ${file}`, `--from ${database}`),
     )
     for (const { command, answer } of examples) {
-      if (/\b(npm|portico) start\b/.test(command)) {
+      if (/\b(npm|portico) (start|dev)\b/.test(command)) {
         await listens(command)
         continue
       }
