@@ -3,7 +3,7 @@ import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import type { Model } from '../../../model/model.ts'
 import { openapi } from '../document.ts'
 import { Examples, errorExample } from './examples.ts'
-import { clientSample } from './samples.ts'
+import { clientSample, literal } from './samples.ts'
 
 type Members = Readonly<Record<string, JsonSchema>>
 
@@ -47,7 +47,7 @@ class Reference {
   }
 
   #codeSample(call: string): JsonSchema {
-    const client = `const api = createClient<Api>({ baseUrl: '${this.#origin}', token })`
+    const client = `const api = createApi({ baseUrl: ${literal(this.#origin)}, token })`
     return { lang: 'TypeScript', label: 'Typed client', source: `${client}\n\n${call}\n` }
   }
 
