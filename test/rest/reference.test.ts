@@ -9,7 +9,6 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import blog from '../../examples/blog/model.ts'
 import tracker from '../../examples/tracker/model.ts'
-import { clientTypesOfModel } from '../../src/generate.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import type { JsonSchema, JsonValue } from '../../src/model/fields/type.ts'
@@ -102,13 +101,15 @@ test('values of samples are TypeScript', () => {
 })
 
 /** A function that contains every sample of the document. */
-function programOf(document: JsonSchema, api: string): string {
+function programOf(document: JsonSchema, model: string): string {
   const samples = Object.values(document['paths'] as Record<string, Record<string, JsonSchema>>)
     .flatMap(item => Object.values(item))
     .flatMap(operation => (operation['x-codeSamples'] ?? []) as { source: string }[])
   assert.ok(samples.length > 40)
   const bodies = samples.map(({ source }) => `async () => {\n${source}}`)
-  return `import { createApi } from './${api}'
+  return `import { type ClientOptions, createClient } from 'portico/client'
+import type model from '${model}'
+const createApi = (options: ClientOptions) => createClient<typeof model>(options)
 declare const token: string
 export const samples = [
 ${bodies.join(',\n')}
@@ -121,8 +122,8 @@ test('every sample of the typed client compiles', async () => {
   const project = makeProject(root)
   try {
     for (const [name, declaration] of Object.entries({ blog, tracker })) {
-      writeFileSync(join(project, `${name}-api.ts`), clientTypesOfModel(checkModel(declaration), 'model.ts'))
-      writeFileSync(join(project, `${name}.ts`), programOf(documentOf(declaration), `${name}-api.ts`))
+      const model = join(root, 'examples', name, 'model.ts')
+      writeFileSync(join(project, `${name}.ts`), programOf(documentOf(declaration), model))
     }
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     const options = ['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck', '--target', 'es2024']

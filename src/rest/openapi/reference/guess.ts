@@ -60,6 +60,7 @@ const texts: readonly Row[] = [
   [/version/, '1.4.0'],
   [/type|kind/, 'standard'],
   [/status|state/, 'open'],
+  [/^role$/, 'user'],
   [/company|organi[sz]ation/, 'Analytical Engines'],
   [/next_cursor|cursor/, 'eyJpZCI6MjB9'],
   [/comment|message|reason|note|why|remark/, 'Looks good to me.'],
