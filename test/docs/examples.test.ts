@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { checkModel, type Declaration, serve } from 'portico'
 import blog from '../../examples/blog/model.ts'
+import { clientTypesOfModel } from '../../src/generate.ts'
 import { withPostgres } from '../databases/postgres.ts'
 import { anchorsOf, blocksOf, examplesOf, filledIn } from './blocks.ts'
 import { addressIn, keep, newCode } from './flow.ts'
@@ -120,6 +121,8 @@ describe('the blocks of the pages', () => {
     )
     assert.ok(files.length >= 5)
     for (const { name, text } of files) writeFileSync(join(project, name), text)
+    // docs/generate-client.md imports it, and its command writes it.
+    writeFileSync(join(project, 'api.ts'), clientTypesOfModel(checkModel(blog), 'model.ts'))
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     await run(process.execPath, [compiler, '-p', project]).catch(({ stdout }) => assert.fail(stdout))
   })
