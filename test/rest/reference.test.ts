@@ -9,6 +9,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import blog from '../../examples/blog/model.ts'
 import tracker from '../../examples/tracker/model.ts'
+import { clientTypesOfModel } from '../../src/generate.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import type { JsonSchema, JsonValue } from '../../src/model/fields/type.ts'
@@ -91,7 +92,8 @@ test('values follow the names and the bounds of fields', () => {
   assert.equal(of('is_done', { type: 'boolean' }), false)
   assert.equal(of('quantity', { type: 'integer', maximum: 2 }), 2)
   assert.equal(of('title', { type: 'string', maxLength: 5 }), 'Notes')
-  assert.equal(of('initials', { type: 'string', pattern: '^[A-Z]{2}$' }), undefined)
+  assert.equal(of('initials', { type: 'string', pattern: '^[A-Z]{2}$' }), 'AB')
+  assert.equal(of('initials', { type: 'string', pattern: '^[A-Z]{9}$' }), undefined)
 })
 
 test('values of samples are TypeScript', () => {
@@ -101,15 +103,13 @@ test('values of samples are TypeScript', () => {
 })
 
 /** A function that contains every sample of the document. */
-function programOf(document: JsonSchema, model: string): string {
+function programOf(document: JsonSchema, api: string): string {
   const samples = Object.values(document['paths'] as Record<string, Record<string, JsonSchema>>)
     .flatMap(item => Object.values(item))
     .flatMap(operation => (operation['x-codeSamples'] ?? []) as { source: string }[])
   assert.ok(samples.length > 40)
   const bodies = samples.map(({ source }) => `async () => {\n${source}}`)
-  return `import { type ClientOptions, createClient } from 'portico/client'
-import type model from '${model}'
-const createApi = (options: ClientOptions) => createClient<typeof model>(options)
+  return `import { createApi } from './${api}'
 declare const token: string
 export const samples = [
 ${bodies.join(',\n')}
@@ -122,8 +122,8 @@ test('every sample of the typed client compiles', async () => {
   const project = makeProject(root)
   try {
     for (const [name, declaration] of Object.entries({ blog, tracker })) {
-      const model = join(root, 'examples', name, 'model.ts')
-      writeFileSync(join(project, `${name}.ts`), programOf(documentOf(declaration), model))
+      writeFileSync(join(project, `${name}-api.ts`), clientTypesOfModel(checkModel(declaration), 'model.ts'))
+      writeFileSync(join(project, `${name}.ts`), programOf(documentOf(declaration), `${name}-api.ts`))
     }
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     const options = ['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck', '--target', 'es2024']

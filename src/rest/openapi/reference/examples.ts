@@ -44,7 +44,8 @@ export class Examples {
     const types = [schema['type']].flat()
     if (isObject(schema['properties'])) return this.#object(schema, schema['properties'], named, depth)
     if (types.includes('array')) return this.#array(schema, named, depth)
-    return types.includes('object') ? {} : guess(named, schema)
+    // Any JSON has no type.
+    return types.includes('object') || schema['type'] === undefined ? {} : guess(named, schema)
   }
 
   #referred(reference: string, named: Named, depth: number): JsonValue | undefined {

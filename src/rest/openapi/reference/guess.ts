@@ -88,6 +88,21 @@ const numbers: readonly Row[] = [
   [/status$/, 200],
 ]
 
+/** For patterns that nothing else fits. */
+const plainTexts = [
+  '42',
+  '1.0',
+  'example',
+  'Example',
+  'a',
+  'A',
+  'AB',
+  'ab-1',
+  'A-1042',
+  '2026-03-16',
+  '#1f5fbf',
+]
+
 const settled =
   /archived|deleted|done|closed|completed|hidden|locked|cancel|disabled|revoked|private|draft|estimate|has_more/
 
@@ -134,7 +149,7 @@ function guessText(named: Named, schema: JsonSchema): JsonValue | undefined {
   const least = typeof minLength === 'number' ? minLength : 1
   const most = typeof maxLength === 'number' ? maxLength : least + 40
   const fitted = String(text).padEnd(Math.min(least, 200), ' and so on').slice(0, most).trim()
-  return textFits(fitted, schema) ? fitted : undefined
+  return [fitted, ...plainTexts].find(each => textFits(each, schema))
 }
 
 function guessNumber({ name }: Named, schema: JsonSchema): number {

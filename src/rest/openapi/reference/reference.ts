@@ -65,7 +65,8 @@ class Reference {
   #queryExample({ parameters }: JsonSchema, path: string): JsonValue | undefined {
     if (!path.includes('/queries/')) return undefined
     const given = [parameters ?? []].flat() as JsonSchema[]
-    const named = given.filter(parameter => parameter['in'] === 'query')
+    // The id of a query on an item is an argument of its own.
+    const named = given.filter(parameter => parameter['in'] === 'query' && parameter['name'] !== 'id')
     const values = named.flatMap(({ name, schema }) => {
       const value = this.#examples.of(schema as JsonSchema, { name: String(name), owner: '' })
       return value === undefined ? [] : [[String(name), value] as const]

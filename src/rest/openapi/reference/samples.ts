@@ -78,7 +78,8 @@ function operationCall(model: Model, method: string, path: string, input: string
   const isQuery = method === 'get' && owner === 'queries' && model.logic.queries.has(name)
   const isAction = method === 'post' && (owner === 'actions' || model.collections.has(owner))
   if (!isQuery && !isAction) return undefined
-  const given = [...(item === undefined ? [] : ['1']), ...(input === '' ? [] : [input])]
+  const hasId = item !== undefined || (isQuery && model.logic.queries.get(name)?.target === 'item')
+  const given = [...(hasId ? ['1'] : []), ...(input === '' ? [] : [input])]
   return `const answer = await api.${owner}.${name}(${given.join(', ')})`
 }
 
