@@ -66,7 +66,6 @@ export { action, every, job, on, query } from './model/logic/builders.ts'
 export { atMost, item } from './model/logic.ts'
 export type { Model } from './model/model.ts'
 export type {
-  Client,
   CollectionData,
   CollectionName,
   CreateInput,

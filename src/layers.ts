@@ -74,6 +74,8 @@ export const modules: Readonly<Record<string, Module>> = {
   source: { imports: ['model'] },
   project: { imports: ['config', 'model', 'source'] },
   dev: { imports: 'all' },
+  // At run time it imports nothing: browsers load it.
+  client: { imports: ['model'] },
   testing: { imports: 'all' },
   serve: { imports: 'all' },
   workers: { imports: 'all' },

@@ -1,18 +1,18 @@
 /** `portico/test`: a service in memory, for tests of a model's rules and logic. */
 import type { Mail, Message } from './auth/mail.ts'
+import type { Client } from './client/types/client.ts'
+import { createClient } from './client.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
 import { checkModel } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { Duration } from './model/fields/marker.ts'
-import type { Client, CreateInput, Item, SystemData } from './model/types.ts'
+import type { CreateInput, Item, SystemData } from './model/types.ts'
 import { createLog } from './observability/log.ts'
-import { anonymous, type Principal } from './principal.ts'
 import { presentUser, type UserReference } from './serve/data.ts'
 import type { OpenService } from './serve/service.ts'
 import { open } from './serve.ts'
-import { createClient } from './testing/client.ts'
 import { SteppedClock } from './testing/clock.ts'
-import { sendInMemory, type TestResponse } from './testing/requests.ts'
+import { fetchInMemory, sendInMemory, type TestResponse } from './testing/requests.ts'
 import { TestUsers } from './testing/users.ts'
 
 export type { Message, TestResponse }
@@ -56,8 +56,8 @@ export interface TestService<M extends Declaration> {
     ): Promise<Item<M, 'users'>>
   }
   /**
-   * As a user, with the role that they have at the time of each call and every scope. Calls reject with an `ApiError`, of
-   * which `code` says why: `FORBIDDEN`, `NOT_FOUND`, `VALIDATION_FAILED`.
+   * `portico/client` as a user, by a key with every scope. Calls reject with an `ApiError`, of which `code` says why:
+   * `FORBIDDEN`, `NOT_FOUND`, `VALIDATION_FAILED`.
    */
   as(user: UserReference): Client<M>
   /** As somebody who is not signed in. */
@@ -84,10 +84,10 @@ export async function testService<const M extends Declaration>(
     background: false,
     simulation: { clock, mail: collecting(mails) },
   })
-  const { service, run, reactions } = opened
+  const { service, run, reactions, http } = opened
   const users = new TestUsers(run, opened.records)
-  const clientOf = (principal: () => Promise<Principal> | Principal) =>
-    createClient({ ...opened, principal }) as Client<M>
+  // Nothing fails for a moment in memory.
+  const shared = { baseUrl: 'http://localhost', fetch: fetchInMemory(http.server), retries: 0 }
   return {
     clock: {
       now: () => new Date(clock.now()).toISOString(),
@@ -101,8 +101,15 @@ export async function testService<const M extends Declaration>(
         return (await service.data.users?.get(id)) as unknown as Item<M, 'users'>
       },
     },
-    as: user => clientOf(() => presentUser(run, user)),
-    anonymous: clientOf(() => anonymous('127.0.0.1')),
+    as: user =>
+      createClient<M>({
+        ...shared,
+        token: async () => {
+          await presentUser(run, user)
+          return users.keyOf(idOf(user))
+        },
+      }),
+    anonymous: createClient<M>(shared),
     asSystem: service.data as unknown as SystemData<M>,
     settled: () => reactions.runner.settled(),
     request: (line, given) => request(opened, users, line, given),
@@ -117,10 +124,13 @@ async function request(
   { as, headers, body }: RequestOptions = {},
 ): Promise<TestResponse> {
   const [method = '', path = ''] = line.split(' ')
-  const id = typeof as === 'object' ? as.id : as
   const key: Readonly<Record<string, string>> =
-    id === undefined ? {} : { authorization: `Bearer ${await users.keyOf(id)}` }
+    as === undefined ? {} : { authorization: `Bearer ${await users.keyOf(idOf(as))}` }
   return sendInMemory(http.server, { method, path, headers: { ...key, ...headers }, body })
+}
+
+function idOf(user: UserReference): number {
+  return typeof user === 'object' ? user.id : user
 }
 
 /** Nothing encrypted with it outlives the process. */

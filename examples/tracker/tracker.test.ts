@@ -33,7 +33,7 @@ afterEach(() => service.close())
 
 test('shows nothing of an organisation to others', async () => {
   const zoe = service.as(here.zoe)
-  assert.deepEqual(await zoe.projects.list(), [])
+  assert.deepEqual((await zoe.projects.list()).data, [])
   assert.equal(await zoe.tasks.get(here.task.id), null)
   assert.equal(await zoe.tasks.count(), 0)
   assert.equal(await zoe.users.get(here.ada.id), null)

@@ -1,12 +1,10 @@
 /** The TypeScript types of items, bodies, `data` and clients, inferred from a declaration. */
 
 import type { AnyCollections, Declaration } from './declared-model.ts'
-import type { ClientIn } from './types/client.ts'
 import type { CollectionDataIn, CreateIn, DataIn, SystemDataIn, UpdateIn, WhereIn } from './types/data.ts'
 import type { ItemIn, NameIn } from './types/model.ts'
 
 type CollectionsOf<M> = M extends Declaration<infer C extends AnyCollections> ? C : never
-type LogicOf<M> = M extends { readonly logic: infer L } ? L : never
 
 /** The names of a model's collections, the built-in ones among them. */
 export type CollectionName<M extends Declaration> = NameIn<CollectionsOf<M>>
@@ -36,6 +34,3 @@ export type Data<M extends Declaration> = DataIn<CollectionsOf<M>>
 
 /** The collections by name, as the service itself, whom no rule binds: `data.asSystem`. */
 export type SystemData<M extends Declaration> = SystemDataIn<CollectionsOf<M>>
-
-/** A service as a caller sees it: `api.projects.list()`, `api.projects.archive(id, input)`, `api.queries.report()`. */
-export type Client<M extends Declaration> = ClientIn<CollectionsOf<M>, LogicOf<M>>

@@ -1,6 +1,6 @@
 /** HTTP requests to a service of this process, over connections in memory. */
 import { type IncomingMessage, request, type Server } from 'node:http'
-import { duplexPair } from 'node:stream'
+import { duplexPair, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 
 export interface TestResponse {
@@ -23,6 +23,34 @@ export interface SentRequest {
 
 /** Sends a request on a connection of its own. Rejects where the service ends it without an answer. */
 export async function sendInMemory(server: Server, sent: SentRequest): Promise<TestResponse> {
+  const answer = await exchange(server, sent)
+  const received = await text(answer)
+  return { status: answer.statusCode ?? 0, headers: answer.headers, text: received, body: parsed(received) }
+}
+
+/** `fetch` for `portico/client`, which sends texts, and headers by name. */
+export function fetchInMemory(server: Server): typeof fetch {
+  return async (url, { method = 'GET', headers, body, signal } = {}) => {
+    const { pathname, search } = new URL(String(url))
+    const sent = {
+      method,
+      path: pathname + search,
+      headers: headers as SentRequest['headers'],
+      body: body ?? undefined,
+    }
+    const answer = await exchange(server, sent, signal ?? undefined)
+    const { statusCode: status = 0 } = answer
+    const isEmpty = status === 204
+    if (isEmpty) answer.resume()
+    const given = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const)
+    return new Response(isEmpty ? null : (Readable.toWeb(answer) as ReadableStream), {
+      status,
+      headers: Object.fromEntries(given),
+    })
+  }
+}
+
+async function exchange(server: Server, sent: SentRequest, signal?: AbortSignal): Promise<IncomingMessage> {
   const [client, peer] = duplexPair()
   server.emit('connection', peer)
   const { method, path, body } = sent
@@ -33,14 +61,17 @@ export async function sendInMemory(server: Server, sent: SentRequest): Promise<T
     ...(payload !== undefined && { 'content-type': 'application/json' }),
     ...sent.headers,
   }
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    const outgoing = request({ createConnection: () => client, method, path, headers })
-    outgoing.once('response', resolve).once('error', reject)
-    outgoing.end(payload)
+  return new Promise((resolve, reject) => {
+    const outgoing = request({
+      createConnection: () => client,
+      method,
+      path,
+      headers,
+      ...(signal && { signal }),
+    })
+    outgoing.once('response', answer => resolve(answer.once('close', () => client.destroy())))
+    outgoing.once('error', reject).end(payload)
   })
-  const received = await text(answer)
-  client.destroy()
-  return { status: answer.statusCode ?? 0, headers: answer.headers, text: received, body: parsed(received) }
 }
 
 function parsed(received: string): unknown {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
@@ -12,20 +12,11 @@ import blog from '../../examples/blog/model.ts'
 import { withPostgres } from '../databases/postgres.ts'
 import { anchorsOf, blocksOf, examplesOf, filledIn } from './blocks.ts'
 import { addressIn, keep, newCode } from './flow.ts'
+import { isStepByStep, pages, read, root } from './pages.ts'
 import { makeProject, projectEnvironment } from './project.ts'
 
-const root = join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
-const pages = [
-  'README.md',
-  'CONTRIBUTING.md',
-  ...readdirSync(join(root, 'docs'))
-    .filter(name => name.endsWith('.md'))
-    .map(name => `docs/${name}`),
-]
-/** Its files and commands belong together: `tutorial.test.ts` runs it. */
-const alone = pages.filter(page => page !== 'docs/tutorial.md')
-const read = (page: string) => readFileSync(join(root, page), 'utf8')
+const alone = pages.filter(page => !isStepByStep(page))
 const [firstModel = { text: '' }] = blocksOf(read('README.md')).filter(({ language }) => language === 'ts')
 
 let project = ''
@@ -76,7 +67,7 @@ function answersOn(page: string): Promise<void> {
 }
 
 async function answers(page: string, postgres: string): Promise<void> {
-  const database = join(project, `${page.replace('/', '-')}.db`)
+  const database = join(project, `${page.replaceAll('/', '-')}.db`)
   const service = await serve(blog, { port: 0, host: '127.0.0.1', database, logLevel: 'silent' })
   const env: Record<string, string> = {
     ...projectEnvironment(project),
@@ -112,7 +103,7 @@ async function answers(page: string, postgres: string): Promise<void> {
 
 describe('the blocks of the pages', () => {
   it('say what they are, so that each is run, compiled or compared', () => {
-    const known = ['sh', 'json', 'ts', 'text', 'graphql']
+    const known = ['sh', 'json', 'ts', 'tsx', 'text', 'graphql', 'yaml']
     for (const page of pages) {
       const fences = read(page).match(/^```.*$/gm) ?? []
       assert.equal(fences.length % 2, 0, page)

@@ -1,10 +1,10 @@
 /** The types that a model's logic is written with. Most of this file is tested by the compiler. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Client } from '../../src/client.ts'
 import {
   action,
   atMost,
-  type Client,
   checkModel,
   choice,
   collection,

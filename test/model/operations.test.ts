@@ -47,6 +47,14 @@ const refused: Readonly<Record<string, readonly [logic: object, place: string]>>
     { actions: { aggregate: action({ of: 'projects', run }) } },
     'actions.aggregate',
   ],
+  'a name that is a function of the client': [
+    { actions: { subscribe: action({ on: 'projects', run }) } },
+    'actions.subscribe',
+  ],
+  'a name that makes a promise of the client': [
+    { queries: Object.fromEntries([['then', query({ run })]]) },
+    'queries.then',
+  ],
   'a name that is a mutation': [{ actions: { create_task: action({ run }) } }, 'actions.create_task'],
   'a name that is a query': [{ queries: { projects: query({ run }) } }, 'queries.projects'],
   'a name in another spelling': [{ actions: { moveTask: action({ run }) } }, 'actions.moveTask'],

@@ -153,7 +153,7 @@ test('clients have the collections, actions and queries of the model, as their u
   await withNotes(async service => {
     const [ada, ben] = [await service.users.create({ name: 'Ada' }), await service.users.create()]
     const note = await service.as(ada).notes.create({ title: 'Mine' })
-    assert.equal((await service.anonymous.notes.list())[0]?.title, 'Mine')
+    assert.equal((await service.anonymous.notes.list()).data[0]?.title, 'Mine')
     await assert.rejects(service.anonymous.notes.create({ title: 'x' }), { code: 'UNAUTHORIZED' })
     await assert.rejects(service.as(ben).notes.sign(note.id, { by: 'Ben' }), { code: 'FORBIDDEN' })
     await assert.rejects(service.as(ben).notes.sign(99, { by: 'Ben' }), { code: 'NOT_FOUND' })

@@ -20,6 +20,7 @@ const reservedCollections: Reasons = {
   ),
   ...because('the API uses this path itself', 'openapi docs me events batch actions queries uploads explain'),
   ...because('the database has a function of this name', 'json_each pragma_table_info'),
+  ...because('JavaScript takes an object with such a member, as the client would be, for a promise', 'then'),
 }
 
 const reservedFields: Reasons = {

@@ -12,6 +12,10 @@ interface Context {
 
 /** Below `/{collection}/`. */
 const collectionPaths: ReadonlySet<string> = new Set(['aggregate', 'explain'])
+/** What `portico/client` has in each collection beside its actions. */
+const clientFunctions: ReadonlySet<string> = new Set(
+  'all get first list count create update replace delete aggregate subscribe'.split(' '),
+)
 const rootQueries = ['node', 'me', 'rateLimit', 'explain']
 
 export class OperationNames {
@@ -27,10 +31,16 @@ export class OperationNames {
   }
 
   check(operation: Operation): void {
-    const { name, input } = operation
+    const { name, target, input } = operation
     const { faults } = this.#context
     const place = `${this.#kind}.${name}`
     if (this.#kind === 'actions') this.#checkPath(operation, place)
+    if (name === 'then' || (this.#kind === 'actions' && target !== 'none' && clientFunctions.has(name))) {
+      faults.add(
+        place,
+        `\`portico/client\` has a function \`${name}\` of its own there. Choose another name.`,
+      )
+    }
     const camel = camelCase(name)
     const taken = this.#rootFields.get(camel) ?? this.#owners.get(camel)
     if (taken !== undefined) {

@@ -34,7 +34,7 @@ type OperatorsFor<Value> = [Value] extends [boolean]
 
 type Condition<Value> = Value | null | readonly Value[] | OperatorsFor<Value>
 
-type FieldConditions<Item> = { readonly [K in keyof Item]?: Condition<NonNullable<Item[K]>> }
+export type FieldConditions<Item> = { readonly [K in keyof Item]?: Condition<NonNullable<Item[K]>> }
 type RelationConditions<C, Relations> = { readonly [K in keyof Relations]?: WhereIn<C, Relations[K]> }
 
 interface Combined<C, N> {

@@ -92,7 +92,7 @@ export type Events = Readonly<Record<string, EmittedDeclaration>>
 
 type Changes = 'created' | 'updated' | 'deleted'
 
-type DeclaredSingular<C, N> =
+export type DeclaredSingular<C, N> =
   SingularIn<C, N> extends infer S extends string
     ? string extends S
       ? SingularOf<N & string>

@@ -78,9 +78,13 @@ type ComputedOf<C, N, K> = {
 }
 
 /** An item without its computed fields. */
-type PlainItemIn<C, N> = { readonly id: number } & ItemOf<FieldsIn<C, N>> & TimesOf<UpdatedAtIn<C, N>>
+export type PlainItemIn<C, N> = Flat<
+  { readonly id: number } & ItemOf<FieldsIn<C, N>> & TimesOf<UpdatedAtIn<C, N>>
+>
 
-export type ItemIn<C, N> = Flat<PlainItemIn<C, N> & ComputedOf<C, N, TraitIn<C, N, 'computed'>>>
+export type ComputedIn<C, N> = ComputedOf<C, N, TraitIn<C, N, 'computed'>>
+
+export type ItemIn<C, N> = Flat<PlainItemIn<C, N> & ComputedIn<C, N>>
 
 type RelationName<Field, Options> = Options extends { readonly as: infer As extends string }
   ? As

@@ -1,0 +1,77 @@
+/** `portico/client`: a typed client of a service, for browsers, Node, Deno, Bun and workers. */
+import { Recorder } from './client/batch.ts'
+import { Collection, itemOf, queryCall, selection } from './client/collection.ts'
+import { Connection, type Send } from './client/connection.ts'
+import { type Following, logPage, subscription } from './client/events.ts'
+import { named } from './client/named.ts'
+import { subscribe } from './client/subscribe.ts'
+import type { Client } from './client/types/client.ts'
+import type { ApiSource } from './client/types/model.ts'
+import type { ClientOptions, WriteOptions } from './client/types/options.ts'
+
+export { ApiError, type FieldFault } from './client/api-error.ts'
+export { etagOf } from './client/collection.ts'
+export { createSignIn, type SignIn, type SignInOptions } from './client/sign-in.ts'
+export type { ApiTypes, CollectionTypes, OperationTypes } from './client/types/api.ts'
+export type { Client, CollectionClient } from './client/types/client.ts'
+export type {
+  CallOptions,
+  ChangeOptions,
+  ClientOptions,
+  TokenSource,
+  WriteOptions,
+} from './client/types/options.ts'
+
+/**
+ * `createClient<typeof model>({ baseUrl, token })`. Throws a `TypeError` for an address that is none.
+ */
+export function createClient<T extends ApiSource>(options: ClientOptions = {}): Client<T> {
+  const connection = new Connection(options)
+  const { send } = connection
+  const own = {
+    ...operations(send),
+    events: Object.freeze({
+      list: logPage(send),
+      subscribe: (given: Following = {}) => subscribe(connection, subscription(given), given),
+    }),
+    me: async (given: object = {}) =>
+      itemOf(await send({ method: 'GET', path: `/me${selection(given)}`, options: given }), given),
+    batch: (calls: BatchCalls, given: WriteOptions = {}) => batch(send, calls, given),
+  }
+  return named(own, name => collection(connection, name)) as unknown as Client<T>
+}
+
+function collection(connection: Connection, name: string): object {
+  const functions = new Collection(connection.send, name)
+  const own = {
+    ...functions,
+    subscribe: (given: Following = {}) => subscribe(connection, subscription(given, name), given),
+  }
+  return named(own, action => functions.action(action))
+}
+
+/** Actions without a collection, and queries. */
+function operations(send: Send) {
+  const actions = new Collection(send, 'actions')
+  return {
+    actions: named({}, name => actions.action(name)),
+    queries: named({}, name => queryCall(send, name)),
+  }
+}
+
+type BatchCalls = (tx: object, reference: Recorder['reference']) => readonly unknown[]
+
+function batch(send: Send, calls: BatchCalls, options: WriteOptions): Promise<readonly unknown[]> {
+  const recorder = new Recorder()
+  const { record } = recorder
+  const actions = new Collection(record, 'actions')
+  const own = {
+    actions: named({}, name => recorder.trackedCall(actions.action(name))),
+    queries: named({}, name => recorder.trackedCall(queryCall(record, name))),
+  }
+  const tx = named(own, name => {
+    const functions = new Collection(record, name)
+    return named(recorder.tracked({ ...functions }), action => recorder.trackedCall(functions.action(action)))
+  })
+  return recorder.sent(send, calls(tx, recorder.reference), options)
+}

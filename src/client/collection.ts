@@ -1,0 +1,196 @@
+/** The functions of one collection, as requests. */
+import type { Answer } from './answer.ts'
+import { ApiError } from './api-error.ts'
+import type { ApiRequest, Send } from './connection.ts'
+import { filtersOf, type Parameters, parametersOf, queryString } from './query.ts'
+import type { CallOptions, ChangeOptions, WriteOptions } from './types/options.ts'
+
+interface Reading extends CallOptions {
+  readonly fields?: readonly string[]
+  readonly include?: readonly string[]
+}
+
+interface Listing extends Reading {
+  readonly where?: unknown
+  readonly perPage?: number
+  readonly cursor?: string
+}
+
+type Page = { readonly data: readonly unknown[]; readonly meta: Readonly<Record<string, unknown>> }
+
+const readNames = { fields: 'fields', include: 'include' }
+const filterNames = { q: 'q' }
+const listNames = {
+  ...readNames,
+  ...filterNames,
+  sort: 'sort',
+  page: 'page',
+  perPage: 'per_page',
+  cursor: 'cursor',
+  total: 'total',
+}
+const aggregateNames = {
+  ...filterNames,
+  groupBy: 'group_by',
+  sum: 'sum',
+  avg: 'avg',
+  min: 'min',
+  max: 'max',
+  sort: 'sort',
+  page: 'page',
+  perPage: 'per_page',
+}
+
+const largestPage = 100
+
+/** Entity tags of items as they were read. */
+const etags = new WeakMap<object, string>()
+
+/**
+ * The entity tag of an item that `get`, `create`, `update` or `replace` gave, read without `fields` and `include`: for
+ * `ifMatch`. Undefined for any other object, copies among them.
+ */
+export function etagOf(item: object): string | undefined {
+  return etags.get(item)
+}
+
+/** Stands for a value of an earlier call of a batch. */
+export class Reference {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** The id as a segment of a path. Throws a `TypeError`. */
+export function idSegment(id: unknown): string {
+  if (id instanceof Reference) return id.text
+  if (Number.isSafeInteger(id)) return String(id)
+  throw new TypeError(`An id must be a whole number, not ${JSON.stringify(id)}.`)
+}
+
+export function itemOf({ body, etag }: Answer, { fields, include }: Reading = {}): unknown {
+  if (etag !== undefined && !fields && !include && typeof body === 'object' && body !== null)
+    etags.set(body, etag)
+  return body
+}
+
+export class Collection {
+  readonly #send: Send
+  readonly #path: string
+
+  constructor(send: Send, name: string) {
+    this.#send = send
+    this.#path = `/${name}`
+  }
+
+  readonly get = async (id: number, options: Reading = {}): Promise<unknown> => {
+    try {
+      return itemOf(await this.#send(this.#read(`/${idSegment(id)}`, options)), options)
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'NOT_FOUND') return null
+      throw error
+    }
+  }
+
+  readonly list = async (options: Listing = {}): Promise<unknown> => this.#page(options)
+
+  readonly first = async (options: Listing = {}): Promise<unknown> => {
+    const { data } = await this.#page({ ...options, ...{ perPage: 1, total: 'none' } })
+    return data[0] ?? null
+  }
+
+  readonly all = (options: Listing = {}): AsyncGenerator<unknown, undefined, undefined> => this.#walk(options)
+
+  readonly count = async (where?: unknown, options: CallOptions = {}): Promise<unknown> => {
+    const { meta } = await this.#page({ ...options, where, fields: ['id'], perPage: 1 })
+    return meta.total
+  }
+
+  readonly aggregate = async (options: Listing = {}): Promise<unknown> => {
+    const parameters = [...parametersOf(options, aggregateNames), ['count', 'true'] as const]
+    const query = queryString([...parameters, ...filtersOf(options.where)])
+    const { body } = await this.#send({ method: 'GET', path: `${this.#path}/aggregate${query}`, options })
+    return body
+  }
+
+  readonly create = async (values: unknown, options: Reading & WriteOptions = {}): Promise<unknown> =>
+    itemOf(await this.#send(this.#write('POST', '', values, options)), options)
+
+  readonly createMany = async (values: readonly unknown[], options: Reading & WriteOptions = {}) => {
+    const { body } = await this.#send(this.#write('POST', '', values, options))
+    return (body as Page).data
+  }
+
+  readonly update = async (id: number, values: unknown, options: Reading & ChangeOptions = {}) =>
+    itemOf(await this.#send(this.#write('PATCH', `/${idSegment(id)}`, values, options)), options)
+
+  readonly replace = async (id: number, values: unknown, options: Reading & ChangeOptions = {}) =>
+    itemOf(await this.#send(this.#write('PUT', `/${idSegment(id)}`, values, options)), options)
+
+  readonly delete = async (id: number, options: ChangeOptions = {}): Promise<void> => {
+    const { ifMatch } = options
+    await this.#send({ method: 'DELETE', path: `${this.#path}/${idSegment(id)}`, ifMatch, options })
+  }
+
+  /** With a number first it is done to that item. */
+  action(name: string): (...given: readonly unknown[]) => Promise<unknown> {
+    return async (...given) => {
+      const isOnItem = typeof given[0] === 'number' || given[0] instanceof Reference
+      const [input = {}, options = {}] = isOnItem ? given.slice(1) : given
+      const path = isOnItem ? `/${idSegment(given[0])}/${name}` : `/${name}`
+      return itemOf(await this.#send(this.#write('POST', path, input, options as WriteOptions)))
+    }
+  }
+
+  async *#walk(options: Listing): AsyncGenerator<unknown, undefined, undefined> {
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const { data, meta }: Page = await this.#page({ perPage: largestPage, ...options, cursor })
+      yield* data
+      cursor = meta.next_cursor as string | null
+    }
+  }
+
+  async #page(options: Listing): Promise<Page> {
+    const query = queryString([...parametersOf(options, listNames), ...filtersOf(options.where)])
+    return (await this.#send({ method: 'GET', path: `${this.#path}${query}`, options })).body as Page
+  }
+
+  #read(path: string, options: Reading): ApiRequest {
+    return { method: 'GET', path: `${this.#path}${path}${selection(options)}`, options }
+  }
+
+  #write(
+    method: ApiRequest['method'],
+    path: string,
+    body: unknown,
+    options: Reading & ChangeOptions,
+  ): ApiRequest {
+    const { ifMatch } = options
+    return { method, path: `${this.#path}${path}${selection(options)}`, body, ifMatch, options }
+  }
+}
+
+export function selection(options: Reading): string {
+  return queryString(parametersOf(options, readNames))
+}
+
+/** A query of the model, whose input is in the URL. */
+export function queryCall(send: Send, name: string): (...given: readonly unknown[]) => Promise<unknown> {
+  return async (...given) => {
+    const isOnItem = typeof given[0] === 'number' || given[0] instanceof Reference
+    const [input = {}, options = {}] = isOnItem ? given.slice(1) : given
+    const values = Object.entries({ ...(isOnItem && { id: idSegment(given[0]) }), ...(input as object) })
+    const parameters: Parameters = values.flatMap(([key, value]) =>
+      value === undefined || value === null ? [] : [[key, textOf(value)]],
+    )
+    const path = `/queries/${name}${queryString(parameters)}`
+    return (await send({ method: 'GET', path, options: options as CallOptions })).body
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

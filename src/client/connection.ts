@@ -1,0 +1,173 @@
+/** Requests: credentials, time limits, retries. */
+import { type Answer, answerOf, errorOf, unreachable } from './answer.ts'
+import { ApiError } from './api-error.ts'
+import { pause, pauseAfter } from './retry.ts'
+import type { ClientOptions, WriteOptions } from './types/options.ts'
+
+export interface ApiRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** After `/api/v1`, with the query. */
+  readonly path: string
+  readonly body?: unknown
+  readonly ifMatch?: string | undefined
+  readonly options: WriteOptions
+}
+
+/** Rejects with an `ApiError`, or with the reason of the call's signal. */
+export type Send = (request: ApiRequest) => Promise<Answer>
+
+type HeaderValues = Record<string, string>
+
+const defaultTimeoutMs = 30_000
+const defaultRetries = 3
+
+export class Connection {
+  readonly #base: string
+  readonly #options: ClientOptions
+
+  /** Throws a `TypeError` for an address that is none. */
+  constructor(options: ClientOptions) {
+    this.#base = `${originOf(options.baseUrl)}/api/v1`
+    this.#options = options
+  }
+
+  readonly send: Send = async request => {
+    const retries = request.options.retries ?? this.#options.retries ?? defaultRetries
+    const headers = headersOf(request)
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#attempt(request, headers)
+      } catch (error) {
+        const wait = error instanceof ApiError && attempt < retries ? pauseAfter(error, attempt) : undefined
+        if (wait === undefined) throw error
+        await pause(wait, request.options.signal)
+      }
+    }
+  }
+
+  /** An event stream: the headers have come. Without a time limit, and without retries. */
+  async open(path: string, headers: HeaderValues, signal: AbortSignal): Promise<Response> {
+    const response = await this.#authorized(path, { headers, signal })
+    if (!response.ok) await answerOf(response)
+    if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body)
+      return response
+    await response.body?.cancel()
+    throw errorOf(response, undefined, 'UNEXPECTED_ANSWER', 'The answer is no event stream.')
+  }
+
+  async #attempt({ method, path, body, options }: ApiRequest, headers: HeaderValues): Promise<Answer> {
+    const limit = new TimeLimit(
+      options.timeoutMs ?? this.#options.timeoutMs ?? defaultTimeoutMs,
+      options.signal,
+    )
+    try {
+      const payload = body === undefined ? {} : { body: JSON.stringify(body) }
+      const response = await this.#authorized(path, { method, headers, ...payload, signal: limit.signal })
+      return await answerOf(response)
+    } catch (error) {
+      throw limit.reasonOf(error)
+    } finally {
+      limit.end()
+    }
+  }
+
+  /** After a 401 the token is asked for once more: it may have expired. */
+  async #authorized(path: string, init: RequestInit & { headers: HeaderValues }): Promise<Response> {
+    const token = await this.#token()
+    const response = await this.#fetch(path, init, token)
+    if (response.status !== 401 || token === undefined) return response
+    const next = await this.#token(token)
+    if (next === undefined || next === token) return response
+    await response.body?.cancel()
+    return this.#fetch(path, init, next)
+  }
+
+  #token(refused?: string): string | undefined | Promise<string | undefined> {
+    const { token } = this.#options
+    return typeof token === 'function' ? token(refused) : token
+  }
+
+  async #fetch(
+    path: string,
+    init: RequestInit & { headers: HeaderValues },
+    token?: string,
+  ): Promise<Response> {
+    const credential: HeaderValues = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    const headers = { ...this.#options.headers, ...init.headers, ...credential }
+    const send = this.#options.fetch ?? globalThis.fetch
+    try {
+      // The API never redirects: nobody else is given the token. Some runtimes do not know `error`.
+      return unredirected(await send(`${this.#base}${path}`, { ...init, headers, redirect: 'manual' }))
+    } catch (error) {
+      if (init.signal?.aborted || error instanceof ApiError) throw error
+      throw unreachable(this.#base, error)
+    }
+  }
+}
+
+function unredirected(response: Response): Response {
+  const { status, type } = response
+  if (type !== 'opaqueredirect' && (status < 300 || status > 399)) return response
+  const message =
+    'What answers redirects to elsewhere: give `baseUrl` the address at which the service itself answers.'
+  throw errorOf(response, undefined, 'REDIRECTED', message, 300)
+}
+
+/** Ends an attempt after a time, or with the call's signal. */
+class TimeLimit {
+  readonly #controller = new AbortController()
+  readonly #ms: number
+  readonly #given: AbortSignal | undefined
+  readonly #timer: ReturnType<typeof setTimeout>
+  readonly #stop = () => this.#controller.abort(this.#given?.reason)
+
+  constructor(ms: number, given: AbortSignal | undefined) {
+    this.#ms = ms
+    this.#given = given
+    this.#timer = setTimeout(() => this.#controller.abort(), ms)
+    if (given?.aborted) this.#stop()
+    given?.addEventListener('abort', this.#stop)
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+    this.#given?.removeEventListener('abort', this.#stop)
+  }
+
+  /** Why the attempt has failed. */
+  reasonOf(error: unknown): unknown {
+    if (this.#given?.aborted) return this.#given.reason
+    if (!this.signal.aborted) return error
+    const message = `The service gave no answer within ${this.#ms} ms.`
+    return new ApiError({ status: 0, code: 'TIMEOUT', message })
+  }
+}
+
+function headersOf({ method, body, ifMatch, options }: ApiRequest): HeaderValues {
+  return {
+    accept: 'application/json',
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(method !== 'GET' && { 'idempotency-key': options.idempotencyKey ?? randomText() }),
+    ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+  }
+}
+
+/** 128 bits. Not `randomUUID`: browsers have that only on secure origins. */
+export function randomText(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** Without a slash at the end. Left out: the page's or worker's own. Throws a `TypeError` for what is no address. */
+export function originOf(baseUrl: string | URL | undefined): string {
+  const given =
+    baseUrl ?? (globalThis as { readonly location?: { readonly origin: string } }).location?.origin
+  if (given === undefined || !URL.canParse(given))
+    throw new TypeError("`baseUrl` must be the address of the service, e.g. 'https://api.example.com'.")
+  const { origin, pathname } = new URL(given)
+  return `${origin}${pathname.replace(/\/+$/, '')}`
+}

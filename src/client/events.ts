@@ -1,0 +1,39 @@
+/** Options of events → requests. */
+import type { Send } from './connection.ts'
+import { filtersOf, type Parameters, parametersOf, queryString } from './query.ts'
+import type { SubscribeOptions } from './types/events.ts'
+import type { CallOptions } from './types/options.ts'
+
+const filterNames = { collections: 'collections', types: 'types', itemId: 'item_id' }
+const pageNames = { ...filterNames, after: 'after', limit: 'limit', wait: 'wait' }
+
+interface Filter {
+  readonly where?: unknown
+}
+
+export interface Following extends SubscribeOptions, Filter {}
+
+/** `collection`: the only one that is listened to. */
+export function subscription(options: Filter, collection?: string): Parameters {
+  return [
+    ...parametersOf(
+      { ...options, ...(collection !== undefined && { collections: collection }) },
+      filterNames,
+    ),
+    ...filtersOf(options.where),
+  ]
+}
+
+interface PageOptions extends CallOptions, Filter {
+  readonly wait?: number
+}
+
+/** A long poll has its waiting time on top of the time limit. */
+export function logPage(send: Send) {
+  return async (options: PageOptions = {}): Promise<unknown> => {
+    const path = `/events${queryString([...parametersOf(options, pageNames), ...filtersOf(options.where)])}`
+    const waitMs = (options.wait ?? 0) * 1_000
+    const timeoutMs = waitMs > 0 && options.timeoutMs === undefined ? { timeoutMs: waitMs + 30_000 } : {}
+    return (await send({ method: 'GET', path, options: { ...options, ...timeoutMs } })).body
+  }
+}

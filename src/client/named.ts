@@ -1,0 +1,22 @@
+/** Objects whose members are made by name: the client does not know the model. */
+
+/** The grammar of a model's names. */
+const nameForm = /^[a-z][a-z0-9_]*$/
+
+/** What JavaScript asks of every object: a promise would be waited for, and no model has names like these. */
+const foreign: ReadonlySet<string> = new Set(['then', 'constructor', 'prototype'])
+
+/** `own` comes first; any other name of a model is made once. */
+export function named<T extends object>(own: T, make: (name: string) => unknown): T {
+  const made = new Map<string, unknown>()
+  const target = Object.freeze(Object.assign(Object.create(null), own))
+  return new Proxy(target, {
+    get(_, name) {
+      if (typeof name !== 'string') return undefined
+      if (name in target) return target[name]
+      if (foreign.has(name) || !nameForm.test(name)) return undefined
+      if (!made.has(name)) made.set(name, make(name))
+      return made.get(name)
+    },
+  })
+}

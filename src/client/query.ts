@@ -1,0 +1,123 @@
+/** Options of reads → the query string of REST. */
+
+export type Parameters = readonly (readonly [name: string, value: string])[]
+
+type Entries = Readonly<Record<string, unknown>>
+
+const operators: ReadonlySet<string> = new Set(
+  'eq ne in null gt gte lt lte contains icontains starts_with'.split(' '),
+)
+
+export function queryString(parameters: Parameters): string {
+  if (parameters.length === 0) return ''
+  return `?${parameters.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')}`
+}
+
+/** The members that are set, under the names that REST has for them. Lists are joined by commas. */
+export function parametersOf(options: object, names: Readonly<Record<string, string>>): Parameters {
+  const entries = options as Entries
+  return Object.entries(names).flatMap(([option, name]) => {
+    const value = entries[option]
+    return value === undefined ? [] : [[name, joined(value)] as const]
+  })
+}
+
+function joined(value: unknown): string {
+  return Array.isArray(value) ? value.join(',') : String(value)
+}
+
+/** Throws a `TypeError` with the place for what REST cannot say. */
+export function filtersOf(where: unknown): Parameters {
+  if (where === undefined) return []
+  const { or, ...rest } = membersOf(where, 'where')
+  return [...literals(rest, '', 'where'), ...(or === undefined ? [] : alternatives(or))]
+}
+
+function alternatives(or: unknown): Parameters {
+  if (!Array.isArray(or)) throw new TypeError('where.or must be an array of conditions.')
+  return or.flatMap((alternative, index) => {
+    const place = `where.or[${index}]`
+    const found = literals(membersOf(alternative, place), `or[${index + 1}]`, place)
+    if (found.length === 0) throw new TypeError(`${place} has no condition: leave it out.`)
+    return found
+  })
+}
+
+/** `around`: the brackets before the name, e.g. `or[1]`. */
+function literals({ not, ...conditions }: Entries, around: string, place: string): Parameters {
+  const negated = not === undefined ? [] : [not].flat()
+  return [
+    ...comparisons(conditions, [], place).map(literal => parameter(around, literal)),
+    ...negated.map(one => negation(one, around, `${place}.not`)),
+  ]
+}
+
+function negation(condition: unknown, around: string, place: string): Parameters[number] {
+  const [only, ...others] = comparisons(membersOf(condition, place), [], place)
+  if (only === undefined || others.length > 0)
+    throw new TypeError(`${place} takes one condition, or an array of objects with one condition each.`)
+  return parameter(around === '' ? 'not' : `${around}[not]`, only)
+}
+
+interface Literal {
+  readonly field: string
+  readonly operator: string
+  readonly value: string
+}
+
+function parameter(around: string, { field, operator, value }: Literal): Parameters[number] {
+  return [`${around === '' ? field : `${around}[${field}]`}[${operator}]`, value]
+}
+
+function comparisons(conditions: Entries, path: readonly string[], place: string): readonly Literal[] {
+  return Object.entries(conditions).flatMap(([name, value]) =>
+    value === undefined ? [] : comparison([...path, name], value, `${place}.${name}`),
+  )
+}
+
+/** Which names are relations only the model knows: objects are, unless all of their members are operators. */
+function comparison(path: readonly string[], value: unknown, place: string): readonly Literal[] {
+  const field = path.join('.')
+  if (value === null) return [{ field, operator: 'null', value: 'true' }]
+  if (Array.isArray(value)) return [{ field, operator: 'in', value: listed(value, place) }]
+  if (typeof value !== 'object') return [{ field, operator: 'eq', value: String(value) }]
+  const members = membersOf(value, place)
+  if (!isOperators(members)) return comparisons(members, path, place)
+  return Object.entries(members).flatMap(([operator, operand]) =>
+    operand === undefined ? [] : operation(field, operator, operand, `${place}.${operator}`),
+  )
+}
+
+function isOperators(members: Entries): boolean {
+  const entries = Object.entries(members)
+  const isOperator = ([name, value]: [string, unknown]) =>
+    operators.has(name) && (typeof value !== 'object' || value === null || Array.isArray(value))
+  return entries.length > 0 && entries.every(isOperator)
+}
+
+function operation(field: string, operator: string, operand: unknown, place: string): readonly Literal[] {
+  if (operand === null && (operator === 'eq' || operator === 'ne'))
+    return [{ field, operator: 'null', value: String(operator === 'eq') }]
+  if (operator !== 'in') return [{ field, operator, value: String(operand) }]
+  if (!Array.isArray(operand)) throw new TypeError(`${place} must be an array.`)
+  return [{ field, operator, value: listed(operand, place) }]
+}
+
+function listed(values: readonly unknown[], place: string): string {
+  const unfit = values.find(value => value === null || String(value).includes(','))
+  if (unfit !== undefined)
+    throw new TypeError(
+      `${place} cannot list ${JSON.stringify(unfit)}: write it as an alternative of \`or\`.`,
+    )
+  if (values.length === 0) throw new TypeError(`${place} lists no value: nothing would match.`)
+  return values.join(',')
+}
+
+/** Refuses dates, maps and the like, whose members are no conditions: dropped, they would widen the result. */
+function membersOf(value: unknown, place: string): Entries {
+  const prototype = typeof value === 'object' && value !== null ? Object.getPrototypeOf(value) : undefined
+  if (prototype === null || (prototype && Object.getPrototypeOf(prototype) === null)) return value as Entries
+  throw new TypeError(
+    `${place} must be an object of conditions, e.g. { status: 'open' }; times are ISO 8601 texts.`,
+  )
+}

@@ -1,0 +1,184 @@
+/** Sign-in of browsers: authorization code with PKCE, as RFC 9700 and RFC 8252 ask for. */
+import { ApiError } from './api-error.ts'
+import { originOf } from './connection.ts'
+import { openStorage, page } from './sign-in/page.ts'
+import { challengeOf, unguessable } from './sign-in/pkce.ts'
+import { AuthorizationServer, type Metadata, oauthError } from './sign-in/server.ts'
+import { TokenStore } from './sign-in/tokens.ts'
+
+export interface SignInOptions {
+  /** Of an app of the type `public`. */
+  readonly clientId: string
+  /** `openid` for an ID token, `offline_access` to stay signed in beyond an hour, and those of the data: `write:task`. */
+  readonly scopes: readonly string[]
+  /** One of the app's `redirect_uris`: a page that calls `handleRedirect`. Left out: the present page without its query. */
+  readonly redirectUri?: string
+  /** The issuer: the address of the service as it calls itself. Left out: the page's origin. */
+  readonly baseUrl?: string | URL
+  /** `session` (if left out): in the tab's `sessionStorage`, so a reload stays signed in. `memory`: until the page is left. */
+  readonly storage?: 'session' | 'memory'
+  /** Told after a sign-in, and when nobody is signed in any longer. */
+  readonly onChange?: (isSignedIn: boolean) => void
+  readonly fetch?: typeof globalThis.fetch
+  /** Opens the sign-in page. Left out: `location.assign`. */
+  readonly navigate?: (url: string) => void
+}
+
+export interface SignIn {
+  readonly isSignedIn: boolean
+  /** For `createClient({ token })`: gives the access token, refreshed where it has to be. Undefined: nobody is signed in. */
+  readonly token: (refused?: string) => Promise<string | undefined>
+  /** Leaves the page for the service's sign-in. `returnTo` is what `handleRedirect` gives back. */
+  signIn(returnTo?: string): Promise<void>
+  /**
+   * To be called when the page loads: ends a sign-in whose answer is in the URL, and takes it out of there. Undefined: the
+   * URL has none. Rejects with an `ApiError`, e.g. `ACCESS_DENIED`.
+   */
+  handleRedirect(url?: string): Promise<{ readonly returnTo: string | undefined } | undefined>
+  /** Forgets the tokens and revokes them (RFC 7009). */
+  signOut(): Promise<void>
+}
+
+/** A sign-in that is under way, by its `state`. */
+interface Pending {
+  readonly verifier: string
+  readonly nonce: string
+  readonly redirectUri: string
+  readonly returnTo?: string | undefined
+}
+
+/** Throws a `TypeError` for an address that is none. */
+export function createSignIn(options: SignInOptions): SignIn {
+  const flow = new CodeFlow(options)
+  return {
+    get isSignedIn() {
+      return flow.tokens.isSignedIn
+    },
+    token: refused => flow.token(refused),
+    signIn: returnTo => flow.start(returnTo),
+    handleRedirect: url => flow.finish(url),
+    signOut: () => flow.tokens.end(),
+  }
+}
+
+type Finished = Awaited<ReturnType<SignIn['handleRedirect']>>
+
+class CodeFlow {
+  readonly tokens: TokenStore
+  readonly #options: SignInOptions
+  readonly #server: AuthorizationServer
+  readonly #name: string
+  /** Of the tab: the answer comes back to it. */
+  readonly #pending = openStorage('session')
+  #finishing: Promise<Finished> | undefined
+
+  constructor(options: SignInOptions) {
+    const { clientId, storage = 'session', onChange = () => undefined } = options
+    const issuer = originOf(options.baseUrl)
+    this.#options = options
+    this.#name = `portico:${issuer}:${clientId}`
+    this.#server = new AuthorizationServer(issuer, (...given) =>
+      (options.fetch ?? globalThis.fetch)(...given),
+    )
+    this.tokens = new TokenStore({ server: this.#server, clientId, name: this.#name, storage, onChange })
+  }
+
+  async token(refused?: string): Promise<string | undefined> {
+    await this.#finishing?.catch(() => undefined)
+    return this.tokens.access(refused)
+  }
+
+  async start(returnTo?: string): Promise<void> {
+    const { clientId, scopes, navigate = url => page.location?.assign(url) } = this.#options
+    const [state, nonce, verifier] = [unguessable(), unguessable(), unguessable()]
+    const redirectUri = this.#redirectUri()
+    const query = {
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      scope: scopes.join(' '),
+      state,
+      code_challenge: await challengeOf(verifier),
+      code_challenge_method: 'S256',
+      ...(scopes.includes('openid') && { nonce }),
+    }
+    const { authorization_endpoint } = await this.#server.metadata()
+    const pending: Pending = { verifier, nonce, redirectUri, returnTo }
+    this.#pending.setItem(this.#key(state), JSON.stringify(pending))
+    navigate(`${authorization_endpoint}?${new URLSearchParams(query)}`)
+  }
+
+  /** A second call, as some frameworks make it, waits for the first. */
+  finish(url = page.location?.href ?? ''): Promise<Finished> {
+    const answer = URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
+    const state = answer.get('state')
+    if (state === null || !(answer.has('code') || answer.has('error')))
+      return this.#finishing ?? Promise.resolve(undefined)
+    forgetAnswer(url)
+    this.#finishing = this.#finish(answer, state)
+    return this.#finishing
+  }
+
+  async #finish(answer: URLSearchParams, state: string): Promise<Finished> {
+    const text = this.#pending.getItem(this.#key(state))
+    this.#pending.removeItem(this.#key(state))
+    if (text === null)
+      throw refusal('UNKNOWN_STATE', 'This tab has not asked for this sign-in: start it anew.')
+    const { verifier, nonce, redirectUri, returnTo }: Pending = JSON.parse(text)
+    checkIssuer(answer, await this.#server.metadata())
+    const code = answer.get('code')
+    if (code === null) throw oauthError(errorIn(answer))
+    const { clientId: client_id } = this.#options
+    const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, client_id }
+    const response = await this.#server.token({ ...form, code_verifier: verifier })
+    if (this.#options.scopes.includes('openid'))
+      checkIdToken(response.id_token, { iss: originOf(this.#options.baseUrl), aud: client_id, nonce })
+    this.tokens.keep(response)
+    return { returnTo }
+  }
+
+  #redirectUri(): string {
+    const given = this.#options.redirectUri ?? page.location?.href
+    if (given === undefined) throw new TypeError('`redirectUri` must be given where there is no page.')
+    return this.#options.redirectUri ?? given.replace(/[?#].*$/s, '')
+  }
+
+  #key(state: string): string {
+    return `${this.#name}:${state}`
+  }
+}
+
+function refusal(code: string, message: string): ApiError {
+  return new ApiError({ status: 0, code, message })
+}
+
+function errorIn(answer: URLSearchParams) {
+  const description = answer.get('error_description')
+  return { error: answer.get('error'), ...(description !== null && { error_description: description }) }
+}
+
+/** RFC 9207: an answer of another server would send the code to the wrong one. */
+function checkIssuer(answer: URLSearchParams, metadata: Metadata): void {
+  const issuer = answer.get('iss')
+  const isMissing = issuer === null && !metadata.authorization_response_iss_parameter_supported
+  if (!isMissing && issuer !== metadata.issuer)
+    throw refusal('WRONG_ISSUER', `The answer comes from ${issuer}, not from ${metadata.issuer}.`)
+}
+
+/** OpenID Connect Core, 3.1.3.7: it comes from the token endpoint itself, so its signature needs no check. */
+function checkIdToken(idToken: string | undefined, expected: Readonly<Record<string, string>>): void {
+  const payload = (idToken ?? '').split('.')[1] ?? ''
+  const claims = payload === '' ? {} : JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
+  for (const [claim, value] of Object.entries(expected)) {
+    if (![claims[claim]].flat().includes(value))
+      throw refusal('WRONG_ID_TOKEN', `The ID token has another \`${claim}\` than this sign-in.`)
+  }
+}
+
+/** The code is of no use to whoever reads the address or the history later. */
+function forgetAnswer(url: string): void {
+  if (page.location?.href !== url) return
+  const clean = new URL(url)
+  for (const name of ['code', 'state', 'iss', 'error', 'error_description']) clean.searchParams.delete(name)
+  page.history?.replaceState(page.history.state, '', clean.href)
+}

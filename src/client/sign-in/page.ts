@@ -1,0 +1,53 @@
+/** What a page has of which a worker or Node may have nothing. */
+
+interface TextStorage {
+  getItem(key: string): string | null
+  setItem(key: string, value: string): void
+  removeItem(key: string): void
+}
+
+interface Locks {
+  request<T>(name: string, work: () => Promise<T>): Promise<T>
+}
+
+interface Channel {
+  postMessage(message: unknown): void
+  onmessage: ((event: { readonly data: unknown }) => void) | null
+  unref?(): void
+}
+
+interface Page {
+  readonly location: { readonly href: string; assign(url: string): void }
+  readonly history: {
+    readonly state: unknown
+    replaceState(state: unknown, unused: string, url: string): void
+  }
+  readonly sessionStorage: TextStorage
+  readonly navigator: { readonly locks?: Locks }
+  readonly BroadcastChannel: new (name: string) => Channel
+}
+
+export const page = globalThis as unknown as Partial<Page>
+
+/** Browsers may refuse to give any. */
+function sessionStorage(): TextStorage | undefined {
+  try {
+    return page.sessionStorage
+  } catch {
+    return undefined
+  }
+}
+
+export type { TextStorage }
+
+/** Of the tab, where there is one and it is wanted; otherwise it lasts as long as the page. */
+export function openStorage(kind: 'session' | 'memory'): TextStorage {
+  const kept = kind === 'session' ? sessionStorage() : undefined
+  if (kept !== undefined) return kept
+  const values = new Map<string, string>()
+  return {
+    getItem: key => values.get(key) ?? null,
+    setItem: (key, value) => void values.set(key, value),
+    removeItem: key => void values.delete(key),
+  }
+}

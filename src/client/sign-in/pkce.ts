@@ -1,0 +1,19 @@
+/** Values that nobody can guess, and PKCE (RFC 7636). */
+
+export function unguessable(): string {
+  return base64Url(crypto.getRandomValues(new Uint8Array(32)))
+}
+
+/** S256. Throws where the page is not served over HTTPS or from localhost: browsers hash nothing there. */
+export async function challengeOf(verifier: string): Promise<string> {
+  if (!crypto.subtle)
+    throw new TypeError('Sign-in needs a page that is served over HTTPS, or from localhost.')
+  return base64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
+}
+
+function base64Url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+}

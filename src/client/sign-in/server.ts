@@ -1,0 +1,104 @@
+/** The authorization server: its metadata (RFC 8414), and its token and revocation endpoints. */
+import { unreachable } from '../answer.ts'
+import { ApiError } from '../api-error.ts'
+import { pause } from '../retry.ts'
+
+export interface Metadata {
+  readonly issuer: string
+  readonly authorization_endpoint: string
+  readonly token_endpoint: string
+  readonly revocation_endpoint?: string
+  /** RFC 9207. */
+  readonly authorization_response_iss_parameter_supported?: boolean
+}
+
+export interface TokenResponse {
+  readonly access_token: string
+  readonly refresh_token?: string
+  readonly expires_in?: number
+  readonly id_token?: string
+}
+
+/** Attempts to refresh: soon enough that the service takes them for one. */
+const refreshAttempts = 3
+const refreshPauseMs = 300
+
+export class AuthorizationServer {
+  readonly #issuer: string
+  readonly #fetch: typeof fetch
+  #metadata: Promise<Metadata> | undefined
+
+  constructor(issuer: string, send: typeof fetch) {
+    this.#issuer = issuer
+    this.#fetch = send
+  }
+
+  /** Asked for once. */
+  metadata(): Promise<Metadata> {
+    this.#metadata ??= this.#discovered().catch(error => {
+      this.#metadata = undefined
+      throw error
+    })
+    return this.#metadata
+  }
+
+  async token(parameters: Readonly<Record<string, string>>): Promise<TokenResponse> {
+    const { token_endpoint } = await this.metadata()
+    return (await this.#send(token_endpoint, parameters)) as TokenResponse
+  }
+
+  /** Sent again at once where no answer came: a refresh token works once, and a later attempt would be a second use. */
+  async refreshed(clientId: string, refreshToken: string): Promise<TokenResponse> {
+    const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId }
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.token(form)
+      } catch (error) {
+        const isPassing = error instanceof ApiError && (error.status === 0 || error.status >= 500)
+        if (!isPassing || attempt === refreshAttempts) throw error
+        await pause(refreshPauseMs)
+      }
+    }
+  }
+
+  /** RFC 7009. */
+  async revoke(clientId: string, token: string): Promise<void> {
+    const { revocation_endpoint } = await this.metadata()
+    if (revocation_endpoint) await this.#send(revocation_endpoint, { token, client_id: clientId })
+  }
+
+  async #discovered(): Promise<Metadata> {
+    const { origin, pathname } = new URL(this.#issuer)
+    const path = pathname === '/' ? '' : pathname
+    const found = (await this.#send(`${origin}/.well-known/oauth-authorization-server${path}`)) as Metadata
+    if (found?.issuer === this.#issuer) return found
+    const message = `The service calls itself ${found?.issuer}: give that as \`baseUrl\`, in place of ${this.#issuer}.`
+    throw new ApiError({ status: 0, code: 'WRONG_ISSUER', message })
+  }
+
+  async #send(url: string, form?: Readonly<Record<string, string>>): Promise<unknown> {
+    const post = form && { method: 'POST', body: new URLSearchParams(form) }
+    const headers = { accept: 'application/json' }
+    let response: Response
+    try {
+      response = await this.#fetch(url, { ...post, headers, credentials: 'omit' })
+    } catch (error) {
+      throw unreachable(this.#issuer, error)
+    }
+    const body = await response.json().catch(() => undefined)
+    if (response.ok) return body
+    throw oauthError(body, response.status)
+  }
+}
+
+interface ErrorBody {
+  readonly error?: unknown
+  readonly error_description?: string
+}
+
+/** RFC 6749, 4.1.2.1 and 5.2: `invalid_grant` is the code `INVALID_GRANT`. */
+export function oauthError(body: ErrorBody | undefined, status = 0): ApiError {
+  const { error, error_description } = body ?? {}
+  const code = typeof error === 'string' ? error.toUpperCase() : `HTTP_${status}`
+  return new ApiError({ status, code, message: error_description ?? `Signing in has failed: ${code}.` })
+}

@@ -1,0 +1,160 @@
+/** Follows the event log over connections that break: each goes on where the last one was. */
+import { unreachable } from './answer.ts'
+import { ApiError } from './api-error.ts'
+import type { Connection } from './connection.ts'
+import { type StreamBlock, StreamParser } from './event-stream.ts'
+import { type Parameters, queryString } from './query.ts'
+import { backOff, pause } from './retry.ts'
+import type { SubscribeOptions } from './types/events.ts'
+
+/** The service sends something at least every 15 s: beyond this the connection is dead. */
+const silenceMs = 40_000
+const firstPauseMs = 500
+const longestPauseMs = 30_000
+/** After a cut, the service may send again what was received: so many ids are remembered. */
+const rememberedIds = 1_000
+
+interface LogEvent {
+  readonly id: string
+}
+
+/**
+ * Gives each event once. Ends where the signal is aborted; throws an `ApiError` for what another connection would not
+ * change.
+ */
+export async function* subscribe(
+  connection: Connection,
+  parameters: Parameters,
+  options: SubscribeOptions,
+): AsyncGenerator<unknown, undefined, undefined> {
+  const log = new Follower(connection, parameters, options)
+  try {
+    while (!options.signal?.aborted) yield* log.connected()
+  } finally {
+    log.end()
+  }
+}
+
+class Follower {
+  readonly #connection: Connection
+  readonly #parameters: Parameters
+  readonly #options: SubscribeOptions
+  readonly #seen = new Set<string>()
+  #after: string | undefined
+  #failures = 0
+  #isConnected = false
+  /** Of the present connection. */
+  #controller = new AbortController()
+  #silence: ReturnType<typeof setTimeout> | undefined
+  readonly #stop = () => this.#controller.abort()
+
+  constructor(connection: Connection, parameters: Parameters, options: SubscribeOptions) {
+    this.#connection = connection
+    this.#parameters = parameters
+    this.#options = options
+    this.#after = options.after
+    options.signal?.addEventListener('abort', this.#stop)
+  }
+
+  /** One connection: until it breaks, and the pause after it. Throws what no other connection would change. */
+  async *connected(): AsyncGenerator<unknown, undefined, undefined> {
+    let failure: ApiError | undefined
+    this.#controller = new AbortController()
+    try {
+      yield* this.#events(await this.#open())
+    } catch (error) {
+      if (this.#options.signal?.aborted) return
+      if (!(this.#controller.signal.aborted || isPassing(error))) throw error
+      failure = error instanceof ApiError ? error : undefined
+    } finally {
+      this.#disconnect()
+    }
+    await this.#wait(failure)
+  }
+
+  end(): void {
+    this.#disconnect()
+    this.#options.signal?.removeEventListener('abort', this.#stop)
+  }
+
+  async #open(): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+    this.#watch()
+    const after: Parameters = this.#after === undefined ? [] : [['after', this.#after]]
+    const path = `/events${queryString([...this.#parameters, ...after])}`
+    const { signal } = this.#controller
+    const response = await this.#connection.open(path, { accept: 'text/event-stream' }, signal)
+    this.#tell(true)
+    return (response.body as ReadableStream<Uint8Array>).getReader()
+  }
+
+  async *#events(
+    reader: ReadableStreamDefaultReader<Uint8Array>,
+  ): AsyncGenerator<unknown, undefined, undefined> {
+    const parser = new StreamParser()
+    const decoder = new TextDecoder()
+    for (;;) {
+      const { value, done } = await reader.read().catch(error => {
+        throw unreachable('The event stream', error)
+      })
+      if (done) return
+      this.#watch()
+      for (const block of parser.push(decoder.decode(value, { stream: true }))) yield* this.#block(block)
+    }
+  }
+
+  *#block({ id, type, data }: StreamBlock): Generator<unknown, undefined, undefined> {
+    this.#failures = 0
+    if (type === 'resync_required') throw resyncRequired(data)
+    if (data !== '') {
+      const event: LogEvent = JSON.parse(data)
+      if (this.#isNew(event.id)) yield event
+    }
+    // The first block says where the stream begins; without an id the log is empty.
+    this.#after = id ?? this.#after ?? '0'
+  }
+
+  #isNew(id: string): boolean {
+    if (this.#seen.has(id)) return false
+    this.#seen.add(id)
+    const [oldest] = this.#seen
+    if (this.#seen.size > rememberedIds && oldest !== undefined) this.#seen.delete(oldest)
+    return true
+  }
+
+  /** A connection on which nothing comes, no heartbeat either, is given up. */
+  #watch(): void {
+    clearTimeout(this.#silence)
+    this.#silence = setTimeout(this.#stop, silenceMs)
+  }
+
+  #disconnect(): void {
+    clearTimeout(this.#silence)
+    this.#controller.abort()
+    this.#tell(false)
+  }
+
+  #tell(isConnected: boolean): void {
+    if (this.#isConnected === isConnected) return
+    this.#isConnected = isConnected
+    this.#options.onConnection?.(isConnected)
+  }
+
+  /** Before the next connection. */
+  async #wait(failure: ApiError | undefined): Promise<void> {
+    const least = Math.min((failure?.retryAfter ?? 0) * 1_000, longestPauseMs)
+    const ms = least + backOff(this.#failures++, firstPauseMs, longestPauseMs)
+    await pause(ms, this.#options.signal).catch(() => undefined)
+  }
+}
+
+/** Whether another connection may help. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false
+  const { status } = error
+  return status === 0 || status === 408 || status === 429 || status >= 500
+}
+
+function resyncRequired(data: string): ApiError {
+  const { error } = JSON.parse(data)
+  return new ApiError({ status: 410, code: error.code, message: error.message })
+}

@@ -1,0 +1,96 @@
+/** Lists and items: what a read asks for, and what it gives. */
+import type { ApiTypes, At, CollectionOf, Flat } from './api.ts'
+import type { CallOptions } from './options.ts'
+import type { FullItem, Relations, Where } from './where.ts'
+
+export type FieldName<A extends ApiTypes, N> = keyof FullItem<A, N> & string
+
+type RelationName<A extends ApiTypes, N> = keyof Relations<A, N> & string
+
+type Below<A extends ApiTypes, N, R> = R extends keyof Relations<A, N>
+  ? `${R & string}.${RelationName<A, Relations<A, N>[R]>}`
+  : never
+
+/** A relation, or a path along several: `author.posts`. */
+export type IncludePath<A extends ApiTypes, N> =
+  | RelationName<A, N>
+  | Below<A, N, RelationName<A, N>>
+  | `${Below<A, N, RelationName<A, N>>}.${string}`
+
+type Head<Path> = Path extends `${infer First}.${string}` ? First : Path
+type Tail<Path, First> = Path extends `${First & string}.${infer Rest}` ? Rest : never
+
+type Related<A extends ApiTypes, N, Name, Paths> = Name extends keyof At<CollectionOf<A, N>, 'one'>
+  ? ReadItem<A, At<CollectionOf<A, N>, 'one'>[Name], never, Tail<Paths, Name>> | null
+  : Name extends keyof At<CollectionOf<A, N>, 'many'>
+    ? readonly ReadItem<A, At<CollectionOf<A, N>, 'many'>[Name], never, Tail<Paths, Name>>[]
+    : never
+
+type Included<A extends ApiTypes, N, Paths> = {
+  readonly [Name in Head<Paths> & string]: Related<A, N, Name, Paths>
+}
+
+type Named<Item, Names> = { readonly [K in Names & keyof Item]: Exclude<Item[K], undefined> }
+
+/** What is named is given, computed fields too. `*`: every field that is not computed. */
+type Selected<A extends ApiTypes, N, Names> = Named<FullItem<A, N>, Names> &
+  ('*' extends Names ? At<CollectionOf<A, N>, 'item'> : unknown)
+
+/** An item as a read gives it. `Names`: of `fields`; `Paths`: of `include`; `never`: left out. */
+export type ReadItem<A extends ApiTypes, N, Names, Paths> = [Names | Paths] extends [never]
+  ? At<CollectionOf<A, N>, 'item'>
+  : Flat<
+      ([Names] extends [never] ? At<CollectionOf<A, N>, 'item'> : Selected<A, N, Names>) &
+        Included<A, N, Paths>
+    >
+
+export interface Reading<Names, Paths> extends CallOptions {
+  /** Fields, computed ones too; `*`: all that are not computed, which are given where this is left out. */
+  readonly fields?: readonly Names[]
+  /** Relations whose items come too, also along several: `author.posts`. */
+  readonly include?: readonly Paths[]
+}
+
+export interface Filtering<A extends ApiTypes, N> {
+  readonly where?: Where<A, N>
+  /** Search terms, in the searchable fields. */
+  readonly q?: string
+}
+
+export interface Listing<A extends ApiTypes, N, Names, Paths> extends Reading<Names, Paths>, Filtering<A, N> {
+  /** `['-created_at', 'title']`. `['-q']`: the best matches of a search first. */
+  readonly sort?: readonly (FieldName<A, N> | `-${FieldName<A, N>}` | '-q')[]
+}
+
+export type Total = 'exact' | 'estimate' | 'none'
+
+export interface ListOptions<A extends ApiTypes, N, Names, Paths, Cursor, T>
+  extends Listing<A, N, Names, Paths> {
+  /** 1 to 100; 20 if left out. */
+  readonly perPage?: number
+  /** From 1. Not beside `cursor`. */
+  readonly page?: [Cursor] extends [never] ? number : never
+  /** `''`: the first page. Then each `next_cursor`. */
+  readonly cursor?: Cursor
+  /** How `meta.total` is counted. */
+  readonly total?: T
+}
+
+interface PageMeta<T> {
+  readonly total: 'none' extends T ? undefined : number
+  readonly total_is_estimate?: true
+  readonly page: number
+  readonly per_page: number
+}
+
+interface CursorMeta {
+  readonly per_page: number
+  /** Null: this is the last page. */
+  readonly next_cursor: string | null
+}
+
+/** A list as REST answers it. */
+export interface ListPage<Item, Cursor = never, T = 'exact'> {
+  readonly data: readonly Item[]
+  readonly meta: [Cursor] extends [never] ? PageMeta<T> : CursorMeta
+}
