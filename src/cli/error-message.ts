@@ -3,7 +3,15 @@ import { ApiError } from '../errors.ts'
 import { Failure } from './failure.ts'
 
 /** The names of errors whose message is enough. */
-const plain = ['SettingsError', 'ProjectError', 'MigrationError', 'EncryptionError', 'CopyError']
+const plain = [
+  'SettingsError',
+  'ProjectError',
+  'MigrationError',
+  'EncryptionError',
+  'CopyError',
+  'DocumentError',
+  'OutgoingError',
+]
 
 /** Why a database file, or its folder, cannot be opened. */
 function databaseFault(error: Error): Failure | undefined {

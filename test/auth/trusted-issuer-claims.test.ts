@@ -27,7 +27,12 @@ const declared = checkModel(
   }),
 )
 
-const given = { logLevel: 'silent', rateLimit: 'off', 'oauth.trustedIssuers': [issuer] } as const
+const given = {
+  logLevel: 'silent',
+  rateLimit: 'off',
+  secretKeys: ['the-key-of-a-service-that-is-only-tested-in-memory'],
+  'oauth.trustedIssuers': [issuer],
+} as const
 
 test('a rule reads the claims of the token that a trusted issuer has signed', async () => {
   const { publicKey, privateKey } = await generateKeyPair('ES256')

@@ -46,7 +46,13 @@ const declared = checkModel(
 
 async function served() {
   const clock = new SteppedClock('2026-01-01T00:00:00Z')
-  const given = { port: 0, host: '127.0.0.1', logLevel: 'silent', rateLimit: 'off' } as const
+  const given = {
+    port: 0,
+    host: '127.0.0.1',
+    logLevel: 'silent',
+    rateLimit: 'off',
+    secretKeys: ['the-key-of-a-service-that-is-only-tested-in-memory'],
+  } as const
   const settings = { ...readSettings({ given }), database: ':memory:' }
   const mail = { delivers: false, send: async () => {} }
   const { service, run, records } = await open(declared, settings, createLog(settings), {
