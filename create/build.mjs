@@ -72,6 +72,7 @@ function writeVersions() {
   const installed = name => `^${read('node_modules', name, 'package.json').version}`
   const versions = {
     portico: read('package.json').version,
+    oldestNode: read('package.json').engines.node.replace('>=', ''),
     typescript: installed('typescript'),
     typesOfNode: installed('@types/node'),
     node: read('runtime', 'package.json').optionalDependencies,
