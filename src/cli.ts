@@ -180,7 +180,7 @@ export async function main(words: readonly string[]): Promise<number> {
     return 0
   } catch (error) {
     const { failureOf } = await import('./cli/error-message.ts')
-    const failure = failureOf(error)
+    const failure = await failureOf(error)
     console.error(failure ? failure.message : error)
     return failure?.exitCode ?? 1
   }

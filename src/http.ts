@@ -13,6 +13,7 @@ import { Exchange } from './http/exchange.ts'
 import { headersIn } from './http/header-block.ts'
 import { HostedRequests, isAnswering, joinDuplicates, requireUnread } from './http/hosted.ts'
 import { Listeners } from './http/listeners.ts'
+import { MovingConnections } from './http/moving-connections.ts'
 import { guardNextTick } from './http/next-tick-guard.ts'
 import {
   createNodeServer,
@@ -59,6 +60,10 @@ export interface HttpServer {
   listen(shared?: boolean): Promise<void>
   /** Serves a connection that another process has accepted. */
   accept(socket: Socket): void
+  /** Gives such connections away, each as soon as it has no request. Resolves when none is left. */
+  giveAway(give: (socket: Socket) => void): Promise<void>
+  /** Gives no more away. */
+  keepConnections(): void
   /** The port that it listens on. */
   port(): number
   /** How many requests are not answered yet. */
@@ -97,7 +102,7 @@ class Http implements HttpServer {
   /** Sockets that Node no longer manages. */
   readonly #handedOut = new Set<Duplex>()
   #closing = false
-  #accepts = false
+  #moving: MovingConnections | undefined
   #running = 0
 
   constructor(settings: HttpSettings, parts: HttpParts) {
@@ -143,10 +148,19 @@ class Http implements HttpServer {
 
   accept(socket: Socket): void {
     // Node notes from this event on which connections are idle.
-    if (!this.#accepts) this.server.emit('listening')
-    this.#accepts = true
+    if (!this.#moving) this.server.emit('listening')
+    this.#moving ??= new MovingConnections(this.server)
+    this.#moving.add(socket)
     this.#hosted.add(socket)
     this.server.emit('connection', socket)
+  }
+
+  async giveAway(give: (socket: Socket) => void): Promise<void> {
+    await this.#moving?.giveAway(give)
+  }
+
+  keepConnections(): void {
+    this.#moving?.keep()
   }
 
   port(): number {

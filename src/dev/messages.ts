@@ -11,10 +11,12 @@ export type ToServing =
   /** Does the migration that `migration` has shown. */
   | { readonly kind: 'migrate' }
   | { readonly kind: 'connection' }
-  /** Every connection ends with its next answer. */
-  | { readonly kind: 'drain' }
-  /** Finishes what runs, and ends. */
-  | { readonly kind: 'stop' }
+  /** Gives every connection back as soon as it has no request. */
+  | { readonly kind: 'give-back' }
+  /** Gives no more back. */
+  | { readonly kind: 'keep' }
+  /** Does that, finishes what runs, and ends. */
+  | { readonly kind: 'stop'; readonly isReplaced: boolean }
 
 /** The addresses and sign-in that the terminal shows. */
 export interface ServingAddresses {
@@ -50,3 +52,6 @@ export type FromServing =
   | { readonly kind: 'ready'; readonly migrated: readonly string[]; readonly addresses: ServingAddresses }
   /** Files that were loaded later. */
   | { readonly kind: 'files'; readonly files: FileHashes }
+  /** Every connection was given back. */
+  | { readonly kind: 'gave-back' }
+  | { readonly kind: 'connection' }

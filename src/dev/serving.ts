@@ -21,8 +21,8 @@ import { EventLines, mailLine } from './event-lines.ts'
 import { fileHash, hashesOf, projectFiles, recordFiles } from './loaded-files.ts'
 import type { FileHashes, FromServing, ToServing } from './messages.ts'
 
-/** Connections end with their next answer for so long; those that ask for nothing meanwhile are idle. */
-const drainMs = 150
+/** How long requests get to be answered before their connections end with them. */
+const answerMs = 500
 /** How often a migration that waits for a yes looks whether `portico migrate` has done it. */
 const migrationPollMs = 1000
 
@@ -31,10 +31,6 @@ const output = { write: (lines: string) => void process.stdout.write(lines) }
 
 function report(message: FromServing): void {
   process.send?.(message)
-}
-
-function textOf(error: unknown): string {
-  return failureOf(error)?.message ?? describeCrash(error)
 }
 
 function isMigration({ additive, faults }: Step): boolean {
@@ -50,6 +46,17 @@ function migrationMessage(steps: readonly Step[]): FromServing {
     isFitting: steps.every(({ faults }) => faults === undefined),
     mayRename: has('Drop the') && has('Add the'),
   }
+}
+
+/** Resolves once the supervisor has the connection. */
+function sent(socket: Socket): Promise<void> {
+  const message: FromServing = { kind: 'connection' }
+  return new Promise(resolve => {
+    process.send?.(message, socket, { keepOpen: false }, () => {
+      socket.destroy()
+      resolve()
+    })
+  })
 }
 
 /** A path that answers without a credential. */
@@ -77,7 +84,7 @@ class ServingProcess {
       const { settings, path: model } = this.#project
       report({ kind: 'loaded', files: this.#takeFiles(), host: settings.host, port: settings.port, model })
     } catch (error) {
-      this.#failed(error, false)
+      await this.#failed(error, false)
     }
   }
 
@@ -98,7 +105,7 @@ class ServingProcess {
       }
       report({ kind: 'ready', migrated: made ? [] : migrated, addresses })
     } catch (error) {
-      this.#failed(error, true)
+      await this.#failed(error, true)
     }
   }
 
@@ -113,14 +120,21 @@ class ServingProcess {
     this.#service?.http.accept(socket)
   }
 
-  drain(): void {
-    this.#service?.http.drain()
+  async giveBack(): Promise<void> {
+    const given: Promise<void>[] = []
+    await this.#service?.http.giveAway(socket => void given.push(sent(socket)))
+    await Promise.all(given)
+    report({ kind: 'gave-back' })
   }
 
-  async stop(): Promise<void> {
+  keep(): void {
+    this.#service?.http.keepConnections()
+  }
+
+  /** `isReplaced`: another one serves on, so that connections need not end. */
+  async stop(isReplaced: boolean): Promise<void> {
     if (this.#service) {
-      this.drain()
-      await wait(drainMs)
+      if (isReplaced) await Promise.race([this.giveBack(), wait(answerMs)])
       this.#events?.stop()
       await this.#service.service.close()
     }
@@ -137,8 +151,9 @@ class ServingProcess {
     return this.#files.splice(0)
   }
 
-  #failed(error: unknown, isPassing: boolean): void {
-    report({ kind: 'failed', files: this.#takeFiles(), text: textOf(error), isPassing })
+  async #failed(error: unknown, isPassing: boolean): Promise<void> {
+    const text = (await failureOf(error))?.message ?? describeCrash(error)
+    report({ kind: 'failed', files: this.#takeFiles(), text, isPassing })
   }
 
   /** Waits for a yes where steps do more than add. Returns what the start itself will do. */
@@ -179,14 +194,15 @@ function receive(message: ToServing, socket?: Socket): void {
   if (message.kind === 'load') void serving.load(message.given)
   else if (message.kind === 'open') void serving.open(message.port)
   else if (message.kind === 'migrate') serving.permit()
-  else if (message.kind === 'drain') serving.drain()
-  else if (message.kind === 'stop') void serving.stop()
+  else if (message.kind === 'give-back') void serving.giveBack()
+  else if (message.kind === 'keep') serving.keep()
+  else if (message.kind === 'stop') void serving.stop(message.isReplaced)
   // The client may be gone already.
   else if (socket) serving.accept(socket)
 }
 
 process.on('message', receive)
-process.on('disconnect', () => void serving.stop())
+process.on('disconnect', () => void serving.stop(false))
 // Ctrl-C reaches the whole process group: the supervisor says when to stop.
 process.on('SIGINT', () => {})
 process.on('uncaughtException', error => {
