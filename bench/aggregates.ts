@@ -1,19 +1,12 @@
 /** What an aggregate over many rows takes, grouped by a choice with an index on it and without one. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import pg from 'pg'
 import { anyone, choice, collection, index, integer, model } from '../src/index.ts'
 import { checkModel } from '../src/model/check.ts'
 import type { Model } from '../src/model/model.ts'
 import { createGuard } from '../src/plan/guard.ts'
 import type { AggregateShape, Measure } from '../src/plan/plan.ts'
 import { user } from '../src/principal.ts'
-import { openPostgres } from '../src/store/postgres.ts'
-import { openSqlite } from '../src/store/sqlite.ts'
 import type { Store } from '../src/store/store.ts'
-import { PostgresServer } from '../test/databases/postgres.ts'
+import { onBothDatabases } from './filled-databases.ts'
 import { median } from './measure.ts'
 
 const states = ['open', 'doing', 'done', 'dropped'] as const
@@ -57,64 +50,26 @@ async function timed(of: Model, store: Store, measures: readonly Measure[]): Pro
   return performance.now() - began
 }
 
-interface Place {
-  readonly database: string
-  open(of: Model): Promise<Store>
-  fill(): Promise<void>
-}
-
-async function figuresOf(place: Place, rounds: number): Promise<readonly AggregateFigure[]> {
-  const figures: AggregateFigure[] = []
-  for (const isIndexed of [false, true]) {
-    const of = modelOf(isIndexed)
-    const store = await place.open(of)
-    try {
-      if (!isIndexed) await place.fill()
-      for (const [what, measures] of asked) {
-        const ms: number[] = []
-        for (let round = 0; round < rounds; round++) ms.push(await timed(of, store, measures))
-        figures.push({ database: place.database, what, isIndexed, ms })
-      }
-    } finally {
-      await store.close()
-    }
-  }
-  return figures
-}
-
 /** Nothing is remembered: each round asks the database. */
-export async function measureAggregates(rows: number, rounds: number): Promise<readonly AggregateFigure[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'portico-aggregates-'))
-  const server = new PostgresServer()
-  const file = join(folder, 'data.db')
-  try {
-    await server.start()
-    const onSqlite: Place = {
-      database: 'SQLite',
-      open: async of => openSqlite(of, { file, cacheBytes: 0, autoMigrate: true }),
-      async fill() {
-        const database = new DatabaseSync(file)
-        const numbers = `(WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < ${rows}) SELECT n FROM g)`
-        database.exec(fillSql(numbers))
-        database.close()
-      },
+export function measureAggregates(rows: number, rounds: number): Promise<readonly AggregateFigure[]> {
+  return onBothDatabases(async database => {
+    const figures: AggregateFigure[] = []
+    for (const isIndexed of [false, true]) {
+      const of = modelOf(isIndexed)
+      const store = await database.open(of)
+      try {
+        if (!isIndexed) await database.fill(fillSql(database.numbers(rows)))
+        for (const [what, measures] of asked) {
+          const ms: number[] = []
+          for (let round = 0; round < rounds; round++) ms.push(await timed(of, store, measures))
+          figures.push({ database: database.name, what, isIndexed, ms })
+        }
+      } finally {
+        await store.close()
+      }
     }
-    const onPostgres: Place = {
-      database: 'PostgreSQL',
-      open: of => openPostgres(of, { url: server.url, cacheBytes: 0, autoMigrate: true }),
-      async fill() {
-        const client = new pg.Client({ connectionString: server.url })
-        await client.connect()
-        await client.query(fillSql(`generate_series(1, ${rows}) n`))
-        await client.query('VACUUM ANALYZE "tasks"')
-        await client.end()
-      },
-    }
-    return [...(await figuresOf(onSqlite, rounds)), ...(await figuresOf(onPostgres, rounds))]
-  } finally {
-    await server.remove()
-    rmSync(folder, { recursive: true })
-  }
+    return figures
+  })
 }
 
 export function aggregatesTable(rows: number, figures: readonly AggregateFigure[]): string {

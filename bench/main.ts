@@ -12,6 +12,7 @@
  * `npm run bench -- slow-reads [rows] [--rounds n] [--seconds n] [--write-docs]`: what others take while some scan
  * `npm run bench -- log-cost [--rounds n] [--seconds n]`: creates and updates with the event log and without it
  * `npm run bench -- aggregates [--rows 1000000] [--rounds n]`: figures of groups, with an index and without one
+ * `npm run bench -- computed [--rounds n]`: a list of 20 with a computed count and without it
  * `npm run bench -- logic-cost [--rounds n] [--seconds n]`: the same with `prepare`, `check` and a limit, and without them
  * `npm run bench -- import [--rows 1000000] [--write-docs]`: rows a second and memory of imports and exports
  * `npm run bench -- ledger [sqlite|postgres] [--events 200000] [--listeners 200] [--cuts 1000] [--kills 50] [--write-docs]`
@@ -26,6 +27,7 @@ import { actionsTable, measureActions } from './actions.ts'
 import { aggregatesTable, measureAggregates } from './aggregates.ts'
 import { type AskedWorkload, askedWorkloads } from './asked.ts'
 import { type AskedFigure, cursorsOf, measureAsked } from './asked-measure.ts'
+import { computedTable, measureComputed } from './computed.ts'
 import { type DataSet, dataSet } from './data.ts'
 import { eventRuns } from './event-runs.ts'
 import { growthTable, measureGrowth, slowRows } from './growth.ts'
@@ -324,6 +326,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
     const rows = positive('rows', 1_000_000)
     say(`\n${aggregatesTable(rows, await measureAggregates(rows, positive('rounds', 5)))}`)
   },
+  computed: async () => say(`\n${computedTable(await measureComputed(positive('rounds', 5)))}`),
   'log-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('log', paceOr(5, 3)))}`),
   'logic-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('logic', paceOr(5, 3)))}`),
   ...eventRuns({ positive, listeners: values.listeners, databases: positionals.slice(1), say, tell }),

@@ -1,7 +1,7 @@
 // `prepack`: compiles src/ to dist/, with the templates, which are the examples, and the versions beside it.
 // Needs the packages of the repository; runs on the machine's own Node, from version 20.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -21,10 +21,11 @@ function compile() {
 }
 
 /** An example's test is that of the model, whatever the example is called. */
-function copyTemplates() {
+async function copyTemplates() {
+  const { templateNames } = await import('./dist/templates.js')
   const templates = join(dist, 'templates')
   cpSync(join(here, 'template'), templates, { recursive: true })
-  for (const name of readdirSync(join(root, 'examples'))) {
+  for (const name of templateNames) {
     mkdirSync(join(templates, name))
     const example = join(root, 'examples', name)
     cpSync(join(example, 'model.ts'), join(templates, name, 'model.ts'))
@@ -46,6 +47,6 @@ function writeVersions() {
 
 rmSync(dist, { recursive: true, force: true })
 compile()
-copyTemplates()
+await copyTemplates()
 writeVersions()
 cpSync(join(root, 'LICENSE'), join(here, 'LICENSE'))

@@ -1,8 +1,20 @@
 // Compiles src/ to dist/: what the package holds and what `npm start` runs.
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { capture, chosenNode, prepareToServe, root, say } from './node.mjs'
+import { brotliCompressSync, constants } from 'node:zlib'
 
 const src = join(root, 'src')
 const dist = join(root, 'dist')
@@ -32,31 +44,42 @@ function copyAssets(target) {
   }
 }
 
-/** The page at /docs is built in, with its licence: whoever installs the package needs no further one for it. */
-function copyDocsPage(target) {
-  const from = join(root, 'node_modules', 'swagger-ui-dist')
-  const files = [
-    ['swagger-ui-bundle.js', 'swagger-ui-bundle.js'],
-    ['swagger-ui-bundle.js.LICENSE.txt', 'swagger-ui-bundle.js.LICENSE.txt'],
-    ['swagger-ui.css', 'swagger-ui.css'],
-    ['LICENSE', 'swagger-ui.LICENSE.txt'],
-    ['NOTICE', 'swagger-ui.NOTICE.txt'],
-  ]
-  for (const [file, as] of files) cpSync(join(from, file), join(target, 'assets', as))
+/** Brotli's largest gain for less than a second of work. */
+const brotliQuality = 9
+
+function compressInto(target, name, content) {
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: brotliQuality,
+    [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+  }
+  writeFileSync(join(target, 'assets', `${name}.br`), brotliCompressSync(content, { params }))
 }
 
-/** GraphiQL is built in likewise. */
-function copyGraphiql(target) {
+/**
+ * The renderer at /docs/rest and GraphiQL are built in, compressed, with their licences: whoever installs the package
+ * needs no further one for them.
+ */
+async function bundleAssets(target) {
+  mkdirSync(join(target, 'assets'), { recursive: true })
   const files = [
     ['graphiql', 'graphiql.min.js', 'graphiql.min.js'],
     ['graphiql', 'graphiql.min.css', 'graphiql.min.css'],
-    ['graphiql', 'LICENSE', 'graphiql.LICENSE.txt'],
     ['react', 'umd/react.production.min.js', 'react.production.min.js'],
-    ['react', 'LICENSE', 'react.LICENSE.txt'],
     ['react-dom', 'umd/react-dom.production.min.js', 'react-dom.production.min.js'],
   ]
   for (const [name, file, as] of files) {
-    cpSync(join(root, 'node_modules', name, file), join(target, 'assets', as))
+    compressInto(target, as, readFileSync(join(root, 'node_modules', name, file)))
+  }
+  const { renderer } = await import(pathToFileURL(join(target, 'portal', 'renderer.js')).href)
+  const module = readFileSync(join(root, 'node_modules', renderer.packageName, renderer.file), 'utf8')
+  compressInto(target, renderer.name, Buffer.from(renderer.extract(module)))
+  const licences = [
+    [renderer.packageName, 'scalar.LICENSE.txt'],
+    ['graphiql', 'graphiql.LICENSE.txt'],
+    ['react', 'react.LICENSE.txt'],
+  ]
+  for (const [name, as] of licences) {
+    cpSync(join(root, 'node_modules', name, 'LICENSE'), join(target, 'assets', as))
   }
 }
 
@@ -78,8 +101,7 @@ export async function build() {
     process.exit(code)
   }
   copyAssets(target)
-  copyDocsPage(target)
-  copyGraphiql(target)
+  await bundleAssets(target)
   const made = join(target, 'bin.js')
   if (existsSync(made)) chmodSync(made, 0o755)
   rmSync(dist, { recursive: true, force: true })

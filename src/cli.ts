@@ -81,6 +81,10 @@ const commands: Commands = {
     sentence: 'Print the page of all errors.',
     load: async () => (await import('./cli/print.ts')).errors,
   },
+  'generate client': {
+    sentence: 'Write the TypeScript types of a client, from the model or from the address of a service.',
+    load: async () => (await import('./cli/generate.ts')).client,
+  },
   'keys create': {
     sentence: 'Make an API key for a user, and print it once.',
     load: async () => (await import('./cli/keys.ts')).create,

@@ -314,6 +314,7 @@ export type GivenSettings = Given & {
   readonly oauth?: Within<'oauth'> | undefined
   readonly accounts?: Within<'accounts'> | undefined
   readonly theme?: Within<'theme'> | undefined
+  readonly docs?: Within<'docs'> | undefined
   readonly mail?: Within<'mail'> | undefined
   readonly redis?: Within<'redis'> | undefined
   readonly webhooks?: Within<'webhooks'> | undefined

@@ -1,5 +1,5 @@
 /** The `.env` file of the working folder: variables that the environment does not set. */
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 
 export const envFile = '.env'
 
@@ -8,5 +8,6 @@ export const givenEnvironment: Readonly<NodeJS.ProcessEnv> = { ...process.env }
 
 /** Once, before anything reads the environment. Throws where the file cannot be read. */
 export function loadEnvFile(): void {
-  if (existsSync(envFile)) process.loadEnvFile(envFile)
+  // A folder of this name is a virtual environment of Python.
+  if (statSync(envFile, { throwIfNoEntry: false })?.isFile()) process.loadEnvFile(envFile)
 }

@@ -58,6 +58,7 @@ export const modules: Readonly<Record<string, Module>> = {
   },
   config: { imports: [] },
   http: { imports: ['config'] },
+  portal: { imports: ['plan', 'model', 'auth'], packages: ['marked'] },
   observability: {
     imports: ['config'],
     packages: [
@@ -70,12 +71,13 @@ export const modules: Readonly<Record<string, Module>> = {
       '@opentelemetry/sdk-trace-base',
     ],
   },
+  generate: { imports: ['model', 'rest', 'outgoing'] },
+  // At run time it imports nothing: browsers load it.
+  client: { imports: ['model'] },
   'env-file': { imports: [] },
   source: { imports: ['model'] },
   project: { imports: ['config', 'model', 'source'] },
   dev: { imports: 'all' },
-  // At run time it imports nothing: browsers load it.
-  client: { imports: ['model'] },
   testing: { imports: 'all' },
   serve: { imports: 'all' },
   workers: { imports: 'all' },

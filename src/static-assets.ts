@@ -1,27 +1,41 @@
 /**
- * Static assets: pages, style sheets and scripts that never change while the service runs. Answers GET, HEAD and
- * OPTIONS, and conditional requests by entity tag (RFC 9110, 13.1.2).
+ * Static assets: pages, style sheets, scripts and data that never change while the service runs. Answers GET, HEAD and
+ * OPTIONS, conditional requests by entity tag (RFC 9110, 13.1.2), and compresses each asset once (12.5.3).
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, brotliDecompress, constants, gzip } from 'node:zlib'
 import type { Call, Reply } from './call.ts'
 import { matchesNone } from './conditional.ts'
 import { ApiError } from './errors.ts'
-import { entityTag } from './plan/answer.ts'
+import { type Awaitable, entityTag, then } from './plan/answer.ts'
 
 const mediaTypes = {
   html: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',
   script: 'text/javascript; charset=utf-8',
+  json: 'application/json',
 } as const
+
+/** A file that the built package has in compressed form only. */
+interface Compressed {
+  readonly brotli: Buffer
+}
+
+type Content = string | Buffer | Compressed
 
 export interface StaticAsset {
   readonly type: keyof typeof mediaTypes
   /** Called when the asset is first asked for. */
-  readonly read: () => string | Buffer
+  readonly read: () => Awaitable<Content>
   /** How long browsers and proxies keep it without asking; 0: they always ask. */
   readonly maxAgeSeconds: number
+  /** Whether who is signed in decides what it contains: then only the browser keeps it. */
+  readonly personal?: boolean
+  /** A request header that decides it besides: a name for `Vary`. */
+  readonly varies?: string
 }
 
 export interface StaticAssetsOptions {
@@ -33,22 +47,80 @@ export interface StaticAssetsOptions {
 
 const Allow = 'GET, HEAD, OPTIONS'
 
+/** Smaller assets fit into one packet anyway. */
+const minCompressedBytes = 1024
+
+type Encoding = 'br' | 'gzip' | 'identity'
+
+/** The best content coding that the header accepts (RFC 9110, 12.5.3). */
+function acceptedEncoding(header: string | undefined): Encoding {
+  const refused = /;\s*q=0(?:\.0*)?\s*$/i
+  const names = (header ?? '')
+    .slice(0, 500)
+    .split(',')
+    .filter(range => !refused.test(range))
+    .map(range => range.split(';', 1)[0]?.trim().toLowerCase())
+  return (['br', 'gzip'] as const).find(name => names.includes(name)) ?? 'identity'
+}
+
+/** High enough to be small, low enough to take less than a second for the largest asset. */
+const brotliQuality = 5
+const compressBrotli = promisify(brotliCompress)
+const compressGzip = promisify(gzip)
+const decompressBrotli = promisify(brotliDecompress)
+
+async function encoded(content: Content, encoding: Encoding): Promise<string | Buffer> {
+  const isCompressed = typeof content === 'object' && 'brotli' in content
+  if (isCompressed && encoding === 'br') return content.brotli
+  const plain = isCompressed ? await decompressBrotli(content.brotli) : content
+  if (encoding === 'identity') return plain
+  if (encoding === 'gzip') return compressGzip(plain)
+  return compressBrotli(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } })
+}
+
+function isSmall(content: Content): boolean {
+  return (typeof content === 'string' || Buffer.isBuffer(content)) && content.length < minCompressedBytes
+}
+
+type TaggedReply = Reply & { readonly etag: string }
+
+function made(body: string | Buffer, encoding: Encoding, asset: StaticAsset, policy?: string): TaggedReply {
+  const etag = entityTag(typeof body === 'string' ? body : body.toString('latin1'))
+  const age = asset.maxAgeSeconds === 0 ? 'no-cache' : `max-age=${asset.maxAgeSeconds}`
+  const headers = ['Content-Type', mediaTypes[asset.type]]
+  headers.push('Cache-Control', `${asset.personal ? 'private' : 'public'}, ${age}`, 'ETag', etag)
+  const deciding = ['Accept-Encoding', asset.personal && 'Cookie', asset.varies]
+  headers.push('Vary', deciding.filter(Boolean).join(', '))
+  if (policy !== undefined) headers.push('Referrer-Policy', 'no-referrer', 'Content-Security-Policy', policy)
+  if (encoding !== 'identity') headers.push('Content-Encoding', encoding)
+  return { status: 200, headers, body, etag }
+}
+
+/** Without what describes the body that is not sent. */
+function notModified({ headers }: TaggedReply): Reply {
+  const kept = headers.slice(2, headers.includes('Content-Encoding') ? -2 : undefined)
+  return { status: 304, headers: kept, body: null }
+}
+
 /** Answers the paths of `assets`; NOT_FOUND for every other one. */
-export function serveStatic({ assets, policy }: StaticAssetsOptions): (call: Call) => Reply {
-  const replies = new Map<string, Reply & { readonly etag: string }>()
-  const replyOf = (path: string, asset: StaticAsset) => {
-    const known = replies.get(path)
+export function serveStatic({ assets, policy }: StaticAssetsOptions): (call: Call) => Awaitable<Reply> {
+  const replies = new Map<string, Promise<TaggedReply> | TaggedReply>()
+  const make = async (asset: StaticAsset, encoding: Encoding) => {
+    const content = await asset.read()
+    const used = isSmall(content) ? 'identity' : encoding
+    return made(await encoded(content, used), used, asset, policy)
+  }
+  const replyOf = (path: string, asset: StaticAsset, encoding: Encoding): Awaitable<TaggedReply> => {
+    const key = `${encoding} ${path}`
+    const known = replies.get(key)
     if (known) return known
-    const body = asset.read()
-    const etag = entityTag(typeof body === 'string' ? body : body.toString('latin1'))
-    const age = asset.maxAgeSeconds === 0 ? 'no-cache' : `max-age=${asset.maxAgeSeconds}`
-    const headers = ['Content-Type', mediaTypes[asset.type], 'Cache-Control', `public, ${age}`, 'ETag', etag]
-    if (policy !== undefined) {
-      headers.push('Referrer-Policy', 'no-referrer', 'Content-Security-Policy', policy)
-    }
-    const reply = { status: 200, headers, body, etag }
-    replies.set(path, reply)
-    return reply
+    const making = make(asset, encoding)
+    replies.set(key, making)
+    making.then(
+      reply => replies.set(key, reply),
+      () => replies.delete(key),
+    )
+    return making
   }
   return ({ method, path, headers }) => {
     const asset = assets.get(path)
@@ -59,38 +131,64 @@ export function serveStatic({ assets, policy }: StaticAssetsOptions): (call: Cal
     if (method !== 'GET' && method !== 'HEAD') {
       throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${Allow}.`, { headers: { Allow } })
     }
-    const reply = replyOf(path, asset)
-    const tags = headers['if-none-match']
-    const isUnchanged = tags !== undefined && matchesNone(tags, reply.etag)
-    return isUnchanged ? { status: 304, headers: reply.headers.slice(2), body: null } : reply
+    return then(replyOf(path, asset, acceptedEncoding(headers['accept-encoding'])), reply => {
+      const tags = headers['if-none-match']
+      const isUnchanged = tags !== undefined && matchesNone(tags, reply.etag)
+      return isUnchanged ? notModified(reply) : reply
+    })
   }
 }
 
+/** Sources of a policy besides `'self'`. */
+export interface ConsoleSources {
+  readonly connect?: readonly string[]
+  readonly images?: readonly string[]
+  readonly fonts?: readonly string[]
+}
+
 /** A policy for pages that bring their own scripts, set styles in place and use `data:` URLs, as API consoles do. */
-export function consolePolicy(connectSources: string, ...directives: readonly string[]): string {
+export function consolePolicy({ connect = [], images = [], fonts = [] }: ConsoleSources = {}): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:",
-    `connect-src ${connectSources}`,
-    ...directives,
+    ["img-src 'self' data:", ...images].join(' '),
+    ["connect-src 'self'", ...connect].join(' '),
+    ...(fonts.length > 0 ? [['font-src', ...fonts].join(' ')] : []),
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ')
 }
 
+export interface PackageFile {
+  /** The name that the build gives it. */
+  readonly name: string
+  readonly packageName: string
+  /** Where it is in the package; by default `name`. */
+  readonly file?: string
+  /** Takes what is needed out of the file. */
+  readonly extract?: (text: string) => string
+}
+
 /**
- * Reads a file of a package: the built package carries it in `assets/` beside this file, where `scripts/build.mjs` puts
- * it; a clone has it in `node_modules/`. `file`: where it is in the package.
+ * Reads a file of a package: the built package carries it, compressed, in `assets/` beside this file, where
+ * `scripts/build.mjs` puts it; a clone has it in `node_modules/`.
  */
-export function packageFile(name: string, packageName: string, file = name): () => Buffer {
+export function packageFile({ name, packageName, file = name, extract }: PackageFile): () => Content {
   return () => {
-    const bundled = new URL(`./assets/${name}`, import.meta.url)
-    if (existsSync(bundled)) return readFileSync(bundled)
-    // Packages may export nothing but their manifest.
-    const manifest = createRequire(import.meta.url).resolve(`${packageName}/package.json`)
-    return readFileSync(join(dirname(manifest), file))
+    const bundled = new URL(`./assets/${name}.br`, import.meta.url)
+    if (existsSync(bundled)) return { brotli: readFileSync(bundled) }
+    // Not by `resolve`: packages may export nothing but their code.
+    const source = readFileSync(join(folderOf(packageName), file))
+    return extract ? extract(source.toString()) : source
   }
+}
+
+function folderOf(packageName: string): string {
+  const { paths } = createRequire(import.meta.url).resolve
+  const folders = (paths(packageName) ?? []).map(folder => join(folder, packageName))
+  const found = folders.find(folder => existsSync(folder))
+  if (found === undefined) throw new Error(`The package ${packageName} is not installed.`)
+  return found
 }

@@ -4,7 +4,15 @@ import { Failure } from './failure.ts'
 import { freePortAbove, portOwner } from './port-owner.ts'
 
 /** The names of errors whose message is enough. */
-const plain = ['SettingsError', 'ProjectError', 'MigrationError', 'EncryptionError', 'CopyError']
+const plain = [
+  'SettingsError',
+  'ProjectError',
+  'MigrationError',
+  'EncryptionError',
+  'CopyError',
+  'DocumentError',
+  'OutgoingError',
+]
 
 /** Why a database file, or its folder, cannot be opened. */
 function databaseFault(error: Error): Failure | undefined {

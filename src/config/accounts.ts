@@ -30,6 +30,13 @@ export const accountSettings = {
     description:
       'The colour of buttons and links on the pages. If text in it or on it would not be readable, a darker or lighter one is used.',
   }),
+  'docs.guides': setting<'none' | 'callers' | 'all'>({
+    variable: 'PORTICO_DOCS_GUIDES',
+    kind: choice('none', 'callers', 'all'),
+    default: 'callers',
+    description:
+      'Which guides `/docs` shows to everybody: `none`, those for people whose programs call the service (`callers`), or also those for its operators (`all`). Administrators who are signed in see all, unless it is `none`.',
+  }),
   'mail.smtp': optional({
     variable: 'PORTICO_SMTP',
     kind: smtp,

@@ -9,7 +9,7 @@ import { type DocumentSettings, Documents } from './documents/stored-documents.t
 import type { Engine } from './engine.ts'
 import { SubscriptionQuota } from './limits/subscription-quota.ts'
 import { GraphqlMetrics } from './metrics.ts'
-import { graphiqlAsset, graphiqlPage } from './transports/graphiql.ts'
+import { type ExplorerFrame, graphiqlAsset, graphiqlPage } from './transports/graphiql.ts'
 import { createAnswer } from './transports/http.ts'
 import { assetsPath } from './transports/http-reply.ts'
 import type { Account } from './transports/operation.ts'
@@ -20,7 +20,8 @@ export type { Upgrade } from './transports/websocket.ts'
 
 export interface GraphqlSettings {
   readonly documents: DocumentSettings
-  readonly graphiql: boolean
+  /** What stands around GraphiQL; undefined: browsers get no page. */
+  readonly explorer: ExplorerFrame | undefined
   /** Points of cost that draw one request from the budget. */
   readonly costPerRequest: number
   /** Open subscriptions of one user, or of one address without a credential. */
@@ -59,6 +60,13 @@ export interface Graphql {
   close(): void
 }
 
+/** Made when a browser first asks. */
+function explorerReply(frame: ExplorerFrame | undefined): (() => Reply) | undefined {
+  if (frame === undefined) return undefined
+  let reply: Reply | undefined
+  return () => (reply ??= graphiqlPage(frame))
+}
+
 export function createGraphql(parts: GraphqlParts, settings: GraphqlSettings): Graphql {
   const metrics = new GraphqlMetrics()
   const shared = {
@@ -68,7 +76,7 @@ export function createGraphql(parts: GraphqlParts, settings: GraphqlSettings): G
     metrics,
     documents: new Documents(settings.documents),
     quota: new SubscriptionQuota(settings),
-    page: settings.graphiql ? graphiqlPage : undefined,
+    page: explorerReply(settings.explorer),
   }
   const answer = createAnswer(shared)
   const sockets = new WebSockets(shared, settings.maxMessageBytes)

@@ -1,8 +1,6 @@
 /** Runs reactions and jobs: one node at a time does, the others watch whether it still does. */
-import { randomUUID } from 'node:crypto'
 import type { ChangeFeed } from '../events/change-feed.ts'
-import { Lease } from '../events/consumer/lease.ts'
-import { LeasedLoop } from '../events/consumer/leased-loop.ts'
+import { LeasedLoop, type LeasedLoopParts } from '../events/consumer/leased-loop.ts'
 import type { Model } from '../model/model.ts'
 import type { Records } from '../records.ts'
 import { leaseKey, type Place, positionKey } from './runs/place.ts'
@@ -21,44 +19,35 @@ export interface RunnerState {
   readonly lagSeconds: number
 }
 
-export interface RunnerParts extends Omit<SessionParts, 'counts' | 'onChange'> {
-  /** In milliseconds, from any beginning; never set back. */
-  readonly elapsed: () => number
-}
+export interface RunnerParts
+  extends Omit<SessionParts, 'counts' | 'onChange'>,
+    Pick<LeasedLoopParts<Session>, 'elapsed'> {}
 
 export class Runner {
   readonly counts: RunCounts = { succeeded: 0, retried: 0, failed: 0, skipped: 0 }
   readonly #parts: RunnerParts
   readonly #loop: LeasedLoop<Session>
-  #behindSince: number | undefined
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
     const { records, elapsed, log, clock, onFault } = parts
     this.#loop = new LeasedLoop({
-      lease: new Lease({ key: leaseKey, records, elapsed, holder: randomUUID() }),
-      log,
-      clock,
-      onFault,
-      begin: holding => {
-        this.#behindSince = undefined
-        return new Session({ ...parts, counts: this.counts, onChange: () => this.#loop.notify() }, holding)
-      },
+      ...{ leaseKey, records, elapsed, log, clock, onFault },
+      begin: holding =>
+        new Session({ ...parts, counts: this.counts, onChange: () => this.#loop.notify() }, holding),
       isWanted: async () => true,
       isExpected: () => false,
-      onTurn: session => this.#noteLag(session),
     })
   }
 
   get state(): RunnerState {
-    const { session } = this.#loop
-    const since = session === undefined ? undefined : this.#behindSince
+    const { session, lagSeconds } = this.#loop
     return {
       isRunning: session !== undefined,
       inFlight: session?.inFlight ?? 0,
       waiting: session?.waiting ?? 0,
       lagEvents: session?.lag ?? 0,
-      lagSeconds: since === undefined ? 0 : (this.#parts.elapsed() - since) / 1000,
+      lagSeconds,
     }
   }
 
@@ -84,11 +73,6 @@ export class Runner {
       await new Promise(resolve => setImmediate(resolve))
       if (await this.#loop.session?.isSettled()) return
     }
-  }
-
-  #noteLag({ lag }: Session): void {
-    if (lag === 0) this.#behindSince = undefined
-    else this.#behindSince ??= this.#parts.elapsed()
   }
 }
 

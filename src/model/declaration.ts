@@ -5,10 +5,10 @@ import type {
   AnyCollections,
   CollectionDeclaration,
   CollectionOptions,
+  CrudOperation,
   Declaration,
   IndexDeclaration,
   ManyToManyDeclaration,
-  Operation,
 } from './declared-model.ts'
 import type { FieldDeclaration, FieldDeclarations, FieldNarrowing, Reference } from './fields/declared.ts'
 import type { LimitDeclaration, LogicDeclaration } from './logic.ts'
@@ -48,7 +48,7 @@ interface DefinedCollection<F extends FieldDeclarations, U extends boolean, S, R
   readonly singular?: S
 }
 
-type Access<Row> = { readonly [operation in Operation]?: AccessRule<Row> }
+type Access<Row> = { readonly [operation in CrudOperation]?: AccessRule<Row> }
 type Joins = Readonly<Record<string, ManyToManyDeclaration>>
 type Computed<Row> = Readonly<Record<string, ComputedDeclaration<unknown, Row>>>
 type Limits<Row> = readonly LimitDeclaration<Row>[]

@@ -4,7 +4,7 @@ import type { DeprecationOptions, FieldDeclarations } from './fields/declared.ts
 import type { CheckWrite, LimitDeclaration, LogicDeclaration, Prepare } from './logic.ts'
 import type { AccessRule } from './types/rule.ts'
 
-export type Operation = 'read' | 'create' | 'update' | 'delete'
+export type CrudOperation = 'read' | 'create' | 'update' | 'delete'
 
 export interface ManyToManyDeclaration<Target extends string = string> {
   readonly kind: 'manyToMany'
@@ -38,7 +38,7 @@ export interface CollectionOptions<
   readonly relations?: Readonly<Record<string, ManyToManyDeclaration>>
   readonly indexes?: readonly IndexDeclaration[]
   /** Operations without a rule are for administrators only. */
-  readonly access?: { readonly [operation in Operation]?: AccessRule }
+  readonly access?: { readonly [operation in CrudOperation]?: AccessRule }
   /** Read-only fields that the database computes. */
   readonly computed?: Readonly<Record<string, ComputedDeclaration>>
   /** Sets values of an item that is about to be written. Pure and synchronous. */

@@ -1,4 +1,4 @@
-/** The REST transport: `/api/v1` and `/docs`. URL → plan → response. */
+/** The REST transport: `/api/v1`. URL → plan → response. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { type Idempotency, type KeyedAttempt, keyHeader } from '../idempotency.ts'
@@ -15,7 +15,6 @@ import { type AggregateRoute, aggregatedScope, answerAggregate, boundAggregate }
 import { answerBatch } from './batch/batch.ts'
 import { BatchRequests } from './batch/requests.ts'
 import { answerCreate } from './create.ts'
-import { createDocs } from './docs.ts'
 import { createEventsHandler, type EventsHandler } from './events/events.ts'
 import type { EventsParts } from './events/parts.ts'
 import { allowedMethods, isReadable } from './methods.ts'
@@ -33,7 +32,7 @@ import { parseQuery, unknownParameter } from './query/query-string.ts'
 import { includedLimit } from './query/select.ts'
 import { makePresentation } from './reply/headers.ts'
 import { renderItem, renderList, renderText } from './reply/read-reply.ts'
-import { findRoute, type Route } from './routes.ts'
+import { findRoute, prefix, type Route } from './routes.ts'
 import { answerChange, mergePatch, type WriteServices } from './write.ts'
 
 export { errorReply } from './reply/error-reply.ts'
@@ -48,6 +47,8 @@ export interface RestOptions extends WriteServices {
   readonly baseUrl: string | undefined
   /** Undefined: there is no `/events`. */
   readonly events?: EventsParts
+  /** Answers what is no route of the API. */
+  readonly pages?: ((call: Call) => Awaitable<Reply>) | undefined
 }
 
 /** Responds to a call, synchronously where the store answers synchronously. Throws or rejects with an `ApiError`: see `errorReply`. */
@@ -72,12 +73,10 @@ class RestHandler {
   #document: ((call: Call) => Reply) | undefined
   readonly #requests: BatchRequests
   readonly #services: ActionServices
-  readonly #docs: (call: Call) => Reply
   readonly #events: EventsHandler | undefined
 
   constructor(options: RestOptions) {
     this.#options = options
-    this.#docs = createDocs(options.baseUrl)
     this.#viewOf = createViews(options.model, options.hooks)
     this.#events =
       options.events && createEventsHandler({ ...options, ...options.events, viewsOf: this.#viewOf })
@@ -90,7 +89,7 @@ class RestHandler {
   answer(call: Call, principal: Principal): Awaitable<Reply> {
     const route = findRoute(this.#options.model, call.path)
     if (!route) {
-      if (call.path === '/docs' || call.path.startsWith('/docs/')) return this.#docs(call)
+      if (this.#options.pages && !call.path.startsWith(`${prefix}/`)) return this.#options.pages(call)
       throw new ApiError('NOT_FOUND')
     }
     const reads = call.method === 'GET' || call.method === 'HEAD'
@@ -227,7 +226,7 @@ class RestHandler {
   }
 }
 
-/** The REST transport of a model: every path under `/api/v1`, and `/docs`. */
+/** The REST transport of a model: every path under `/api/v1`, and those of `pages`. */
 export function createRest(options: RestOptions): Rest {
   const handler = new RestHandler(options)
   return (call, principal) => handler.answer(call, principal)

@@ -20,6 +20,7 @@ import type { Principal } from '../principal.ts'
 import { credentialOf } from './connected-client.ts'
 import { metadataParameter } from './error-replies.ts'
 import type { ProcessEvents } from './events.ts'
+import { explorerFrame } from './portal.ts'
 
 export interface LazyGraphqlParts {
   readonly model: Model
@@ -104,7 +105,7 @@ async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promi
     },
     {
       documents: { mode: settings['graphql.documents'], registered },
-      graphiql: settings['graphql.graphiql'],
+      explorer: settings['graphql.graphiql'] ? explorerFrame(settings) : undefined,
       costPerRequest: settings['graphql.costPerRequest'],
       maxSubscriptions: settings['graphql.maxSubscriptions'],
       maxSubscriptionBytes: settings['graphql.maxSubscriptionBytes'],

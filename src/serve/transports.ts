@@ -27,6 +27,7 @@ import { clientOf } from './connected-client.ts'
 import { createProcessEvents } from './events.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
+import { openPortal } from './portal.ts'
 import { openReactions, type RunningReactions } from './reactions.ts'
 import { loggedTimeLimit } from './time-limit.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
@@ -68,12 +69,9 @@ export interface Transports {
 export function openTransports(parts: TransportParts): Transports {
   const { model, run, store, records, apps, secrets, authenticate, limits, cluster, settings, mail, issuer } =
     parts
-  const {
-    log: { logger },
-    clock,
-  } = parts
+  const { log, clock } = parts
+  const { logger } = log
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
-  const serviceName = settings['theme.name']
   const counters = cluster.counters
   const work = createBackground(unawaited(logger))
   const writeAddress = addressWriter({
@@ -82,7 +80,7 @@ export function openTransports(parts: TransportParts): Transports {
     counters,
     mail,
     issuer,
-    name: serviceName,
+    name: settings['theme.name'],
     background: work.background,
   })
   const { maxKeysPerUser } = settings
@@ -91,7 +89,7 @@ export function openTransports(parts: TransportParts): Transports {
     records,
     secrets,
     maxKeysPerUser,
-    serviceName,
+    serviceName: settings['theme.name'],
     writeAddress,
     webhooks: {
       types: new EventTypes(model),
@@ -121,11 +119,28 @@ export function openTransports(parts: TransportParts): Transports {
     settings,
     onFault: faultsOf('the delivery of events'),
   })
+  const oauth = createLazyOauth({
+    model,
+    run,
+    records,
+    apps,
+    authenticate,
+    limits,
+    counters,
+    attempts: createTokenLimits(settings, limits, counters),
+    mail,
+    work,
+    settings,
+    issuer,
+    logger,
+    onFault: faultsOf('the authorization server'),
+  })
   return {
     run: transportRun,
     hooks,
     rest: createRest({
       ...{ model, run: transportRun, hooks, idempotency, actions, logic, baseUrl: settings.baseUrl },
+      pages: openPortal({ ...parts, sessionOf: oauth.sessionOf }),
       // Every call is an exchange: it carries the headers of the budget.
       draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
       events: {
@@ -148,22 +163,7 @@ export function openTransports(parts: TransportParts): Transports {
       issuer,
       onFault: faultsOf('a GraphQL operation'),
     }),
-    oauth: createLazyOauth({
-      model,
-      run,
-      records,
-      apps,
-      authenticate,
-      limits,
-      counters,
-      attempts: createTokenLimits(settings, limits, counters),
-      mail,
-      work,
-      settings,
-      issuer,
-      logger,
-      onFault: faultsOf('the authorization server'),
-    }),
+    oauth,
     events,
     reactions: openReactions({
       ...{ model, store, run: transportRun, hooks, mail, settings, logger, clock },

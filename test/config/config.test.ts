@@ -334,6 +334,11 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: ['mail.example.com', 'https://mail.example.com'],
     wrongValues: ['mail.example.com', 1, null],
   },
+  'docs.guides': {
+    text: same('none', 'callers', 'all'),
+    wrong: ['operators', 'on'],
+    wrongValues: [true, 1, null],
+  },
   'mail.from': {
     text: same('a@example.com', 'Blog <a@example.com>'),
     wrong: ['a', 'a@b@c', 'a <b'],

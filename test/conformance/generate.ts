@@ -23,6 +23,7 @@ export interface Operation {
   readonly parameters: readonly Document[]
 }
 
+const json = 'application/json'
 const methods = ['get', 'post', 'put', 'patch', 'delete']
 
 export function resolve(document: Document, schema: Document): Document {
@@ -45,6 +46,33 @@ export function operationsOf(document: Document): readonly Operation[] {
           resolve(document, parameter),
         ),
       })),
+  )
+}
+
+/** The schema of a successful answer in JSON, resolved. */
+export function answerOf(document: Document, operation: Document): Document {
+  const response = resolve(document, operation?.responses[200] ?? operation?.responses[201])
+  return resolve(document, response?.content?.[json].schema)
+}
+
+/** Every filter that the parameters of a list describe, as written: `title`, `title[contains]`, with the schema of its value. */
+export function filtersOf(
+  document: Document,
+  parameters: readonly Document[],
+): ReadonlyMap<string, Document> {
+  const deep = parameters.map(one => resolve(document, one)).filter(({ style }) => style === 'deepObject')
+  return new Map(
+    deep.flatMap(({ name, schema }) => {
+      const { anyOf = [undefined, schema] } = resolve(document, schema)
+      const [value, conditions] = anyOf
+      const { properties } = resolve(document, conditions)
+      return [
+        ...(value === undefined ? [] : [[name, value] as const]),
+        ...Object.entries<Document>(properties).map(
+          ([operator, one]) => [`${name}[${operator}]`, one] as const,
+        ),
+      ]
+    }),
   )
 }
 
@@ -184,7 +212,7 @@ export class Generator {
   }
 
   #schemaOf({ operation }: Operation): Document {
-    const success = operation.responses['200'] ?? operation.responses['201']
+    const success = resolve(this.#document, operation.responses['200'] ?? operation.responses['201'])
     const schema = resolve(this.#document, success?.content?.['application/json']?.schema)
     return resolve(this.#document, schema?.properties?.data?.items ?? schema)
   }
@@ -195,7 +223,11 @@ export class Generator {
       return this.#names(parameter.name, this.#schemaOf(of))
     // It would really wait, for up to half a minute.
     if (parameter.name === 'wait') return this.pick(['0', '1', '31', '-1'])
-    const value = this.value(parameter.schema)
+    return this.#written(parameter.schema)
+  }
+
+  #written(schema: Document): string {
+    const value = this.value(schema ?? {})
     return Array.isArray(value)
       ? value.join(',')
       : typeof value === 'object'
@@ -203,11 +235,26 @@ export class Generator {
         : String(value)
   }
 
+  /** A value, or one of the conditions, in brackets. */
+  #filter({ name, schema }: Document): readonly [string, string] {
+    const { anyOf, ...object } = resolve(this.#document, schema)
+    const [value, other] = anyOf ?? [undefined, object]
+    if (value !== undefined && this.chance(0.4)) return [name, this.#written(value)]
+    const properties = Object.entries<Document>(resolve(this.#document, other).properties)
+    const [operator, { 'x-items': items, ...condition }] = this.pick(properties)
+    const texts = Array.from({ length: 1 + Math.floor(this.#random() * 3) }, () => this.#written(items))
+    return [`${name}[${operator}]`, items ? texts.join(',') : this.#written(condition)]
+  }
+
   #query(operation: Operation): string {
     const share = 1.3 / (operation.parameters.length + 1)
     const pairs = operation.parameters
       .filter(parameter => parameter.in === 'query' && this.chance(share))
-      .map(parameter => [parameter.name, this.#parameter(parameter, operation)] as const)
+      .map(parameter =>
+        parameter.style === 'deepObject'
+          ? this.#filter(parameter)
+          : ([parameter.name, this.#parameter(parameter, operation)] as const),
+      )
     const encoded = pairs.map(
       ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value.toWellFormed())}`,
     )
@@ -226,13 +273,14 @@ export class Generator {
     return this.chance(0.02) ? filled + this.pick(['/', '//', '/x', '%2f', ';a']) : filled
   }
 
-  #body({ operation }: Operation): Pick<Request, 'body' | 'headers'> {
-    const content = operation.requestBody?.content
+  #body(of: Operation): Pick<Request, 'body' | 'headers'> {
+    const content = of.operation.requestBody?.content
     if (!content) return this.chance(0.05) ? { body: 'ignored' } : {}
+    const types = of.method === 'PATCH' ? [json, 'application/merge-patch+json'] : [json]
     const type = this.chance(0.03)
       ? this.pick(['text/plain', 'application/json;charset=utf-16'])
-      : this.pick(Object.keys(content))
-    const schema = content['application/json'].schema
+      : this.pick(types)
+    const { schema } = content[json]
     const value = JSON.stringify(this.value(schema))
     const broken = this.chance(0.04)
       ? this.pick([

@@ -48,6 +48,9 @@ const operators = ['info-contact', 'info-license']
 /** Collections that the model says nothing about. */
 const modelers = ['tag-description']
 
+/** All errors of an operation are its `default` response, of which generators make one type. */
+const ours = ['operation-4xx-response']
+
 describe('the linters', () => {
   for (const name of Object.keys(models)) {
     it(`of Spectral find nothing in the document of ${name}`, async () => {
@@ -80,7 +83,9 @@ describe('the linters', () => {
       const { problems, totals } = JSON.parse(out)
       assert.equal(totals.errors, 0)
       assert.deepEqual(
-        problems.filter(({ ruleId }: { ruleId: string }) => ![...operators, ...modelers].includes(ruleId)),
+        problems.filter(
+          ({ ruleId }: { ruleId: string }) => ![...operators, ...modelers, ...ours].includes(ruleId),
+        ),
         [],
       )
     })
@@ -90,7 +95,7 @@ describe('the linters', () => {
     const document = JSON.stringify(openapi(checkModel(values), 'https://api.example.org'))
     writeFileSync(
       join(folder, 'wrong.json'),
-      document.replaceAll('"items":{},', '').replace('"list_things"', '"get_thing"'),
+      document.replaceAll('"items":{},', '').replace('"listThings"', '"getThing"'),
     )
     const spectral = await lint(
       'spectral',

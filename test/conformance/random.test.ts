@@ -70,6 +70,13 @@ function schemaReference(document: Document, { operation }: Operation, status: n
   return response?.content?.['application/json']?.schema?.$ref
 }
 
+/** The response of this status. One for all errors names the statuses that it is for. */
+function responseOf(document: Document, { operation }: Operation, status: number): Document {
+  const other = resolve(document, operation.responses.default)
+  const response = operation.responses[status] ?? (other['x-statuses'].includes(status) ? other : undefined)
+  return resolve(document, response)
+}
+
 function contentType({ headers }: Reply): string | undefined {
   return headers[headers.indexOf('Content-Type') + 1]
 }
@@ -130,10 +137,12 @@ function isAsked({ method, path }: Operation, request: Request): boolean {
 }
 
 /** Status and headers; the bench takes away what only the transport adds. */
-function assertAnswerDocumented(run: Run, { operation }: Operation, reply: Reply, told: string): void {
-  const documented = resolve(run.document, operation.responses[reply.status])
+function assertAnswerDocumented(run: Run, operation: Operation, reply: Reply, told: string): void {
+  const documented = responseOf(run.document, operation, reply.status)
   assert.ok(documented, `not documented: ${told}`)
-  const names = new Set([...Object.keys(documented.headers), 'Content-Type'])
+  const { headers = {} } = documented
+  const common = Object.keys(run.document['x-common-headers'])
+  const names = new Set([...common, ...Object.keys(headers), 'Content-Type'])
   for (const name of reply.headers.filter((_, at) => at % 2 === 0)) {
     assert.ok(names.has(name), `${name} is not documented: ${told}`)
   }
@@ -146,7 +155,7 @@ function assertDocumented(run: Run, operation: Operation, request: Request, repl
   if (reply.status >= 400) {
     assert.equal(contentType(reply), 'application/json', told)
     if (request.method === 'HEAD' && reply.body === null) return
-    assert.ok(run.check('#/components/schemas/Error')(JSON.parse(String(reply.body))), told)
+    assert.ok(run.check('#/components/schemas/ErrorResponse')(JSON.parse(String(reply.body))), told)
     return
   }
   if (request.method !== operation.method) return

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { templateNames } from '../../create/src/templates.ts'
 import { settingsTable } from '../../src/config.ts'
+import { buildImage, commandOf, healthCheckOf, runIn, said } from '../deploy/dockerfile.ts'
 import { refused, requestsOf, serving, shell } from './project.ts'
 import { openRegistry, type Registry, root } from './registry.ts'
 
@@ -19,11 +20,11 @@ let created = ''
 
 before(async () => {
   registry = await openRegistry()
-  const [line = assert.fail()] =
-    /^npm create portico\S* my-app .*$/m.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const [, line = assert.fail()] = /`(npm create portico\S* my-app [^`]*)`/.exec(readme) ?? []
   created = await shell(line, { cwd: registry.folder, env: registry.env })
 })
-after(() => registry.close())
+after(() => registry?.close())
 
 /** Returns what was said. */
 function create(args: string): Promise<string> {
@@ -133,6 +134,29 @@ describe('npm create portico', () => {
       named.filter(variable => !variables.has(variable)),
       [],
     )
+  })
+
+  it('has a Dockerfile whose image serves the model, with no more packages than that needs', async () => {
+    const ignored = text(first, '.dockerignore').split('\n')
+    const isIgnored = (file: string) => ignored.includes(file)
+    const stage = await buildImage({ root: at(first), isIgnored, env: registry.env }, at('image'))
+    assert.equal(stage.user, 'node')
+    const inImage = join(stage.root, stage.workdir)
+    assert.ok(!existsSync(join(inImage, 'node_modules', 'typescript')))
+    assert.deepEqual(
+      ignored.filter(Boolean).filter(file => file !== 'node_modules' && existsSync(join(inImage, file))),
+      [],
+    )
+    const { program, args, options } = commandOf(stage, said(stage, 'CMD'))
+    const env = { ...options.env, DATABASE_URL: at('image.db') }
+    const service = await serving([program, ...args].join(' '), { cwd: options.cwd, env })
+    try {
+      stage.env['PORT'] = new URL(service.url).port
+      await runIn(stage, healthCheckOf(stage))
+      assert.equal((await fetch(`${service.url}/api/v1/posts`)).status, 200)
+    } finally {
+      await service.stop()
+    }
   })
 
   it('leaves a folder alone that is not empty', async () => {

@@ -21,11 +21,11 @@ export async function shell(line: string, options: Shell): Promise<string> {
   return stdout
 }
 
-/** Runs a line that must fail. Returns what it said. */
+/** Runs a line that must fail. Returns what it said, without what npm adds. */
 export async function refused(line: string, options: Shell): Promise<string> {
   const failed = await run('bash', ['-e', '-c', line], options).catch((error: { stderr: string }) => error)
   if ('stdout' in failed && !('code' in failed)) assert.fail(`${line} did not fail`)
-  return failed.stderr.replace(/^npm warn .*\n/gm, '')
+  return failed.stderr.replace(/^npm (warn|error) .*\n/gm, '')
 }
 
 export interface Running {

@@ -18,7 +18,7 @@ interface Packed {
 }
 
 /** As someone has it who has installed Node and npm, and nothing else: without the scripts' own conditions and packages. */
-function cleanEnvironment(): Record<string, string> {
+export function cleanEnvironment(): Record<string, string> {
   const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: _context, ...env } = process.env as Record<string, string>
   const folders = (env.PATH ?? '').split(delimiter).filter(folder => !folder.startsWith(root))
   return { ...env, PATH: [dirname(process.execPath), ...folders].join(delimiter) }

@@ -117,7 +117,7 @@ function open(opened: Model, store: Store, now: number) {
       return found
     },
     async until(condition, what, stepMs = 100) {
-      const deadline = performance.now() + 20_000
+      const deadline = performance.now() + 60_000
       while (!(await condition())) {
         if (performance.now() > deadline) throw new AggregateError(fixture.faults, `never: ${what}`)
         await (stepMs < 60_000 ? clock.advance(stepMs) : clock.jump(stepMs))

@@ -152,9 +152,9 @@ describe('the package', () => {
     const ended = new Promise<number | null>(resolve => child.on('exit', resolve))
     try {
       const origin = await listening(child)
-      const page = await fetch(`${origin}/docs/assets/swagger-ui-bundle.js`)
+      const page = await fetch(`${origin}/docs/assets/scalar.js`)
       assert.equal(page.status, 200)
-      assert.match(await page.text(), /SwaggerUIBundle/)
+      assert.match(await page.text(), /createApiReference/)
       const editor = await fetch(`${origin}/graphql/assets/graphiql.min.js`)
       assert.equal(editor.status, 200)
       assert.match(await editor.text(), /GraphiQL/)

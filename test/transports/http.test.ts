@@ -272,7 +272,7 @@ describe('GraphiQL', () => {
     assert.match(answered.headers.get('Content-Type') ?? '', /^application\/json/)
   })
   it('can be switched off', async () => {
-    const other = await openService({ graphiql: false })
+    const other = await openService({ explorer: undefined })
     const answered = await fetch(other.url, { headers: browser })
     assert.equal(answered.status, 400)
     await other.close()

@@ -27,7 +27,10 @@ export type ServiceSettings = GraphqlSettings &
 
 export const defaults: ServiceSettings = {
   documents: { mode: 'any', registered: new Map() },
-  graphiql: true,
+  explorer: ({ styles, scripts }) => ({
+    html: `${styles.map(href => `<link href="${href}">`)}${scripts.map(src => `<script src="${src}"></script>`)}`,
+    images: [],
+  }),
   costPerRequest: 100,
   maxSubscriptions: 1000,
   maxSubscriptionBytes: 100_000,

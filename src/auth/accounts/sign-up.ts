@@ -1,6 +1,6 @@
 /** Sign-up. */
 import { hash } from 'node:crypto'
-import { ApiError } from '../../errors.ts'
+import { ApiError, type FieldFault } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { bodyValidator } from '../../model/validate.ts'
 import { createBySystem } from '../bootstrap.ts'
@@ -43,11 +43,21 @@ const sentences: ReadonlyMap<string, string> = new Map([
   ['email', 'Enter an e-mail address, e.g. ada@example.com.'],
 ])
 
-/** The faults that the model finds, in the order of the form. */
-function modelFaults(error: unknown, fields: readonly SignUpField[]): Map<string, string> {
+/** What the fields may contain: the faults that validation finds, in the order of the form. */
+function valueFaults(error: unknown, fields: readonly SignUpField[]): Map<string, string> {
   if (!(error instanceof ApiError) || !error.details) throw error
-  const told = new Map(error.details.map(({ field, message }) => [field.split('/', 1)[0] ?? field, message]))
-  const known = [...sentences].filter(([field]) => told.has(field))
+  return new Map(
+    [...modelFaults(error.details, fields)].map(([name, text]) => [name, sentences.get(name) ?? text]),
+  )
+}
+
+/** In the order of the form. */
+function modelFaults(details: readonly FieldFault[], fields: readonly SignUpField[]): Map<string, string> {
+  const told = new Map(details.map(({ field, message }) => [field.split('/', 1)[0] ?? field, message]))
+  const known = [...sentences.keys()].flatMap((name): [string, string][] => {
+    const message = told.get(name)
+    return message === undefined ? [] : [[name, message]]
+  })
   const asked = fields.flatMap(({ name, label }): [string, string][] => {
     const message = told.get(name)
     return message === undefined ? [] : [[name, `${label}: ${message.replace(`${name} `, '')}`]]
@@ -77,7 +87,7 @@ function checked({ model }: AccountBase, account: NewAccount) {
     const body = { ...given, ...(name.trim() !== '' && { name: name.trim() }), email: email.trim() }
     if (users) ({ values } = bodyValidator(users).create(body))
   } catch (error) {
-    faults = modelFaults(error, fields)
+    faults = valueFaults(error, fields)
   }
   for (const [field, message] of missing) faults.set(field, message)
   faults = inOrder(faults, [...sentences.keys(), ...fields.map(one => one.name)])
@@ -97,8 +107,19 @@ async function create(
   return id
 }
 
-function isConflict(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.code === 'CONFLICT'
+function hasAddress(error: unknown): boolean {
+  return (
+    error instanceof ApiError &&
+    error.code === 'CONFLICT' &&
+    error.details?.some(({ field }) => field === 'email') === true
+  )
+}
+
+/** Why the model refused a new account: what `check` finds, a limit, a value that is taken. Throws every other error. */
+function refusal(error: unknown, { model }: AccountBase): ReadonlyMap<string, string> {
+  const isRefusal = error instanceof ApiError && ['VALIDATION_FAILED', 'CONFLICT'].includes(error.code)
+  if (!isRefusal) throw error
+  return error.details ? modelFaults(error.details, signUpFields(model)) : new Map([['form', error.message]])
 }
 
 async function sendKnown({ mail, issuer, name }: AccountBase, to: string): Promise<void> {
@@ -106,21 +127,22 @@ async function sendKnown({ mail, issuer, name }: AccountBase, to: string): Promi
   await mail.send({ to, subject: `Your account at ${name}`, text })
 }
 
-/** Known and unknown addresses take the same reads and commits, so timing reveals nothing. */
-async function createOpen(base: AccountBase, values: SignUpFields, hashed: string): Promise<void> {
+/**
+ * Known and unknown addresses take the same reads and commits, so timing reveals nothing. The model refuses both alike: its
+ * `check` runs before the database finds that the address is taken.
+ */
+async function createOpen(base: AccountBase, values: SignUpFields, hashed: string): Promise<SignUpAnswer> {
   const email = String(values.email)
-  const isKnown = (await findByEmail(base.run, email)) !== undefined
-  if (!isKnown) {
-    try {
-      const userId = await create(base, values, hashed, false)
-      return base.background(() => sendConfirmation(base, userId, email))
-    } catch (error) {
-      // A parallel sign-up has taken the address.
-      if (!isConflict(error)) throw error
-    }
+  try {
+    const userId = await create(base, values, hashed, false)
+    base.background(() => sendConfirmation(base, userId, email))
+    return { kind: 'ready' }
+  } catch (error) {
+    if (!hasAddress(error)) return { kind: 'faults', faults: refusal(error, base) }
   }
   await asManyCommits(base, email)
   base.background(() => sendKnown(base, email))
+  return { kind: 'ready' }
 }
 
 /** As many commits as a new account takes: one for itself, one for its address. */
@@ -150,10 +172,7 @@ export async function signUp(base: AccountBase, account: NewAccount): Promise<Si
   const hashed = await hashPassword(account.password)
   const taken = await takenAnswers(base, values)
   if (taken.size > 0) return { kind: 'faults', faults: taken }
-  if (base.signUp === 'open') {
-    await createOpen(base, values, hashed)
-    return { kind: 'ready' }
-  }
+  if (base.signUp === 'open') return createOpen(base, values, hashed)
   base.background(() => sendLink(base, values, hashed))
   return { kind: 'sent' }
 }
@@ -169,6 +188,8 @@ export type FinishAnswer =
   | { readonly kind: 'wrong' }
   /** The link is used or expired, or the address was taken meanwhile. */
   | { readonly kind: 'over' }
+  /** By the model, for these reasons. */
+  | { readonly kind: 'refused'; readonly messages: readonly string[] }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
 /**
@@ -194,7 +215,7 @@ export async function finishSignUp(
   try {
     return { kind: 'made', userId: await create(base, pending.values, pending.hashed, true) }
   } catch (error) {
-    if (isConflict(error)) return { kind: 'over' }
-    throw error
+    if (hasAddress(error)) return { kind: 'over' }
+    return { kind: 'refused', messages: [...refusal(error, base).values()] }
   }
 }

@@ -100,8 +100,8 @@ function variables(values: Readonly<Record<string, string>>): string {
     .join('; ')
 }
 
-/** The stylesheet of a theme; text on every ground has a contrast of 4.5 or more. */
-export function stylesheet(theme: Theme): string {
+/** The colours of a theme as custom properties; text on every ground has a contrast of 4.5 or more. */
+export function themeVariables(theme: Theme): string {
   const colours = palettes(theme)
   const of = (mode: 'light' | 'dark') =>
     variables({
@@ -112,5 +112,10 @@ export function stylesheet(theme: Theme): string {
     })
   return `:root { color-scheme: light dark; ${of('light')} }
 @media (prefers-color-scheme: dark) { :root { ${of('dark')} } }
-${rules}`
+`
+}
+
+/** The stylesheet of a theme. */
+export function stylesheet(theme: Theme): string {
+  return themeVariables(theme) + rules
 }

@@ -1,7 +1,9 @@
 /** Work that one node does for all: the others watch whether it still does. */
+import { randomUUID } from 'node:crypto'
+import type { RecordKey } from '../../records.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { Outage } from '../outage.ts'
-import { type Lease, renewIntervalMs } from './lease.ts'
+import { Lease, type LeaseParts, renewIntervalMs } from './lease.ts'
 import { LeaseLost } from './position.ts'
 import type { Clock } from './timetable.ts'
 
@@ -9,6 +11,8 @@ import type { Clock } from './timetable.ts'
 export interface LeasedSession {
   /** Whether there is nothing to do, and will not be until `isWanted`: the lease is given back. */
   readonly isOver: boolean
+  /** How many events it is behind the log. */
+  readonly lag: number
   /**
    * Does a part of what there is to do; returns whether more is left. After a failure, the next call begins with what
    * the database has. Rejects with `LeaseLost` where another node has the lease.
@@ -26,8 +30,8 @@ export interface Holding {
   readonly isHeld: () => boolean
 }
 
-export interface LeasedLoopParts<S extends LeasedSession> {
-  readonly lease: Lease
+export interface LeasedLoopParts<S extends LeasedSession> extends Pick<LeaseParts, 'records' | 'elapsed'> {
+  readonly leaseKey: RecordKey
   readonly log: ChangeFeed
   readonly clock: Clock
   readonly begin: (holding: Holding) => S
@@ -36,8 +40,6 @@ export interface LeasedLoopParts<S extends LeasedSession> {
   /** Whether a failure is to be expected, and is reported only when it comes again and again. */
   readonly isExpected: (error: unknown) => boolean
   readonly onFault: (error: unknown) => void
-  /** Called after each turn. */
-  readonly onTurn?: (session: S) => void
 }
 
 /** How often the holder looks for what no commit of this process told of. */
@@ -52,6 +54,7 @@ const maxRefusals = 3
 
 export class LeasedLoop<S extends LeasedSession> {
   readonly #parts: LeasedLoopParts<S>
+  readonly #lease: Lease
   readonly #outage: Outage
   #session: S | undefined
   #endSession: () => void = () => undefined
@@ -61,15 +64,24 @@ export class LeasedLoop<S extends LeasedSession> {
   #wake: (() => void) | undefined
   #isWoken = false
   #refusals = 0
+  #behindSince: number | undefined
 
   constructor(parts: LeasedLoopParts<S>) {
     this.#parts = parts
+    const { leaseKey, records, elapsed } = parts
+    this.#lease = new Lease({ key: leaseKey, records, elapsed, holder: randomUUID() })
     this.#outage = new Outage(() => parts.log.last(), parts.onFault)
   }
 
   /** Undefined on nodes without the lease. */
   get session(): S | undefined {
     return this.#session
+  }
+
+  /** For how long the session has been behind the log. */
+  get lagSeconds(): number {
+    const since = this.#session && this.#behindSince
+    return since === undefined ? 0 : (this.#parts.elapsed() - since) / 1000
   }
 
   start(): void {
@@ -112,26 +124,28 @@ export class LeasedLoop<S extends LeasedSession> {
   }
 
   async #work(): Promise<boolean> {
-    const { lease, log, onTurn } = this.#parts
+    const { log } = this.#parts
     const session = this.#session ?? (await this.#begin())
     if (session === undefined) return false
-    if (!lease.isHeld && !(await lease.renew())) throw new LeaseLost()
+    if (!this.#lease.isHeld && !(await this.#lease.renew())) throw new LeaseLost()
     await log.look()
     const hasMore = await session.work()
-    onTurn?.(session)
+    if (session.lag === 0) this.#behindSince = undefined
+    else this.#behindSince ??= this.#parts.elapsed()
     if (session.isOver) await this.#leave(async () => undefined)
     return hasMore
   }
 
   async #begin(): Promise<S | undefined> {
-    const { lease, log, isWanted, begin } = this.#parts
+    const { log, isWanted, begin } = this.#parts
     await log.look()
     this.#isWanted = await isWanted()
     if (!this.#isWanted) return undefined
-    const term = await lease.take()
+    const term = await this.#lease.take()
     if (term === undefined) return undefined
-    const session = begin({ term, isHeld: () => lease.isHeld })
+    const session = begin({ term, isHeld: () => this.#lease.isHeld })
     this.#session = session
+    this.#behindSince = undefined
     const off = log.onCommit(() => this.notify())
     const cancel = this.#renewals()
     this.#endSession = () => {
@@ -143,13 +157,13 @@ export class LeasedLoop<S extends LeasedSession> {
 
   /** Renews the lease, also while a turn takes long. */
   #renewals(): () => void {
-    const { clock, lease } = this.#parts
+    const { clock } = this.#parts
     let isEnded = false
     let cancel: () => void = () => undefined
     const next = () => {
       cancel = clock.after(renewIntervalMs, async () => {
         try {
-          if (!isEnded && !(await lease.renew())) this.notify()
+          if (!isEnded && !(await this.#lease.renew())) this.notify()
         } catch (error) {
           this.#outage.report(error)
         }
@@ -170,7 +184,7 @@ export class LeasedLoop<S extends LeasedSession> {
     await end(session)
     this.#endSession()
     // A database that is away lets the lease run out.
-    await this.#parts.lease.release().catch(() => undefined)
+    await this.#lease.release().catch(() => undefined)
   }
 
   /** Resolves after a while, or when it is notified. */

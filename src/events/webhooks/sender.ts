@@ -1,9 +1,7 @@
 /** Sends webhooks: one node at a time does, the others watch whether it still does. */
-import { randomUUID } from 'node:crypto'
 import type { Run } from '../../plan/run.ts'
 import { listShape, readFirst } from '../../plan/system-plans.ts'
-import { Lease } from '../consumer/lease.ts'
-import { LeasedLoop } from '../consumer/leased-loop.ts'
+import { LeasedLoop, type LeasedLoopParts } from '../consumer/leased-loop.ts'
 import { isOutdated } from './enqueuer.ts'
 import { leaseKey } from './place.ts'
 import { Session, type SessionParts } from './session.ts'
@@ -30,10 +28,9 @@ export interface SenderState {
   readonly stopped: number
 }
 
-export interface SenderParts extends Omit<SessionParts, 'counts'> {
-  /** In milliseconds, from any beginning; never set back. */
-  readonly elapsed: () => number
-}
+export interface SenderParts
+  extends Omit<SessionParts, 'counts'>,
+    Pick<LeasedLoopParts<Session>, 'elapsed'> {}
 
 const anyWebhook = listShape('webhooks', ['id'])
 
@@ -42,33 +39,26 @@ export class WebhookSender {
   readonly #parts: SenderParts
   readonly #loop: LeasedLoop<Session>
   #known: { readonly version: number; readonly hasWebhooks: boolean } | undefined
-  #behindSince: number | undefined
 
   constructor(parts: SenderParts) {
     this.#parts = parts
     const { records, elapsed, log, clock, onFault } = parts
     this.#loop = new LeasedLoop({
-      lease: new Lease({ key: leaseKey, records, elapsed, holder: randomUUID() }),
-      log,
-      clock,
-      onFault,
+      ...{ leaseKey, records, elapsed, log, clock, onFault },
       begin: holding => new Session({ ...parts, counts: this.counts }, holding),
       isWanted: () => this.#hasWebhooks(),
       isExpected: isOutdated,
-      onTurn: session => this.#noteLag(session),
     })
   }
 
   get state(): SenderState {
-    const { session } = this.#loop
-    const isBehind = session !== undefined && this.#behindSince !== undefined
-    const lagMs = isBehind ? this.#parts.elapsed() - (this.#behindSince ?? 0) : 0
+    const { session, lagSeconds } = this.#loop
     return {
       isSending: session !== undefined,
       queued: session?.queued ?? 0,
       inFlight: session?.inFlight ?? 0,
       lagEvents: session?.lag ?? 0,
-      lagSeconds: lagMs / 1000,
+      lagSeconds,
       stopped: session?.stopped ?? 0,
     }
   }
@@ -82,14 +72,8 @@ export class WebhookSender {
     return this.#loop.stop()
   }
 
-  #noteLag({ lag }: Session): void {
-    if (lag === 0) this.#behindSince = undefined
-    else this.#behindSince ??= this.#parts.elapsed()
-  }
-
   async #hasWebhooks(): Promise<boolean> {
     const { run, version } = this.#parts
-    this.#behindSince = undefined
     const current = version()
     if (this.#known?.version !== current) {
       this.#known = { version: current, hasWebhooks: await hasAny(run) }

@@ -83,6 +83,18 @@ function keyOf({ field, part }: GroupKey): string {
   return `${field}:${part ?? ''}`
 }
 
+type ReplyFieldBase = ReturnType<typeof replyFieldBase>
+
+interface SelectedField {
+  readonly child: ReplyField
+  readonly selected: SelectedFigure
+}
+
+interface Selection {
+  readonly select: readonly SelectedFigure[]
+  readonly children: readonly ReplyField[]
+}
+
 class Figures {
   readonly groups: readonly GroupKey[]
   readonly measures: Measure[] = []
@@ -97,7 +109,37 @@ class Figures {
     this.groups = groups
   }
 
-  select(parent: GraphQLObjectType, { nodes, prefix }: FieldRequest, place: string | undefined) {
+  /** What a group gives. */
+  select(parent: GraphQLObjectType, request: FieldRequest, place: string | undefined): Selection {
+    return this.#select(parent, request, place, (name, within, base) => {
+      if (name === 'count') {
+        return this.#figure(base, { kind: 'measure', key: base.source, at: this.#measure({ kind: 'count' }) })
+      }
+      const { select, children } = this.#selectWithin(name, within, base.at)
+      return {
+        child: { ...base, kind: 'object', children },
+        selected: { kind: 'object', key: base.source, select },
+      }
+    })
+  }
+
+  /** `of`: `group`, or the kind of the figures. */
+  #selectWithin(of: string, request: FieldRequest, place: string | undefined): Selection {
+    return this.#select(rowType(request), request, place, (name, within, base) =>
+      this.#figure(base, this.#leaf(of, name, base.source, within.nodes[0])),
+    )
+  }
+
+  #figure(base: ReplyFieldBase, selected: SelectedFigure): SelectedField {
+    return { child: { ...base, kind: 'leaf' }, selected }
+  }
+
+  #select(
+    parent: GraphQLObjectType,
+    { nodes, prefix }: FieldRequest,
+    place: string | undefined,
+    selectField: (name: string, request: FieldRequest, base: ReplyFieldBase) => SelectedField,
+  ): Selection {
     const select: SelectedFigure[] = []
     const children: ReplyField[] = []
     for (const [key, fields] of subfields(this.#context, parent, nodes)) {
@@ -109,39 +151,9 @@ class Figures {
         continue
       }
       const request = { key, nodes: fields, parent, definition, prefix, place }
-      const base = replyFieldBase(request)
-      if (name === 'count') {
-        children.push({ ...base, kind: 'leaf' })
-        select.push({ kind: 'measure', key: base.source, at: this.#measure({ kind: 'count' }) })
-        continue
-      }
-      const inner = this.#selectWithin(name, rowType(request), request, base.at)
-      children.push({ ...base, kind: 'object', children: inner.children })
-      select.push({ kind: 'object', key: base.source, select: inner.select })
-    }
-    return { select, children }
-  }
-
-  /** `of`: `group`, or the kind of the figures. */
-  #selectWithin(
-    of: string,
-    parent: GraphQLObjectType,
-    { nodes, prefix }: FieldRequest,
-    place: string | undefined,
-  ) {
-    const select: SelectedFigure[] = []
-    const children: ReplyField[] = []
-    for (const [key, fields] of subfields(this.#context, parent, nodes)) {
-      const name = fields[0].name.value
-      const definition = parent.getFields()[name]
-      if (!definition) {
-        children.push(typenameField(key, fields, parent))
-        select.push({ kind: 'constant', key: prefix + key, value: parent.name })
-        continue
-      }
-      const base = replyFieldBase({ key, nodes: fields, parent, definition, prefix, place })
-      children.push({ ...base, kind: 'leaf' })
-      select.push(this.#leaf(of, name, base.source, fields[0]))
+      const { child, selected } = selectField(name, request, replyFieldBase(request))
+      children.push(child)
+      select.push(selected)
     }
     return { select, children }
   }

@@ -50,30 +50,27 @@ ReactDOM.createRoot(document.getElementById('graphiql')).render(
 )
 `
 
-const style = 'html, body, #graphiql { height: 100%; margin: 0; overflow: hidden; }\n'
-
-const html = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>GraphiQL</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="${assetsPath}graphiql.min.css">
-<link rel="stylesheet" href="${assetsPath}page.css">
-</head>
-<body>
-<main id="graphiql"><noscript>This page needs JavaScript.</noscript></main>
-<script src="${assetsPath}react.production.min.js"></script>
-<script src="${assetsPath}react-dom.production.min.js"></script>
-<script src="${assetsPath}graphiql.min.js"></script>
-<script src="${assetsPath}start.js"></script>
-</body>
-</html>
+const style = `body.tool { display: flex; flex-direction: column; height: 100vh; overflow: hidden }
+.explorer { position: relative; flex: 1; min-height: 0 }
+#graphiql { height: 100% }
+.unseen { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%) }
 `
 
+/** The document around the editor: `styles` and `scripts` are paths, in order. */
+export type ExplorerFrame = (parts: {
+  readonly styles: readonly string[]
+  readonly scripts: readonly string[]
+}) => { readonly html: string; readonly images: readonly string[] }
+
+const names = {
+  styles: ['graphiql.min.css', 'page.css'],
+  scripts: ['react.production.min.js', 'react-dom.production.min.js', 'graphiql.min.js', 'start.js'],
+}
+
 /** The editor carries its font as a `data:` URL. */
-const policy = consolePolicy("'self'", 'font-src data:')
+function policyWith(images: readonly string[]): string {
+  return consolePolicy({ fonts: ['data:'], images })
+}
 
 const hour = 3600
 
@@ -82,19 +79,31 @@ const assets = new Map<string, StaticAsset>([
   ['page.css', { type: 'css', read: () => style, maxAgeSeconds: hour }],
   [
     'graphiql.min.js',
-    { type: 'script', read: packageFile('graphiql.min.js', 'graphiql'), maxAgeSeconds: hour },
+    {
+      type: 'script',
+      read: packageFile({ name: 'graphiql.min.js', packageName: 'graphiql' }),
+      maxAgeSeconds: hour,
+    },
   ],
   [
     'graphiql.min.css',
-    { type: 'css', read: packageFile('graphiql.min.css', 'graphiql'), maxAgeSeconds: hour },
+    {
+      type: 'css',
+      read: packageFile({ name: 'graphiql.min.css', packageName: 'graphiql' }),
+      maxAgeSeconds: hour,
+    },
   ],
   ...['react', 'react-dom'].map((name): [string, StaticAsset] => {
     const file = `${name}.production.min.js`
-    return [file, { type: 'script', read: packageFile(file, name, `umd/${file}`), maxAgeSeconds: hour }]
+    const read = packageFile({ name: file, packageName: name, file: `umd/${file}` })
+    return [file, { type: 'script', read, maxAgeSeconds: hour }]
   }),
 ])
 
-export function graphiqlPage(): Reply {
+/** The page. Its `<main>` has the id `graphiql`. */
+export function graphiqlPage(frame: ExplorerFrame): Reply {
+  const paths = (all: readonly string[]) => all.map(name => assetsPath + name)
+  const { html, images } = frame({ styles: paths(names.styles), scripts: paths(names.scripts) })
   const headers = [
     'Content-Type',
     'text/html; charset=utf-8',
@@ -105,7 +114,7 @@ export function graphiqlPage(): Reply {
     'Referrer-Policy',
     'no-referrer',
     'Content-Security-Policy',
-    policy,
+    policyWith(images),
   ]
   return { status: 200, headers, body: html }
 }
@@ -113,5 +122,5 @@ export function graphiqlPage(): Reply {
 /** Answers the paths below `assetsPath`. */
 export const graphiqlAsset = serveStatic({
   assets: new Map([...assets].map(([name, asset]) => [assetsPath + name, asset])),
-  policy,
+  policy: policyWith([]),
 })

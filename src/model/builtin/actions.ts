@@ -6,6 +6,8 @@ export interface BuiltinAction {
   /** It is done to an item that the collection's item reaches by this relation: `/{collection}/{id}/{within}/{n}/{name}`. */
   readonly within?: string
   readonly summary: string
+  /** What clients call it where its name and the item's do not make a good one. */
+  readonly operation?: string
   /** The collection of the item that it answers with. */
   readonly answers: string
   /** Whether the answer also has the secrets that a create's answer has. */
@@ -19,6 +21,7 @@ export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new
     [
       {
         name: 'rotate_secret',
+        operation: 'rotate_webhook_secret',
         summary: 'Replace the secret; the former one signs beside it for a while',
         answers: 'webhooks',
         reveals: true,

@@ -1,16 +1,16 @@
 /** The paths below an item that are no lists, in the OpenAPI document: actions, and items within the item. */
 import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin/actions.ts'
+import { singularOf } from '../../model/check/names.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { prefix } from '../routes.ts'
 import type { Document } from './names.ts'
-import { base, readResponses } from './operation.ts'
-import { itemParameters } from './parameters.ts'
-import { headers, responses, success } from './responses.ts'
+import { base } from './operation.ts'
+import { idParameter, itemParameters, sharedParameter } from './parameters.ts'
+import { errors, itemResponse, json, readResponses } from './responses.ts'
 import type { Access } from './security.ts'
 
-const idParameter = { $ref: '#/components/parameters/id' }
-const nestedParameter = { $ref: '#/components/parameters/n' }
+const nestedParameter = sharedParameter('n')
 
 function targetOf(model: Model, { relations }: Collection, name: string | undefined): Collection | undefined {
   const relation = name === undefined ? undefined : relations.get(name)
@@ -30,18 +30,19 @@ function actionPath(
   const answered = document.model.collections.get(action.answers)
   if (answered === undefined) return []
   const below = within === undefined ? name : `${within}/{n}/${name}`
-  const id = `${name}_${within === undefined ? collection.singular : answered.singular}`
+  const id = action.operation ?? `${name}_${within === undefined ? collection.singular : answered.singular}`
   const accesses: [Access, ...Access[]] = [
     { collection, operation: 'update' },
     ...(answered === collection ? [] : [read(answered)]),
   ]
-  const schema = document.schema(answered, reveals ? 'created' : 'item')
+  const revealed = () =>
+    json('The item as it is now.', document.schema(answered, 'created'), 'Idempotent-Replayed')
   const post = {
     ...base(document, { id, summary, accesses }),
     parameters: itemParameters('Idempotency-Key'),
     responses: {
-      200: success('The item as it is now.', schema, headers.acted),
-      ...responses(400, 401, 403, 404, 406, 409, 422, 429, 500, 503),
+      200: reveals ? revealed() : itemResponse(document, answered),
+      ...errors('Action'),
     },
   }
   const parameters = within === undefined ? [idParameter] : [idParameter, nestedParameter]
@@ -53,12 +54,12 @@ function nestedPath(document: Document, collection: Collection, name: string): [
   if (target === undefined) return []
   const get = {
     ...base(document, {
-      id: `get_${target.singular}_of_${collection.singular}`,
+      id: `get_${singularOf(name) ?? name}_of_${collection.singular}`,
       summary: `Read one of the ${name} of one of ${collection.name}`,
       accesses: [read(target), read(collection)],
     }),
     parameters: itemParameters('If-None-Match'),
-    responses: readResponses(success('The item.', document.schema(target, 'item'), headers.read)),
+    responses: readResponses(itemResponse(document, target)),
   }
   const parameters = [idParameter, nestedParameter]
   return [[`${prefix}/${collection.name}/{id}/${name}/{n}`, { parameters, get }]]

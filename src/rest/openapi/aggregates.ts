@@ -1,12 +1,13 @@
 /** Aggregates in the OpenAPI document: one schema and one set of parameters for all collections. */
-import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
+import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, ManyToMany, ToMany } from '../../model/model.ts'
 import { maxFigures, maxGroupKeys } from '../query/aggregate.ts'
 import { lastPage, maxPerPage } from '../query/list.ts'
+import { referTo } from './components.ts'
 import type { Document } from './names.ts'
-import { base, type Described, readResponses } from './operation.ts'
-import { searchParameter } from './parameters.ts'
-import { headers, success } from './responses.ts'
+import { base, type Described } from './operation.ts'
+import { parameterName, searchParameters, sharedParameter } from './parameters.ts'
+import { json, readResponses } from './responses.ts'
 import type { Access } from './security.ts'
 import { shownSchema } from './values.ts'
 
@@ -20,7 +21,7 @@ function figure(name: string, what: string): JsonSchema {
   return query(name, `Fields, separated by commas, at most ${maxFigures}: ${what}`, text)
 }
 
-export const aggregateParameters: { readonly [name: string]: JsonSchema } = {
+const declared: { readonly [name: string]: JsonSchema } = {
   group_by: {
     ...query(
       'group_by',
@@ -50,39 +51,50 @@ export const aggregateParameters: { readonly [name: string]: JsonSchema } = {
   ),
 }
 
-const figures = { type: 'object', additionalProperties: { anyOf: [{ type: 'number' }, { type: 'null' }] } }
+/** Those that do not depend on the model, by the names of the components. */
+export const aggregateParameters: { readonly [name: string]: JsonSchema } = Object.fromEntries(
+  Object.entries(declared).map(([name, parameter]) => [parameterName(name), parameter]),
+)
+
+const figures = referTo('schemas', 'AggregateFigures')
 const ends = { type: 'object', additionalProperties: true }
 
 export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
-  AggregateList: shownSchema({
+  AggregateFigures: {
+    type: 'object',
+    description: 'By field. Null: no item has a value.',
+    additionalProperties: { type: ['number', 'null'], format: 'double' },
+  },
+  AggregateGroup: shownSchema({
+    type: 'object',
+    description: 'A group: its keys as `group_by` names them, and its figures by field.',
+    properties: {
+      count: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+      ...{ sum: figures, avg: figures, min: ends, max: ends },
+    },
+    additionalProperties: true,
+  }),
+  AggregateMeta: shownSchema({
+    type: 'object',
+    required: ['page', 'per_page', 'has_more'],
+    properties: {
+      page: { type: 'integer', minimum: 1, maximum: lastPage },
+      per_page: { type: 'integer', minimum: 1, maximum: maxPerPage },
+      has_more: { type: 'boolean', description: 'Whether groups follow.' },
+    },
+  }),
+  AggregateList: {
     type: 'object',
     required: ['data', 'meta'],
     properties: {
-      data: {
-        type: 'array',
-        maxItems: maxPerPage,
-        items: {
-          type: 'object',
-          description:
-            'A group: its keys as `group_by` names them, and its figures by field. Null: no item has a value.',
-          properties: {
-            count: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-            ...{ sum: figures, avg: figures, min: ends, max: ends },
-          },
-          additionalProperties: true,
-        },
-      },
-      meta: {
-        type: 'object',
-        required: ['page', 'per_page', 'has_more'],
-        properties: {
-          page: { type: 'integer', minimum: 1, maximum: lastPage },
-          per_page: { type: 'integer', minimum: 1, maximum: maxPerPage },
-          has_more: { type: 'boolean', description: 'Whether groups follow.' },
-        },
-      },
+      data: { type: 'array', maxItems: maxPerPage, items: referTo('schemas', 'AggregateGroup') },
+      meta: referTo('schemas', 'AggregateMeta'),
     },
-  }),
+  },
+}
+
+export const aggregateResponses: { readonly [name: string]: JsonSchema } = {
+  AggregateListResponse: json('A page of groups.', referTo('schemas', 'AggregateList'), 'ETag', 'Link'),
 }
 
 /** `GET …/aggregate`; `relation`: of the items that one of the collection reaches by it. */
@@ -102,15 +114,11 @@ export function aggregateOperation(
   return {
     ...members,
     description: `${String(members['description'])} Takes the filters of the list, always in brackets: \`id[gt]=1\`, \`not[id]=1\`.`,
-    parameters: [...parametersOf(accesses[0].collection)],
-    responses: readResponses(
-      success('A page of groups.', { $ref: '#/components/schemas/AggregateList' }, headers.list),
-    ),
+    parameters: [
+      ...Object.keys(declared).map(sharedParameter),
+      ...searchParameters(document, accesses[0].collection),
+      sharedParameter('If-None-Match'),
+    ],
+    responses: readResponses(referTo('responses', 'AggregateListResponse')),
   }
-}
-
-function* parametersOf(collection: Collection): Generator<JsonValue> {
-  for (const name of Object.keys(aggregateParameters)) yield { $ref: `#/components/parameters/${name}` }
-  yield* searchParameter(collection)
-  yield { $ref: '#/components/parameters/If-None-Match' }
 }

@@ -2,12 +2,13 @@
 import type { JsonSchema } from '../../model/fields/type.ts'
 import { batchMethods, maxOperations } from '../batch/operations.ts'
 import { prefix } from '../routes.ts'
+import { referTo } from './components.ts'
 import type { Document } from './names.ts'
 import { headerParameters } from './parameters.ts'
-import { headers, responses, success } from './responses.ts'
+import { errors, json } from './responses.ts'
 import { securitySchemes } from './security.ts'
 
-const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
+const reference = (name: string) => referTo('schemas', name)
 
 export const batchSchemas: { readonly [name: string]: JsonSchema } = {
   BatchMethod: { type: 'string', enum: [...batchMethods] },
@@ -58,21 +59,23 @@ const description =
   'Up to 100 reads and writes of items and collections, in order, in one transaction: each sees what the earlier ones have changed, and all are done or none. The first that fails decides the status and the code of the error; `details` name its index. Each needs what it would need by itself, and draws as much from the budget. Who may: anyone.'
 
 export function batchPath(document: Document): [string, JsonSchema] {
-  const json = { schema: reference('BatchRequest') }
   return [
     `${prefix}/batch`,
     {
       post: {
-        operationId: document.operationId('batch'),
+        operationId: document.operationId('run_batch'),
         summary: 'Do several operations, or none',
         description,
         tags: ['batch'],
         security: [{}, ...Object.keys(securitySchemes).map(name => ({ [name]: [] }))],
         parameters: headerParameters('Idempotency-Key'),
-        requestBody: { required: true, content: { 'application/json': json } },
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: reference('BatchRequest') } },
+        },
         responses: {
-          200: success('The results, in order.', reference('BatchResults'), headers.batch),
-          ...responses(400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 422, 429, 500, 503),
+          200: json('The results, in order.', reference('BatchResults'), 'Idempotent-Replayed'),
+          ...errors('Batch'),
         },
       },
     },

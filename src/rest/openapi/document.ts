@@ -2,54 +2,61 @@
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
-import { maxBulkItems } from '../bulk.ts'
 import { canFollow, collectionsAlong, exists } from '../operations.ts'
 import { prefix } from '../routes.ts'
 import { pathsBelow } from './actions.ts'
-import { aggregateOperation, aggregateParameters, aggregateSchemas } from './aggregates.ts'
+import {
+  aggregateOperation,
+  aggregateParameters,
+  aggregateResponses,
+  aggregateSchemas,
+} from './aggregates.ts'
 import { batchPath, batchSchemas } from './batch.ts'
-import { eventSchemas, eventsPath } from './events.ts'
+import { referTo } from './components.ts'
+import { eventSchemas, eventsPath, eventWebhook } from './events.ts'
 import { logicPaths, logicTag } from './logic.ts'
 import { createDocument, type Document } from './names.ts'
-import { base, type Described, readResponses } from './operation.ts'
-import { headerParameters, itemParameters, listParameters, parameters } from './parameters.ts'
-import { headers, responses, success } from './responses.ts'
+import { base, type Described } from './operation.ts'
+import { headerParameters, idParameter, itemParameters, listParameters, parameters } from './parameters.ts'
+import {
+  commonHeaders,
+  createdResponse,
+  errors,
+  headers,
+  itemResponse,
+  json,
+  listResponse,
+  noContent,
+  readResponses,
+  responses,
+} from './responses.ts'
 import { collectionSchemas, isRevealing, shared } from './schemas.ts'
 import { type Access, securitySchemes } from './security.ts'
 
-/** Ends the description of a write's response. */
-const shown = '; whoever may not read it is told its `id`.'
-
-/**
- * In words: a schema that is one of two would take the types from every client that creates one item.
- */
-const bulk = `An array of up to ${maxBulkItems.toLocaleString('en')} such bodies creates all of them or none, and answers \`{"data":[…]}\` without \`Location\`.`
+const merge = 'A JSON Merge Patch (RFC 7396), as `application/merge-patch+json` too.'
 
 function requestBody(document: Document, collection: Collection, mode: BodyMode): JsonSchema {
-  const schema = { schema: document.schema(collection, mode) }
-  const merge = mode === 'merge' && { 'application/merge-patch+json': schema }
-  return { required: true, content: { 'application/json': schema, ...merge } }
+  return { required: true, content: { 'application/json': { schema: document.schema(collection, mode) } } }
 }
 
 function listOperation(document: Document, collection: Collection, described: Described): JsonSchema {
   return {
     ...base(document, described),
     parameters: listParameters(document, collection),
-    responses: readResponses(success('A page of items.', document.schema(collection, 'list'), headers.list)),
+    responses: readResponses(listResponse(document, collection)),
   }
 }
 
-function readOperation(document: Document, collection: Collection): JsonSchema {
-  const described: Described = {
-    id: `get_${collection.singular}`,
-    summary: `Read one of ${collection.name}`,
-    accesses: [{ collection, operation: 'read' }],
-  }
+function readOperation(document: Document, collection: Collection, described: Described): JsonSchema {
   return {
     ...base(document, described),
     parameters: itemParameters('If-None-Match'),
-    responses: readResponses(success('The item.', document.schema(collection, 'item'), headers.read)),
+    responses: readResponses(itemResponse(document, collection)),
   }
+}
+
+function withNote({ description, ...members }: JsonSchema, note: string): JsonSchema {
+  return { ...members, description: `${note} ${String(description)}` }
 }
 
 function createOperation(document: Document, collection: Collection): JsonSchema {
@@ -58,38 +65,27 @@ function createOperation(document: Document, collection: Collection): JsonSchema
     summary: `Add to ${collection.name}`,
     accesses: [{ collection, operation: 'create' }],
   }
-  const members = base(document, described)
+  const kind = isRevealing(collection) ? 'created' : 'item'
   return {
-    ...members,
-    ...(!isRevealing(collection) && { description: `${String(members['description'])} ${bulk}` }),
+    ...base(document, described),
     parameters: itemParameters('Idempotency-Key'),
     requestBody: requestBody(document, collection, 'create'),
-    responses: {
-      201: success(
-        `The new item${shown}`,
-        document.schema(collection, isRevealing(collection) ? 'created' : 'item'),
-        headers.created,
-      ),
-      ...responses(400, 401, 403, 406, 408, 409, 413, 415, 422, 429, 500, 503),
-    },
+    responses: { 201: createdResponse(document, collection, kind), ...errors('Create') },
   }
 }
 
 function updateOperation(document: Document, collection: Collection, mode: 'replace' | 'merge'): JsonSchema {
-  const summary = mode === 'replace' ? 'Replace all writable fields' : 'Change some fields'
-  const described: Described = {
-    id: `${mode === 'replace' ? 'replace' : 'update'}_${collection.singular}`,
-    summary,
+  const isReplace = mode === 'replace'
+  const members = base(document, {
+    id: `${isReplace ? 'replace' : 'update'}_${collection.singular}`,
+    summary: isReplace ? 'Replace all writable fields' : 'Change some fields',
     accesses: [{ collection, operation: 'update' }],
-  }
+  })
   return {
-    ...base(document, described),
+    ...(isReplace ? members : withNote(members, merge)),
     parameters: itemParameters('If-Match', 'Idempotency-Key'),
     requestBody: requestBody(document, collection, mode),
-    responses: {
-      200: success(`The item as it is now${shown}`, document.schema(collection, 'item'), headers.written),
-      ...responses(400, 401, 403, 404, 406, 408, 409, 412, 413, 415, 422, 429, 500, 503),
-    },
+    responses: { 200: itemResponse(document, collection), ...errors('Update') },
   }
 }
 
@@ -102,14 +98,9 @@ function deleteOperation(document: Document, collection: Collection): JsonSchema
   return {
     ...base(document, described),
     parameters: headerParameters('If-Match', 'Idempotency-Key'),
-    responses: {
-      204: { description: 'It is gone.', headers: headers.gone },
-      ...responses(400, 401, 403, 404, 406, 409, 412, 422, 429, 500, 503),
-    },
+    responses: { ...noContent, ...errors('Delete') },
   }
 }
-
-const idParameter = { $ref: '#/components/parameters/id' }
 
 function collectionPath(document: Document, collection: Collection): JsonSchema {
   const described: Described = {
@@ -131,9 +122,14 @@ function aggregatePath(document: Document, collection: Collection): [string, Jso
 }
 
 function itemPath(document: Document, collection: Collection): JsonSchema {
+  const described: Described = {
+    id: `get_${collection.singular}`,
+    summary: `Read one of ${collection.name}`,
+    accesses: [{ collection, operation: 'read' }],
+  }
   return {
     parameters: [idParameter],
-    ...(exists(collection, 'read') && { get: readOperation(document, collection) }),
+    ...(exists(collection, 'read') && { get: readOperation(document, collection, described) }),
     ...(exists(collection, 'update') && {
       put: updateOperation(document, collection, 'replace'),
       patch: updateOperation(document, collection, 'merge'),
@@ -192,29 +188,22 @@ function mePath(document: Document): [string, JsonSchema][] {
     accesses: [{ collection: users, operation: 'read' }],
     signedIn: true,
   }
-  const get = {
-    ...base(document, described),
-    parameters: itemParameters('If-None-Match'),
-    responses: readResponses(
-      success('The user behind the credential.', document.schema(users, 'item'), headers.read),
-    ),
-  }
-  return [[`${prefix}/me`, { get }]]
+  return [[`${prefix}/me`, { get: readOperation(document, users, described) }]]
 }
 
 const documentPath = (document: Document): [string, JsonSchema] => [
   `${prefix}/openapi.json`,
   {
     get: {
-      operationId: document.operationId('get_openapi'),
+      operationId: document.operationId('get_open_api_document'),
       summary: 'Read this document',
       description: 'Who may: anyone.',
       tags: ['openapi'],
       security: [{}],
-      parameters: [{ $ref: '#/components/parameters/If-None-Match' }],
+      parameters: headerParameters('If-None-Match'),
       responses: readResponses(
-        success('OpenAPI 3.1.', { type: 'object', additionalProperties: true }, headers.read),
-        [400, 401, 406, 429, 500, 503],
+        json('OpenAPI 3.1.', referTo('schemas', 'OpenApiDocument'), 'ETag'),
+        'Document',
       ),
     },
   },
@@ -225,52 +214,63 @@ function hasOwnPaths({ logic }: Model): boolean {
   return [...logic.actions.values(), ...logic.queries.values()].some(({ target }) => target === 'none')
 }
 
+const fixed = {
+  schemas: { ...shared.schemas, ...batchSchemas, ...aggregateSchemas },
+  parameters: { ...parameters, ...aggregateParameters },
+  responses: { ...responses, ...aggregateResponses },
+}
+
+function tagsOf(model: Model): JsonSchema[] {
+  const described = (description: string | undefined) => (description === undefined ? {} : { description })
+  return [
+    ...[...model.collections.values()].map(({ name, description }) => ({ name, ...described(description) })),
+    ...(hasOwnPaths(model) ? [{ name: logicTag, description: 'What belongs to no collection.' }] : []),
+    { name: 'batch', description: 'Several operations as one.' },
+    { name: 'events', description: 'What has changed.' },
+    { name: 'openapi', description: 'This document.' },
+  ]
+}
+
 /**
  * The document, as a JSON value. `baseUrl` names the server, without a trailing slash;
  * without it, the server that the document was read from.
  */
 export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
   const collections = [...model.collections.values()]
-  const document = createDocument(model, [
-    ...Object.keys({ ...shared.schemas, ...batchSchemas, ...aggregateSchemas }),
-  ])
+  const document = createDocument(
+    model,
+    Object.values(fixed).flatMap(section => Object.keys(section)),
+  )
   const schemas = collections.flatMap(collection => collectionSchemas(document, collection))
-  const paths = collections.flatMap(collection => collectionPaths(document, collection))
+  const paths = [
+    ...collections.flatMap(collection => collectionPaths(document, collection)),
+    ...logicPaths(document),
+    ...mePath(document),
+    batchPath(document),
+    eventsPath(document),
+    documentPath(document),
+  ]
+  const events = eventSchemas(document)
   return {
     openapi: '3.1.1',
     info: { title: 'REST API', version: '1', description: shared.introduction },
     servers: [{ url: baseUrl ?? '/' }],
-    tags: [
-      ...collections.map(({ name, description }) => ({
-        name,
-        ...(description !== undefined && { description }),
-      })),
-      ...(hasOwnPaths(model) ? [{ name: logicTag, description: 'What belongs to no collection.' }] : []),
-      { name: 'batch', description: 'Several operations as one.' },
-      { name: 'events', description: 'What has changed.' },
-      { name: 'openapi', description: 'This document.' },
-    ],
-    paths: Object.fromEntries([
-      ...paths,
-      ...logicPaths(document),
-      ...mePath(document),
-      batchPath(document),
-      eventsPath(document),
-      documentPath(document),
-    ]),
+    tags: tagsOf(model),
+    paths: Object.fromEntries(paths),
+    webhooks: { event: eventWebhook(document) },
     components: {
       schemas: {
-        ...Object.fromEntries([...schemas, ...document.enumerations]),
-        ...shared.schemas,
-        ...batchSchemas,
-        ...aggregateSchemas,
-        ...Object.fromEntries(eventSchemas(document)),
+        ...Object.fromEntries(schemas),
+        ...document.schemas.all,
+        ...fixed.schemas,
+        ...Object.fromEntries(events),
       },
-      parameters: { ...parameters, ...aggregateParameters },
-      headers: headers.components,
-      responses: responses.components,
+      parameters: { ...document.parameters.all, ...fixed.parameters },
+      headers,
+      responses: { ...document.responses.all, ...fixed.responses },
       securitySchemes,
     },
+    'x-common-headers': commonHeaders,
     'x-scopes': Object.fromEntries(model.scopes),
   }
 }

@@ -4,31 +4,25 @@ import type { ChangeKind } from '../../events/change-feed.ts'
 import { isLogged } from '../../events/event-request.ts'
 import { changeKinds, eventType, ownTypesOf } from '../../events/event-types.ts'
 import { collectionOfFields } from '../../logic/operations/input.ts'
+import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, EmittedEvent } from '../../model/model.ts'
 import { defaultLimit, maxLimit, maxWaitSeconds } from '../events/query.ts'
 import { prefix } from '../routes.ts'
+import { type Reference, referTo } from './components.ts'
 import { valuesSchema } from './logic.ts'
 import type { Document } from './names.ts'
-import { headers, responses } from './responses.ts'
+import { errors } from './responses.ts'
 import { isOpen, requirements } from './security.ts'
 import { shownSchema } from './values.ts'
 
-const id = { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$', maxLength: 16 }
+const eventId = { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$', maxLength: 16 }
+const id = referTo('schemas', 'EventId')
 const itemId = shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
-
-function reference(name: string): JsonSchema {
-  return { $ref: `#/components/schemas/${name}` }
-}
 
 type EventKind = ChangeKind | 'own'
 
-const schemaKindOf = {
-  created: 'createdEvent',
-  updated: 'updatedEvent',
-  deleted: 'deletedEvent',
-  own: 'ownEvent',
-} as const
+const schemaKindOf = { created: 'createdEvent', updated: 'updatedEvent', deleted: 'deletedEvent' } as const
 
 const sentences: Readonly<Record<EventKind, string>> = {
   created: 'An item was created.',
@@ -40,30 +34,29 @@ const sentences: Readonly<Record<EventKind, string>> = {
 interface Described {
   readonly collection: Collection
   readonly kind: EventKind
-  /** The types of events that the schema is of. */
-  readonly types: readonly string[]
+  /** The type of events that the schema is of. */
+  readonly type: string
 }
 
-/** Not an enumeration: client generators would make a type of each. */
-function constant(types: readonly string[]): JsonSchema {
-  const [only] = types
-  return types.length === 1 && only !== undefined ? { const: only } : {}
-}
-
-function eventSchema(document: Document, { collection, kind, types }: Described): JsonSchema {
+function eventSchema(document: Document, { collection, kind, type }: Described): JsonSchema {
   const item = document.schema(collection, 'item')
   const isUpdate = kind === 'updated'
+  const emitted = collection.emits?.get(type)
   return {
     type: 'object',
-    description: `${sentences[kind]} Needs \`read:${collection.singular}\` where a credential is limited to scopes.`,
-    required: ['id', 'type', 'created_at', 'collection', 'item_id', ...(isUpdate ? ['changed'] : []), 'data'],
+    description: emitted?.description ?? sentences[kind],
+    required: [
+      ...['id', 'type', 'created_at', 'collection', 'item_id'],
+      ...[...(isUpdate ? ['changed'] : []), ...(emitted ? ['values'] : []), 'data'],
+    ],
     properties: {
       id,
-      type: { type: 'string', ...constant(types) },
+      // Not an enumeration: client generators would make a type of each.
+      type: { type: 'string', const: type },
       created_at: { type: 'string', format: 'date-time' },
       collection: { type: 'string', const: collection.name },
       item_id: itemId,
-      actor: reference('EventActor'),
+      actor: referTo('schemas', 'EventActor'),
       ...(isUpdate && {
         changed: {
           type: 'array',
@@ -72,49 +65,61 @@ function eventSchema(document: Document, { collection, kind, types }: Described)
           description: 'The fields whose values the listener reads otherwise than before.',
         },
       }),
-      ...(kind === 'own' && collection.emits && { values: emittedValues(document, collection.emits) }),
+      ...(emitted && { values: emittedValues(document, emitted) }),
       data: kind === 'deleted' ? { anyOf: [item, { type: 'null' }] } : item,
     },
   }
 }
 
-/** The values of events that actions emit, of any of the types. */
-function emittedValues(document: Document, emits: ReadonlyMap<string, EmittedEvent>): JsonSchema {
-  const all = [...emits.values()].map(({ type, description, fields }) => {
-    const values = valuesSchema(document, collectionOfFields(type.replaceAll('.', '_'), fields))
-    return { title: type, ...(description !== undefined && { description }), ...values }
-  })
-  return { description: 'What the action tells besides the item.', anyOf: all }
+/** `project.archived` → `ProjectArchived`. */
+function typeName(type: string): string {
+  return pascalCase(type.replaceAll('.', '_'))
+}
+
+/** What the action tells besides the item. */
+function emittedValues(document: Document, { type, fields }: EmittedEvent): Reference {
+  const shape = collectionOfFields(type.replaceAll('.', '_'), fields)
+  return document.schemas.refer(fields, `${typeName(type)}Values`, () => valuesSchema(document, shape))
 }
 
 /** The types of events that somebody may be told of. */
 function allTypes({ model }: Document): readonly Described[] {
   const logged = [...model.collections.values()].filter(isLogged)
-  return logged.flatMap(collection => {
-    const usual = changeKinds.map(kind => ({ collection, kind, types: [eventType(collection, kind)] }))
-    const types = ownTypesOf(collection)
-    return types.length === 0 ? usual : [...usual, { collection, kind: 'own' as const, types }]
-  })
+  return logged.flatMap((collection): Described[] => [
+    ...changeKinds.map(kind => ({ collection, kind, type: eventType(collection, kind) })),
+    ...ownTypesOf(collection).map(type => ({ collection, kind: 'own' as const, type })),
+  ])
+}
+
+function eventReference(document: Document, described: Described): Reference {
+  const { collection, kind, type } = described
+  if (kind !== 'own') return document.schema(collection, schemaKindOf[kind])
+  return document.schemas.refer(`event ${type}`, `${typeName(type)}Event`, () =>
+    eventSchema(document, described),
+  )
 }
 
 /** The schemas of events, by name. */
 export function eventSchemas(document: Document): [string, JsonSchema][] {
   const all = allTypes(document)
-  const mapping = all.flatMap(({ collection, kind, types }) =>
-    types.map(type => [type, document.schema(collection, schemaKindOf[kind]).$ref]),
+  const references = all.map(described => eventReference(document, described))
+  const mapping = all.map(({ type }, at) => [type, references[at]?.$ref ?? ''])
+  const changes = all.flatMap((described): [string, JsonSchema][] =>
+    described.kind === 'own'
+      ? []
+      : [
+          [
+            document.schemaName(described.collection, schemaKindOf[described.kind]),
+            eventSchema(document, described),
+          ],
+        ],
   )
   const event: JsonSchema = {
     description: 'What happened to one item, as the listener may see it.',
-    oneOf: all.map(({ collection, kind }) => document.schema(collection, schemaKindOf[kind])),
+    oneOf: references,
     discriminator: { propertyName: 'type', mapping: Object.fromEntries(mapping) },
   }
-  return [
-    ...all.map((described): [string, JsonSchema] => [
-      document.schemaName(described.collection, schemaKindOf[described.kind]),
-      eventSchema(document, described),
-    ]),
-    ['Event', event],
-  ]
+  return [...changes, ['Event', event]]
 }
 
 export const sharedEventSchemas = {
@@ -132,22 +137,24 @@ export const sharedEventSchemas = {
       },
     },
   },
+  EventId: { ...eventId, description: 'Its place in the log: whole numbers that grow, as text.' },
   EventPage: {
     type: 'object',
     required: ['data', 'meta'],
     properties: {
-      data: { type: 'array', items: reference('Event'), maxItems: maxLimit },
-      meta: {
-        type: 'object',
-        required: ['next_after', 'has_more'],
-        properties: {
-          next_after: {
-            ...id,
-            description: 'The `after` of the next request, also past events that were not shown.',
-          },
-          has_more: { type: 'boolean', description: 'Whether to ask again at once.' },
-        },
+      data: { type: 'array', items: referTo('schemas', 'Event'), maxItems: maxLimit },
+      meta: referTo('schemas', 'EventPageMeta'),
+    },
+  },
+  EventPageMeta: {
+    type: 'object',
+    required: ['next_after', 'has_more'],
+    properties: {
+      next_after: {
+        ...eventId,
+        description: 'The `after` of the next request, also past events that were not shown.',
       },
+      has_more: { type: 'boolean', description: 'Whether to ask again at once.' },
     },
   },
 } satisfies Readonly<Record<string, JsonSchema>>
@@ -164,7 +171,7 @@ function listed(name: string, description: string, values: readonly string[]): J
 function eventParameters(document: Document): readonly JsonSchema[] {
   const all = allTypes(document)
   const collections = [...new Set(all.map(({ collection }) => collection))]
-  const types = all.flatMap(each => each.types)
+  const types = all.map(({ type }) => type)
   return [
     query('after', 'The id of the last event that you have; without it, from the end of the log.', id),
     query(
@@ -214,9 +221,8 @@ export function eventsPath(document: Document): [string, JsonSchema] {
     responses: {
       200: {
         description: 'The events after `after`.',
-        headers: headers.events,
         content: {
-          'application/json': { schema: reference('EventPage') },
+          'application/json': { schema: referTo('schemas', 'EventPage') },
           'text/event-stream': {
             schema: {
               type: 'string',
@@ -226,8 +232,41 @@ export function eventsPath(document: Document): [string, JsonSchema] {
           },
         },
       },
-      ...responses(400, 401, 403, 406, 410, 429, 500, 503),
+      ...errors('Events'),
     },
   }
   return [`${prefix}/events`, { get }]
+}
+
+function webhookHeader(name: string, description: string): JsonSchema {
+  return { name, in: 'header', required: true, description, schema: { type: 'string' } }
+}
+
+/** What webhooks are sent: https://www.standardwebhooks.com. */
+export function eventWebhook(document: Document): JsonSchema {
+  return {
+    post: {
+      operationId: document.operationId('receive_event'),
+      summary: 'Receive an event',
+      description: 'What is sent to the `url` of an item of `webhooks`, again and again until it is taken.',
+      tags: ['events'],
+      security: [{}],
+      parameters: [
+        webhookHeader('webhook-id', 'The same at every attempt.'),
+        webhookHeader('webhook-timestamp', 'Of the attempt, in Unix seconds.'),
+        webhookHeader(
+          'webhook-signature',
+          '`v1,` and the HMAC-SHA256 in Base64; several are separated by spaces.',
+        ),
+      ],
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: referTo('schemas', 'Event') } },
+      },
+      responses: {
+        '2XX': { description: 'It is taken.' },
+        default: { description: 'It is not, and will be sent again.' },
+      },
+    },
+  }
 }

@@ -1,18 +1,19 @@
 /** The actions and queries of the model, in the OpenAPI document. */
 import { collectionOf, decided } from '../../logic/operations/access.ts'
 import { inputShape, outputShape } from '../../logic/operations/input.ts'
+import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
-import type { Collection, Operation } from '../../model/model.ts'
+import type { Collection, Model, Operation } from '../../model/model.ts'
 import { bodySchema, itemSchema } from '../../model/schemas.ts'
 import { anonymous } from '../../principal.ts'
 import { prefix } from '../routes.ts'
+import type { Reference } from './components.ts'
 import type { Document } from './names.ts'
-import { headerParameters, itemParameters } from './parameters.ts'
-import { headers, responses, success } from './responses.ts'
+import { headerParameters, idParameter, itemParameters } from './parameters.ts'
+import { errors, itemResponse, json, noContent } from './responses.ts'
 import { inWords } from './rule-text.ts'
-import { requirements } from './security.ts'
+import { requirements, scopesInWords } from './security.ts'
 
-const idParameter = { $ref: '#/components/parameters/id' }
 const withoutCredential = anonymous('').access
 
 /** The tag of what belongs to no collection. */
@@ -38,8 +39,8 @@ function actionPath(document: Document, action: Operation): [string, JsonSchema]
     parameters: parametersOf(action, 'Idempotency-Key'),
     ...(input.size > 0 && { requestBody: requestBody(document, action) }),
     responses: {
-      ...answers(document, action),
-      ...responses(400, 401, 403, 404, 406, 408, 409, 413, 415, 422, 429, 500, 503),
+      ...answers(document, action, 'Idempotent-Replayed'),
+      ...errors('Action'),
     },
   }
   const root = `${prefix}/${collection ?? 'actions'}`
@@ -52,23 +53,41 @@ function queryPath(document: Document, query: Operation): [string, JsonSchema] {
   const get = {
     ...described(document, query),
     parameters: [...queryParameters(document, query), ...[parametersOf(query)].flat()],
-    responses: { ...answers(document, query), ...responses(400, 401, 403, 404, 406, 429, 500, 503) },
+    responses: { ...answers(document, query), ...errors('Read') },
   }
   return [`${prefix}/queries/${query.name}`, { get }]
 }
 
-function described({ model, operationId }: Document, operation: Operation): JsonSchema {
+/**
+ * An action of a collection is named after one item where it answers one, else after all: `foundOrganization`,
+ * `importTasks`. A query of an item is a figure of it: `reportOfOrganization`.
+ */
+function nameOf(model: Model, operation: Operation): string {
+  const { name, target, output } = operation
+  if (target === 'none') return name
+  const { name: collection, singular } = collectionOf(model, operation)
+  const isItem = target === 'item' || (output.kind === 'item' && output.collection === collection)
+  if (model.logic.queries.get(name) === operation) return `${name}_of_${isItem ? singular : collection}`
+  return `${name}_${isItem ? singular : collection}`
+}
+
+function described(document: Document, operation: Operation): JsonSchema {
+  const { model } = document
   const { name, description, access, scope, collection } = operation
-  const who = `Who may: ${inWords(access)}.`
-  const scoped = scope === undefined ? '' : ` A credential that is limited to scopes needs \`${scope}\`.`
   const isOpen = decided(model, operation, withoutCredential) !== 'never'
   const of = collection === undefined ? undefined : collectionOf(model, operation)
   const words = name.replaceAll('_', ' ')
   return {
-    operationId: operationId(operation.target === 'item' && of ? `${name}_${of.singular}` : name),
+    operationId: document.operationId(nameOf(model, operation)),
     summary: words.charAt(0).toUpperCase() + words.slice(1),
     tags: [of?.name ?? logicTag],
-    description: `${description === undefined ? '' : `${description} `}${who}${scoped}`,
+    description: [
+      description,
+      `Who may: ${inWords(access)}.`,
+      scopesInWords(scope === undefined ? [] : [scope]),
+    ]
+      .filter(part => part !== undefined && part !== '')
+      .join(' '),
     security: requirements(isOpen),
     'x-required-scopes': scope === undefined ? [] : [scope],
     ...(of?.deprecated && { deprecated: true }),
@@ -79,9 +98,21 @@ function parametersOf({ output }: Operation, ...names: readonly 'Idempotency-Key
   return output.kind === 'item' ? itemParameters(...names) : headerParameters(...names)
 }
 
+/** Named after the operation, e.g. `ArchiveProjectInput`. */
+function namedSchema(
+  document: Document,
+  operation: Operation,
+  ending: 'Input' | 'Output',
+  schema: JsonSchema,
+): Reference {
+  const name = pascalCase(nameOf(document.model, operation)) + ending
+  return document.schemas.refer(schema, name, () => schema)
+}
+
 function requestBody(document: Document, operation: Operation): JsonSchema {
   const shape = inputShape(operation)
-  const schema = bodySchema(shape, 'create', field => document.valueSchema(shape, field))
+  const body = bodySchema(shape, 'create', field => document.valueSchema(shape, field))
+  const schema = namedSchema(document, operation, 'Input', body)
   return { required: true, content: { 'application/json': { schema } } }
 }
 
@@ -99,16 +130,15 @@ function queryParameters(document: Document, query: Operation): readonly JsonSch
   return [{ name: 'id', in: 'query', required: true, schema, description: 'Of the item.' }, ...own]
 }
 
-function answers(document: Document, operation: Operation): JsonSchema {
+function answers(document: Document, operation: Operation, ...sent: readonly string[]): JsonSchema {
   const { output } = operation
-  if (output.kind === 'nothing') return { 204: { description: 'It is done.', headers: headers.gone } }
-  const sent = headers.acted
+  if (output.kind === 'nothing') return noContent
   if (output.kind === 'values') {
-    return { 200: success('What it has come to.', outputSchema(document, operation), sent) }
+    const schema = namedSchema(document, operation, 'Output', outputSchema(document, operation))
+    return { 200: json('What it has come to.', schema, ...sent) }
   }
   const collection = document.model.collections.get(output.collection)
-  const schema = collection ? document.schema(collection, 'item') : {}
-  return { 200: success('The item; whoever may not read it is told its `id`.', schema, sent) }
+  return { 200: collection ? itemResponse(document, collection) : json('An item.', {}) }
 }
 
 function outputSchema(document: Document, operation: Operation): JsonSchema {

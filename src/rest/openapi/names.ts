@@ -1,8 +1,9 @@
 /** The names of schemas and operations in the OpenAPI document: unique, whatever a model's collections are called. */
-import { pascalCase } from '../../model/check/names.ts'
+import { camelCase, pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
+import { Components, type Reference, referTo, uniqueName } from './components.ts'
 import { shownWithNames } from './values.ts'
 
 export type SchemaKind =
@@ -13,7 +14,6 @@ export type SchemaKind =
   | 'createdEvent'
   | 'updatedEvent'
   | 'deletedEvent'
-  | 'ownEvent'
 
 /** In the order of precedence: where an item and a list would have the same name, the item gets it. */
 const endings: Readonly<Record<SchemaKind, string>> = {
@@ -22,36 +22,25 @@ const endings: Readonly<Record<SchemaKind, string>> = {
   created: 'Created',
   create: 'Create',
   replace: 'Replace',
-  merge: 'Merge',
+  merge: 'Update',
   createdEvent: 'CreatedEvent',
   updatedEvent: 'UpdatedEvent',
   deletedEvent: 'DeletedEvent',
-  ownEvent: 'OwnEvent',
 }
 
-/** The document that is being written: its model, and the names that it has given. */
+/** The document that is being written: its model, the names that it has given, and the components made on demand. */
 export interface Document {
   readonly model: Model
   /** A reference to one of a collection's schemas, e.g. to `PostCreate`. */
-  schema(collection: Collection, kind: SchemaKind): { readonly $ref: string }
+  schema(collection: Collection, kind: SchemaKind): Reference
   schemaName(collection: Collection, kind: SchemaKind): string
   /** The schema of a field's values, in which each enumeration is a reference, e.g. to `TaskState`. */
   valueSchema(collection: Collection, field: Field): JsonSchema
-  /** The enumerations that `valueSchema` has named so far. */
-  readonly enumerations: ReadonlyMap<string, JsonSchema>
-  /** A unique operation id: `wished`, or that with a number. */
+  readonly schemas: Components
+  readonly parameters: Components
+  readonly responses: Components
+  /** A unique operation id: `wished` in camel case, or that with a number. */
   operationId(wished: string): string
-}
-
-function given(taken: Set<string>, wished: string): string {
-  let name = wished
-  for (let count = 2; taken.has(name); count += 1) name = `${wished}_${count}`
-  taken.add(name)
-  return name
-}
-
-function reference(name: string): { readonly $ref: string } {
-  return { $ref: `#/components/schemas/${name}` }
 }
 
 /** `fooBar baz` → `FooBarBaz`. */
@@ -60,40 +49,41 @@ function wordsOf(path: readonly string[]): string {
   return words.map(word => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
-function createValueSchemas(schemas: Set<string>) {
-  const enumerations = new Map<string, JsonSchema>()
+function createValueSchemas(schemas: Components) {
   const known = new Map<Field, JsonSchema>()
-  const valueSchema = ({ singular }: Collection, field: Field): JsonSchema => {
+  return ({ singular }: Collection, field: Field): JsonSchema => {
     const found = known.get(field)
     if (found) return found
     const made = shownWithNames(field.type.schema, (enumeration, path) => {
-      const name = given(schemas, pascalCase(`${singular}_${field.name}`) + wordsOf(path))
-      enumerations.set(name, enumeration)
-      return reference(name)
+      const name = pascalCase(`${singular}_${field.name}`) + wordsOf(path)
+      return schemas.refer(enumeration, name, () => enumeration)
     })
     known.set(field, made)
     return made
   }
-  return { enumerations, valueSchema }
 }
 
-/** `taken`: the names of schemas that belong to no collection. */
-export function createDocument(model: Model, taken: Iterable<string>): Document {
+/** `fixed`: the names of components that belong to no collection. */
+export function createDocument(model: Model, fixed: Iterable<string>): Document {
   const collections = [...model.collections.values()]
   const names = new Map<string, string>()
-  const schemas = new Set(taken)
+  const taken = new Set(fixed)
   const operations = new Set<string>()
   for (const [kind, ending] of Object.entries(endings)) {
     for (const { name, singular } of collections) {
-      names.set(`${kind} ${name}`, given(schemas, pascalCase(singular) + ending))
+      names.set(`${kind} ${name}`, uniqueName(taken, pascalCase(singular) + ending))
     }
   }
   const schemaName = ({ name }: Collection, kind: SchemaKind) => names.get(`${kind} ${name}`) ?? ''
+  const schemas = new Components('schemas', taken)
   return {
     model,
     schemaName,
-    schema: (collection, kind) => reference(schemaName(collection, kind)),
-    ...createValueSchemas(schemas),
-    operationId: wished => given(operations, wished),
+    schema: (collection, kind) => referTo('schemas', schemaName(collection, kind)),
+    valueSchema: createValueSchemas(schemas),
+    schemas,
+    parameters: new Components('parameters', taken),
+    responses: new Components('responses', taken),
+    operationId: wished => uniqueName(operations, camelCase(wished)),
   }
 }

@@ -1,7 +1,6 @@
 /** What operations of the OpenAPI document share. */
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Document } from './names.ts'
-import { headers, responses } from './responses.ts'
 import { type Access, accessMembers } from './security.ts'
 
 export interface Described {
@@ -21,14 +20,5 @@ export function base(document: Document, { id, summary, accesses, signedIn }: De
     tags: [collection.name],
     ...accessMembers(document.model, accesses, signedIn),
     ...(collection.deprecated && { deprecated: true }),
-  }
-}
-
-/** Of a GET that answers a conditional request. */
-export function readResponses(ok: JsonSchema, faults = [400, 401, 403, 404, 406, 429, 500, 503]): JsonSchema {
-  return {
-    200: ok,
-    304: { description: 'Nothing has changed.', headers: headers.read },
-    ...responses(...faults),
   }
 }

@@ -1,12 +1,13 @@
 /** The parameters of the OpenAPI document. */
-import type { FilterOperator, JsonSchema, JsonValue } from '../../model/fields/type.ts'
-import type { Collection, Field } from '../../model/model.ts'
-import { maxCounted, totalModes } from '../../plan/plan.ts'
-import { takesText } from '../../plan/text-match.ts'
+import { pascalCase } from '../../model/check/names.ts'
+import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
+import type { Collection } from '../../model/model.ts'
+import { maxCounted } from '../../plan/plan.ts'
 import { maxSearchCharacters, maxSearchTerms } from '../../plan/text-search.ts'
-import { canFollow, visibleComputed, visibleFields } from '../operations.ts'
-import { maxListedValues } from '../query/filter.ts'
+import { visibleFields } from '../operations.ts'
 import { defaultPerPage, lastPage, maxPerPage } from '../query/list.ts'
+import { type Reference, referTo } from './components.ts'
+import { filterParameters, namedFields } from './filters.ts'
 import type { Document } from './names.ts'
 import { shownSchema } from './values.ts'
 
@@ -26,7 +27,7 @@ function query(name: string, description: string, schema: JsonSchema): JsonSchem
 /** Not empty. */
 const text = { type: 'string', minLength: 1 }
 
-export const parameters: { readonly [name: string]: JsonSchema } = {
+const declared: { readonly [name: string]: JsonSchema } = {
   id: {
     name: 'id',
     in: 'path',
@@ -62,7 +63,7 @@ export const parameters: { readonly [name: string]: JsonSchema } = {
     'total',
     `What \`meta.total\` says: \`exact\` counts all that match, which is what is done without this parameter; \`estimate\` counts up to ${maxCounted} and estimates beyond, with \`total_is_estimate\`; \`none\` counts nothing and leaves \`total\` out. With \`cursor\` only \`none\`.`,
     // Without a default, as `page`.
-    { type: 'string', enum: totalModes },
+    referTo('schemas', 'TotalMode'),
   ),
   fields: query('fields', names.fields, text),
   include: query('include', names.include, text),
@@ -87,119 +88,55 @@ export const parameters: { readonly [name: string]: JsonSchema } = {
   },
 }
 
-function reference(name: string): JsonSchema {
-  return { $ref: `#/components/parameters/${name}` }
+/** `If-Match` → `IfMatchParam`: generators make types of these names, which no schema may have too. */
+export function parameterName(name: string): string {
+  return `${pascalCase(name.toLowerCase().replaceAll('-', '_'))}Param`
 }
+
+/** Those that do not depend on the model, by the names of the components. */
+export const parameters: { readonly [name: string]: JsonSchema } = Object.fromEntries(
+  Object.entries(declared).map(([name, parameter]) => [parameterName(name), parameter]),
+)
+
+export function sharedParameter(name: string): Reference {
+  return referTo('parameters', parameterName(name))
+}
+
+export const idParameter = sharedParameter('id')
 
 type HeaderName = 'If-Match' | 'If-None-Match' | 'Idempotency-Key'
 
-export function headerParameters(...names: HeaderName[]): JsonSchema[] {
-  return names.map(reference)
+export function headerParameters(...names: HeaderName[]): Reference[] {
+  return names.map(sharedParameter)
 }
 
 /** `fields`, `include`, and the headers. */
-export function itemParameters(...names: HeaderName[]): JsonValue {
-  return [reference('fields'), reference('include'), ...headerParameters(...names)]
-}
-
-/** A field of a collection, as a document shows it. */
-interface Filtered {
-  readonly document: Document
-  readonly collection: Collection
-  readonly field: Field
-}
-
-function comparedSchema({ document, collection, field }: Filtered): JsonSchema {
-  const { schema, filterSchema } = field.type
-  return filterSchema === schema ? document.valueSchema(collection, field) : shownSchema(filterSchema)
-}
-
-function filterSchema(filtered: Filtered, operator: FilterOperator): JsonSchema {
-  if (operator === 'null') return { type: 'boolean' }
-  if (takesText(operator)) return text
-  const schema = comparedSchema(filtered)
-  if (operator === 'in') return { type: 'array', items: schema, minItems: 1, maxItems: maxListedValues }
-  return schema.type === 'string' && Object.keys(schema).length === 1 ? text : schema
-}
-
-const words: Record<FilterOperator, string> = {
-  eq: 'equal to',
-  ne: 'not equal to',
-  gt: 'greater than',
-  gte: 'at least',
-  lt: 'less than',
-  lte: 'at most',
-  in: 'one of, separated by commas',
-  contains: 'containing the text',
-  icontains: 'containing the text in any letter case',
-  starts_with: 'beginning with the text',
-  null: 'without (true) or with (false) a value',
-}
-
-/** `named`: the field, after the relation that leads to it if it is a field of related items. */
-function filter(filtered: Filtered, operator: FilterOperator, named = filtered.field.name): JsonSchema {
-  const { field, collection } = filtered
-  const name = operator === 'eq' ? named : `${named}[${operator}]`
-  const deprecated = field.deprecated ?? (named === field.name ? undefined : collection.deprecated)
-  return {
-    ...query(name, `${named} ${words[operator]}`, filterSchema(filtered, operator)),
-    ...(operator === 'in' && { style: 'form', explode: false }),
-    ...(deprecated && { deprecated: true }),
-  }
-}
-
-/** Of a list. The introduction describes further ones, other operators and longer paths. */
-const maxRelatedParameters = 100
-
-/** Client generators make this of a parameter's name: `author.id` and `author_id` would be the same. */
-const identifierOf = (name: string): string => name.replaceAll(/[^a-z0-9]/g, '')
-
-/** Filters by equality along one relation, up to `maxRelatedParameters`. */
-function relatedFilters(document: Document, collection: Collection): readonly JsonSchema[] {
-  const taken = new Set(namedFields(collection).map(({ name }) => identifierOf(name)))
-  const found: JsonSchema[] = []
-  for (const relation of collection.relations.values()) {
-    const target = document.model.collections.get(relation.target)
-    if (!target || !canFollow(document.model, collection, relation)) continue
-    for (const field of visibleFields(target)) {
-      const name = `${relation.name}.${field.name}`
-      if (!field.type.operators.includes('eq') || taken.has(identifierOf(name))) continue
-      if (found.length === maxRelatedParameters) return found
-      taken.add(identifierOf(name))
-      found.push(filter({ document, collection: target, field }, 'eq', name))
-    }
-  }
-  return found
-}
-
-/** The fields by which lists are filtered and sorted. */
-function namedFields(collection: Collection): readonly Field[] {
-  return [...visibleFields(collection), ...visibleComputed(collection)]
+export function itemParameters(...names: HeaderName[]): Reference[] {
+  return ['fields', 'include', ...names].map(sharedParameter)
 }
 
 function isSearchable(collection: Collection): boolean {
   return collection.searchable.some(field => visibleFields(collection).includes(field))
 }
 
-function sortParameter(collection: Collection): JsonSchema {
+function sortParameter(document: Document, collection: Collection): Reference {
   const sortable = namedFields(collection).filter(field => field.type.sortable)
   const list = sortable.map(field => `\`${field.name}\``).join(', ')
   const rank = isSearchable(collection) ? ` With \`q\`, \`-q\` alone: by rank, the best first.` : ''
-  return {
-    ...query(
-      'sort',
-      `Fields to sort by, separated by commas; \`-\` before one turns it round. Of ${list}.${rank}`,
-      text,
-    ),
+  const description = `Fields to sort by, separated by commas; \`-\` before one turns it round. Of ${list}.${rank}`
+  const wished = `${pascalCase(collection.singular)}SortParam`
+  return document.parameters.refer(collection, wished, () => ({
+    ...query('sort', description, text),
     example: '-created_at',
-  }
+  }))
 }
 
 /** `q`, where something can be searched. */
-export function searchParameter(collection: Collection): readonly JsonSchema[] {
+export function searchParameters(document: Document, collection: Collection): readonly Reference[] {
   if (!isSearchable(collection)) return []
+  const description = `Words that must all occur; at most ${maxSearchTerms}.`
   const schema = { ...text, maxLength: maxSearchCharacters }
-  return [query('q', `Words that must all occur; at most ${maxSearchTerms}.`, schema)]
+  return [document.parameters.refer('q', parameterName('q'), () => query('q', description, schema))]
 }
 
 /** In a collection with a field of that name, `total` is its filter. */
@@ -207,16 +144,14 @@ function totalName(collection: Collection): readonly string[] {
   return namedFields(collection).some(({ name }) => name === 'total') ? [] : ['total']
 }
 
-/** Every parameter of a list; of the filters along relations, those along one. */
+/** Every parameter of a list but the filters that the introduction describes. */
 export function listParameters(document: Document, collection: Collection): JsonValue {
+  const paging = ['page', 'per_page', 'cursor', 'fields', 'include', ...totalName(collection)]
   return [
-    ...['page', 'per_page', 'cursor', 'fields', 'include', ...totalName(collection)].map(reference),
-    sortParameter(collection),
-    ...searchParameter(collection),
-    ...namedFields(collection).flatMap(field =>
-      field.type.operators.map(operator => filter({ document, collection, field }, operator)),
-    ),
-    ...relatedFilters(document, collection),
-    reference('If-None-Match'),
+    ...paging.map(sharedParameter),
+    sortParameter(document, collection),
+    ...searchParameters(document, collection),
+    ...filterParameters(document, collection),
+    sharedParameter('If-None-Match'),
   ]
 }

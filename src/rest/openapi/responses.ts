@@ -1,6 +1,9 @@
 /** The responses and headers of the OpenAPI document. */
 import { catalogue } from '../../errors.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
+import type { Collection } from '../../model/model.ts'
+import { type Reference, referTo } from './components.ts'
+import type { Document } from './names.ts'
 
 const string = { type: 'string' }
 const integer = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
@@ -9,7 +12,8 @@ function header(description: string, schema: JsonSchema): JsonSchema {
   return { description, schema }
 }
 
-const components: { readonly [name: string]: JsonSchema } = {
+/** Of every response: none repeats them, which would double the document. */
+export const commonHeaders: { readonly [name: string]: JsonSchema } = {
   'API-Version': header('The version of the interface.', string),
   'X-Request-Id': header('Names this exchange, in our log too.', string),
   'X-RateLimit-Limit': header('Requests allowed in the window.', integer),
@@ -19,12 +23,16 @@ const components: { readonly [name: string]: JsonSchema } = {
   'RateLimit-Policy': header('The budget (draft-ietf-httpapi-ratelimit-headers).', string),
   'Cache-Control': header('Who may keep the answer (RFC 9111).', string),
   Vary: header('The request headers that the answer depends on (RFC 9110, 12.5.5).', string),
+  Deprecation: header('Since when something in this answer is deprecated (RFC 9745).', string),
+  Sunset: header('When it stops working (RFC 8594).', string),
+}
+
+/** Of single responses. */
+export const headers: { readonly [name: string]: JsonSchema } = {
   ETag: header('The entity tag (RFC 9110, 8.8.3).', string),
   Link: header('first, prev, next and last page (RFC 8288).', string),
   'Idempotent-Replayed': header('`true`: the stored answer to an earlier request with the same key.', string),
   Location: header('The path of the new item.', string),
-  Deprecation: header('Since when something in this answer is deprecated (RFC 9745).', string),
-  Sunset: header('When it stops working (RFC 8594).', string),
   'Retry-After': header('Seconds to wait.', integer),
   'WWW-Authenticate': header('How to authenticate (RFC 6750).', string),
   Allow: header('The methods that the path takes.', string),
@@ -33,71 +41,108 @@ const components: { readonly [name: string]: JsonSchema } = {
   'Accept-Encoding': header('The codings that the body may have.', string),
 }
 
-function listed(...names: string[]): JsonSchema {
-  return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
+function listed(names: readonly string[]): JsonSchema {
+  return Object.fromEntries(names.map(name => [name, referTo('headers', name)]))
 }
 
-const always = [
-  'API-Version',
-  'X-Request-Id',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'RateLimit',
-  'RateLimit-Policy',
-  'Cache-Control',
-  'Vary',
-]
-const deprecation = ['Deprecation', 'Sunset']
-const written = [...always, ...deprecation, 'Idempotent-Replayed']
-
-export const headers = {
-  components,
-  gone: listed(...written),
-  events: listed(...always),
-  read: listed(...always, ...deprecation, 'ETag'),
-  list: listed(...always, ...deprecation, 'ETag', 'Link'),
-  written: listed(...written, 'ETag'),
-  batch: listed(...always, 'Idempotent-Replayed'),
-  acted: listed(...written),
-  created: listed(...written, 'ETag', 'Location'),
+/** A successful response in JSON. `sent`: its own headers. */
+export function json(description: string, schema: JsonSchema, ...sent: readonly string[]): JsonSchema {
+  return {
+    description,
+    ...(sent.length > 0 && { headers: listed(sent) }),
+    content: { 'application/json': { schema } },
+  }
 }
 
-/** A successful response in JSON. */
-export function success(description: string, schema: JsonSchema, sent: JsonSchema): JsonSchema {
-  return { description, headers: sent, content: { 'application/json': { schema } } }
+/** One item, as it is read or as a write left it. */
+export function itemResponse(document: Document, collection: Collection): Reference {
+  const name = `${document.schemaName(collection, 'item')}Response`
+  return document.responses.refer(`item ${collection.name}`, name, () =>
+    json('The item as it is now.', document.schema(collection, 'item'), 'ETag', 'Idempotent-Replayed'),
+  )
 }
+
+export function listResponse(document: Document, collection: Collection): Reference {
+  const name = `${document.schemaName(collection, 'list')}Response`
+  return document.responses.refer(`list ${collection.name}`, name, () =>
+    json('A page of items.', document.schema(collection, 'list'), 'ETag', 'Link'),
+  )
+}
+
+/** `kind`: `created` where the answer has more than the item. */
+export function createdResponse(
+  document: Document,
+  collection: Collection,
+  kind: 'item' | 'created',
+): Reference {
+  const name = `${document.schemaName(collection, 'item')}CreatedResponse`
+  const schema = document.schema(collection, kind)
+  return document.responses.refer(`created ${collection.name}`, name, () =>
+    json('The new item.', schema, 'ETag', 'Idempotent-Replayed', 'Location'),
+  )
+}
+
+/** By kind of operation, the statuses of its errors. A status has all codes that the catalogue gives it. */
+const errorStatuses = {
+  Document: [400, 401, 406, 429, 500, 503],
+  Read: [400, 401, 403, 404, 406, 429, 500, 503],
+  Events: [400, 401, 403, 406, 410, 429, 500, 503],
+  Create: [400, 401, 403, 406, 408, 409, 413, 415, 422, 429, 500, 503],
+  Update: [400, 401, 403, 404, 406, 408, 409, 412, 413, 415, 422, 429, 500, 503],
+  Delete: [400, 401, 403, 404, 406, 409, 412, 422, 429, 500, 503],
+  Action: [400, 401, 403, 404, 406, 408, 409, 413, 415, 422, 429, 500, 503],
+  Batch: [400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 422, 429, 500, 503],
+} as const
+
+export type ErrorKind = keyof typeof errorStatuses
 
 const special: Record<number, readonly string[]> = {
   401: ['WWW-Authenticate'],
-  405: ['Allow'],
   403: ['WWW-Authenticate'],
+  405: ['Allow'],
   409: ['Retry-After'],
   415: ['Accept', 'Accept-Patch', 'Accept-Encoding'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 }
 
-function errorResponse(status: number): JsonSchema {
-  const rows = Object.entries(catalogue).filter(([, row]) => row.status === status)
+const codesOf = (status: number): readonly string[] =>
+  Object.entries(catalogue).flatMap(([code, row]) => (row.status === status ? [`\`${code}\``] : []))
+
+/** `x-statuses`: in a form for programs. */
+function errorResponse(statuses: readonly number[]): JsonSchema {
+  const own = new Set(statuses.flatMap(status => special[status] ?? []))
   return {
-    description: rows.map(([code, row]) => `\`${code}\`: ${row.message}`).join(' '),
-    headers: listed(...always, ...(special[status] ?? [])),
+    description: `An error: ${statuses.map(status => `${status} ${codesOf(status).join(', ')}`).join('; ')}.`,
+    'x-statuses': statuses,
+    ...(own.size > 0 && { headers: listed([...own]) }),
     content: {
-      'application/json': {
-        schema: { $ref: '#/components/schemas/Error' },
-        example: { error: { code: rows[0]?.[0] ?? '', message: rows[0]?.[1].message ?? '' } },
-      },
-      'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+      'application/json': { schema: referTo('schemas', 'ErrorResponse') },
+      'application/problem+json': { schema: referTo('schemas', 'Problem') },
     },
   }
 }
 
-const statuses = new Set(Object.values(catalogue).map(({ status }) => status))
+const nothingChanged = { description: 'Nothing has changed.', headers: listed(['ETag']) }
+const nothingLeft = { description: 'It is done.', headers: listed(['Idempotent-Replayed']) }
 
-/** References to the error responses of these statuses. */
-export function responses(...wanted: number[]): JsonSchema {
-  return Object.fromEntries(wanted.map(status => [status, { $ref: `#/components/responses/${status}` }]))
+/** Those that do not depend on the model. */
+export const responses: { readonly [name: string]: JsonSchema } = {
+  NotModifiedResponse: nothingChanged,
+  NoContentResponse: nothingLeft,
+  ...Object.fromEntries(
+    Object.entries(errorStatuses).map(([kind, statuses]) => [`${kind}Error`, errorResponse(statuses)]),
+  ),
 }
 
-responses.components = Object.fromEntries([...statuses].map(status => [status, errorResponse(status)]))
+/** Everything that is no success, as the response for any other status. */
+export function errors(kind: ErrorKind): JsonSchema {
+  return { default: referTo('responses', `${kind}Error`) }
+}
+
+export const noContent: JsonSchema = { 204: referTo('responses', 'NoContentResponse') }
+
+/** Of a GET that answers a conditional request. */
+export function readResponses(ok: JsonSchema, kind: ErrorKind = 'Read'): JsonSchema {
+  return { 200: ok, 304: referTo('responses', 'NotModifiedResponse'), ...errors(kind) }
+}

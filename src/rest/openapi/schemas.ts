@@ -2,14 +2,19 @@
 import { catalogue } from '../../errors.ts'
 import { revealedByPortico } from '../../model/builtin/revealed.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
-import type { Collection, Relation } from '../../model/model.ts'
+import type { Collection, Field, Relation } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
 import { bodySchema, itemSchema, propertySchema } from '../../model/validate.ts'
+import { totalModes } from '../../plan/plan.ts'
+import { maxBulkItems } from '../bulk.ts'
 import { canFollow, exists, visibleComputed, visibleFields } from '../operations.ts'
 import { lastPage, maxPerPage } from '../query/list.ts'
 import { includedLimit } from '../query/select.ts'
+import { isAlwaysShown } from './always-shown.ts'
+import { referTo } from './components.ts'
 import { sharedEventSchemas } from './events.ts'
 import type { Document } from './names.ts'
+import { commonHeaders } from './responses.ts'
 import { shownSchema } from './values.ts'
 
 function relationSchema(
@@ -31,13 +36,20 @@ function relationSchema(
       }
 }
 
+/** Without the pattern that bodies have to match: whoever reads has no use for it, and most are long. */
+function readSchema(document: Document, collection: Collection, field: Field): JsonSchema {
+  const { pattern: _, ...schema } = document.valueSchema(collection, field)
+  return schema
+}
+
 /** An item without `fields`, and the relations that `include` may add. A writer who may not read it gets its id. */
 function shapedSchema(document: Document, collection: Collection): JsonSchema {
   const isReadable = exists(collection, 'read')
-  const visible = new Set(isReadable ? visibleFields(collection).map(({ name }) => name) : ['id'])
-  const whole = itemSchema(collection, field => document.valueSchema(collection, field))
+  const fields = visibleFields(collection).filter(({ name }) => isReadable || name === 'id')
+  const visible = new Set(fields.map(({ name }) => name))
+  const whole = itemSchema(collection, field => readSchema(document, collection, field))
   const properties = Object.entries(whole['properties'] ?? {}).filter(([name]) => visible.has(name))
-  const required = [whole['required'] ?? []].flat().filter(name => visible.has(String(name)))
+  const required = fields.filter(field => isAlwaysShown(document.model, collection, field))
   for (const relation of isReadable ? collection.relations.values() : []) {
     const schema = relationSchema(document, collection, relation)
     if (schema) properties.push([relation.name, schema])
@@ -47,7 +59,7 @@ function shapedSchema(document: Document, collection: Collection): JsonSchema {
     type: 'object',
     description: 'With `fields`, only those that it names.',
     properties: Object.fromEntries(properties),
-    ...(required.length > 0 && { required }),
+    ...(required.length > 0 && { required: required.map(({ name }) => name) }),
   }
 }
 
@@ -55,9 +67,9 @@ function computedProperties(document: Document, collection: Collection): [string
   return visibleComputed(collection).map(field => {
     const { name, description } = field
     const written = description === undefined ? '' : `${description} `
-    const schema = propertySchema(field, document.valueSchema(collection, field))
+    const schema = propertySchema(field, readSchema(document, collection, field))
     const note = `${written}Computed; with \`fields=*,${name}\`. Read-only.`
-    return [name, { ...schema, description: note }]
+    return [name, { ...schema, description: note, 'x-computed': true }]
   })
 }
 
@@ -67,11 +79,7 @@ function listSchema(document: Document, collection: Collection): JsonSchema {
     required: ['data', 'meta'],
     properties: {
       data: { type: 'array', items: document.schema(collection, 'item'), maxItems: maxPerPage },
-      meta: {
-        anyOf: ['PageMeta', 'CursorMeta', 'UncountedMeta'].map(name => ({
-          $ref: `#/components/schemas/${name}`,
-        })),
-      },
+      meta: referTo('schemas', 'ListMeta'),
     },
   }
 }
@@ -111,58 +119,58 @@ export function collectionSchemas(document: Document, collection: Collection): [
   ]
 }
 
-const code = { $ref: '#/components/schemas/ErrorCode' }
-const faults = { type: 'array', items: { $ref: '#/components/schemas/FieldFault' }, maxItems: 100 }
-const perPage = { type: 'integer', minimum: 1, maximum: maxPerPage }
+const code = referTo('schemas', 'ErrorCode')
+const faults = { type: 'array', items: referTo('schemas', 'FieldFault'), maxItems: 100 }
+const codes = Object.entries(catalogue)
+  .map(([name, { status, message }]) => `- \`${name}\` (${status}): ${message}`)
+  .join('\n')
 
 export const shared = {
   introduction: [
     'Items are read with GET and written with POST, PUT, PATCH and DELETE. Lists come in pages (`page`) or by',
     '`cursor`; the cursor form costs the same at any depth. Items have every field that their schema requires, unless',
     '`fields` names some: then they have those alone. Times are given out in UTC, and taken as RFC 3339 has them, without',
-    'leap seconds. Whole numbers stay within ±(2^53 − 1). Filters go along relations too, up to three far and with every',
-    'operator of the field at their end, as in `author.name[contains]=Ann`; the parameters of a list name the nearest of',
-    'them. `not[status]=done` and `not[status][in]=a,b` negate a filter; `or[1][status]=open&or[2][author.name]=Ann` names',
+    'leap seconds. Whole numbers stay within ±(2^53 − 1). `status=done` filters a list, as do conditions in brackets,',
+    '`created_at[gte]=…&created_at[lt]=…`. Filters go along relations too, up to three far and with every operator of the',
+    'field at their end, as in `author.name[contains]=Ann`. `not[status]=done` and `not[status][in]=a,b` negate a filter; `or[1][status]=open&or[2][author.name]=Ann` names',
     'alternatives by numbers from 1 to 20, of which one must hold. Errors are',
-    '`{"error": {"code", "message"}}`, or problem details (RFC 9457) with `Accept: application/problem+json`.',
+    '`{"error": {"code", "message"}}`, or problem details (RFC 9457) with `Accept: application/problem+json`. A credential',
+    'that is limited to scopes needs those that an operation names. Whoever may write an item but not read it is told its',
+    `\`id\` alone. A POST that creates also takes an array of up to ${maxBulkItems.toLocaleString('en')} bodies, creates all of them or none,`,
+    'and answers `{"data":[…]}`; API keys, apps, their secrets and webhooks are created one by one. Every response has the',
+    `headers ${Object.keys(commonHeaders)
+      .map(name => `\`${name}\``)
+      .join(', ')}, the last two where something in it is deprecated.`,
   ].join('\n'),
   schemas: {
-    PageMeta: shownSchema({
+    TotalMode: { type: 'string', enum: totalModes },
+    OpenApiDocument: { type: 'object', additionalProperties: true },
+    ListMeta: shownSchema({
       type: 'object',
-      description: 'Of a list by `page`.',
-      required: ['total', 'page', 'per_page'],
+      required: ['per_page'],
       properties: {
-        total: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+        per_page: { type: 'integer', minimum: 1, maximum: maxPerPage },
+        page: { type: 'integer', minimum: 1, maximum: lastPage, description: 'Of a list by `page`.' },
+        total: {
+          type: 'integer',
+          minimum: 0,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'Of a list by `page`, but with `total=none`.',
+        },
         total_is_estimate: {
           type: 'boolean',
           description: 'There, and true, where `total` is an estimate.',
         },
-        page: { type: 'integer', minimum: 1, maximum: lastPage },
-        per_page: perPage,
-      },
-    }),
-    UncountedMeta: shownSchema({
-      type: 'object',
-      description: 'Of a list by `page` with `total=none`.',
-      required: ['page', 'per_page'],
-      properties: { page: { type: 'integer', minimum: 1, maximum: lastPage }, per_page: perPage },
-    }),
-    CursorMeta: shownSchema({
-      type: 'object',
-      description: 'Of a list by `cursor`.',
-      required: ['per_page', 'next_cursor'],
-      properties: {
-        per_page: perPage,
         next_cursor: {
           type: ['string', 'null'],
-          description: 'The `cursor` of the next page; null: this is the last.',
+          description: 'Of a list by `cursor`: the `cursor` of the next page; null: this is the last.',
         },
       },
     }),
     ...sharedEventSchemas,
     ErrorCode: {
       type: 'string',
-      description: 'What went wrong. Later versions may add codes.',
+      description: `What went wrong. Later versions may add codes.\n\n${codes}`,
       enum: Object.keys(catalogue),
     },
     FieldFault: {
@@ -177,16 +185,15 @@ export const shared = {
         message: { type: 'string' },
       },
     },
-    Error: {
+    ErrorResponse: {
       type: 'object',
       required: ['error'],
-      properties: {
-        error: {
-          type: 'object',
-          required: ['code', 'message'],
-          properties: { code, message: { type: 'string' }, details: faults },
-        },
-      },
+      properties: { error: referTo('schemas', 'ApiError') },
+    },
+    ApiError: {
+      type: 'object',
+      required: ['code', 'message'],
+      properties: { code, message: { type: 'string' }, details: faults },
     },
     Problem: {
       type: 'object',

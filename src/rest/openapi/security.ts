@@ -6,20 +6,16 @@ import { anonymous } from '../../principal.ts'
 import type { Operation } from '../operations.ts'
 import { inWords } from './rule-text.ts'
 
+/**
+ * One alone, the others in words: some generators send a token by every scheme that an operation names, in the URL too.
+ */
 export const securitySchemes = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
-    description: 'An API key (`pk_…`), an OAuth access token, or a JWT of a trusted issuer (RFC 6750).',
-  },
-  dpop: {
-    type: 'http',
-    scheme: 'dpop',
     description:
-      'An OAuth access token that is bound to a key, with a proof of it in the header `DPoP` (RFC 9449, 7.1).',
+      'An API key (`pk_…`), an OAuth access token, or a JWT of a trusted issuer (RFC 6750). API keys are also taken as the header `X-API-Key` or the query parameter `api_key`; a token that is bound to a key as `Authorization: DPoP …` with its proof in the header `DPoP` (RFC 9449, 7.1).',
   },
-  apiKeyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
-  apiKeyQuery: { type: 'apiKey', in: 'query', name: 'api_key' },
 }
 
 const withoutCredential = anonymous('').access
@@ -36,10 +32,19 @@ export function isOpen(model: Model, { collection, operation }: Access): boolean
   return staticRule(model, collection, collection.access[operation], withoutCredential) !== 'never'
 }
 
-function inSentences([first, ...others]: readonly Access[]): string {
-  const rule = ({ collection, operation }: Access) => inWords(collection.access[operation])
-  const more = others.map(other => ` Who may read ${other.collection.name}: ${rule(other)}.`)
-  return `Who may: ${first ? rule(first) : ''}.${more.join('')}`
+/** Several are not told again: the operations that read each of them tell their rules. */
+function inSentence(accesses: readonly [Access, ...Access[]]): string {
+  const [{ collection, operation }] = accesses
+  if (accesses.length === 1) return `Who may: ${inWords(collection.access[operation])}.`
+  const reads = accesses.filter(access => access.operation === 'read').map(access => access.collection.name)
+  const own = operation === 'read' ? '' : `${inWords(collection.access[operation])}; and `
+  return `Who may: ${own}whoever may read ${[...new Set(reads)].join(' and ')}.`
+}
+
+/** Each of which a credential that is limited to scopes needs. */
+export function scopesInWords(scopes: readonly string[]): string {
+  if (scopes.length === 0) return ''
+  return `${scopes.length === 1 ? 'Scope' : 'Scopes'}: ${scopes.map(scope => `\`${scope}\``).join(', ')}.`
 }
 
 /** The security requirements of an operation. `open`: it needs no credential. */
@@ -50,13 +55,16 @@ export function requirements(open: boolean): readonly JsonValue[] {
 }
 
 /** Of an operation that needs all of `accesses`; `signedIn`: it needs a signed-in user besides. */
-export function accessMembers(model: Model, accesses: readonly Access[], signedIn = false): JsonSchema {
+export function accessMembers(
+  model: Model,
+  accesses: readonly [Access, ...Access[]],
+  signedIn = false,
+): JsonSchema {
   const named = accesses.map(({ collection, operation }) => `${actions[operation]}:${collection.singular}`)
   const scopes = [...new Set(named)]
   const open = !signedIn && accesses.every(access => isOpen(model, access))
-  const words = scopes.map(scope => `\`${scope}\``).join(' and ')
   return {
-    description: `${inSentences(accesses)} A credential that is limited to scopes needs ${words}.`,
+    description: `${inSentence(accesses)} ${scopesInWords(scopes)}`,
     security: requirements(open),
     'x-required-scopes': scopes,
   }

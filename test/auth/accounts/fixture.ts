@@ -9,6 +9,7 @@ import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
 import type { Message } from '../../../src/auth/mail.ts'
 import { memoryCounters } from '../../../src/cluster/memory-counters.ts'
 import { checkModel } from '../../../src/model/check.ts'
+import type { Declaration } from '../../../src/model/declaration.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
@@ -31,16 +32,17 @@ export interface Fixture {
 export interface FixtureOptions {
   readonly signUp?: SignUpMode
   readonly mailFails?: boolean
+  readonly declaration?: Declaration
 }
 
 export async function withFixture(
-  { signUp = 'open', mailFails = false }: FixtureOptions,
+  { signUp = 'open', mailFails = false, declaration = blog }: FixtureOptions,
   use: (fixture: Fixture) => Promise<void>,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-accounts-'))
   let time = Date.UTC(2026, 0, 1)
   const now = () => time
-  const model = checkModel(blog)
+  const model = checkModel(declaration)
   const store = openSqlite(model, { file: join(folder, 'test.db'), now })
   const run = createRun(createGuard(model), store)
   const sent: Message[] = []

@@ -64,9 +64,11 @@ function counting(base: AccountBase) {
       return target[name].bind(target)
     },
   })
-  const write: typeof run.write = (plan, principal) => {
+  const write: typeof run.write = async (plan, principal) => {
+    const answer = await run.write(plan, principal)
+    // What is refused is rolled back, without a commit.
     writes++
-    return run.write(plan, principal)
+    return answer
   }
   const addresses = createAddresses(records, base.now)
   return { base: { ...base, records, addresses, run: { ...run, write } }, writes: () => writes }

@@ -53,8 +53,7 @@ func list(client *ClientWithResponses, params ListThingsParams) ThingList {
 
 func page(client *ClientWithResponses) any {
 	found := list(client, ListThingsParams{Page: ptr(int32(2)), PerPage: ptr(int32(2)), Sort: ptr("name")})
-	meta := must(found.Meta.AsPageMeta())
-	return map[string]any{"names": names(found.Data), "total": meta.Total, "page": meta.Page}
+	return map[string]any{"names": names(found.Data), "total": found.Meta.Total, "page": found.Meta.Page}
 }
 
 func cursor(client *ClientWithResponses) any {
@@ -62,7 +61,7 @@ func cursor(client *ClientWithResponses) any {
 	for next := nullable.NewNullableWithValue(""); !next.IsNull(); {
 		found := list(client, ListThingsParams{Cursor: ptr(must(next.Get())), PerPage: ptr(int32(2))})
 		pages = append(pages, names(found.Data))
-		next = must(found.Meta.AsCursorMeta()).NextCursor
+		next = found.Meta.NextCursor
 	}
 	return pages
 }
@@ -109,21 +108,21 @@ func main() {
 	three := create(client, ThingCreate{Name: "three"})
 	read := must(client.GetThingWithResponse(ctx, two.Id, &GetThingParams{Include: ptr("parent.owner")}))
 	parent := must(given(read.JSON200, read.Body).Parent.Get())
-	change := ThingMerge{
+	change := ThingUpdate{
 		Body:    nullable.NewNullableWithValue("changed"),
 		Mood:    nullable.NewNullableWithValue(ThingMood("good")),
 		Mail:    nullable.NewNullNullable[openapi_types.Email](),
 		Payload: map[string]any{"a": nil, "b": 1},
 		Shape:   nullable.NewNullableWithValue(map[string]any{"unit": nil}),
 	}
-	patch := must(client.UpdateThingWithApplicationMergePatchPlusJSONBodyWithResponse(ctx, one.Id, nil, change))
+	patch := must(client.UpdateThingWithResponse(ctx, one.Id, nil, change))
 	updated := given(patch.JSON200, patch.Body)
 	pages, cursors := page(client), cursor(client)
-	filtered := list(client, ListThingsParams{StateIn: &[]ThingState{"in-between", "done"}})
+	filtered := list(client, ListThingsParams{State: &ThingStateFilter{In: ptr("in-between,done")}})
 	put := must(client.ReplaceThingWithResponse(ctx, one.Id, nil, ThingReplace{Name: "replaced"}))
 	replaced := given(put.JSON200, put.Body)
 	taken := must(client.CreateThingWithResponse(ctx, nil, ThingCreate{Name: "two"}))
-	conflict := given(taken.JSON409, taken.Body)
+	conflict := given(taken.JSONDefault, taken.Body)
 	deleted := must(client.DeleteThingWithResponse(ctx, three.Id, nil))
 	missing := must(client.GetThingWithResponse(ctx, three.Id, nil))
 	result := map[string]any{
@@ -141,7 +140,7 @@ func main() {
 		"replaced": []any{replaced.Name, replaced.State, null(replaced.Mood)},
 		"conflict": []any{taken.StatusCode(), conflict.Error.Code, (*conflict.Error.Details)[0].Field},
 		"deleted":  deleted.StatusCode(),
-		"missing":  []any{missing.StatusCode(), given(missing.JSON404, missing.Body).Error.Code},
+		"missing":  []any{missing.StatusCode(), given(missing.JSONDefault, missing.Body).Error.Code},
 	}
 	fmt.Print(string(must(json.Marshal(result))))
 }

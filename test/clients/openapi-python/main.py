@@ -15,19 +15,17 @@ from rest_api_client.api.things import (
     update_thing,
 )
 from rest_api_client.models import (
-    CursorMeta,
-    Error,
-    PageMeta,
+    ErrorResponse,
     Thing,
     ThingCreate,
     ThingCreateShapeType0,
     ThingLevel,
-    ThingMerge,
-    ThingMergeShapeType0,
     ThingMood,
     ThingReplace,
     ThingShapeUnit,
     ThingState,
+    ThingUpdate,
+    ThingUpdateShapeType0,
 )
 from rest_api_client.types import Response, Unset
 
@@ -35,15 +33,15 @@ T = TypeVar("T")
 client = AuthenticatedClient(base_url=os.environ["SERVICE"], token=os.environ["TOKEN"])
 
 
-def given(found: T | Error | None | Unset) -> T:
-    if found is None or isinstance(found, (Error, Unset)):
+def given(found: T | ErrorResponse | None | Unset) -> T:
+    if found is None or isinstance(found, (ErrorResponse, Unset)):
         raise RuntimeError(str(found))
     return found
 
 
-def code(response: Response[T | Error]) -> list[object]:
+def code(response: Response[T | ErrorResponse]) -> list[object]:
     error = response.parsed
-    assert isinstance(error, Error)
+    assert isinstance(error, ErrorResponse)
     return [response.status_code.value, error.error.code.value]
 
 
@@ -57,7 +55,6 @@ def shape(thing: Thing) -> object:
 
 def page() -> dict[str, object]:
     found = given(list_things.sync(client=client, page=2, per_page=2, sort="name"))
-    assert isinstance(found.meta, PageMeta)
     return {"names": names(found.data), "total": found.meta.total, "page": found.meta.page}
 
 
@@ -66,9 +63,8 @@ def cursor() -> list[list[str]]:
     at: str | None = ""
     while at is not None:
         found = given(list_things.sync(client=client, cursor=at, per_page=2))
-        assert isinstance(found.meta, CursorMeta)
         pages.append(names(found.data))
-        at = found.meta.next_cursor
+        at = found.meta.next_cursor or None
     return pages
 
 
@@ -99,8 +95,8 @@ def main() -> dict[str, object]:
     three = create(ThingCreate(name="three"))
     included = given(get_thing.sync(two.id, client=client, include="parent.owner")).parent
     assert included and included.owner
-    merged = ThingMergeShapeType0.from_dict({"unit": None})
-    change = ThingMerge(
+    merged = ThingUpdateShapeType0.from_dict({"unit": None})
+    change = ThingUpdate(
         body="changed", mood=ThingMood.GOOD, mail=None, payload={"a": None, "b": 1}, shape=merged
     )
     updated = given(update_thing.sync(one.id, client=client, body=change))
@@ -108,7 +104,7 @@ def main() -> dict[str, object]:
     filtered = given(list_things.sync(client=client, state=ThingState.IN_BETWEEN))
     replaced = given(replace_thing.sync(one.id, client=client, body=ThingReplace(name="replaced")))
     conflict = create_thing.sync_detailed(client=client, body=ThingCreate(name="two"))
-    assert isinstance(conflict.parsed, Error) and conflict.parsed.error.details
+    assert isinstance(conflict.parsed, ErrorResponse) and conflict.parsed.error.details
     deleted = delete_thing.sync_detailed(three.id, client=client)
     missing = get_thing.sync_detailed(three.id, client=client)
     assert one.day and one.at

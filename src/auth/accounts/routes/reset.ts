@@ -23,6 +23,15 @@ function over({ theme }: RouteParts, href: string, label: string): Reply {
   return pageReply(theme, page, { status: 400 })
 }
 
+function refused({ theme }: RouteParts, messages: readonly string[]): Reply {
+  const page = messagePage({
+    title: 'Your account could not be made',
+    paragraphs: messages,
+    link: { href: '/account/sign-up', label: 'Create an account' },
+  })
+  return pageReply(theme, page, { status: 400 })
+}
+
 function resetOver(parts: RouteParts): Reply {
   return over(parts, '/account/reset', 'Ask for a new link')
 }
@@ -134,6 +143,7 @@ async function finishAccount(
     return showPending(parts, visit, account, email, new Map([['password', 'This is not the password.']]))
   }
   if (answer.kind === 'over') return over(parts, '/account/sign-up', 'Create an account')
+  if (answer.kind === 'refused') return refused(parts, answer.messages)
   const { userId } = answer
   const { req, res, address } = visit
   const at = await signInTime(base.records, userId, base.now())

@@ -24,7 +24,6 @@ const names = (things: readonly Thing[]): string[] => things.map(({ name }) => n
 async function page() {
   const query = { page: 2, per_page: 2, sort: 'name' }
   const { data, meta } = given(await api.listThings({ query }))
-  if (!('total' in meta)) throw new Error('no page')
   return { names: names(data), total: meta.total, page: meta.page }
 }
 
@@ -33,9 +32,8 @@ async function cursor() {
   for (let next: string | null = ''; next !== null; ) {
     const query: { cursor: string; per_page: number } = { cursor: next, per_page: 2 }
     const { data, meta } = given(await api.listThings({ query }))
-    if (!('next_cursor' in meta)) throw new Error('no cursor')
     pages.push(names(data))
-    next = meta.next_cursor
+    next = meta.next_cursor ?? null
   }
   return pages
 }
@@ -65,11 +63,10 @@ async function main() {
     await api.updateThing({
       ...path(one.id),
       body: { body: 'changed', mood: 'good', mail: null, payload: { a: null, b: 1 }, shape: { unit: null } },
-      headers: { 'Content-Type': 'application/merge-patch+json' },
     }),
   )
   const lists = { page: await page(), cursor: await cursor() }
-  const filter = { query: { 'state[in]': ['in-between' as const, 'done' as const] } }
+  const filter = { query: { state: { in: 'in-between,done' } } }
   const filtered = given(await api.listThings(filter))
   const replaced = given(await api.replaceThing({ ...path(one.id), body: { name: 'replaced' } }))
   const conflict = await api.createThing({ body: { name: 'two' } })

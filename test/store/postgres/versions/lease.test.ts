@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
 import { collection, model, number, text } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check.ts'
 import type { Model } from '../../../../src/model/model.ts'
@@ -89,7 +90,7 @@ test('what another node has written is seen from its answer on, also when it com
   withStore(async ({ url, store, client }) => {
     const { id } = await client.create('users', ada)
     let last = 'Ada'
-    await rounds(12, async round => {
+    await rounds(6, async round => {
       const other = await openPostgres(blog, { url })
       const reading = during(() => nameOf(client, id))
       await alone(store)
@@ -113,13 +114,14 @@ test('a commit of its own that others see is seen by the node before it hears of
     const { id } = await client.create('users', ada)
     await alone(store)
     assert.equal(await nameOf(client, id), 'Ada')
-    const { up } = proxy.linkOf('COMMIT')
-    // The statements before COMMIT must be answered, so the answers are held back once it is sent.
-    await query(url, slowCommits(0.6))
+    const commits = await heldCommits(url)
     const changing = client.update('users', id, { name: 'Eve' })
     const reading = during(() => nameOf(client, id))
     await until('it commits', () => isCommitting(url))
+    const { up } = proxy.linkOf('COMMIT')
+    // The statements before COMMIT must be answered, so the answers are held back once it is sent.
     up.pause()
+    await commits.release()
     await until('others see it', async () => (await stored(url, id)) === 'Eve')
     assert.equal(await nameOf(client, id), 'Eve')
     await reading.end()
@@ -132,38 +134,36 @@ test('a commit of its own that others see is seen by the node before it hears of
 test('a commit whose answer is lost is seen when others see it', () =>
   withStore(async ({ url, proxy, store, client }) => {
     const { id } = await client.create('users', ada)
-    await query(url, slowCommits(0.03))
-    await rounds(6, async round => {
-      await client.update('users', id, { name: 'Ada' })
+    let last = 'Ada'
+    for (let round = 0; round < 6; round++) {
       await alone(store)
-      assert.equal(await nameOf(client, id), 'Ada')
+      assert.equal(await nameOf(client, id), last)
+      const commits = await heldCommits(url)
+      last = `Eve ${round}`
+      const changing = assert.rejects(client.update('users', id, { name: last }), { code: 'UNAVAILABLE' })
+      await until('it commits', () => isCommitting(url))
       const { up, down } = proxy.linkOf('COMMIT')
-      const changing = client.update('users', id, { name: `Eve ${round}` })
-      const isLost = changing.then(
-        () => false,
-        () => true,
-      )
-      await until('it commits', async () => (await isCommitting(url)) || (await stored(url, id)) !== 'Ada')
       up.pause()
-      await until('others see it', async () => (await stored(url, id)) !== 'Ada')
+      await commits.release()
+      await until('others see it', async () => (await stored(url, id)) === last)
       down.destroy()
-      const lost = await isLost
-      assert.equal(await nameOf(client, id), `Eve ${round}`)
-      return lost
-    })
+      await changing
+      assert.equal(await nameOf(client, id), last)
+    }
   }))
 
 test('a commit whose answer is lost before it is done is seen as soon as it is', () =>
   withStore(async ({ url, proxy, store, client }) => {
     const { id } = await client.create('users', ada)
-    await query(url, slowCommits(0.6))
     await alone(store)
     assert.equal(await nameOf(client, id), 'Ada')
-    const changing = client.update('users', id, { name: 'Eve' })
+    const commits = await heldCommits(url)
+    const changing = assert.rejects(client.update('users', id, { name: 'Eve' }), { code: 'UNAVAILABLE' })
     await until('it commits', () => isCommitting(url))
     proxy.linkOf('COMMIT').down.destroy()
-    await assert.rejects(changing, { code: 'UNAVAILABLE' })
+    await changing
     assert.equal(await nameOf(client, id), 'Ada', 'it is not done yet')
+    await commits.release()
     for (let name: unknown = 'Ada'; name === 'Ada'; ) {
       name = await stored(url, id)
       const known = await nameOf(client, id)
@@ -171,14 +171,27 @@ test('a commit whose answer is lost before it is done is seen as soon as it is',
     }
   }))
 
-/** Makes each commit that changes users take so long. */
-const slowCommits = (seconds: number) => `
-  CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(${seconds}); RETURN NULL; END';
-  CREATE CONSTRAINT TRIGGER slowly AFTER UPDATE ON users DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slowly()`
+const commitLock = 7
+
+/** From now on each commit that changes users waits, until they are released. */
+async function heldCommits(url: string): Promise<{ release(): Promise<void> }> {
+  await query(
+    url,
+    `CREATE OR REPLACE FUNCTION wait_for_release() RETURNS trigger LANGUAGE plpgsql
+       AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(${commitLock}); RETURN NULL; END';
+     DROP TRIGGER IF EXISTS held ON users;
+     CREATE CONSTRAINT TRIGGER held AFTER UPDATE ON users
+       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_for_release()`,
+  )
+  const holder = new pg.Client({ connectionString: url })
+  await holder.connect()
+  await holder.query(`SELECT pg_advisory_lock(${commitLock})`)
+  return { release: () => holder.end() }
+}
 
 async function isCommitting(url: string): Promise<boolean> {
-  const sleeping = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query = 'COMMIT' AND wait_event = 'PgSleep'`
-  return (await query(url, sleeping)).length > 0
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query = 'COMMIT' AND wait_event = 'advisory'`
+  return (await query(url, waiting)).length > 0
 }
 
 test('what a migration beside it changes is seen when it is done', () =>

@@ -1,0 +1,91 @@
+/** What a computed count costs a list of 20: the same list with it and without it, and sorted by it. */
+import { anyone, boolean, collection, count, field, index, model, relation, text } from '../src/index.ts'
+import { checkModel } from '../src/model/check.ts'
+import { createGuard } from '../src/plan/guard.ts'
+import { orderById } from '../src/plan/order.ts'
+import type { ListShape } from '../src/plan/plan.ts'
+import { user } from '../src/principal.ts'
+import type { Store } from '../src/store/store.ts'
+import { onBothDatabases } from './filled-databases.ts'
+import { median } from './measure.ts'
+
+const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+const [authors, postsEach] = [1000, 100]
+
+const of = checkModel(
+  model({
+    authors: collection({ access, fields: { name: text() }, computed: { post_count: count('posts') } }),
+    posts: collection({
+      // Only what the reader may read counts, so each post is looked at.
+      access: { ...access, read: field('published').eq(true) },
+      fields: { published: boolean(), author_id: relation('authors', { inverse: 'posts' }) },
+      indexes: [index('author_id', 'published')],
+    }),
+  }),
+)
+
+const list = (fields: readonly string[]): ListShape => ({
+  kind: 'list',
+  collection: 'authors',
+  within: undefined,
+  filter: undefined,
+  search: undefined,
+  sort: orderById,
+  window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
+  select: fields.map(name => ({ kind: 'field', key: name, field: name }) as const),
+})
+
+const lists = {
+  'id, name': ['id', 'name'],
+  'id, name, post_count': ['id', 'name', 'post_count'],
+} as const
+
+export interface ComputedFigure {
+  readonly database: string
+  readonly fields: string
+  /** By round, in microseconds a list. */
+  readonly us: readonly number[]
+}
+
+async function timed(store: Store, fields: readonly string[], lists: number): Promise<number> {
+  const guard = createGuard(of)
+  const shape = list(fields)
+  const began = performance.now()
+  for (let n = 0; n < lists; n++) {
+    await store.read(guard({ shape, args: [(n * 20) % authors, 20] }, user(1, 'user', 'all')))
+  }
+  return ((performance.now() - began) * 1000) / lists
+}
+
+/** One list after the other; nothing is remembered. */
+export function measureComputed(rounds: number): Promise<readonly ComputedFigure[]> {
+  return onBothDatabases(async database => {
+    const store = await database.open(of)
+    try {
+      await database.fill(`
+        INSERT INTO "authors" ("name", "created_at")
+          SELECT 'Author ' || n, '2026-01-01T00:00:00.000Z' FROM ${database.numbers(authors)};
+        INSERT INTO "posts" ("published", "author_id", "created_at")
+          SELECT ${database.name === 'SQLite' ? 'n % 2' : 'n % 2 = 0'}, 1 + n % ${authors}, '2026-01-01T00:00:00.000Z'
+          FROM ${database.numbers(authors * postsEach)}`)
+      const figures = Object.entries(lists).map(([fields, names]) => ({ fields, names, us: [] as number[] }))
+      for (let round = 0; round < rounds; round++) {
+        for (const { names, us } of figures) us.push(await timed(store, names, 500))
+      }
+      return figures.map(({ fields, us }) => ({ database: database.name, fields, us }))
+    } finally {
+      await store.close()
+    }
+  })
+}
+
+export function computedTable(figures: readonly ComputedFigure[]): string {
+  return [
+    `| 20 of ${authors.toLocaleString('en')} authors, each with ${postsEach} posts, on | \`fields\` | median | fastest |`,
+    '|---|---|---|---|',
+    ...figures.map(({ database, fields, us }) => {
+      const shown = [median(us), Math.min(...us)].map(value => `${Math.round(value ?? 0)} µs`)
+      return `| ${[database, `\`${fields}\``, ...shown].join(' | ')} |`
+    }),
+  ].join('\n')
+}

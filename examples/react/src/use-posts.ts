@@ -1,0 +1,106 @@
+/** The posts: read once, then kept current by events. Changes of one's own are shown before the service has answered. */
+import { ApiError } from 'portico/client'
+import { startTransition, useEffect, useOptimistic, useReducer, useState } from 'react'
+import { api, type Post, type User } from './api.ts'
+
+type Change =
+  | { readonly kind: 'loaded'; readonly posts: readonly Post[] }
+  | { readonly kind: 'saved'; readonly post: Post }
+  | { readonly kind: 'changed'; readonly id: number; readonly values: Partial<Post> }
+  | { readonly kind: 'removed'; readonly id: number }
+
+function applied(posts: readonly Post[], change: Change): readonly Post[] {
+  switch (change.kind) {
+    case 'loaded':
+      return change.posts
+    case 'saved':
+      return [change.post, ...posts.filter(post => post.id !== change.post.id)].sort((a, b) => b.id - a.id)
+    case 'changed':
+      return posts.map(post => (post.id === change.id ? { ...post, ...change.values } : post))
+    case 'removed':
+      return posts.filter(post => post.id !== change.id)
+  }
+}
+
+/** Reads the list, and then follows the log of events from where it was before. Ends with the signal. */
+async function follow(
+  apply: (change: Change) => void,
+  onConnection: (isConnected: boolean) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { meta } = await api.events.list({ collections: ['posts'], signal })
+  const { data } = await api.posts.list({ include: ['author'], sort: ['-id'], perPage: 50, signal })
+  apply({ kind: 'loaded', posts: data })
+  for await (const event of api.posts.subscribe({ after: meta.next_after, signal, onConnection })) {
+    if (event.type === 'post.deleted') {
+      apply({ kind: 'removed', id: event.item_id })
+    } else if (event.type === 'post.updated') {
+      apply({ kind: 'changed', id: event.item_id, values: event.data })
+    } else {
+      const post = await api.posts.get(event.item_id, { include: ['author'], signal })
+      if (post !== null) apply({ kind: 'saved', post })
+    }
+  }
+}
+
+/** In the service's own words. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof ApiError)) return 'The service cannot be reached.'
+  return error.details?.[0]?.message ?? error.message
+}
+
+export function usePosts(me: User) {
+  const [posts, apply] = useReducer(applied, [])
+  const [shown, expect] = useOptimistic(posts, applied)
+  const [isConnected, setConnected] = useState(false)
+  const [fault, setFault] = useState<string>()
+
+  useEffect(() => {
+    const leaving = new AbortController()
+    follow(apply, setConnected, leaving.signal).catch(error => {
+      if (!leaving.signal.aborted) setFault(messageOf(error))
+    })
+    return () => leaving.abort()
+  }, [])
+
+  /** Shows what is expected until `send` is done: then what the service says. A refusal takes it back, and is told. */
+  const attempt = (expected: Change, send: () => Promise<Change>) =>
+    startTransition(async () => {
+      expect(expected)
+      try {
+        const change = await send()
+        startTransition(() => {
+          apply(change)
+          setFault(undefined)
+        })
+      } catch (error) {
+        startTransition(() => setFault(messageOf(error)))
+      }
+    })
+
+  return {
+    posts: shown,
+    isConnected,
+    fault,
+    add(title: string) {
+      const post = { title, body: null, author_id: me.id, author: me, created_at: '' }
+      attempt({ kind: 'saved', post: { id: Number.MAX_SAFE_INTEGER, ...post } }, async () => ({
+        kind: 'saved',
+        post: await api.posts.create({ title }, { include: ['author'] }),
+      }))
+    },
+    rename(id: number, title: string) {
+      attempt({ kind: 'changed', id, values: { title } }, async () => ({
+        kind: 'changed',
+        id,
+        values: await api.posts.update(id, { title }),
+      }))
+    },
+    remove(id: number) {
+      attempt({ kind: 'removed', id }, async () => {
+        await api.posts.delete(id)
+        return { kind: 'removed', id }
+      })
+    },
+  }
+}

@@ -1,0 +1,259 @@
+/** What an OpenAPI document of Portico says of its collections, actions and queries, found by paths and references alone. */
+import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from './json.ts'
+
+const prefix = '/api/v1/'
+/** Paths that are no collection; a model cannot name one so. */
+const reserved = new Set([
+  'me',
+  'batch',
+  'events',
+  'actions',
+  'queries',
+  'openapi.json',
+  'uploads',
+  'explain',
+])
+
+export interface Operation {
+  readonly name: string
+  readonly description: string
+  /** `item`: it is done to an item, whose id comes first. */
+  readonly target: 'item' | 'collection' | 'none'
+  /** A schema of an object; undefined: it takes nothing. */
+  readonly input: JsonObject | undefined
+  /** Undefined: it returns nothing. */
+  readonly output: JsonObject | undefined
+}
+
+export interface Relation {
+  readonly name: string
+  /** The collection that it leads to. */
+  readonly target: string
+  readonly isMany: boolean
+  readonly description: string
+}
+
+/** The events that actions emit, by type: the schemas of their values. */
+export type Emitted = ReadonlyMap<string, JsonObject>
+
+export interface CollectionDescription {
+  readonly name: string
+  /** As it begins the types of events: `task`. */
+  readonly singular: string
+  readonly description: string
+  readonly isDeprecated: boolean
+  /** Of an item as it is read. Its properties include computed fields and relations. */
+  readonly item: JsonObject
+  /** Bodies; undefined where the collection takes none. */
+  readonly create: JsonObject | undefined
+  readonly update: JsonObject | undefined
+  /** The names of fields that are given only on request. */
+  readonly computed: readonly string[]
+  readonly relations: readonly Relation[]
+  readonly actions: readonly Operation[]
+  readonly emits: Emitted
+}
+
+export interface ApiDescription {
+  readonly collections: readonly CollectionDescription[]
+  readonly actions: readonly Operation[]
+  readonly queries: readonly Operation[]
+}
+
+interface Path {
+  /** After `/api/v1/`. */
+  readonly segments: readonly string[]
+  readonly methods: JsonObject
+}
+
+function pathsOf(document: JsonObject): readonly Path[] {
+  return Object.entries(objectAt(document, 'paths')).flatMap(([path, methods]) =>
+    path.startsWith(prefix) && isObject(methods)
+      ? [{ segments: path.slice(prefix.length).split('/'), methods }]
+      : [],
+  )
+}
+
+const jsonOf = (holder: JsonObject): JsonObject | undefined => {
+  const { schema } = objectAt(holder, 'content', 'application/json')
+  return isObject(schema) ? schema : undefined
+}
+const bodyOf = (operation: JsonObject) => jsonOf(objectAt(operation, 'requestBody'))
+const responseOf = (operation: JsonObject, status: string) => jsonOf(objectAt(operation, 'responses', status))
+
+/** The name in `#/components/schemas/{name}`. */
+export function referenceOf(schema: Json | undefined): string | undefined {
+  const reference = isObject(schema) ? textAt(schema, '$ref') : ''
+  return /^#\/components\/schemas\/([^/]+)$/.exec(reference)?.[1]
+}
+
+/** A schema, or the named one that it refers to. */
+export function resolved(document: JsonObject, schema: JsonObject): JsonObject {
+  const name = referenceOf(schema)
+  return name === undefined ? schema : objectAt(document, 'components', 'schemas', name)
+}
+
+/** A description as an operation has it ends with the access rule, which types do not show. */
+function operationText(operation: JsonObject): string {
+  const [before = ''] = textAt(operation, 'description').split(/ ?Who may: /, 1)
+  return before.trim() === '' ? textAt(operation, 'summary') : before
+}
+
+function actionOf({ segments, methods }: Path): Operation[] {
+  const name = segments.at(-1) ?? ''
+  const post = objectAt(methods, 'post')
+  if (name.includes('{') || Object.keys(post).length === 0) return []
+  const target = segments[1] === '{id}' ? 'item' : segments[0] === 'actions' ? 'none' : 'collection'
+  const output = responseOf(post, '200')
+  return [{ name, target, description: operationText(post), input: bodyOf(post), output }]
+}
+
+interface Parameter {
+  readonly name: string
+  readonly isRequired: boolean
+  readonly schema: JsonObject
+}
+
+/** The parameters that stand in the operation; `fields`, `include` and headers are references. */
+function ownParameters(operation: JsonObject): readonly Parameter[] {
+  return listAt(operation, 'parameters').flatMap(one =>
+    isObject(one) && textAt(one, 'in') === 'query'
+      ? [
+          {
+            name: textAt(one, 'name'),
+            isRequired: one['required'] === true,
+            schema: { ...objectAt(one, 'schema'), description: textAt(one, 'description') },
+          },
+        ]
+      : [],
+  )
+}
+
+function queryOf({ segments, methods }: Path): Operation[] {
+  const get = objectAt(methods, 'get')
+  if (Object.keys(get).length === 0) return []
+  const all = ownParameters(get)
+  const id = all.find(({ name, isRequired }) => name === 'id' && isRequired)
+  const own = all.filter(parameter => parameter !== id)
+  const input: JsonObject = {
+    type: 'object',
+    properties: Object.fromEntries(own.map(({ name, schema }) => [name, schema])),
+    required: own.filter(({ isRequired }) => isRequired).map(({ name }) => name),
+  }
+  return [
+    {
+      name: segments.at(-1) ?? '',
+      description: operationText(get),
+      target: id === undefined ? 'none' : 'item',
+      input: own.length === 0 ? undefined : input,
+      output: responseOf(get, '200'),
+    },
+  ]
+}
+
+/** The paths of one collection. */
+interface Paths {
+  readonly name: string
+  readonly list: JsonObject
+  readonly item: JsonObject
+  readonly below: readonly Path[]
+}
+
+function collectionPaths(paths: readonly Path[]): readonly Paths[] {
+  const names = new Set(paths.map(({ segments: [name = ''] }) => name).filter(name => !reserved.has(name)))
+  return [...names].map(name => {
+    const own = paths.filter(({ segments }) => segments[0] === name)
+    const at = (...rest: readonly string[]) =>
+      own.find(({ segments }) => segments.join('/') === [name, ...rest].join('/'))?.methods ?? {}
+    const isAction = ({ segments: [, second, third], ...path }: Path) =>
+      path.methods['post'] !== undefined && (second === '{id}' ? third !== undefined : second !== undefined)
+    const below = own.filter(path => isAction(path) && path.segments.length <= 3)
+    return { name, list: at(), item: at('{id}'), below }
+  })
+}
+
+function itemOf(document: JsonObject, { list, item }: Paths): JsonObject {
+  const page = responseOf(objectAt(list, 'get'), '200')
+  const listed = page && objectAt(resolved(document, page), 'properties', 'data', 'items')
+  const found = [
+    responseOf(objectAt(item, 'get'), '200'),
+    listed,
+    responseOf(objectAt(item, 'patch'), '200'),
+    responseOf(objectAt(list, 'post'), '201'),
+  ]
+  return found.find(schema => schema !== undefined && Object.keys(schema).length > 0) ?? {}
+}
+
+/** The property of a relation refers to the item of a collection, is a list of them, or is one or null. */
+function relationsOf(
+  document: JsonObject,
+  item: JsonObject,
+  collections: ReadonlyMap<string, string>,
+): readonly Relation[] {
+  const properties = objectAt(resolved(document, item), 'properties')
+  return Object.entries(properties).flatMap(([name, property]) => {
+    if (!isObject(property)) return []
+    const one = [property, ...listAt(property, 'anyOf'), ...listAt(property, 'oneOf')].map(referenceOf)
+    const many = referenceOf(objectAt(property, 'items'))
+    const target = collections.get([...one, many].find(found => collections.has(found ?? '')) ?? '')
+    if (target === undefined) return []
+    return [{ name, target, isMany: many !== undefined, description: textAt(property, 'description') }]
+  })
+}
+
+function computedOf(document: JsonObject, item: JsonObject): readonly string[] {
+  const properties = Object.entries(objectAt(resolved(document, item), 'properties'))
+  return properties.filter(([, one]) => isObject(one) && one['x-computed'] === true).map(([name]) => name)
+}
+
+/** The schemas of a collection's events. */
+function eventsOf(document: JsonObject, collection: string): readonly JsonObject[] {
+  return listAt(objectAt(document, 'components', 'schemas', 'Event'), 'oneOf')
+    .filter(isObject)
+    .map(schema => objectAt(resolved(document, schema), 'properties'))
+    .filter(properties => textAt(objectAt(properties, 'collection'), 'const') === collection)
+}
+
+/** By the events of the collection; where it has none, by the scope that reads it. */
+function singularOf(events: readonly JsonObject[], { name, list }: Paths): string {
+  const types = events.map(properties => textAt(objectAt(properties, 'type'), 'const'))
+  const created = types.find(type => type.endsWith('.created'))
+  if (created !== undefined) return created.slice(0, -'.created'.length)
+  const scopes = listAt(objectAt(list, 'get'), 'x-required-scopes').map(String)
+  return scopes.find(scope => scope.startsWith('read:'))?.slice('read:'.length) ?? name
+}
+
+/** Each schema of values has the type of its event as its title. */
+function emittedBy(events: readonly JsonObject[]): Emitted {
+  const values = events.flatMap(properties => listAt(objectAt(properties, 'values'), 'anyOf'))
+  return new Map(values.filter(isObject).map(schema => [textAt(schema, 'title'), schema]))
+}
+
+/** The description of a document, in the document's order. */
+export function describeApi(document: JsonObject): ApiDescription {
+  const paths = pathsOf(document)
+  const all = collectionPaths(paths).map(found => ({ ...found, schema: itemOf(document, found) }))
+  const byItem = new Map(all.map(({ name, schema }) => [referenceOf(schema) ?? `/${name}`, name]))
+  const inFolder = (folder: string) => paths.filter(({ segments }) => segments[0] === folder)
+  return {
+    collections: all.map(found => {
+      const { name, list, item, below, schema } = found
+      const events = eventsOf(document, name)
+      return {
+        name,
+        singular: singularOf(events, found),
+        description: textAt(list, 'description'),
+        isDeprecated: objectAt(list, 'get')['deprecated'] === true,
+        item: schema,
+        create: bodyOf(objectAt(list, 'post')),
+        update: bodyOf(objectAt(item, 'patch')),
+        computed: computedOf(document, schema),
+        relations: relationsOf(document, schema, byItem),
+        actions: below.flatMap(actionOf),
+        emits: emittedBy(events),
+      }
+    }),
+    actions: inFolder('actions').flatMap(actionOf),
+    queries: inFolder('queries').flatMap(queryOf),
+  }
+}

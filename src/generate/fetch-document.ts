@@ -1,0 +1,126 @@
+/** Reads the OpenAPI document of a service, of which nothing but its address is known. */
+import { OutgoingError, type OutgoingFailure } from '../outgoing/errors.ts'
+import { Outgoing, type OutgoingResponse } from '../outgoing/outgoing.ts'
+import { isObject, type Json, type JsonObject, objectAt, textAt } from './json.ts'
+
+/** A model of a hundred collections makes about 5 MB. */
+const maxDocumentBytes = 32 * 1024 * 1024
+const timeoutMs = 30_000
+const maxRedirects = 3
+const documentPath = '/api/v1/openapi.json'
+
+/** Says in a sentence why there is no document. */
+export class DocumentError extends Error {
+  override name = 'DocumentError'
+}
+
+/**
+ * The document of the service at `from`: the address of the service, or of the document. `headers` are sent to the
+ * origin of `from` alone. Rejects with a `DocumentError`.
+ */
+export async function fetchDocument(
+  from: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<JsonObject> {
+  const url = documentUrl(from)
+  const outgoing = new Outgoing({ allowPrivate: true })
+  try {
+    return portico(url, await followed(outgoing, url, headers))
+  } catch (error) {
+    throw error instanceof OutgoingError ? unanswered(error) : error
+  } finally {
+    await outgoing.close()
+  }
+}
+
+const failureAdvice: Partial<Record<OutgoingFailure, string>> = {
+  name_not_found: 'Is the name right?',
+  connection_failed: 'Is the service running there?',
+  timed_out: 'Is the service running there?',
+  body_too_large: 'No document of Portico is as large.',
+}
+
+function unanswered({ message, failure }: OutgoingError): DocumentError {
+  return new DocumentError([message, failureAdvice[failure] ?? ''].join(' ').trim())
+}
+
+/** `https://api.example.com` → `https://api.example.com/api/v1/openapi.json`. */
+export function documentUrl(from: string): URL {
+  const url = URL.parse(from)
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new DocumentError(
+      `${JSON.stringify(from)} is no URL of a service: write it as \`https://api.example.com\`.`,
+    )
+  }
+  if (!url.pathname.endsWith('.json')) url.pathname = url.pathname.replace(/\/+$/, '') + documentPath
+  url.hash = ''
+  return url
+}
+
+/** Follows redirects within the host, as from http to https; what is elsewhere has to be named by whoever runs the command. */
+async function followed(
+  outgoing: Outgoing,
+  first: URL,
+  headers: Readonly<Record<string, string>>,
+): Promise<OutgoingResponse> {
+  const accept = { accept: 'application/json' }
+  let url = first
+  for (let count = 0; count <= maxRedirects; count += 1) {
+    const response = await outgoing.request({
+      url: url.href,
+      headers: { ...accept, ...headers },
+      timeoutMs,
+      maxBodyBytes: maxDocumentBytes,
+    })
+    if (response.status < 300 || response.status >= 400) return response
+    url = redirectOf(url, response)
+  }
+  throw new DocumentError(`${first.host} redirects more than ${maxRedirects} times.`)
+}
+
+function redirectOf(from: URL, { headers }: OutgoingResponse): URL {
+  const to = URL.parse(headers['location'] ?? '', from.href)
+  if (to === null) throw new DocumentError(`${from.host} redirects to nowhere.`)
+  const isUpgrade = from.protocol === 'http:' && to.protocol === 'https:' && from.hostname === to.hostname
+  if (isUpgrade || to.origin === from.origin) return to
+  throw new DocumentError(
+    `${from.host} redirects to ${to.origin}. If that is the service, name it: \`--from ${to.origin}\`.`,
+  )
+}
+
+const statusAdvice: Readonly<Record<number, string>> = {
+  401: 'Send a credential: `--header "Authorization: Bearer …"`.',
+  403: 'The credential may not read it.',
+  404: 'Name the service as its own pages show it, without a path.',
+}
+
+function portico({ host, pathname }: URL, { status, body }: OutgoingResponse): JsonObject {
+  if (status !== 200) {
+    const advice = statusAdvice[status] ?? 'Try again when the service is well.'
+    throw new DocumentError(`${host} answered ${status} for ${pathname}. ${advice}`)
+  }
+  const document = parsed(body)
+  if (document === undefined) {
+    throw new DocumentError(`What ${host} has at ${pathname} is not JSON: is Portico served there?`)
+  }
+  if (!isPorticoDocument(document)) {
+    throw new DocumentError(`What ${host} has at ${pathname} is no OpenAPI document of Portico.`)
+  }
+  return document
+}
+
+function parsed(body: Buffer): Json | undefined {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function isPorticoDocument(document: Json): document is JsonObject {
+  return (
+    isObject(document) &&
+    textAt(document, 'openapi').startsWith('3.1') &&
+    textAt(objectAt(document, 'paths', documentPath, 'get'), 'operationId') !== ''
+  )
+}

@@ -1,0 +1,28 @@
+/** Reads JSON of which nothing is known. */
+
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject
+export interface JsonObject {
+  readonly [name: string]: Json
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The object at the end of own members, empty where one is missing. */
+export function objectAt(value: Json | undefined, ...path: readonly string[]): JsonObject {
+  let at = value
+  for (const name of path) at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
+  return isObject(at) ? at : {}
+}
+
+export function listAt(object: JsonObject, name: string): readonly Json[] {
+  const value = Object.hasOwn(object, name) ? object[name] : undefined
+  return Array.isArray(value) ? value : []
+}
+
+/** Empty where it is no text. */
+export function textAt(object: JsonObject, name: string): string {
+  const value = Object.hasOwn(object, name) ? object[name] : undefined
+  return typeof value === 'string' ? value : ''
+}

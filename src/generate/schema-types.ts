@@ -1,0 +1,203 @@
+/** JSON Schemas as TypeScript. Named ones become interfaces or types, written once where something refers to them. */
+import { referenceOf, resolved } from './description.ts'
+import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from './json.ts'
+import { docComment, propertyName, quoted, typeName } from './text.ts'
+
+/** Of a hostile document: what is deeper is `unknown`. */
+const maxDepth = 30
+
+const simple: Readonly<Record<string, string>> = {
+  string: 'string',
+  integer: 'number',
+  number: 'number',
+  boolean: 'boolean',
+  null: 'null',
+}
+
+/** What a comment says besides the description. */
+function facts(schema: JsonObject): string {
+  const { format, maxLength, minimum, maximum, maxItems } = schema
+  const shown = ['date', 'date-time', 'email', 'uri', 'uuid', 'time'].includes(String(format))
+  const hasRange = typeof minimum === 'number' && typeof maximum === 'number' && maximum < 2 ** 31 - 1
+  return [
+    shown && `As \`${String(format)}\`.`,
+    typeof maxLength === 'number' && `At most ${maxLength} characters.`,
+    typeof maxItems === 'number' && `At most ${maxItems}.`,
+    hasRange && `${minimum} to ${maximum}.`,
+    Object.hasOwn(schema, 'default') && `\`${JSON.stringify(schema['default'])}\` if left out.`,
+  ]
+    .filter(fact => fact !== false)
+    .join(' ')
+}
+
+/** Every property that is read is read-only to a client: only a comment that says more is worth its line. */
+function commentOf(schema: JsonObject): string {
+  const described = textAt(schema, 'description').replace(/ ?Read-only\.$/, '')
+  return [described, facts(schema)].filter(part => part !== '').join(' ')
+}
+
+function literal(value: Json): string {
+  return typeof value === 'string' ? quoted(value) : isSimple(value) ? String(value) : 'unknown'
+}
+
+function isSimple(value: Json): boolean {
+  return value === null || typeof value === 'boolean' || typeof value === 'number'
+}
+
+function union(parts: readonly string[]): string {
+  const different = [...new Set(parts)]
+  return different.includes('unknown') ? 'unknown' : different.join(' | ') || 'never'
+}
+
+export interface ItemSchema {
+  /** Of the collection. */
+  readonly description: string
+  /** The names of what a read gives on request: they are no properties of the type. */
+  readonly onRequest: ReadonlySet<string>
+}
+
+const none: ReadonlySet<string> = new Set()
+
+export class SchemaTypes {
+  readonly #document: JsonObject
+  /** By the name of the schema. */
+  readonly #names = new Map<string, string>()
+  readonly #taken: Set<string>
+  readonly #written: string[] = []
+  /** The names of schemas that are being written as types which are no objects. */
+  readonly #open = new Set<string>()
+  /** What writes the interfaces that are named and not written. */
+  readonly #pending: (() => void)[] = []
+  readonly #items: ReadonlyMap<string, ItemSchema>
+
+  /** `taken`: names that no type may have; `items`: the schemas of items, by name. */
+  constructor(document: JsonObject, taken: Iterable<string>, items: ReadonlyMap<string, ItemSchema>) {
+    this.#document = document
+    this.#taken = new Set(taken)
+    this.#items = items
+  }
+
+  /** The declarations of all types that have been asked for, and of those that they name. */
+  get declarations(): string {
+    return this.#written.join('\n')
+  }
+
+  /** The type of a schema. An object that has no name in the document becomes a type of the name that is wished. */
+  type(schema: JsonObject, wished: string): string {
+    if (referenceOf(schema) !== undefined || !isObject(schema['properties'])) {
+      return this.#complete(this.#text(schema, '', 0))
+    }
+    const name = this.#given(wished)
+    this.#declare(name, schema, undefined)
+    return this.#complete(name)
+  }
+
+  /** An object with some of a schema's properties, all of which it has. */
+  part(schema: JsonObject, names: readonly string[], indent: string): string {
+    if (names.length === 0) return '{}'
+    const properties = objectAt(resolved(this.#document, schema), 'properties')
+    const own = names.map(name => [name, properties[name] ?? {}] as const)
+    const whole = { properties: Object.fromEntries(own), required: names }
+    return this.#complete(this.#object(whole, indent, 0, none))
+  }
+
+  /** An object, written where it stands. */
+  inline(schema: JsonObject, indent: string): string {
+    if (Object.keys(objectAt(schema, 'properties')).length === 0) return '{}'
+    return this.#complete(this.#object(schema, indent, 0, none))
+  }
+
+  /** Writes the interfaces that the text names, and those that they name. */
+  #complete(text: string): string {
+    for (let write = this.#pending.shift(); write !== undefined; write = this.#pending.shift()) write()
+    return text
+  }
+
+  #given(wished: string): string {
+    const plain = typeName(wished)
+    let name = plain
+    for (let count = 2; this.#taken.has(name); count += 1) name = `${plain}_${count}`
+    this.#taken.add(name)
+    return name
+  }
+
+  #named(schemaName: string): string {
+    // A type that stands for itself would not compile.
+    if (this.#open.has(schemaName) || this.#open.size > maxDepth) return 'unknown'
+    const known = this.#names.get(schemaName)
+    if (known !== undefined) return known
+    const schema = resolved(this.#document, { $ref: `#/components/schemas/${schemaName}` })
+    if (Object.keys(schema).length === 0) return 'unknown'
+    const name = this.#given(schemaName)
+    this.#names.set(schemaName, name)
+    if (!isObject(schema['properties'])) this.#open.add(schemaName)
+    this.#declare(name, schema, this.#items.get(schemaName))
+    this.#open.delete(schemaName)
+    return name
+  }
+
+  /** In the order in which they were first named. */
+  #declare(name: string, schema: JsonObject, item: ItemSchema | undefined): void {
+    const at = this.#written.push('') - 1
+    const comment = docComment(item?.description ?? textAt(schema, 'description'), [], '')
+    if (!isObject(schema['properties'])) {
+      this.#written[at] = `${comment}export type ${name} = ${this.#text(schema, '', 0)}\n`
+      return
+    }
+    // Later: interfaces may refer to each other, in chains of any length.
+    this.#pending.push(() => {
+      const body = this.#object(schema, '', 0, item?.onRequest ?? none)
+      this.#written[at] = `${comment}export interface ${name} ${body}\n`
+    })
+  }
+
+  #text(schema: Json | undefined, indent: string, depth: number): string {
+    if (!isObject(schema) || depth > maxDepth) return 'unknown'
+    const named = referenceOf(schema)
+    if (named !== undefined) return this.#named(named)
+    if (Object.hasOwn(schema, 'const')) return literal(schema['const'] ?? null)
+    const values = listAt(schema, 'enum')
+    if (values.length > 0) return union(values.map(literal))
+    const parts = (name: string) => listAt(schema, name).map(part => this.#text(part, indent, depth + 1))
+    const either = [...parts('anyOf'), ...parts('oneOf')]
+    if (either.length > 0) return union(either)
+    const all = parts('allOf')
+    if (all.length > 0) return all.map(part => (part.includes(' | ') ? `(${part})` : part)).join(' & ')
+    const types = [schema['type']].flat().filter(type => typeof type === 'string')
+    return types.length === 0
+      ? 'unknown'
+      : union(types.map(type => this.#ofType(type, schema, indent, depth)))
+  }
+
+  #ofType(type: string, schema: JsonObject, indent: string, depth: number): string {
+    if (type === 'array') return this.#array(schema, indent, depth)
+    if (type === 'object') return this.#object(schema, indent, depth, none)
+    return simple[type] ?? 'unknown'
+  }
+
+  #array(schema: JsonObject, indent: string, depth: number): string {
+    const tuple = listAt(schema, 'prefixItems').map(item => this.#text(item, indent, depth + 1))
+    if (tuple.length > 0) return `readonly [${tuple.join(', ')}]`
+    const item = this.#text(schema['items'], indent, depth + 1)
+    return /[ ]/.test(item) ? `readonly (${item})[]` : `readonly ${item}[]`
+  }
+
+  #object(schema: JsonObject, indent: string, depth: number, without: ReadonlySet<string>): string {
+    const properties = Object.entries(objectAt(schema, 'properties')).filter(([name]) => !without.has(name))
+    const required = new Set(listAt(schema, 'required'))
+    const inner = `${indent}  `
+    const lines = properties.map(([name, property]) => {
+      const comment = isObject(property) ? docComment(commentOf(property), deprecation(property), inner) : ''
+      const optional = required.has(name) ? '' : '?'
+      return `${comment}${inner}readonly ${propertyName(name)}${optional}: ${this.#text(property, inner, depth + 1)}\n`
+    })
+    if (lines.length > 0) return `{\n${lines.join('')}${indent}}`
+    const { additionalProperties } = schema
+    if (additionalProperties === false) return '{ readonly [name: string]: never }'
+    return `{ readonly [name: string]: ${this.#text(additionalProperties, inner, depth + 1)} }`
+  }
+}
+
+function deprecation(schema: JsonObject): readonly string[] {
+  return schema['deprecated'] === true ? ['@deprecated'] : []
+}

@@ -1,0 +1,58 @@
+/** Starts Scalar: no fonts, proxy, telemetry, assistant or links of its own; the frame has the search and the colours. */
+const dark = matchMedia('(prefers-color-scheme: dark)')
+
+const others = [
+  'c',
+  'clojure',
+  'csharp',
+  'dart',
+  'fsharp',
+  'go',
+  'http',
+  'java',
+  'julia',
+  'kotlin',
+  'node',
+  'objc',
+  'ocaml',
+  'php',
+  'powershell',
+  'r',
+  'ruby',
+  'rust',
+  'swift',
+]
+
+/** By language: all of its clients, or those that are not shown. */
+const hiddenClients = {
+  ...Object.fromEntries(others.map(language => [language, true])),
+  js: ['axios', 'jquery', 'ofetch', 'xhr'],
+  python: ['python3', 'aiohttp', 'httpx_sync', 'httpx_async'],
+  shell: ['httpie', 'wget'],
+}
+
+const configuration = () => ({
+  url: '/docs/openapi.json',
+  theme: 'none',
+  withDefaultFonts: false,
+  telemetry: false,
+  proxyUrl: '',
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+  hideSearch: true,
+  hideDarkModeToggle: true,
+  forceDarkModeState: dark.matches ? 'dark' : 'light',
+  documentDownloadType: 'json',
+  hideModels: true,
+  authentication: { preferredSecurityScheme: 'bearer' },
+  defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+  featuredClients: ['shell/curl', 'js/fetch', 'python/requests'],
+  hiddenClients,
+  generateTagSlug: ({ name }) => name,
+  generateOperationSlug: ({ operationId }) => operationId,
+})
+
+const reference = globalThis.Scalar.createApiReference('#content', configuration())
+dark.addEventListener('change', () => reference.updateConfiguration(configuration()))

@@ -1,0 +1,32 @@
+/** `/docs/errors`: the catalogue of errors. Every error names its row (RFC 9457, `type`). */
+import { html, type Part } from '../auth/pages/html.ts'
+import { catalogue } from '../errors.ts'
+import type { FramedPage, Visitor } from './frame.ts'
+import type { Guide } from './guides/catalogue.ts'
+import { guideMenu } from './guides/pages.ts'
+
+/** Text whose words in backticks are code. */
+function withCode(text: string): Part {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part))
+}
+
+export function errorsPage(guides: readonly Guide[], visitor: Visitor): FramedPage {
+  const rows = Object.entries(catalogue).map(
+    ([code, { status, message, hint }]) =>
+      html`<tr id="${code}"><th scope="row"><code>${code}</code></th><td>${status}</td><td>${message}</td><td>${withCode(hint)}</td></tr>
+`,
+  )
+  const content = html`<div class="columns">
+${guideMenu(guides, 'errors')}
+<main id="content" class="prose broad">
+<h1>Errors</h1>
+<p>Every error is <code>{"error":{"code","message"}}</code>; with <code>Accept: application/problem+json</code> the same facts come as RFC 9457. The code is stable; the message is for people.</p>
+<table class="errors">
+<thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">Message</th><th scope="col">What to do</th></tr></thead>
+<tbody>
+${rows}</tbody>
+</table>
+</main>
+</div>`
+  return { title: 'Errors', here: 'guides', content, visitor }
+}

@@ -1,0 +1,90 @@
+/** What every page of the portal has around its content: one header for reference, guides, GraphQL and account. */
+import { attributes, type Html, html, type Part } from '../auth/pages/html.ts'
+import type { Theme } from '../auth/pages/theme.ts'
+import { type Destination, destinations, type LinkOptions, type Place } from './links.ts'
+
+/** Who is signed in in the browser. */
+export type Visitor = 'anyone' | 'user' | 'admin'
+
+export interface FrameOptions extends LinkOptions {
+  readonly theme: Theme
+}
+
+export interface FramedPage {
+  readonly title: string
+  readonly here: Place
+  /** For `<main>`. */
+  readonly content: Part
+  /** Paths of style sheets and scripts besides the frame's own. */
+  readonly styles?: readonly string[]
+  readonly scripts?: readonly string[]
+  /** A class of `<body>`. */
+  readonly layout?: 'reading' | 'tool'
+  readonly visitor?: Visitor
+}
+
+export const assetsPath = '/docs/assets/'
+
+const magnifier = html`<svg aria-hidden="true" viewBox="0 0 20 20" width="16" height="16" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round"><circle cx="9" cy="9" r="6"></circle><path d="M14 14l4 4"></path></svg>`
+
+/** Shown by the script, without which nothing can be searched. */
+const searchButton = html`<button type="button" class="search" data-search hidden>${magnifier}<span>Search</span><kbd>Ctrl K</kbd></button>`
+
+const searchDialog = html`<dialog id="search" aria-label="Search the documentation">
+<form method="dialog"><input type="search" name="q" aria-label="Search" placeholder="Search the reference and the guides" autocomplete="off" spellcheck="false" role="combobox" aria-expanded="true" aria-controls="found" aria-autocomplete="list"><button class="plain">Close</button></form>
+<p class="faint" role="status"></p>
+<ul id="found" role="listbox" aria-label="Results"></ul>
+</dialog>`
+
+function navigation(here: Place, all: ReadonlyMap<Place, Destination>): Html {
+  const places = (['rest', 'graphql', 'guides'] as const).flatMap(place => {
+    const found = all.get(place)
+    return found ? [{ place, ...found }] : []
+  })
+  const items = places.map(
+    ({ place, href, title }) =>
+      html`<li><a${attributes({ href, 'aria-current': place === here && 'page' })}>${title}</a></li>`,
+  )
+  return html`<ul>${items}</ul>`
+}
+
+function bar({ theme, ...options }: FrameOptions, { here, visitor = 'anyone' }: FramedPage): Html {
+  const logo = theme.logo !== undefined && html`<img src="${theme.logo}" alt="">`
+  const label = visitor === 'anyone' ? 'Sign in' : 'Account'
+  return html`<nav class="frame" aria-label="Main">
+<a class="brand" href="/">${logo}<span>${theme.name}</span></a>
+<a${attributes({ class: 'docs', href: '/docs', 'aria-current': here === 'docs' && 'page' })}>Docs</a>
+${navigation(here, destinations(options))}
+${searchButton}
+<a class="account" href="/account">${label}</a>
+</nav>`
+}
+
+/** A whole document, with its doctype. */
+export function framed(options: FrameOptions, page: FramedPage): string {
+  const { title, content, layout = 'reading', styles = [], scripts = [] } = page
+  const sheets = [`${assetsPath}frame.css`, ...styles].map(
+    href => html`<link rel="stylesheet" href="${href}">
+`,
+  )
+  const programs = [`${assetsPath}search.js`, ...scripts].map(
+    src => html`<script src="${src}" defer></script>
+`,
+  )
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} – ${options.theme.name}</title>
+<link rel="icon" href="data:,">
+${sheets}${programs}</head>
+<body class="${layout}">
+<a class="skip" href="#content">Skip to the content</a>
+${bar(options, page)}
+${content}
+${searchDialog}
+</body>
+</html>
+`.text
+}

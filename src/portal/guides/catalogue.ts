@@ -1,0 +1,71 @@
+/** The guides of `docs/`: which there are, for whom, and under which title. */
+import type { Visitor } from '../frame.ts'
+
+export type Audience = 'callers' | 'operators'
+
+export interface Guide {
+  /** The file's name without `.md`, and the last segment of its path. */
+  readonly slug: string
+  readonly title: string
+  readonly description: string
+  readonly audience: Audience
+}
+
+/** Whose guides anybody sees: `callers`: of those who write programs for the service; `all`: its operators' too. */
+export type ShownGuides = 'none' | 'callers' | 'all'
+
+type Row = readonly [slug: string, title: string, description: string]
+
+/** For those who write programs that call the service. */
+const callers: readonly Row[] = [
+  ['credentials', 'Credentials', 'API keys, and who may do what'],
+  ['accounts', 'Accounts', 'Sign-up, sign-in, passkeys and recovery'],
+  ['rest', 'REST', 'Every request and response'],
+  ['graphql', 'GraphQL', 'Queries, mutations, subscriptions and limits'],
+  ['graphql-schema', 'The GraphQL schema', 'Types, filters, order, connections and mutations'],
+  ['client', 'The typed client', 'TypeScript, without generated code or with it'],
+  ['oauth', 'OAuth', 'Third-party apps and OpenID Connect'],
+  ['events', 'Events', 'What has changed: as JSON, by long poll, as server-sent events'],
+  ['webhooks', 'Webhooks', 'Events sent to an address of yours, signed'],
+  ['limits', 'Limits', 'Rate limits and size limits'],
+]
+
+/** For those who declare the model and run the service. */
+const operators: readonly Row[] = [
+  ['tutorial', 'Tutorial', 'A tracker, step by step from nothing'],
+  ['model', 'The model', 'Collections, fields, relations and rules'],
+  ['actions', 'Actions and queries', 'Operations over several items, in one transaction'],
+  ['reactions', 'Reactions and jobs', 'What happens after a change, and by the clock'],
+  ['testing', 'Tests of a model', 'A service in memory, with a clock that tests set'],
+  ['development', 'Development', 'Reload, faults and addresses while you build'],
+  ['recipes', 'Recipes', 'Tenancy, invitations, soft delete, uploads, search'],
+  ['migrations', 'Migrations', 'Changing a model that has data'],
+  ['running', 'Running it', 'Settings, logs, health and shutdown'],
+  ['configuration', 'Settings', 'Every setting'],
+  ['postgresql', 'PostgreSQL', 'Many nodes on one database'],
+  ['nodes', 'Several nodes', 'What nodes share, and what happens without Redis'],
+  ['operations', 'Operations', 'Containers, upgrades, backup, keys and monitoring'],
+  ['metrics', 'Metrics', 'Every metric'],
+  ['copy', 'Moving a database', 'From SQLite to PostgreSQL and back'],
+  ['import-export', 'Import and export', 'CSV and NDJSON of any size'],
+  ['performance', 'Performance', 'What was measured, and how'],
+  ['troubleshooting', 'Troubleshooting', 'Symptoms, causes and what to do'],
+  ['upgrades', 'Upgrades', 'What stays the same, and for how long'],
+]
+
+function guide(audience: Audience): (row: Row) => Guide {
+  return ([slug, title, description]) => ({ slug, title, description, audience })
+}
+
+const known: readonly Guide[] = [...callers.map(guide('callers')), ...operators.map(guide('operators'))]
+
+/** The guides that a visitor sees, of those whose file is there, in the order of the navigation. */
+export function guidesFor(
+  visitor: Visitor,
+  shown: ShownGuides,
+  isThere: (slug: string) => boolean,
+): readonly Guide[] {
+  if (shown === 'none') return []
+  const isShown = ({ audience }: Guide) => audience === 'callers' || shown === 'all' || visitor === 'admin'
+  return known.filter(each => isShown(each) && isThere(each.slug))
+}

@@ -1,0 +1,103 @@
+/** The HTML of the guides: a list of all, and a page for each with its neighbours and its headings. */
+import { attributes, type Html, html } from '../../auth/pages/html.ts'
+import type { FramedPage, Visitor } from '../frame.ts'
+import type { Audience, Guide } from './catalogue.ts'
+import { errorsPath, guidesPath } from './guides.ts'
+import type { Heading, RenderedPage } from './markdown.ts'
+
+const groups: readonly (readonly [Audience, string])[] = [
+  ['callers', 'For your programs'],
+  ['operators', 'Building and operating'],
+]
+
+const errors = { slug: 'errors', title: 'Errors', description: 'Every error code, and what to do' }
+
+function hrefOf(slug: string): string {
+  return slug === errors.slug ? errorsPath : `${guidesPath}/${slug}`
+}
+
+interface Group {
+  readonly title: string
+  readonly guides: readonly Pick<Guide, 'slug' | 'title' | 'description'>[]
+}
+
+function grouped(guides: readonly Guide[]): readonly Group[] {
+  return groups
+    .map(([audience, title]) => {
+      const own = guides.filter(guide => guide.audience === audience)
+      return { title, guides: audience === 'callers' ? [...own, errors] : own }
+    })
+    .filter(group => group.guides.length > 0)
+}
+
+/** The cards of all guides. */
+export function guideCards(guides: readonly Guide[], level: 2 | 3 = 2): Html {
+  const cards = (group: Group) =>
+    group.guides.map(
+      ({ slug, title, description }) =>
+        html`<li><a class="card" href="${hrefOf(slug)}"><strong>${title}</strong><span>${description}</span></a></li>
+`,
+    )
+  const heading = (title: string) => (level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`)
+  return html`${grouped(guides).map(
+    group => html`${heading(group.title)}
+<ul class="cards">${cards(group)}</ul>
+`,
+  )}`
+}
+
+/** The column of guides; narrow screens have a link to all in its place. */
+export function guideMenu(guides: readonly Guide[], here: string): Html {
+  const item = ({ slug, title }: Group['guides'][number]) =>
+    html`<li><a${attributes({ href: hrefOf(slug), 'aria-current': slug === here && 'page' })}>${title}</a></li>`
+  const lists = grouped(guides).map(
+    group => html`<h2>${group.title}</h2><ul>${group.guides.map(item)}</ul>
+`,
+  )
+  return html`<div class="menu"><nav aria-label="Guides"><a class="up" href="${guidesPath}">All guides</a>${lists}</nav></div>`
+}
+
+function tableOfContents(headings: readonly Heading[]): Html | false {
+  const shown = headings.filter(({ depth }) => depth === 2)
+  if (shown.length < 2) return false
+  return html`<aside class="toc"><nav aria-label="On this page"><h2>On this page</h2><ul>${shown.map(
+    ({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`,
+  )}</ul></nav></aside>`
+}
+
+function neighbours(guides: readonly Guide[], slug: string): Html {
+  const at = guides.findIndex(guide => guide.slug === slug)
+  const link = (guide: Guide | undefined, label: string, rel: string) =>
+    guide !== undefined &&
+    html`<a class="card" rel="${rel}" href="${hrefOf(guide.slug)}"><span>${label}</span><strong>${guide.title}</strong></a>`
+  return html`<nav class="neighbours" aria-label="Neighbouring guides">${link(guides[at - 1], 'Before', 'prev')}${link(
+    guides[at + 1],
+    'Next',
+    'next',
+  )}</nav>`
+}
+
+export function guidePage(
+  guide: Guide,
+  { body, headings }: RenderedPage,
+  guides: readonly Guide[],
+  visitor: Visitor,
+): FramedPage {
+  const content = html`<div class="columns">
+${guideMenu(guides, guide.slug)}
+<main id="content" class="prose">
+${body}
+${neighbours(guides, guide.slug)}
+</main>
+${tableOfContents(headings)}
+</div>`
+  return { title: guide.title, here: 'guides', content, visitor }
+}
+
+export function guidesPage(guides: readonly Guide[], visitor: Visitor): FramedPage {
+  const content = html`<main id="content" class="wide">
+<h1>Guides</h1>
+${guideCards(guides)}
+</main>`
+  return { title: 'Guides', here: 'guides', content, visitor }
+}

@@ -1,0 +1,88 @@
+/** `/` and `/docs`: where to begin. */
+import { type Html, html } from '../auth/pages/html.ts'
+import type { Collection, Model } from '../model/model.ts'
+import type { FramedPage, FrameOptions, Visitor } from './frame.ts'
+import type { Guide } from './guides/catalogue.ts'
+import { highlighted } from './guides/highlight.ts'
+import { guideCards } from './guides/pages.ts'
+import { type Destination, destinations } from './links.ts'
+import { firstRequest, type Sample } from './quick-start.ts'
+import { tagHref } from './reference.ts'
+
+function cards(all: Iterable<Destination>): Html {
+  return html`<ul class="cards large">${[...all].map(
+    ({ href, title, description }) =>
+      html`<li><a class="card" href="${href}"><strong>${title}</strong><span>${description}</span></a></li>
+`,
+  )}</ul>`
+}
+
+/** Samples as tabs, which are radio buttons: they need no script. */
+function tabs(samples: readonly Sample[]): Html {
+  const inputs = samples.map(
+    ({ label }, at) =>
+      html`<label class="l${at}"><input class="t${at}" type="radio" name="language"${at === 0 && html` checked`}> ${label}</label>`,
+  )
+  const panels = samples.map(
+    ({ code, language, label }, at) =>
+      html`<pre class="p${at}" tabindex="0" aria-label="${label}"><code>${highlighted(code, language)}</code></pre>`,
+  )
+  return html`<fieldset class="samples"><legend>Language of the sample</legend><div class="tabs">${inputs}</div>${panels}</fieldset>`
+}
+
+export function homePage(options: FrameOptions, visitor: Visitor): FramedPage {
+  const { theme } = options
+  const content = html`<main id="content" class="wide">
+<div class="hero"><h1>${theme.name}</h1>
+<p>An API over REST and GraphQL, with events, webhooks and OAuth 2.0.</p></div>
+${cards(destinations(options).values())}
+</main>`
+  return { title: 'Home', here: 'home', content, visitor }
+}
+
+function resources(collections: readonly Collection[]): Html {
+  const items = collections.map(
+    ({ name, description }) =>
+      html`<li><a class="card" href="${tagHref(name)}"><strong>${name}</strong>${description !== undefined && html`<span>${description}</span>`}</a></li>
+`,
+  )
+  return html`<ul class="cards">${items}</ul>`
+}
+
+export interface DocsHome {
+  readonly frame: FrameOptions
+  readonly model: Model
+  readonly origin: string
+  readonly guides: readonly Guide[]
+  readonly visitor: Visitor
+}
+
+/** The steps to the first answer. */
+function beginning({ model, origin, visitor }: DocsHome): Html {
+  const key =
+    visitor === 'anyone'
+      ? html`<a href="/account">Sign in or sign up</a>, then create an API key, or let users sign in by OAuth.`
+      : html`You are signed in: your <a href="/account">account</a> is where your apps and sessions are. Create a key with <a href="${tagHref('api_keys')}">api_keys</a>.`
+  return html`<div class="steps"><ol>
+<li><h2>Know the address</h2><p><code>${origin}/api/v1</code></p></li>
+<li><h2>Get a credential</h2><p>${key} What is open to anyone needs none.</p></li>
+<li><h2>Send the first request</h2><p>Every answer is JSON. An error says what is wrong, where, and what would be right.</p></li>
+</ol>
+${tabs(firstRequest(model, origin))}</div>`
+}
+
+export function docsPage(docs: DocsHome): FramedPage {
+  const { frame, model, guides, visitor } = docs
+  const all = destinations(frame)
+  const content = html`<main id="content" class="wide">
+<div class="hero"><h1>${frame.theme.name} documentation</h1>
+<p>From the first request to every operation, event and error.</p></div>
+${beginning(docs)}
+<h2>Reference</h2>
+${cards((['rest', 'graphql', 'account'] as const).flatMap(place => all.get(place) ?? []))}
+<h2>Resources</h2>
+${resources([...model.collections.values()])}
+${guides.length > 0 && guideCards(guides)}
+</main>`
+  return { title: 'Documentation', here: 'docs', content, visitor }
+}

@@ -1,0 +1,158 @@
+/** `/` and everything under `/docs`: one frame for reference, guides and errors. Every byte is served from here. */
+import { readFileSync } from 'node:fs'
+import { themeVariables } from '../auth/pages/stylesheet.ts'
+import type { Call, Reply } from '../call.ts'
+import type { JsonSchema } from '../model/fields/type.ts'
+import type { Model } from '../model/model.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
+import {
+  consolePolicy,
+  packageFile,
+  type StaticAsset,
+  type StaticAssetsOptions,
+  serveStatic,
+} from '../static-assets.ts'
+import { errorsPage } from './errors-page.ts'
+import { assetsPath, type FramedPage, type FrameOptions, framed, type Visitor } from './frame.ts'
+import type { ShownGuides } from './guides/catalogue.ts'
+import { errorsPath, Guides, guidesPath } from './guides/guides.ts'
+import { guidePage, guidesPage } from './guides/pages.ts'
+import { docsPage, homePage } from './home.ts'
+import { linksDocument } from './links.ts'
+import { documentPath, referencePage, referencePath } from './reference.ts'
+import { renderer } from './renderer.ts'
+import { errorEntries, guideEntries, operationEntries } from './search-index.ts'
+
+export interface PortalOptions {
+  readonly frame: Omit<FrameOptions, 'guides'>
+  readonly model: Model
+  /** The OpenAPI document with samples and examples. */
+  readonly document: () => JsonSchema
+  readonly guides: ShownGuides
+  /** The public address, which the OpenAPI document names; undefined: wherever the client found it. */
+  readonly baseUrl: string | undefined
+  /** An address of the service, without a trailing slash. */
+  readonly origin: () => string
+  /** Who is signed in in the browser that sent the call. */
+  readonly visitorOf: (call: Call) => Awaitable<Visitor>
+}
+
+export type Portal = (call: Call) => Awaitable<Reply>
+
+const hour = 3600
+
+function ownFile(name: string): () => string {
+  return () => readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8')
+}
+
+/** Requests that are tried out go to the server that the document names, which may have another name than the page. */
+function policy({ baseUrl, frame }: PortalOptions): string {
+  const originOf = (url: string | undefined) => (url === undefined ? [] : [new URL(url).origin])
+  return consolePolicy({ connect: originOf(baseUrl), images: originOf(frame.theme.logo) })
+}
+
+/** The same for everybody. */
+function commonAssets({ frame, document }: PortalOptions): [string, StaticAsset][] {
+  const asset = (
+    name: string,
+    type: StaticAsset['type'],
+    read: StaticAsset['read'],
+  ): [string, StaticAsset] => [assetsPath + name, { type, read, maxAgeSeconds: hour }]
+  return [
+    asset('frame.css', 'css', () => themeVariables(frame.theme) + ownFile('frame.css')()),
+    asset('reference.css', 'css', ownFile('reference.css')),
+    asset('search.js', 'script', ownFile('search.js')),
+    asset('reference.js', 'script', ownFile('reference.js')),
+    asset('scalar.js', 'script', packageFile(renderer)),
+    [documentPath, { type: 'json', read: () => JSON.stringify(document()), maxAgeSeconds: 0 }],
+  ]
+}
+
+class Pages {
+  readonly #options: PortalOptions
+  readonly #guides: Guides
+  readonly #frame: FrameOptions
+
+  constructor(options: PortalOptions) {
+    this.#options = options
+    this.#guides = new Guides({ shown: options.guides, origin: options.origin })
+    this.#frame = { ...options.frame, guides: options.guides !== 'none' }
+  }
+
+  /** The pages that a visitor sees, by path. */
+  of(visitor: Visitor): ReadonlyMap<string, StaticAsset> {
+    const { model, origin } = this.#options
+    const frame = this.#frame
+    const guides = this.#guides.list(visitor)
+    const page = (path: string, make: () => Awaitable<FramedPage>): [string, StaticAsset] => {
+      const read = () => then(make(), made => framed(frame, made))
+      const varies = path === '/' && { varies: 'Accept' }
+      return [path, { type: 'html', read, maxAgeSeconds: 0, personal: true, ...varies }]
+    }
+    return new Map([
+      page('/', () => homePage(frame, visitor)),
+      page('/docs', () => docsPage({ frame, model, origin: origin(), guides, visitor })),
+      page(referencePath, () => referencePage(visitor)),
+      page(errorsPath, () => errorsPage(guides, visitor)),
+      ...(frame.guides ? [page(guidesPath, () => guidesPage(guides, visitor))] : []),
+      ...guides.map(guide =>
+        page(`${guidesPath}/${guide.slug}`, async () =>
+          guidePage(guide, await this.#guides.render(guide, visitor), guides, visitor),
+        ),
+      ),
+      [
+        '/docs/search.json',
+        { type: 'json', read: () => this.#index(visitor), maxAgeSeconds: 0, personal: true },
+      ],
+    ])
+  }
+
+  /** `/` for programs. */
+  links(): StaticAsset {
+    const { name } = this.#frame.theme
+    return { type: 'json', read: () => linksDocument(name, this.#frame), maxAgeSeconds: 0, varies: 'Accept' }
+  }
+
+  async #index(visitor: Visitor): Promise<string> {
+    const guides = this.#guides.list(visitor)
+    const entries = await Promise.all(
+      guides.map(async guide => guideEntries(guide, await this.#guides.render(guide, visitor))),
+    )
+    return JSON.stringify([
+      ...operationEntries(this.#options.document()),
+      ...entries.flat(),
+      ...errorEntries(),
+    ])
+  }
+}
+
+/** Whether a program asks: it names JSON, and no page. */
+function wantsLinks({ headers }: Call): boolean {
+  const accept = headers.accept?.toLowerCase() ?? ''
+  return /\bjson\b/.test(accept) && !accept.includes('text/html')
+}
+
+/** Answers `/` and the paths of `/docs`; NOT_FOUND for every other one. */
+export function createPortal(options: PortalOptions): Portal {
+  const shared: Pick<StaticAssetsOptions, 'policy'> = { policy: policy(options) }
+  const common = new Map(commonAssets(options))
+  const answerCommon = serveStatic({ ...shared, assets: common })
+  const pages = new Pages(options)
+  const answerLinks = serveStatic({ assets: new Map([['/', pages.links()]]) })
+  const made = new Map<Visitor, Portal>()
+  const pagesOf = (visitor: Visitor): Portal => {
+    const known = made.get(visitor) ?? serveStatic({ ...shared, assets: pages.of(visitor) })
+    made.set(visitor, known)
+    return known
+  }
+  return call => {
+    if (common.has(call.path)) return answerCommon(call)
+    if (call.path === '/' && wantsLinks(call)) return answerLinks(call)
+    return then(options.visitorOf(call), visitor => pagesOf(visitor)(call))
+  }
+}
+
+/** Whether the portal answers the path. */
+export function isPortalPath(path: string): boolean {
+  return path === '/' || path === '/docs' || path.startsWith('/docs/')
+}

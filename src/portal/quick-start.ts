@@ -1,0 +1,77 @@
+/** The first request in every language of the samples: a list that anybody may read, else one's own user. */
+import type { Model } from '../model/model.ts'
+import { staticRule } from '../plan/guard.ts'
+import { anonymous } from '../principal.ts'
+
+export interface Sample {
+  readonly label: string
+  /** Of the highlighter. */
+  readonly language: string
+  readonly code: string
+}
+
+function openCollection(model: Model): string | undefined {
+  const { access } = anonymous('')
+  const isOpen = [...model.collections.values()].find(
+    collection => staticRule(model, collection, collection.access.read, access) !== 'never',
+  )
+  return isOpen?.name
+}
+
+interface Request {
+  readonly url: string
+  readonly call: string
+  readonly needsKey: boolean
+}
+
+function request(model: Model, origin: string): Request {
+  const open = openCollection(model)
+  return open === undefined
+    ? { url: `${origin}/api/v1/me`, call: 'api.me()', needsKey: true }
+    : {
+        url: `${origin}/api/v1/${open}?per_page=5`,
+        call: `api.${open}.list({ perPage: 5 })`,
+        needsKey: false,
+      }
+}
+
+const lines = (...all: readonly (string | false)[]) => all.filter(line => line !== false).join('\n')
+
+/** `origin`: the address of the service, without a trailing slash. */
+export function firstRequest(model: Model, origin: string): readonly Sample[] {
+  const { url, call, needsKey } = request(model, origin)
+  const result = needsKey ? 'user' : '{ data }'
+  const curl = needsKey ? lines(`curl "${url}" \\`, '  -H "Authorization: Bearer $KEY"') : `curl "${url}"`
+  const javascript = needsKey
+    ? lines(
+        `const response = await fetch('${url}', {`,
+        '  headers: { Authorization: `Bearer ${key}` },',
+        '})',
+      )
+    : `const response = await fetch('${url}')`
+  const python = needsKey
+    ? lines(`url = "${url}"`, 'response = requests.get(url, headers={"Authorization": f"Bearer {key}"})')
+    : `response = requests.get("${url}")`
+  const client = lines(
+    `// npx portico generate client --from ${origin} writes api.ts`,
+    "import { createClient } from 'portico/client'",
+    "import type { Api } from './api.ts'",
+    '',
+    `const api = createClient<Api>({ baseUrl: '${origin}'${needsKey ? ', token: key' : ''} })`,
+    `const ${result} = await ${call}`,
+  )
+  return [
+    { label: 'curl', language: 'sh', code: curl },
+    {
+      label: 'fetch',
+      language: 'js',
+      code: lines(javascript, `const ${result} = await response.json()`),
+    },
+    {
+      label: 'Python',
+      language: 'python',
+      code: lines('import requests', '', python, 'print(response.json())'),
+    },
+    { label: 'Typed client', language: 'ts', code: client },
+  ]
+}

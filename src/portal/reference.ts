@@ -1,0 +1,62 @@
+/** `/docs/rest`: the OpenAPI document as Scalar renders it, with nothing from other hosts. */
+import { html } from '../auth/pages/html.ts'
+import type { JsonSchema } from '../model/fields/type.ts'
+import { assetsPath, type FramedPage, type Visitor } from './frame.ts'
+
+export const referencePath = '/docs/rest'
+export const documentPath = '/docs/openapi.json'
+
+export interface DocumentedOperation {
+  readonly id: string
+  readonly tag: string
+  readonly method: string
+  readonly path: string
+  readonly summary: string
+  readonly description: string
+}
+
+const methods = ['get', 'post', 'put', 'patch', 'delete']
+
+function members(value: unknown): [string, JsonSchema][] {
+  return Object.entries((value ?? {}) as Record<string, JsonSchema>)
+}
+
+/** The operations of an OpenAPI document, in its order. */
+export function operationsOf(document: JsonSchema): readonly DocumentedOperation[] {
+  return members(document['paths']).flatMap(([path, item]) =>
+    members(item)
+      .filter(([method]) => methods.includes(method))
+      .map(([method, operation]) => ({
+        id: String(operation['operationId']),
+        tag: String([operation['tags'] ?? []].flat()[0] ?? ''),
+        method,
+        path,
+        summary: String(operation['summary'] ?? path),
+        description: String(operation['description'] ?? ''),
+      })),
+  )
+}
+
+/** Where the page shows an operation: `assets/reference.js` gives the renderer the same names. */
+export function operationHref({ tag, id }: Pick<DocumentedOperation, 'tag' | 'id'>): string {
+  return `${referencePath}#tag/${encodeURIComponent(tag)}/${encodeURIComponent(id)}`
+}
+
+/** Where the page shows a collection. */
+export function tagHref(tag: string): string {
+  return `${referencePath}#tag/${encodeURIComponent(tag)}`
+}
+
+/** Used for the first paint, and where scripts do not run. */
+export function referencePage(visitor: Visitor): FramedPage {
+  const content = html`<div id="content" class="reference"></div><noscript><main><h1>REST API</h1><p>This page needs JavaScript. The document itself is <a href="/api/v1/openapi.json">/api/v1/openapi.json</a>; the guides need none.</p></main></noscript>`
+  return {
+    title: 'REST API',
+    here: 'rest',
+    layout: 'tool',
+    content,
+    visitor,
+    styles: [`${assetsPath}reference.css`],
+    scripts: [`${assetsPath}scalar.js`, `${assetsPath}reference.js`],
+  }
+}

@@ -1,0 +1,70 @@
+/** The example in React, built as its users build it, and served by a server of its own. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { extname, join } from 'node:path'
+import { build, type Rolldown } from 'vite'
+
+const root = join(import.meta.dirname, '..', '..', 'examples', 'react')
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+}
+
+const clientChunk = { name: 'client', test: /src[\\/]client/ }
+
+export interface AppFile {
+  readonly name: string
+  readonly content: string
+}
+
+/** The files that `vite build` makes, with `VITE_…` variables; nothing is written. */
+export async function buildApp(variables: Readonly<Record<string, string>>): Promise<readonly AppFile[]> {
+  const define = Object.entries(variables).map(([name, value]) => [
+    `import.meta.env.${name}`,
+    JSON.stringify(value),
+  ])
+  const made = (await build({
+    root,
+    logLevel: 'error',
+    define: Object.fromEntries(define),
+    // The package is this clone.
+    resolve: { conditions: ['portico-source', 'module', 'browser', 'production'] },
+    // The client has a file of its own, so that its size can be told.
+    build: { write: false, rolldownOptions: { output: { codeSplitting: { groups: [clientChunk] } } } },
+  })) as Rolldown.RolldownOutput
+  return made.output.map(file => ({
+    name: file.fileName,
+    content: file.type === 'chunk' ? file.code : String(file.source),
+  }))
+}
+
+export interface AppServer {
+  readonly url: string
+  files: readonly AppFile[]
+  close(): Promise<void>
+}
+
+/** Serves the files that it is given, at an address of its own. */
+export async function serveApp(): Promise<AppServer> {
+  const app: { files: readonly AppFile[] } = { files: [] }
+  const server = createServer(({ url = '/' }, response) => {
+    const { pathname } = new URL(url, 'http://app')
+    const wanted = pathname === '/' ? 'index.html' : pathname.slice(1)
+    const file = app.files.find(({ name }) => name === wanted)
+    if (file === undefined) return response.writeHead(404).end()
+    return response
+      .writeHead(200, { 'content-type': types[extname(wanted)] ?? 'text/plain' })
+      .end(file.content)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return Object.assign(app, {
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  })
+}

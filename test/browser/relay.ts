@@ -1,0 +1,54 @@
+/** Between a browser and a service: connections that can be cut, as a network does. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export interface Relay {
+  readonly url: string
+  /** Where connections go. */
+  port: number
+  /** Ends every connection, and takes no further ones. */
+  cut(): void
+  mend(): void
+  close(): Promise<void>
+}
+
+export async function openRelay(): Promise<Relay> {
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const server = createServer(down => {
+    if (isCut) return down.destroy()
+    const up = connect(relay.port, '127.0.0.1')
+    for (const [from, to] of [
+      [down, up],
+      [up, down],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => to.destroy())
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+      from.pipe(to)
+    }
+    return undefined
+  })
+  const destroyAll = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const relay: Relay = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    port: 0,
+    cut() {
+      isCut = true
+      destroyAll()
+    },
+    mend() {
+      isCut = false
+    },
+    async close() {
+      destroyAll()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+  return relay
+}

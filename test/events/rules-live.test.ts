@@ -1,0 +1,132 @@
+/** What listeners get where a rule depends on the time or an item has computed fields: over HTTP, with a clock that the test sets. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createClient } from 'graphql-sse'
+import { readSettings } from '../../src/config.ts'
+import {
+  anyone,
+  collection,
+  count,
+  currentUser,
+  datetime,
+  field,
+  model,
+  now,
+  owner,
+  relation,
+  text,
+} from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { createLog } from '../../src/observability/log.ts'
+import { open } from '../../src/serve.ts'
+import { SteppedClock } from '../../src/testing/clock.ts'
+import { TestUsers } from '../../src/testing/users.ts'
+import { until } from '../databases/replicated.ts'
+import { stream } from './listener.ts'
+
+const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+
+const declared = checkModel(
+  model({
+    posts: collection({
+      access: { ...access, read: field('published_at').lte(now) },
+      fields: { title: text(), published_at: datetime() },
+      computed: { comment_count: count('comments') },
+    }),
+    comments: collection({
+      access: { ...access, read: owner('author_id') },
+      fields: {
+        body: text(),
+        post_id: relation('posts', { inverse: 'comments' }),
+        author_id: relation('users', { optional: true, inverse: 'comments', default: currentUser }),
+      },
+    }),
+  }),
+)
+
+async function served() {
+  const clock = new SteppedClock('2026-01-01T00:00:00Z')
+  const given = {
+    port: 0,
+    host: '127.0.0.1',
+    logLevel: 'silent',
+    rateLimit: 'off',
+    secretKeys: ['the-key-of-a-service-that-is-only-tested-in-memory'],
+  } as const
+  const settings = { ...readSettings({ given }), database: ':memory:' }
+  const mail = { delivers: false, send: async () => {} }
+  const { service, run, records } = await open(declared, settings, createLog(settings), {
+    background: false,
+    simulation: { clock, mail },
+  })
+  return { clock, service, users: new TestUsers(run, records) }
+}
+
+test('an embargo ends for listeners too: the first change after the moment is told, none before', async () => {
+  const { clock, service } = await served()
+  const { url, data } = service
+  const listener = await stream(url, 'collections=posts')
+  const sse = createClient({ url: `${url}/graphql`, retryAttempts: 0 })
+  const told: unknown[] = []
+  try {
+    const query = 'subscription { postUpdated { title } }'
+    sse.subscribe({ query }, { next: one => told.push(one.data), error: assert.fail, complete: () => {} })
+    const posts = data.posts ?? assert.fail()
+    const secret = await posts.create({ title: 'Secret', published_at: '2026-01-01T00:01:00Z' })
+    const open = await posts.create({ title: 'Open', published_at: '2025-01-01T00:00:00Z' })
+    let round = 0
+    await until('the subscription is open', async () => {
+      await posts.update(open.id as number, { title: `Open ${round++}` })
+      return told.length > 0
+    })
+    await posts.update(secret.id as number, { title: 'Still secret' })
+    await posts.update(open.id as number, { title: 'Marker' })
+    await until('the marker', () => JSON.stringify(told).includes('Marker'))
+    clock.set('2026-01-01T00:01:00Z')
+    await posts.update(secret.id as number, { title: 'Published' })
+    await until('the update', () => JSON.stringify(told).includes('Published'))
+    await until('the event', () => JSON.stringify(listener.events()).includes('Published'))
+    assert.doesNotMatch(JSON.stringify([told, listener.blocks]), /[Ss]ecret/)
+  } finally {
+    listener.leave()
+    sse.dispose()
+    await service.close()
+  }
+})
+
+test('a subscription gives computed fields as its own caller sees them', async () => {
+  const { service, users } = await served()
+  const { url, data } = service
+  const ann = await users.create({ name: 'Ann' }, true)
+  const headers = { Authorization: `Bearer ${await users.keyOf(ann)}` }
+  const query = 'subscription { postUpdated { commentCount } }'
+  const clients = [{}, headers].map(headers =>
+    createClient({ url: `${url}/graphql`, headers, retryAttempts: 0 }),
+  )
+  const told: unknown[][] = clients.map(client => {
+    const got: unknown[] = []
+    client.subscribe(
+      { query },
+      { next: ({ data }) => got.push(data), error: assert.fail, complete: () => {} },
+    )
+    return got
+  })
+  try {
+    const posts = data.posts ?? assert.fail()
+    const post = await posts.create({ title: 'One', published_at: '2025-01-01T00:00:00Z' })
+    await data.comments?.create({ body: 'Hers', post_id: Number(post.id), author_id: ann })
+    let round = 0
+    await until('both are told', async () => {
+      await posts.update(Number(post.id), { title: `One ${round++}` })
+      return told.every(({ length }) => length > 0)
+    })
+    // Nobody may read her comment but she.
+    assert.deepEqual(
+      told.map(([first]) => first),
+      [{ postUpdated: { commentCount: 0 } }, { postUpdated: { commentCount: 1 } }],
+    )
+  } finally {
+    for (const client of clients) client.dispose()
+    await service.close()
+  }
+})
