@@ -85,7 +85,7 @@ export class AuthorizationServer {
     } catch (error) {
       throw unreachable(this.#issuer, error)
     }
-    const body = await response.json().catch(() => undefined)
+    const body = (await response.json().catch(() => undefined)) as ErrorBody | undefined
     if (response.ok) return body
     throw oauthError(body, response.status)
   }
