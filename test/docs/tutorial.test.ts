@@ -27,15 +27,29 @@ type Environment = Readonly<Record<string, string>>
 /** A command that serves until it is stopped. */
 class Service {
   readonly #child
+  readonly #closed
   #said = ''
+  /** Told of each piece that it says, and of its end. */
+  #heard = Promise.withResolvers<void>()
 
   constructor(line: string, cwd: string, env: Environment) {
     // A group of its own: npm stands between the test and the service.
     this.#child = spawn('bash', ['-c', `exec ${line}`], { cwd, env, detached: true })
+    this.#closed = once(this.#child, 'close').then(() => this.#tell())
     for (const stream of [this.#child.stdout, this.#child.stderr])
       stream.setEncoding('utf8').on('data', chunk => {
         this.#said += chunk
+        this.#tell()
       })
+  }
+
+  #tell(): void {
+    this.#heard.resolve()
+    this.#heard = Promise.withResolvers()
+  }
+
+  get #hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
   /** Waits until it has said this so many times. Returns what the last of them says. */
@@ -43,8 +57,8 @@ class Service {
     for (;;) {
       const found = [...this.#said.matchAll(what)][times - 1]
       if (found) return found[1] ?? ''
-      if (this.#child.exitCode !== null) assert.fail(this.#said)
-      await Promise.race([once(this.#child.stdout, 'data'), once(this.#child, 'close')])
+      if (this.#hasEnded) assert.fail(this.#said)
+      await this.#heard.promise
     }
   }
 
@@ -53,10 +67,9 @@ class Service {
   }
 
   async stop(): Promise<void> {
-    if (this.#child.pid === undefined || this.#child.exitCode !== null) return
-    const closed = once(this.#child, 'close')
+    if (this.#child.pid === undefined || this.#hasEnded) return
     process.kill(-this.#child.pid, 'SIGTERM')
-    await closed
+    await this.#closed
   }
 }
 
@@ -115,6 +128,8 @@ class Reader {
     const [, folder, rest] = /^(?:cd (\S+)\n)?([\s\S]*)$/.exec(command) ?? []
     if (folder) this.#folder = join(this.#folder, folder)
     if (/npm (run dev|start)$/.test(command)) return this.#serve(rest ?? '')
+    // The page says so: `portico dev` would follow .env to the other database.
+    if (command.includes('.env')) await this.#service?.stop()
     const line = command
       .replaceAll(address, this.#url)
       .replaceAll(database, this.#postgres)
@@ -159,7 +174,7 @@ test('the tutorial works from its first line to its last', async () => {
       } finally {
         await reader.close()
       }
-      assert.deepEqual(reader.met, { files: 8, edits: 17, tests: 5, answers: 16 })
+      assert.deepEqual(reader.met, { files: 8, edits: 17, tests: 5, answers: 15 })
     })
   } finally {
     registry.close()
