@@ -187,6 +187,17 @@ describe('the links between the pages', () => {
   }
 })
 
+test('the index of the documentation leads to every page', () => {
+  const named = new Set(
+    [...read('docs/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => `docs/${name}`),
+  )
+  const inDocs = pages.filter(page => page.startsWith('docs/') && page !== 'docs/README.md')
+  assert.deepEqual(
+    inDocs.filter(page => !named.has(page)),
+    [],
+  )
+})
+
 test('headings and ids are what a link into a page can name', () => {
   const page = '# One\n\n## The key: `a_b` & co.\n\n| <a id="NOT_FOUND"></a> |\n'
   assert.deepEqual([...anchorsOf(page)], ['one', 'the-key-a_b--co', 'NOT_FOUND'])

@@ -155,7 +155,7 @@ describe('the package', () => {
     ]) {
       assert.ok(packed.includes(wanted), `${wanted} is missing`)
     }
-    const allowed = /^(dist\/|docs\/|(LICENSE|README\.md|CHANGELOG\.md|package\.json)$)/
+    const allowed = /^(dist\/|docs\/|(LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md|package\.json)$)/
     assert.deepEqual(
       packed.filter(path => !allowed.test(path)),
       [],
