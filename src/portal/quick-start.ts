@@ -59,11 +59,11 @@ export function firstRequest(model: Model, origin: string): readonly Sample[] {
     ? lines(`url = "${url}"`, 'response = requests.get(url, headers={"Authorization": f"Bearer {key}"})')
     : `response = requests.get("${url}")`
   const client = lines(
-    `// npx portico generate client --from ${origin} writes api.ts`,
-    "import { createClient } from 'portico/client'",
-    "import type { Api } from './api.ts'",
+    '// api.ts is written by:',
+    `// npx portico generate client --from ${origin}`,
+    "import { createApi } from './api.ts'",
     '',
-    `const api = createClient<Api>({ baseUrl: '${origin}'${needsKey ? ', token: key' : ''} })`,
+    `const api = createApi({ baseUrl: '${origin}'${needsKey ? ', token: key' : ''} })`,
     `const ${result} = await ${call}`,
   )
   return [

@@ -5,8 +5,11 @@ import { guess, type Named } from './guess.ts'
 
 type Members = { readonly [name: string]: JsonValue }
 
+/** Optional members that only some requests get. */
+const conditional: ReadonlySet<string> = new Set(['total_is_estimate', 'next_cursor'])
+
 /** Schemas refer to each other in circles. */
-const maxDepth = 6
+const maxDepth = 12
 
 function isObject(value: JsonValue | undefined): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -41,7 +44,8 @@ export class Examples {
     const types = [schema['type']].flat()
     if (isObject(schema['properties'])) return this.#object(schema, schema['properties'], named, depth)
     if (types.includes('array')) return this.#array(schema, named, depth)
-    return types.includes('object') ? {} : guess(named, schema)
+    // Any JSON has no type.
+    return types.includes('object') || schema['type'] === undefined ? {} : guess(named, schema)
   }
 
   #referred(reference: string, named: Named, depth: number): JsonValue | undefined {
@@ -65,7 +69,8 @@ export class Examples {
   #object(schema: JsonSchema, properties: Members, { owner }: Named, depth: number): JsonValue {
     const required = new Set([schema['required'] ?? []].flat())
     const members = Object.entries(properties).flatMap(([name, member]) => {
-      if (!isObject(member) || (!required.has(name) && this.#isItem(member))) return []
+      if (!isObject(member) || (!required.has(name) && (conditional.has(name) || this.#isItem(member))))
+        return []
       const value = this.of(member, { name, owner }, depth + 1)
       return value === undefined ? [] : [[name, value] as const]
     })

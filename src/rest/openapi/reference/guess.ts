@@ -60,6 +60,7 @@ const texts: readonly Row[] = [
   [/version/, '1.4.0'],
   [/type|kind/, 'standard'],
   [/status|state/, 'open'],
+  [/^role$/, 'user'],
   [/company|organi[sz]ation/, 'Analytical Engines'],
   [/next_cursor|cursor/, 'eyJpZCI6MjB9'],
   [/comment|message|reason|note|why|remark/, 'Looks good to me.'],
@@ -85,6 +86,21 @@ const numbers: readonly Row[] = [
   [/quantity|count|stock|seats|points|estimate|hours|days/, 3],
   [/per_page/, 20],
   [/status$/, 200],
+]
+
+/** For patterns that nothing else fits. */
+const plainTexts = [
+  '42',
+  '1.0',
+  'example',
+  'Example',
+  'a',
+  'A',
+  'AB',
+  'ab-1',
+  'A-1042',
+  '2026-03-16',
+  '#1f5fbf',
 ]
 
 const settled =
@@ -133,7 +149,7 @@ function guessText(named: Named, schema: JsonSchema): JsonValue | undefined {
   const least = typeof minLength === 'number' ? minLength : 1
   const most = typeof maxLength === 'number' ? maxLength : least + 40
   const fitted = String(text).padEnd(Math.min(least, 200), ' and so on').slice(0, most).trim()
-  return textFits(fitted, schema) ? fitted : undefined
+  return [fitted, ...plainTexts].find(each => textFits(each, schema))
 }
 
 function guessNumber({ name }: Named, schema: JsonSchema): number {

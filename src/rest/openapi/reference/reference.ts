@@ -3,7 +3,7 @@ import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import type { Model } from '../../../model/model.ts'
 import { openapi } from '../document.ts'
 import { Examples, errorExample } from './examples.ts'
-import { clientSample } from './samples.ts'
+import { clientSample, literal } from './samples.ts'
 
 type Members = Readonly<Record<string, JsonSchema>>
 
@@ -47,7 +47,7 @@ class Reference {
   }
 
   #codeSample(call: string): JsonSchema {
-    const client = `const api = createClient<Api>({ baseUrl: '${this.#origin}', token })`
+    const client = `const api = createApi({ baseUrl: ${literal(this.#origin)}, token })`
     return { lang: 'TypeScript', label: 'Typed client', source: `${client}\n\n${call}\n` }
   }
 
@@ -65,7 +65,8 @@ class Reference {
   #queryExample({ parameters }: JsonSchema, path: string): JsonValue | undefined {
     if (!path.includes('/queries/')) return undefined
     const given = [parameters ?? []].flat() as JsonSchema[]
-    const named = given.filter(parameter => parameter['in'] === 'query')
+    // The id of a query on an item is an argument of its own.
+    const named = given.filter(parameter => parameter['in'] === 'query' && parameter['name'] !== 'id')
     const values = named.flatMap(({ name, schema }) => {
       const value = this.#examples.of(schema as JsonSchema, { name: String(name), owner: '' })
       return value === undefined ? [] : [[String(name), value] as const]

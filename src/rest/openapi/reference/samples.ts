@@ -1,6 +1,7 @@
 /** Samples of the typed client, one for each operation that it has. */
 import type { JsonValue } from '../../../model/fields/type.ts'
-import type { Model } from '../../../model/model.ts'
+import type { Collection, Model } from '../../../model/model.ts'
+import { exists } from '../../operations.ts'
 import { prefix } from '../../routes.ts'
 
 export interface SampledOperation {
@@ -52,8 +53,14 @@ function collectionCall(model: Model, name: string, key: string, body: string): 
   const collection = model.collections.get(name)
   if (!collection) return undefined
   const call = collectionCalls[key]
+  if (key.startsWith('put ') && !takesWhole(collection)) return undefined
   if (call) return call(collection.singular, body).replace('$', `api.${name}`)
   return relatedCall(model, name, key)
+}
+
+/** Whether the body of PUT is that of POST, which is what the client's `replace` takes. */
+function takesWhole(collection: Collection): boolean {
+  return exists(collection, 'create') && ![...collection.fields.values()].some(({ immutable }) => immutable)
 }
 
 /** The items that an item reaches by a relation whose field holds its id. */
@@ -65,23 +72,15 @@ function relatedCall(model: Model, name: string, key: string): string | undefine
   return `const { data } = await api.${relation.target}.${call}({ where: { ${relation.field}: 1 } })`
 }
 
-function logicCall(
-  model: Model,
-  method: string,
-  parts: readonly string[],
-  input: string,
-): string | undefined {
-  const name = parts.at(-1) ?? ''
-  const { actions, queries } = model.logic
-  if (method === 'get') {
-    return parts[0] === 'queries' && queries.has(name)
-      ? `const answer = await api.queries.${name}(${input})`
-      : undefined
-  }
-  if (!actions.has(name)) return undefined
-  const id = parts.includes('{id}') ? ['1'] : []
-  const given = [...id, ...(input === '' ? [] : [input])].join(', ')
-  return `const answer = await api.${parts[0]}.${name}(${given})`
+/** Actions and queries: of an item, of a collection, or of neither. */
+function operationCall(model: Model, method: string, path: string, input: string): string | undefined {
+  const [, owner = '', item, name = ''] = /^\/(\w+)(\/\{id\})?\/(\w+)$/.exec(path) ?? []
+  const isQuery = method === 'get' && owner === 'queries' && model.logic.queries.has(name)
+  const isAction = method === 'post' && (owner === 'actions' || model.collections.has(owner))
+  if (!isQuery && !isAction) return undefined
+  const hasId = item !== undefined || (isQuery && model.logic.queries.get(name)?.target === 'item')
+  const given = [...(hasId ? ['1'] : []), ...(input === '' ? [] : [input])]
+  return `const answer = await api.${owner}.${name}(${given.join(', ')})`
 }
 
 /** The code of the call; undefined where the client has none for the operation. */
@@ -89,9 +88,8 @@ export function clientSample(model: Model, { method, path, input }: SampledOpera
   const below = path.slice(prefix.length)
   const other = otherCalls[`${method} ${below}`]
   if (other !== undefined) return other
-  const parts = below.split('/').slice(1)
-  const [name = ''] = parts
+  const name = below.split('/')[1] ?? ''
   const body = input === undefined ? '' : literal(input)
   const key = `${method} ${below.slice(name.length + 1)}`
-  return collectionCall(model, name, key, body) ?? logicCall(model, method, parts, body)
+  return collectionCall(model, name, key, body) ?? operationCall(model, method, below, body)
 }
