@@ -14,6 +14,7 @@ import { anchorsOf, blocksOf, examplesOf, filledIn } from './blocks.ts'
 import { addressIn, keep, newCode } from './flow.ts'
 import { isStepByStep, pages, read, root } from './pages.ts'
 import { makeProject, projectEnvironment } from './project.ts'
+import { recipes, writeRecipe } from './recipe-files.ts'
 
 const run = promisify(execFile)
 const alone = pages.filter(page => !isStepByStep(page))
@@ -120,6 +121,7 @@ describe('the blocks of the pages', () => {
     )
     assert.ok(files.length >= 5)
     for (const { name, text } of files) writeFileSync(join(project, name), text)
+    for (const page of recipes) writeRecipe(project, page)
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     await run(process.execPath, [compiler, '-p', project]).catch(({ stdout }) => assert.fail(stdout))
   })
