@@ -10,7 +10,7 @@ import {
 } from '../generate.ts'
 import type { Command, ParsedArgs } from './commands.ts'
 import { Failure } from './failure.ts'
-import { model, projectOf } from './options.ts'
+import { model, type Project, projectOf } from './options.ts'
 
 /** `Authorization: Bearer x`, as curl takes it. */
 function headersOf(args: ParsedArgs): Readonly<Record<string, string>> {
@@ -51,6 +51,14 @@ function write(out: string, text: string): void {
   } catch (error) {
     throw new Failure(`${out} cannot be written: ${(error as Error).message}.`)
   }
+}
+
+/** Writes the types of the model where the file has others. Returns whether it did. */
+export function renewClient(out: string, { model: checked, path }: Pick<Project, 'model' | 'path'>): boolean {
+  const text = clientTypesOfModel(checked, path)
+  if (stored(out) === text) return false
+  write(out, text)
+  return true
 }
 
 /** What is wrong when the file is not what would be written. */

@@ -3,9 +3,17 @@
 /** The hash of what a file contains; null: it cannot be read, or is not there. */
 export type FileHashes = readonly (readonly [path: string, hash: string | null])[]
 
+/** What the command line says of every version. */
+export interface VersionOptions {
+  /** Settings. */
+  readonly given: Readonly<Record<string, unknown>>
+  /** The file for the types of the client, renewed with each version; undefined: none. */
+  readonly client: string | undefined
+}
+
 export type ToServing =
   /** Loads the settings and the model. */
-  | { readonly kind: 'load'; readonly given: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'load'; readonly version: VersionOptions }
   /** Opens the database, and gets ready to serve at this port. */
   | { readonly kind: 'open'; readonly port: number }
   /** Does the migration that `migration` has shown. */
@@ -52,6 +60,8 @@ export type FromServing =
   | { readonly kind: 'ready'; readonly migrated: readonly string[]; readonly addresses: ServingAddresses }
   /** Files that were loaded later. */
   | { readonly kind: 'files'; readonly files: FileHashes }
+  /** A sentence for the terminal. */
+  | { readonly kind: 'note'; readonly text: string }
   /** Every connection was given back. */
   | { readonly kind: 'gave-back' }
   | { readonly kind: 'connection' }

@@ -21,12 +21,13 @@ const stopGraceMs = 15_000
 export interface ProcessListeners {
   readonly onLine: (line: string) => void
   readonly onFiles: (files: FileHashes) => void
+  readonly onNote: (sentence: string) => void
   /** A connection that it could not take, or gives back. */
   readonly onReturned: (socket: Socket) => void
 }
 
 /** Every message but those that come by themselves. */
-export type Reply = Exclude<FromServing, { readonly kind: 'files' | 'connection' | 'gave-back' }>
+export type Reply = Exclude<FromServing, { readonly kind: 'files' | 'note' | 'connection' | 'gave-back' }>
 
 /** It ended by itself. */
 export class ProcessEnded extends Error {
@@ -121,6 +122,7 @@ export class ServingProcess {
 
   #receive(message: FromServing, handle: unknown): void {
     if (message.kind === 'files') this.#listeners.onFiles(message.files)
+    else if (message.kind === 'note') this.#listeners.onNote(message.text)
     else if (message.kind === 'gave-back') this.#gaveBack.resolve()
     else if (message.kind !== 'connection') this.#replied(message)
     else if (handle instanceof Socket && stopReading(handle)) this.#listeners.onReturned(handle)

@@ -19,7 +19,7 @@ import { describeCrash } from '../source/describe.ts'
 import type { Step } from '../store/schema/diff.ts'
 import { EventLines, mailLine } from './event-lines.ts'
 import { fileHash, hashesOf, projectFiles, recordFiles } from './loaded-files.ts'
-import type { FileHashes, FromServing, ToServing } from './messages.ts'
+import type { FileHashes, FromServing, ToServing, VersionOptions } from './messages.ts'
 
 /** How long requests get to be answered before their connections end with them. */
 const answerMs = 500
@@ -68,12 +68,14 @@ function openPath({ collections }: Model): string {
 class ServingProcess {
   #files: (readonly [string, string | null])[] = []
   #isLoaded = false
+  #client: string | undefined
   #project: Project | undefined
   #service: OpenService | undefined
   #events: EventLines | undefined
   readonly #permission = Promise.withResolvers<true>()
 
-  async load(given: Readonly<Record<string, unknown>>): Promise<void> {
+  async load({ given, client }: VersionOptions): Promise<void> {
+    this.#client = client
     recordFiles((path, hash) => this.#noteFile(path, hash))
     this.#files.push(...hashesOf(projectFiles(process.cwd())))
     try {
@@ -104,6 +106,7 @@ class ServingProcess {
         welcome: made && welcome(made, project.settings.baseUrl ?? url),
       }
       report({ kind: 'ready', migrated: made ? [] : migrated, addresses })
+      await this.#renewClient(project)
     } catch (error) {
       await this.#failed(error, true)
     }
@@ -117,18 +120,18 @@ class ServingProcess {
     // Node makes it anew here, without the options that it was accepted with.
     socket.allowHalfOpen = true
     socket.setNoDelay(true)
-    this.#service?.http.accept(socket)
+    this.#service?.http.movingConnections().accept(socket)
   }
 
   async giveBack(): Promise<void> {
     const given: Promise<void>[] = []
-    await this.#service?.http.giveAway(socket => void given.push(sent(socket)))
+    await this.#service?.http.movingConnections().giveAway(socket => void given.push(sent(socket)))
     await Promise.all(given)
     report({ kind: 'gave-back' })
   }
 
   keep(): void {
-    this.#service?.http.keepConnections()
+    this.#service?.http.movingConnections().keep()
   }
 
   /** `isReplaced`: another one serves on, so that connections need not end. */
@@ -154,6 +157,18 @@ class ServingProcess {
   async #failed(error: unknown, isPassing: boolean): Promise<void> {
     const text = (await failureOf(error))?.message ?? describeCrash(error)
     report({ kind: 'failed', files: this.#takeFiles(), text, isPassing })
+  }
+
+  async #renewClient(project: Project): Promise<void> {
+    const file = this.#client
+    if (file === undefined) return
+    const { renewClient } = await import('../cli/generate.ts')
+    try {
+      if (renewClient(file, project))
+        report({ kind: 'note', text: `${file} written: the types of the client.` })
+    } catch (error) {
+      report({ kind: 'note', text: (await failureOf(error))?.message ?? describeCrash(error) })
+    }
   }
 
   /** Waits for a yes where steps do more than add. Returns what the start itself will do. */
@@ -191,7 +206,7 @@ class ServingProcess {
 const serving = new ServingProcess()
 
 function receive(message: ToServing, socket?: Socket): void {
-  if (message.kind === 'load') void serving.load(message.given)
+  if (message.kind === 'load') void serving.load(message.version)
   else if (message.kind === 'open') void serving.open(message.port)
   else if (message.kind === 'migrate') serving.permit()
   else if (message.kind === 'give-back') void serving.giveBack()

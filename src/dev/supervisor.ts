@@ -9,14 +9,14 @@ import { defaultModel } from '../project.ts'
 import { shownPath } from '../source/frame.ts'
 import { Front } from './front.ts'
 import { hashesOf, projectFiles } from './loaded-files.ts'
+import type { VersionOptions } from './messages.ts'
 import { ServingProcess } from './serving-process.ts'
 import { SourceWatcher } from './source-watcher.ts'
 import type { Terminal } from './terminal.ts'
 import { aborted, type Outcome, startVersion } from './version.ts'
 
 export interface DevOptions {
-  /** Settings that the command line gives. */
-  readonly given: Readonly<Record<string, unknown>>
+  readonly version: VersionOptions
   /** Migrations that do more than add are applied unasked. */
   readonly isYes: boolean
   readonly terminal: Terminal
@@ -51,7 +51,7 @@ export class Supervisor {
     this.#options = options
     this.#terminal = options.terminal
     this.#watcher = new SourceWatcher(paths => this.#onChange(paths))
-    const { model } = options.given
+    const { model } = options.version.given
     const first = resolve(typeof model === 'string' ? model : defaultModel)
     this.#watcher.add(hashesOf([first, ...projectFiles(process.cwd())]))
   }
@@ -102,10 +102,10 @@ export class Supervisor {
   }
 
   async #outcome(next: ServingProcess, signal: AbortSignal): Promise<Outcome> {
-    const { given, isYes, terminal } = this.#options
+    const { version, isYes, terminal } = this.#options
     try {
       return await startVersion({
-        ...{ process: next, given, signal, terminal, isYes },
+        ...{ process: next, version, signal, terminal, isYes },
         onFiles: (files, isWhole) => (isWhole ? this.#watcher.replace(files) : this.#watcher.add(files)),
         listen: (host, port) => this.#listen(host, port),
         beforeMigration: () => this.#quiet(),
@@ -140,6 +140,7 @@ export class Supervisor {
     const one = new ServingProcess({
       onLine: line => this.#terminal.line(line),
       onFiles: files => this.#watcher.add(files),
+      onNote: sentence => this.#terminal.note(sentence),
       onReturned: socket => this.#front.accept(socket),
     })
     this.#processes.add(one)

@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { checkModel, type Declaration, serve } from 'portico'
 import blog from '../../examples/blog/model.ts'
+import { clientTypesOfModel } from '../../src/generate.ts'
 import { withPostgres } from '../databases/postgres.ts'
 import { anchorsOf, blocksOf, examplesOf, filledIn } from './blocks.ts'
 import { addressIn, keep, newCode } from './flow.ts'
@@ -41,7 +42,7 @@ async function listens(command: string): Promise<void> {
   const told = new Promise<string>(resolve => {
     const take = (chunk: Buffer) => {
       said += chunk
-      const url = /listening on (http:[^"]+)/.exec(said)?.[1]
+      const url = /(?:listening on |REST +)(http:[^"\s]+?)(?:\/api\/v1|"|\n)/.exec(said)?.[1]
       if (url !== undefined) resolve(url)
     }
     child.stdout.on('data', take)
@@ -81,7 +82,7 @@ async function answers(page: string, postgres: string): Promise<void> {
       read(page).replaceAll(server, postgres).replaceAll(`--from ${file}`, `--from ${database}`),
     )
     for (const { command, answer } of examples) {
-      if (/\b(npm|portico) start\b/.test(command)) {
+      if (/\b(npm|portico) (start|dev)\b/.test(command)) {
         await listens(command)
         continue
       }
@@ -122,6 +123,8 @@ describe('the blocks of the pages', () => {
     assert.ok(files.length >= 5)
     for (const { name, text } of files) writeFileSync(join(project, name), text)
     for (const page of recipes) writeRecipe(project, page)
+    // docs/generate-client.md imports it, and its command writes it.
+    writeFileSync(join(project, 'api.ts'), clientTypesOfModel(checkModel(blog), 'model.ts'))
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     await run(process.execPath, [compiler, '-p', project]).catch(({ stdout }) => assert.fail(stdout))
   })

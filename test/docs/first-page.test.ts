@@ -34,6 +34,10 @@ test('the README’s first page works from its first command to its last', async
       assert.deepEqual(real, filledIn(JSON.parse(answer ?? assert.fail(command)), real), command)
       answers++
     }
+    const { url } = service ?? assert.fail('no command serves the project')
+    const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text()
+    for (const path of ['/docs', '/docs/guides', '/graphql', '/account'])
+      assert.ok(page.includes(`"${path}"`))
   } finally {
     await service?.stop()
   }

@@ -12,6 +12,7 @@ import { promisify } from 'node:util'
 import { type Declaration, serve } from 'portico'
 import { generateKey } from '../../src/auth/key.ts'
 import { withPostgres } from '../databases/postgres.ts'
+import { debianFolders } from '../databases/programs.ts'
 import { blocksOf, filledIn } from './blocks.ts'
 import { read, root } from './pages.ts'
 import { makeProject, projectEnvironment } from './project.ts'
@@ -26,7 +27,8 @@ before(() => {
   const { PATH, ...rest } = projectEnvironment(project)
   env = {
     ...rest,
-    PATH: [dirname(process.execPath), PATH].join(delimiter),
+    // The last have `psql`, where it is not on the path.
+    PATH: [dirname(process.execPath), PATH, ...debianFolders()].join(delimiter),
     NODE_OPTIONS: '--conditions=portico-source',
     PORTICO_MODEL: 'model.ts',
     KEY: generateKey(),
@@ -55,7 +57,7 @@ function answersOn(page: string): Promise<void> {
   if (!read(page).includes(former)) return answers(page, {})
   return withPostgres(async OTHER_DATABASE_URL => {
     const script = join(recipeFolder(project, page), 'database.sql')
-    await run('psql', [OTHER_DATABASE_URL, '-qf', script, '-v', 'ON_ERROR_STOP=1'])
+    await run('psql', [OTHER_DATABASE_URL, '-qf', script, '-v', 'ON_ERROR_STOP=1'], { env })
     await answers(page, { OTHER_DATABASE_URL })
   })
 }
