@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { portico } from '../processes/command.ts'
+import { until } from '../transports/service.ts'
 import { type Development, developing } from './process.ts'
 
 const added = (name: string) => `title: string({ max: longest }),\n        ${name}: text({ optional: true }),`
@@ -168,23 +169,28 @@ function load(url: string, clients: number): Load {
 }
 
 test('no request is lost while versions take over, and event streams go on where they were', () =>
-  developing({ environment: { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn' } }, async dev => {
-    await dev.says(/Try it/)
-    const clients = load(dev.url, 8)
-    const stream = await fetch(`${dev.url}/api/v1/events`, { headers: { Accept: 'text/event-stream' } })
-    const streamed = stream.text()
-    for (let round = 0; round < 4; round++) {
-      const before = clients.sent
-      while (clients.sent < before + 50 && clients.failures.length === 0) await new Promise(setImmediate)
-      dev.write('limits.ts', `export const longest = ${50 + round}\n`)
-      await dev.says(/Reloaded/)
-    }
-    await clients.stop()
-    assert.deepEqual(clients.failures, [])
-    const { json } = await dev.call('/api/v1/notes?per_page=1')
-    assert.equal((json.meta as { total: number }).total, clients.sent)
-    assert.match(await streamed, /event/, 'the stream ended, so that its reader asks again')
-  }))
+  developing(
+    { environment: { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn', PORTICO_SHUTDOWN_GRACE: '3600' } },
+    async dev => {
+      await dev.says(/Try it/)
+      const clients = load(dev.url, 8)
+      const stream = await fetch(`${dev.url}/api/v1/events`, { headers: { Accept: 'text/event-stream' } })
+      const streamed = stream.text()
+      for (let round = 0; round < 3; round++) {
+        const before = clients.sent
+        while (clients.sent < before + 50 && clients.failures.length === 0) await new Promise(setImmediate)
+        dev.write('limits.ts', `export const longest = ${50 + round}\n`)
+        await dev.says(/Reloaded/)
+      }
+      // The one that serves, and the one that waits for the next version.
+      await until(() => childrenOf(dev.process.pid ?? 0).length <= 2, 10_000)
+      await clients.stop()
+      assert.deepEqual(clients.failures, [])
+      const { json } = await dev.call('/api/v1/notes?per_page=1')
+      assert.equal((json.meta as { total: number }).total, clients.sent)
+      assert.match(await streamed, /event/, 'the stream ended, so that its reader asks again')
+    },
+  ))
 
 test('a migration that loses data takes a yes, or the command', () =>
   developing({}, async dev => {
