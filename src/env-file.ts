@@ -1,5 +1,5 @@
 /** The `.env` file of the working folder: variables that the environment does not set. */
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 
 export const envFile = '.env'
 
@@ -12,7 +12,8 @@ export class EnvFileError extends Error {
 
 /** Once, before anything reads the environment. Throws an `EnvFileError` where the file cannot be read. */
 export function loadEnvFile(): void {
-  if (!existsSync(envFile)) return
+  // A folder of this name is a virtual environment of Python.
+  if (!statSync(envFile, { throwIfNoEntry: false })?.isFile()) return
   try {
     process.loadEnvFile(envFile)
   } catch (error) {

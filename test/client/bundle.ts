@@ -1,32 +1,22 @@
-/** `portico/client` as one module, as bundlers make it for browsers. */
-import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+/** `portico/client` as one module, as bundlers make it for browsers, and the runtimes that load it. */
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { build, type Rolldown } from 'vite'
 import { npmPackages } from '../clients/installed.ts'
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'client.ts')
 
-/** Minified. Rejects where it imports what a browser does not have. */
+/** Minified. */
 export async function bundledClient(): Promise<string> {
-  const esbuild = join(await npmPackages('runtimes'), '.bin', 'esbuild')
-  const folder = mkdtempSync(join(tmpdir(), 'portico-bundle-'))
-  try {
-    const out = join(folder, 'client.js')
-    const how = [
-      '--bundle',
-      '--minify',
-      '--format=esm',
-      '--target=es2022',
-      '--platform=browser',
-      '--log-level=error',
-    ]
-    await promisify(execFile)(esbuild, [entry, ...how, `--outfile=${out}`])
-    return readFileSync(out, 'utf8')
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const { output } = (await build({
+    configFile: false,
+    logLevel: 'error',
+    build: {
+      write: false,
+      modulePreload: false,
+      rolldownOptions: { input: entry, preserveEntrySignatures: 'strict' },
+    },
+  })) as Rolldown.RolldownOutput
+  return output[0].code
 }
 
 /** A program of these packages, without its install script. */

@@ -53,6 +53,7 @@ class BreakingProxy {
       // Requests fail meanwhile.
       void this.#restart()
     },
+    pending: res => void res.write(this.#instead ?? ''),
     streams: res => void res.write(String(this.#streams.size)),
   }
 

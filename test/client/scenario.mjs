@@ -84,6 +84,7 @@ async function faults({ createClient }, { api, fault, baseUrl, token, project })
   const controller = new AbortController()
   await fault('silence')
   const listing = codeOf(api.tasks.list({ signal: controller.signal }))
+  while ((await fault('pending')) !== '') await fault('pending')
   controller.abort(new RangeError('enough'))
   return {
     once: await api.tasks.count({ title: 'Once', project_id: project.id }),

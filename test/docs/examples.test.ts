@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { checkModel, type Declaration, serve } from 'portico'
 import blog from '../../examples/blog/model.ts'
+import { clientTypesOfModel } from '../../src/generate.ts'
 import { withPostgres } from '../databases/postgres.ts'
 import { anchorsOf, blocksOf, examplesOf, filledIn } from './blocks.ts'
 import { addressIn, keep, newCode } from './flow.ts'
@@ -120,6 +121,8 @@ describe('the blocks of the pages', () => {
     )
     assert.ok(files.length >= 5)
     for (const { name, text } of files) writeFileSync(join(project, name), text)
+    // docs/generate-client.md imports it, and its command writes it.
+    writeFileSync(join(project, 'api.ts'), clientTypesOfModel(checkModel(blog), 'model.ts'))
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     await run(process.execPath, [compiler, '-p', project]).catch(({ stdout }) => assert.fail(stdout))
   })
@@ -142,7 +145,8 @@ describe('the blocks of the pages', () => {
 })
 
 describe('the commands in the pages', () => {
-  for (const page of alone.filter(name => examplesOf(read(name)).length > 0)) {
+  // Those of the README create a project: `first-page.test.ts` runs them.
+  for (const page of alone.filter(name => name !== 'README.md' && examplesOf(read(name)).length > 0)) {
     it(`${page} answers what it says`, () => answersOn(page))
   }
   it('are there', () => {
@@ -181,6 +185,17 @@ describe('the links between the pages', () => {
       }
     })
   }
+})
+
+test('the index of the documentation leads to every page', () => {
+  const named = new Set(
+    [...read('docs/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => `docs/${name}`),
+  )
+  const inDocs = pages.filter(page => page.startsWith('docs/') && page !== 'docs/README.md')
+  assert.deepEqual(
+    inDocs.filter(page => !named.has(page)),
+    [],
+  )
 })
 
 test('headings and ids are what a link into a page can name', () => {

@@ -85,9 +85,9 @@ export class AuthorizationServer {
     } catch (error) {
       throw unreachable(this.#issuer, error)
     }
-    const body = (await response.json().catch(() => undefined)) as ErrorBody | undefined
+    const body: unknown = await response.json().catch(() => undefined)
     if (response.ok) return body
-    throw oauthError(body, response.status)
+    throw oauthError(body as ErrorBody | undefined, response.status)
   }
 }
 
