@@ -1,7 +1,18 @@
-// `prepack`: compiles src/ to dist/, with the templates, which are the examples, and the versions beside it.
+// `prepack`: compiles src/ to dist/, with the templates, which are the examples, and the versions beside it. A dist/ that
+// is younger than all of them stays.
 // Needs the packages of the repository; runs on the machine's own Node, from version 20.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -11,6 +22,29 @@ const dist = join(here, 'dist')
 
 function read(...path) {
   return JSON.parse(readFileSync(join(root, ...path), 'utf8'))
+}
+
+/** Written last. */
+const versionsFile = join(dist, 'versions.json')
+
+function newestIn(...path) {
+  const place = join(root, ...path)
+  if (!statSync(place).isDirectory()) return statSync(place).mtimeMs
+  return Math.max(...readdirSync(place).map(name => newestIn(...path, name)))
+}
+
+function isBuilt() {
+  if (!existsSync(versionsFile)) return false
+  const sources = [
+    'create/src',
+    'create/template',
+    'create/build.mjs',
+    'create/package.json',
+    'package-lock.json',
+  ]
+  const examples = ['examples/blog', 'examples/empty', 'examples/tracker']
+  const newest = Math.max(...[...sources, ...examples].map(path => newestIn(path)))
+  return newest < statSync(versionsFile).mtimeMs
 }
 
 function compile() {
@@ -38,15 +72,20 @@ function writeVersions() {
   const installed = name => `^${read('node_modules', name, 'package.json').version}`
   const versions = {
     portico: read('package.json').version,
+    oldestNode: read('package.json').engines.node.replace('>=', ''),
     typescript: installed('typescript'),
     typesOfNode: installed('@types/node'),
     node: read('runtime', 'package.json').optionalDependencies,
   }
-  writeFileSync(join(dist, 'versions.json'), `${JSON.stringify(versions, null, 2)}\n`)
+  writeFileSync(versionsFile, `${JSON.stringify(versions, null, 2)}\n`)
 }
 
-rmSync(dist, { recursive: true, force: true })
-compile()
-await copyTemplates()
-writeVersions()
-cpSync(join(root, 'LICENSE'), join(here, 'LICENSE'))
+async function build() {
+  rmSync(dist, { recursive: true, force: true })
+  compile()
+  await copyTemplates()
+  cpSync(join(root, 'LICENSE'), join(here, 'LICENSE'))
+  writeVersions()
+}
+
+if (!isBuilt()) await build()

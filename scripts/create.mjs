@@ -1,32 +1,15 @@
 // `npm run create -- FOLDER [options]`: what `npm create portico` does, with Portico as this clone has it.
-import { mkdirSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { build, isBuilt } from './build.mjs'
-import { capture, chosenNode, prepareToServe, root, run, say } from './node.mjs'
-
-const onWindows = process.platform === 'win32'
-
-/** Packs a folder of this clone, with its `prepack`. Returns the path of the file. */
-async function pack(folder) {
-  const target = join(root, '.cache', 'packed')
-  mkdirSync(target, { recursive: true })
-  const args = ['pack', folder, '--json', '--loglevel=error', '--pack-destination', target]
-  const { code, output } = await capture('npm', args, { shell: onWindows })
-  const [, filename] = /"filename": "([^"]+)"/.exec(output) ?? []
-  if (code === 0 && filename !== undefined) return join(target, filename)
-  say(`${output}\n\`npm pack\` failed; its output is above.`)
-  return process.exit(1)
-}
+import { chosenNode, prepareToServe, root, run } from './node.mjs'
+import { pack } from './pack.mjs'
 
 await prepareToServe()
-if (!isBuilt()) {
-  say('Building …')
-  await build()
-}
-const { code, output } = await capture(chosenNode(), [join('create', 'build.mjs')])
-if (code !== 0) {
-  say(output)
-  process.exit(code)
-}
-const args = [join(root, 'create', 'dist', 'bin.js'), '--portico', await pack('.'), ...process.argv.slice(2)]
+const folder = join(root, '.cache', `packed-${process.pid}`)
+const packed = await pack(folder)
+const { filename } = packed.find(({ name }) => name === 'portico')
+const program = join(root, 'create', 'dist', 'bin.js')
+const args = [program, '--portico', join(folder, filename), ...process.argv.slice(2)]
+// Where npm was called, rather than the clone.
 process.exitCode = await run(chosenNode(), args, { cwd: process.env.INIT_CWD ?? process.cwd() })
+rmSync(folder, { recursive: true, force: true })

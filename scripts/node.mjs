@@ -8,7 +8,8 @@ import { isInstalled, lockedNode, root } from './packages.mjs'
 export { root }
 
 const onWindows = process.platform === 'win32'
-const oldestNode = 24
+/** As `engines` says: it has node:crypto's argon2, and node:sqlite without a warning at each start. */
+export const oldestNode = '24.15'
 
 export function say(text) {
   process.stderr.write(`${text}\n`)
@@ -106,7 +107,7 @@ async function nodeFault() {
 }
 
 function isNewEnough(version) {
-  return Number.parseInt(version, 10) >= oldestNode
+  return version.localeCompare(oldestNode, 'en', { numeric: true }) >= 0
 }
 
 function isPinnedThere() {

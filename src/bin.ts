@@ -2,12 +2,11 @@
 // Checks the version before it imports anything that an older Node cannot parse.
 import { fileURLToPath } from 'node:url'
 
-const oldestMajor = 24
-const [major = 0] = process.versions.node.split('.').map(Number)
+const oldest = '24.15'
 
-if (major < oldestMajor) {
+if (process.versions.node.localeCompare(oldest, 'en', { numeric: true }) < 0) {
   console.error(
-    `Portico needs Node ${oldestMajor} or newer, and this is Node ${process.versions.node}. ` +
+    `Portico needs Node ${oldest} or newer, and this is Node ${process.versions.node}. ` +
       'Install a newer one from https://nodejs.org, or into this project with `npm i -D node@26`.',
   )
   process.exitCode = 1
@@ -18,8 +17,6 @@ if (major < oldestMajor) {
   guardNextTick()
   const { enableCompileCache } = await import('node:module')
   enableCompileCache(fileURLToPath(new URL('../.cache', import.meta.url)))
-  const { loadEnvFile } = await import('./env-file.ts')
-  loadEnvFile()
   const { main } = await import('./cli.ts')
   process.exitCode = await main(process.argv.slice(2))
 }

@@ -1,6 +1,6 @@
 /** The HTTP server: connections, bounds and timeouts. What a request means is decided in `serve.ts`. */
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Call, Reply, TakenOver } from './call.ts'
 import type { Settings } from './config.ts'
@@ -58,12 +58,8 @@ export interface HttpServer {
   readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** `shared`: other threads of this process listen on the same port. */
   listen(shared?: boolean): Promise<void>
-  /** Serves a connection that another process has accepted. */
-  accept(socket: Socket): void
-  /** Gives such connections away, each as soon as it has no request. Resolves when none is left. */
-  giveAway(give: (socket: Socket) => void): Promise<void>
-  /** Gives no more away. */
-  keepConnections(): void
+  /** Serves connections that another process accepts. */
+  movingConnections(): MovingConnections
   /** The port that it listens on. */
   port(): number
   /** How many requests are not answered yet. */
@@ -146,21 +142,9 @@ class Http implements HttpServer {
     return this.#listeners.open(this.#settings, shared)
   }
 
-  accept(socket: Socket): void {
-    // Node notes from this event on which connections are idle.
-    if (!this.#moving) this.server.emit('listening')
-    this.#moving ??= new MovingConnections(this.server)
-    this.#moving.add(socket)
-    this.#hosted.add(socket)
-    this.server.emit('connection', socket)
-  }
-
-  async giveAway(give: (socket: Socket) => void): Promise<void> {
-    await this.#moving?.giveAway(give)
-  }
-
-  keepConnections(): void {
-    this.#moving?.keep()
+  movingConnections(): MovingConnections {
+    this.#moving ??= new MovingConnections(this.server, socket => this.#hosted.add(socket))
+    return this.#moving
   }
 
   port(): number {

@@ -1,6 +1,6 @@
 /** Loads the files of a project: its model and its settings. */
 import { hash } from 'node:crypto'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readSettings, type Settings, type SettingsSources } from './config.ts'
@@ -55,24 +55,11 @@ async function configFile(folder: string): Promise<SettingsSources['file']> {
   return { path: shown(path), values }
 }
 
-/** Adds what `.env` in the working folder has to the environment. A variable that is set already stays as it is. */
-function loadEnvironmentFile(): void {
-  const path = resolve('.env')
-  // A folder of this name is a virtual environment of Python.
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return
-  try {
-    process.loadEnvFile(path)
-  } catch (error) {
-    throw new ProjectError(`.env cannot be read: ${error instanceof Error ? error.message : error}`)
-  }
-}
-
 /**
- * The settings: given ones, then the environment with `.env`, then the config file of the working folder. The model
+ * The settings: given ones, then the environment, then the config file of the working folder. The model
  * file is `model.ts` in that folder where they name none.
  */
 export async function loadSettings(given: Readonly<Record<string, unknown>>): Promise<Settings> {
-  loadEnvironmentFile()
   const settings = readSettings({ given, environment: process.env, file: await configFile(process.cwd()) })
   return settings.model === undefined && existsSync(defaultModel)
     ? { ...settings, model: defaultModel }

@@ -48,7 +48,9 @@ async function planOf(args: Arguments, from: string): Promise<Plan> {
   const { folder, template } = await choose(args, from)
   if (bringsNode) {
     const [own] = Object.values(versions.node)
-    say(`Portico needs Node 24 or later, and this is Node ${machineNode}: the project brings Node ${own}.`)
+    say(
+      `Portico needs Node ${versions.oldestNode} or later, and this is Node ${machineNode}: the project brings Node ${own}.`,
+    )
   }
   return { target: checkedTarget(folder, from), template, versions, packed, bringsNode }
 }
@@ -59,7 +61,7 @@ function quoted(path: string): string {
 }
 
 /** Throws a `Failure` when the packages are not there or cannot run. */
-async function install({ target, bringsNode }: Plan): Promise<void> {
+async function install({ target, bringsNode, versions }: Plan): Promise<void> {
   say('Installing the packages …')
   const began = performance.now()
   const fault = await installPackages(target.path)
@@ -68,7 +70,7 @@ async function install({ target, bringsNode }: Plan): Promise<void> {
       `The project is written, but its packages could not be installed: ${fault}. Run \`npm install\` in ${target.path} to try again.`,
     )
   }
-  const nodeFault = bringsNode ? await ownNodeFault(target.path) : undefined
+  const nodeFault = bringsNode ? await ownNodeFault(target.path, versions) : undefined
   if (nodeFault !== undefined) throw new Failure(nodeFault)
   say(`Installed the packages in ${((performance.now() - began) / 1000).toFixed(1)} s.`)
 }

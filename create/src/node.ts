@@ -4,9 +4,6 @@ import { Failure } from './failure.ts'
 import { machineEnvironment, run } from './programs.ts'
 import type { Versions } from './versions.ts'
 
-/** Portico runs TypeScript as it is. */
-const oldestMajor = 24
-
 /** Of the Node that the project's commands will find; not of one that a package has brought for this command. */
 export async function machineNodeVersion(): Promise<string> {
   const { code, output } = await run('node', ['--version'], process.cwd(), machineEnvironment())
@@ -29,21 +26,21 @@ export function needsOwnNode(
   platform: string = process.platform,
   processor: string = process.arch,
 ): boolean {
-  if (Number.parseInt(version, 10) >= oldestMajor) return false
+  if (version.localeCompare(versions.oldestNode, 'en', { numeric: true }) >= 0) return false
   if (hasPackage(versions, platform, processor)) return true
   throw new Failure(
-    `Portico needs Node ${oldestMajor} or later, and this is Node ${version}. Install a newer one from https://nodejs.org.`,
+    `Portico needs Node ${versions.oldestNode} or later, and this is Node ${version}. Install a newer one from https://nodejs.org.`,
   )
 }
 
 /** What keeps the installed Node from running, in a sentence; undefined when it runs. */
-export async function ownNodeFault(folder: string): Promise<string | undefined> {
+export async function ownNodeFault(folder: string, { oldestNode }: Versions): Promise<string | undefined> {
   const { code, output } = await run(join(folder, 'node_modules', '.bin', 'node'), ['--version'], folder)
   if (code === 0) return undefined
   const [, library] = /error while loading shared libraries: (\S+?):/.exec(output) ?? []
   if (library === undefined) {
-    return `The Node that npm installed into the project does not run on this machine: install Node ${oldestMajor} or later from https://nodejs.org.`
+    return `The Node that npm installed into the project does not run on this machine: install Node ${oldestNode} or later from https://nodejs.org.`
   }
   const how = library.startsWith('libatomic.') ? ' (as root, `apt install libatomic1`)' : ''
-  return `The Node that npm installed into the project needs the library ${library}, which this machine lacks: install it${how}, or Node ${oldestMajor} or later.`
+  return `The Node that npm installed into the project needs the library ${library}, which this machine lacks: install it${how}, or Node ${oldestNode} or later.`
 }

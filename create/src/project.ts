@@ -32,7 +32,7 @@ function packageJson({ target, versions, packed, bringsNode }: Plan): string {
     version: '0.1.0',
     private: true,
     type: 'module',
-    engines: { node: '>=24' },
+    engines: { node: `>=${versions.oldestNode}` },
     scripts: { dev: 'portico dev', start: 'portico start', test: 'node --test', check: 'tsc' },
     dependencies: { portico: packed === undefined ? `^${versions.portico}` : `file:${basename(packed)}` },
     devDependencies: { '@types/node': versions.typesOfNode, typescript: versions.typescript },

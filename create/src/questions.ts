@@ -37,7 +37,10 @@ export function questionsOn({ input, output }: Terminal): Questions {
     for (;;) {
       lines.prompt()
       const { value = '', done } = await answers.next()
-      if (done) throw new Failure('Nothing was created.', 130)
+      if (done) {
+        output.write('\n')
+        throw new Failure('Nothing was created.', 130)
+      }
       const answer = value.trim() === '' ? fallback : value.trim()
       const fault = faultOf(answer)
       if (fault === undefined) return answer
@@ -50,7 +53,7 @@ export function questionsOn({ input, output }: Terminal): Questions {
     async template() {
       output.write(templateList())
       const wrong = `Type a number from 1 to ${templateNames.length}, or the name of a template.`
-      const answer = await ask('Template', '1', typed => (templateIn(typed) ? undefined : wrong))
+      const answer = await ask('Template', defaultTemplate, typed => (templateIn(typed) ? undefined : wrong))
       return templateIn(answer) ?? defaultTemplate
     },
     close: () => lines.close(),

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs'
 export interface Versions {
   /** Of Portico and of this command. */
   readonly portico: string
+  /** The oldest Node that Portico runs on: `24.15`. */
+  readonly oldestNode: string
   readonly typescript: string
   readonly typesOfNode: string
   /** The packages of the pinned Node, one for each platform, and its version. */

@@ -5,6 +5,7 @@ import { freePortAbove, portOwner } from './port-owner.ts'
 
 /** The names of errors whose message is enough. */
 const plain = [
+  'EnvFileError',
   'SettingsError',
   'ProjectError',
   'MigrationError',

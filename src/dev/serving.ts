@@ -120,18 +120,18 @@ class ServingProcess {
     // Node makes it anew here, without the options that it was accepted with.
     socket.allowHalfOpen = true
     socket.setNoDelay(true)
-    this.#service?.http.accept(socket)
+    this.#service?.http.movingConnections().accept(socket)
   }
 
   async giveBack(): Promise<void> {
     const given: Promise<void>[] = []
-    await this.#service?.http.giveAway(socket => void given.push(sent(socket)))
+    await this.#service?.http.movingConnections().giveAway(socket => void given.push(sent(socket)))
     await Promise.all(given)
     report({ kind: 'gave-back' })
   }
 
   keep(): void {
-    this.#service?.http.keepConnections()
+    this.#service?.http.movingConnections().keep()
   }
 
   /** `isReplaced`: another one serves on, so that connections need not end. */

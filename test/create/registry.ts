@@ -10,28 +10,26 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 export const root = join(import.meta.dirname, '..', '..')
 
-interface Packed {
+export interface Packed {
   readonly name: string
   readonly version: string
   readonly integrity: string
   readonly filename: string
+  readonly files: readonly { readonly path: string }[]
 }
 
 /** As someone has it who has installed Node and npm, and nothing else: without the scripts' own conditions and packages. */
-function cleanEnvironment(): Record<string, string> {
+export function cleanEnvironment(): Record<string, string> {
   const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: _context, ...env } = process.env as Record<string, string>
   const folders = (env.PATH ?? '').split(delimiter).filter(folder => !folder.startsWith(root))
   return { ...env, PATH: [dirname(process.execPath), ...folders].join(delimiter) }
 }
 
-/** `scripts/create.mjs` builds what is stale; both packages are packed as they would be published. */
-async function packBoth(folder: string): Promise<readonly Packed[]> {
-  const build = `const { build, isBuilt } = await import('./scripts/build.mjs'); if (!isBuilt()) await build()`
-  await run(process.execPath, ['--input-type=module', '--eval', build], { cwd: root })
-  const pack = ['pack', '.', './create', '--json', '--loglevel=error', '--pack-destination', folder]
-  const { stdout } = await run('npm', pack, { cwd: root, env: cleanEnvironment() })
-  // What `prepack` prints comes before it.
-  return JSON.parse(stdout.slice(stdout.search(/^\[$/m)))
+/** Both packages, as they would be published. */
+export async function packBoth(folder: string): Promise<readonly Packed[]> {
+  const script = join(root, 'scripts', 'pack.mjs')
+  const { stdout } = await run(process.execPath, [script, folder], { env: cleanEnvironment() })
+  return JSON.parse(stdout)
 }
 
 /** What npm asks of a registry about a package. */

@@ -41,7 +41,7 @@ async function listens(command: string): Promise<void> {
   const told = new Promise<string>(resolve => {
     const take = (chunk: Buffer) => {
       said += chunk
-      const url = /listening on (http:[^"]+)/.exec(said)?.[1]
+      const url = /(?:listening on |REST +)(http:[^"\s]+?)(?:\/api\/v1|"|\n)/.exec(said)?.[1]
       if (url !== undefined) resolve(url)
     }
     child.stdout.on('data', take)
@@ -81,7 +81,7 @@ async function answers(page: string, postgres: string): Promise<void> {
       read(page).replaceAll(server, postgres).replaceAll(`--from ${file}`, `--from ${database}`),
     )
     for (const { command, answer } of examples) {
-      if (/\b(npm|portico) start\b/.test(command)) {
+      if (/\b(npm|portico) (start|dev)\b/.test(command)) {
         await listens(command)
         continue
       }
@@ -145,7 +145,8 @@ describe('the blocks of the pages', () => {
 })
 
 describe('the commands in the pages', () => {
-  for (const page of alone.filter(name => examplesOf(read(name)).length > 0)) {
+  // Those of the README create a project: `first-page.test.ts` runs them.
+  for (const page of alone.filter(name => name !== 'README.md' && examplesOf(read(name)).length > 0)) {
     it(`${page} answers what it says`, () => answersOn(page))
   }
   it('are there', () => {
@@ -184,6 +185,17 @@ describe('the links between the pages', () => {
       }
     })
   }
+})
+
+test('the index of the documentation leads to every page', () => {
+  const named = new Set(
+    [...read('docs/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => `docs/${name}`),
+  )
+  const inDocs = pages.filter(page => page.startsWith('docs/') && page !== 'docs/README.md')
+  assert.deepEqual(
+    inDocs.filter(page => !named.has(page)),
+    [],
+  )
 })
 
 test('headings and ids are what a link into a page can name', () => {

@@ -13,6 +13,6 @@ const inDocs = readdirSync(join(root, 'docs'), { recursive: true })
 export const pages: readonly string[] = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...inDocs]
 
 /** Their blocks belong together: `tutorial.test.ts` and `recipes.test.ts` run them in folders of their own. */
-export const isStepByStep = (page: string) => /^docs\/(tutorial|recipes)[/.]/.test(page)
+export const isStepByStep = (page: string) => /^docs\/(tutorial|recipe)\b/.test(page)
 
 export const read = (page: string): string => readFileSync(join(root, page), 'utf8')

