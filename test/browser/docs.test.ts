@@ -114,9 +114,9 @@ test('the reference shows every collection, the rule in words, an example, and a
     '/docs/rest#tag/posts/createPost',
     async ({ page }) => {
       const section = await operation(page, 'createPost')
-      assert.match(await section.innerText(), /Who may: author_id is the caller, or role admin/)
+      assert.match((await section.textContent()) ?? '', /Who may: author_id is the caller, or role admin/)
       assert.match(
-        await section.locator('.response-card').innerText(),
+        (await section.locator('.response-card').textContent()) ?? '',
         /"title": "Notes on the first release"/,
       )
       const samples: Readonly<Record<string, RegExp>> = {
@@ -133,12 +133,12 @@ test('the reference shows every collection, the rule in words, an example, and a
         await page.getByRole('option', { name: label }).click()
         const card = section.locator('.request-card')
         await card.filter({ hasText: label }).waitFor()
-        assert.match(await card.innerText(), code, label)
+        assert.match((await card.textContent()) ?? '', code, label)
         await shoot(page, `sample-${label}`)
       }
       const { json } = await shared().call('/api/v1/openapi.json')
       const tags = (json.tags as { name: string }[]).map(({ name }) => name)
-      const sidebar = await page.locator('.t-doc__sidebar').first().innerText()
+      const sidebar = (await page.locator('.t-doc__sidebar').first().textContent()) ?? ''
       for (const tag of tags) assert.ok(sidebar.includes(tag), tag)
     },
     screens['wide and light'],
@@ -231,7 +231,7 @@ test('languages of the first request are switched by keyboard', async () => {
     await page.getByRole('radio', { name: 'curl' }).focus()
     for (const code of [/^const response = await fetch/, /^import requests/, /createApi/]) {
       await page.keyboard.press('ArrowRight')
-      assert.match(await page.locator('.samples pre:visible').innerText(), code)
+      assert.match((await page.locator('.samples pre:visible').textContent()) ?? '', code)
     }
   })
 })
@@ -246,7 +246,7 @@ test('guides need no script, and lead to each other and to the errors', async ()
         .getByRole('link', { name: /^Webhooks/ })
         .click()
       await page.waitForURL('**/docs/guides/webhooks')
-      assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Webhooks')
+      assert.equal((await page.getByRole('heading', { level: 1 }).textContent()) ?? '', 'Webhooks')
       assert.ok((await page.locator('pre .keyword').count()) > 0)
       await page.goto(`${shared().url}/docs/guides/rest`)
       await page.getByRole('main').getByRole('link', { name: 'All codes' }).click()
@@ -288,7 +288,7 @@ test('an administrator who is signed in sees the guides for operators too', asyn
           .getByRole('main')
           .getByRole('link', { name: /^PostgreSQL/ })
           .click()
-        assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'PostgreSQL')
+        assert.equal((await page.getByRole('heading', { level: 1 }).textContent()) ?? '', 'PostgreSQL')
         await page.getByRole('link', { name: 'Account', exact: true }).waitFor()
         await page.goto(`${other.url}/docs`)
         await page.getByText('You are signed in').waitFor()
