@@ -225,7 +225,7 @@ function singularOf(events: readonly JsonObject[], { name, list }: Paths): strin
   const types = events.map(properties => textAt(objectAt(properties, 'type'), 'const'))
   const created = types.find(type => type.endsWith('.created'))
   if (created !== undefined) return created.slice(0, -'.created'.length)
-  const scopes = listAt(objectAt(list, 'get'), 'x-required-scopes').map(String)
+  const scopes = listAt(objectAt(list, 'get'), 'x-required-scopes').filter(scope => typeof scope === 'string')
   return scopes.find(scope => scope.startsWith('read:'))?.slice('read:'.length) ?? name
 }
 
