@@ -71,7 +71,7 @@ export class Tabs {
     let others = held.filter(({ name }) => name?.startsWith(this.#prefix)).length - 1
     if (others < 1) return undefined
     return new Promise(resolve => {
-      const timer = setTimeout(resolve, patienceMs)
+      const timer = setTimeout(() => resolve(undefined), patienceMs)
       this.#heard = answer => {
         if (answer.refresh !== refresh || (answer.by === undefined && --others > 0)) return
         clearTimeout(timer)
