@@ -38,6 +38,8 @@ export function makeProject(root: string): string {
     target: 'es2024',
     module: 'nodenext',
     strict: true,
+    // The sources are compiled too, which are written for it.
+    exactOptionalPropertyTypes: true,
     noEmit: true,
     skipLibCheck: true,
     allowImportingTsExtensions: true,
