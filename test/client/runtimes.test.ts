@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import { createClient } from '../../src/client.ts'
 import { openBrowser } from '../browser/chromium.ts'
+import type model from '../models/tracker.ts'
 import { bundledClient, runtime } from './bundle.ts'
 import { type FaultyProxy, openFaultyProxy } from './faulty-proxy.ts'
 
@@ -131,6 +133,31 @@ test('Chromium: a page and a worker of another origin', async () => {
   } finally {
     await browser.close()
   }
+})
+
+test('a subscription goes on with a new credential when the old one expires', async () => {
+  const { baseUrl, token: key } = given('')
+  const keys = createClient<typeof model>({ baseUrl, token: key })
+  const expires_at = new Date(Date.now() + 1_500).toISOString()
+  const short = await keys.api_keys.create({ name: 'Short', scopes: ['*'], expires_at })
+  const refused: (string | undefined)[] = []
+  const token = (old?: string) => {
+    if (old !== undefined) refused.push(old)
+    return refused.length === 0 ? short.key : key
+  }
+  const states: boolean[] = []
+  const onConnection = (isConnected: boolean) => states.push(isConnected)
+  const { organizations, events } = createClient<typeof model>({ baseUrl, token })
+  const following = events.subscribe({ collections: ['organizations'], onConnection })
+  const first = following.next()
+  await keys.organizations.found({ name: 'Before' })
+  assert.equal((await first).value?.data?.name, 'Before')
+  const second = following.next()
+  while (states.length < 3) await keys.events.list({ wait: 1, limit: 1 })
+  await organizations.found({ name: 'After' })
+  assert.equal((await second).value?.data?.name, 'After')
+  assert.deepEqual([refused, states], [[short.key], [true, false, true]])
+  await following.return?.()
 })
 
 /** As the programs give it: without what is undefined. */

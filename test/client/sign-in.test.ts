@@ -79,6 +79,9 @@ async function toConsent(page: Page, returnTo: string): Promise<void> {
   await page.getByRole('heading', { name: /Reading List asks/ }).waitFor()
 }
 
+/** A tab that is not in front draws no frames. */
+const polled = { polling: 50 }
+
 test('sign-in, reload, refresh by one tab at a time, sign-out in every tab', async () => {
   await withApp(async (service, url) => {
     const context = await browser.newContext()
@@ -117,7 +120,7 @@ test('sign-in, reload, refresh by one tab at a time, sign-out in every tab', asy
       assert.equal(await tab.evaluate('api.me().then(({ email }) => email)'), email)
 
     const last = String(await page.evaluate('session.token()'))
-    const told = copy.waitForFunction('changes.at(-1) === false')
+    const told = copy.waitForFunction('changes.at(-1) === false', undefined, polled)
     await page.evaluate('session.signOut()')
     await told
     assert.deepEqual(await copy.evaluate('[session.isSignedIn, sessionStorage.length]'), [false, 0])

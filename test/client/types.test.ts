@@ -133,6 +133,7 @@ test('bodies have what may be written', () => {
     await api.tasks.replace(1, { project_id: 1, title: 'Dig' })
     is<readonly Same<Task>[]>()(await api.tasks.createMany([{ project_id: 1, title: 'Dig' }]))
     is<void>()(await api.tasks.delete(1))
+    is<string>()((await api.api_keys.create({ name: 'For a script' })).key)
     // @ts-expect-error The title is missing.
     await api.tasks.create({ project_id: 1 })
     // @ts-expect-error It is none of the values.

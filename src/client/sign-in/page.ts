@@ -6,14 +6,14 @@ interface TextStorage {
   removeItem(key: string): void
 }
 
-interface Locks {
+export interface Locks {
   request<T>(name: string, work: () => Promise<T>): Promise<T>
+  query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>
 }
 
-interface Channel {
+export interface Channel {
   postMessage(message: unknown): void
   onmessage: ((event: { readonly data: unknown }) => void) | null
-  unref?(): void
 }
 
 interface Page {

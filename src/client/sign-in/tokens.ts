@@ -1,20 +1,8 @@
-/** The tokens of one tab: kept, refreshed once at a time, and told to the other tabs that have the same. */
+/** The tokens of one tab: kept, and refreshed once at a time. */
 import { ApiError } from '../api-error.ts'
-import { openStorage, page, type TextStorage } from './page.ts'
+import { openStorage, type TextStorage } from './page.ts'
 import type { AuthorizationServer, TokenResponse } from './server.ts'
-
-interface Tokens {
-  readonly access: string
-  readonly refresh: string | undefined
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
-}
-
-/** A duplicated tab has a copy of the tokens, of which the first refresh makes the others void. */
-interface Replaced {
-  readonly refresh: string
-  readonly by: Tokens | null
-}
+import { type Successor, Tabs, type Tokens } from './tabs.ts'
 
 interface TokensParts {
   readonly server: AuthorizationServer
@@ -25,23 +13,30 @@ interface TokensParts {
   readonly onChange: (isSignedIn: boolean) => void
 }
 
-/** Before it expires, so that it does not on its way. */
+/** So long before it expires, so that it does not on its way; of short-lived tokens half of their life. */
 const marginMs = 30_000
+/** Unless the server says. */
 const lifetimeMs = 3_600_000
+const maxFormer = 20
 
 export class TokenStore {
   readonly #parts: TokensParts
   readonly #storage: TextStorage
-  readonly #channel: InstanceType<NonNullable<typeof page.BroadcastChannel>> | undefined
+  /** Only what is in `sessionStorage` is copied with a tab. */
+  readonly #tabs: Tabs | undefined
+  /** Refresh tokens that were revoked in this tab. */
+  readonly #revoked = new Set<string>()
   #refreshing: Promise<void> | undefined
 
   constructor(parts: TokensParts) {
     this.#parts = parts
     this.#storage = openStorage(parts.storage)
-    if (!page.BroadcastChannel) return
-    this.#channel = new page.BroadcastChannel(parts.name)
-    this.#channel.unref?.()
-    this.#channel.onmessage = ({ data }) => this.#replaced(data as Replaced)
+    if (parts.storage === 'memory') return
+    this.#tabs = Tabs.open({
+      name: parts.name,
+      successorOf: refresh => this.#successorOf(refresh),
+      adopt: (refresh, by) => this.#tokens?.refresh === refresh && this.#adopt(by),
+    })
   }
 
   get isSignedIn(): boolean {
@@ -49,14 +44,14 @@ export class TokenStore {
   }
 
   keep(response: TokenResponse): void {
-    this.#keep(tokensOf(response))
+    this.#keep(tokensOf(response, []))
   }
 
   /** `refused`: what the service has not taken. Undefined: nobody is signed in. */
   async access(refused?: string): Promise<string | undefined> {
     const tokens = this.#tokens
     if (tokens === undefined) return undefined
-    if (tokens.access !== refused && Date.now() < tokens.expiresAt - marginMs) return tokens.access
+    if (tokens.access !== refused && Date.now() < tokens.refreshAt) return tokens.access
     this.#refreshing ??= this.#exclusively(() => this.#refresh(tokens.access)).finally(() => {
       this.#refreshing = undefined
     })
@@ -85,7 +80,9 @@ export class TokenStore {
 
   #forget({ refresh }: Tokens): void {
     this.#drop()
-    this.#tell(refresh, null)
+    if (refresh === undefined) return
+    this.#revoked.add(refresh)
+    this.#tabs?.tell(refresh, null)
   }
 
   #drop(): void {
@@ -93,32 +90,38 @@ export class TokenStore {
     this.#parts.onChange(false)
   }
 
-  #tell(refresh: string | undefined, by: Tokens | null): void {
-    if (refresh !== undefined) this.#channel?.postMessage({ refresh, by } satisfies Replaced)
-  }
-
-  #replaced({ refresh, by }: Replaced): void {
-    if (this.#tokens?.refresh !== refresh) return
+  #adopt(by: Tokens | null): void {
     if (by === null) this.#drop()
     else this.#keep(by)
   }
 
-  /** One tab of the app at a time. */
-  #exclusively(work: () => Promise<void>): Promise<void> {
-    const { locks } = page.navigator ?? {}
-    return locks ? locks.request(this.#parts.name, work) : work()
+  #successorOf(refresh: string): Successor {
+    if (this.#revoked.has(refresh)) return null
+    const tokens = this.#tokens
+    return tokens?.former.includes(refresh) ? tokens : undefined
   }
 
-  /** Another tab may have done it while this one waited. */
+  #exclusively(work: () => Promise<void>): Promise<void> {
+    return this.#tabs ? this.#tabs.exclusively(work) : work()
+  }
+
+  /** Another tab may have done it while this one waited, or was stopped. */
   async #refresh(old: string): Promise<void> {
     const tokens = this.#tokens
     if (tokens === undefined || tokens.access !== old) return
     if (tokens.refresh === undefined) return this.#forget(tokens)
+    const known = await this.#tabs?.ask(tokens.refresh)
+    if (known !== undefined) return this.#adopt(known)
+    await this.#replace(tokens, tokens.refresh)
+  }
+
+  async #replace(tokens: Tokens, refresh: string): Promise<void> {
     try {
-      const response = await this.#parts.server.refreshed(this.#parts.clientId, tokens.refresh)
-      const next = tokensOf({ refresh_token: tokens.refresh, ...response })
+      const response = await this.#parts.server.refreshed(this.#parts.clientId, refresh)
+      const former = [...tokens.former, refresh].slice(-maxFormer)
+      const next = tokensOf({ refresh_token: refresh, ...response }, former)
       this.#keep(next)
-      this.#tell(tokens.refresh, next)
+      this.#tabs?.tell(refresh, next)
     } catch (error) {
       // Whoever is told so has to sign in again.
       if (error instanceof ApiError && error.status === 400) this.#forget(tokens)
@@ -127,7 +130,8 @@ export class TokenStore {
   }
 }
 
-function tokensOf({ access_token, refresh_token, expires_in }: TokenResponse): Tokens {
+function tokensOf(response: TokenResponse, former: readonly string[]): Tokens {
+  const { access_token: access, refresh_token: refresh, expires_in } = response
   const ms = expires_in === undefined ? lifetimeMs : expires_in * 1_000
-  return { access: access_token, refresh: refresh_token, expiresAt: Date.now() + ms }
+  return { access, refresh, refreshAt: Date.now() + Math.max(ms - marginMs, ms / 2), former }
 }

@@ -19,6 +19,8 @@ export interface CollectionTypes {
   readonly item: object
   /** Fields that are given only where `fields` names them. `{}`: none. */
   readonly computed: object
+  /** What only the answer to a create has, once: the `key` of an API key. Left out: nothing. */
+  readonly revealed?: object
   /** The body of POST and PUT. */
   readonly create: object
   /** The body of PATCH. */

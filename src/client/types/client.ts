@@ -31,6 +31,13 @@ type Calls<Operations> = { readonly [Name in keyof Operations]: Call<Operations[
 
 type Name<A extends ApiTypes, N> = FieldName<A, N> | '*'
 type Create<A extends ApiTypes, N> = At<CollectionOf<A, N>, 'create'>
+type Revealed<A extends ApiTypes, N> = At<CollectionOf<A, N>, 'revealed'>
+
+/** With `fields`, what is named. */
+type Created<A extends ApiTypes, N, F, I> = [Revealed<A, N>] extends [never]
+  ? ReadItem<A, N, F, I>
+  : ReadItem<A, N, F, I> & ([F] extends [never] ? Revealed<A, N> : unknown)
+
 type Update<A extends ApiTypes, N> = At<CollectionOf<A, N>, 'update'>
 
 /** Calls reject with an `ApiError`. */
@@ -60,7 +67,7 @@ interface Writes<A extends ApiTypes, N> {
   create<const F extends Name<A, N> = never, const I extends IncludePath<A, N> = never>(
     values: Create<A, N>,
     options?: Reading<F, I> & WriteOptions,
-  ): Promise<ReadItem<A, N, F, I>>
+  ): Promise<Created<A, N, F, I>>
   /** Changes the given fields. `null` clears an optional one. */
   update<const F extends Name<A, N> = never, const I extends IncludePath<A, N> = never>(
     id: number,

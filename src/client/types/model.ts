@@ -61,10 +61,18 @@ type Emits<Actions, Singular> = {
   readonly [Type in EmittedBy<Actions, Singular>]: EmittedValues<FieldsOfEvent<Actions, Type>>
 }
 
+interface Secrets {
+  readonly api_keys: { readonly key: string }
+  readonly oauth_apps: { readonly client_secret?: string }
+  readonly oauth_app_secrets: { readonly client_secret: string }
+  readonly webhooks: { readonly secret: string }
+}
+
 interface Collection<C, L, N> {
   readonly singular: DeclaredSingular<C, N>
   readonly item: PlainItemIn<C, N>
   readonly computed: ComputedIn<C, N>
+  readonly revealed: N extends keyof Secrets ? Secrets[N] : never
   readonly create: CreateIn<C, N>
   readonly update: UpdateIn<C, N>
   readonly one: ToOneIn<C, N>

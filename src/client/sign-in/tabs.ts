@@ -1,0 +1,98 @@
+/**
+ * The tabs of one app. A duplicated tab has a copy of the tokens, and a refresh token works once: whoever refreshes asks the
+ * others first, and tells them afterwards. Tokens pass between pages of one origin only.
+ */
+import { randomText } from '../connection.ts'
+import { type Channel, type Locks, page } from './page.ts'
+
+export interface Tokens {
+  readonly access: string
+  readonly refresh: string | undefined
+  /** When it has to be refreshed, in milliseconds since 1970. */
+  readonly refreshAt: number
+  /** Refresh tokens that came before it. */
+  readonly former: readonly string[]
+}
+
+/** What has become of a refresh token. Null: it was revoked; undefined: nothing that a tab knows of. */
+export type Successor = Tokens | null | undefined
+
+interface Message {
+  readonly kind: 'replaced' | 'ask' | 'answer'
+  readonly refresh: string
+  readonly by?: Successor
+}
+
+export interface TabsParts {
+  readonly name: string
+  readonly successorOf: (refresh: string) => Successor
+  readonly adopt: (refresh: string, by: Tokens | null) => void
+}
+
+/** Browsers stop tabs that nobody looks at: these do not answer. */
+const patienceMs = 1_000
+
+export class Tabs {
+  readonly #parts: TabsParts
+  readonly #locks: Locks
+  readonly #channel: Channel
+  #heard: (message: Message) => void = () => undefined
+
+  constructor(parts: TabsParts, locks: Locks, channel: Channel) {
+    this.#parts = parts
+    this.#locks = locks
+    this.#channel = channel
+    channel.onmessage = ({ data }) => this.#receive(data as Message)
+    // Held as long as the tab is there, so that others can count it.
+    locks
+      .request(`${this.#prefix}${randomText()}`, () => new Promise<void>(() => undefined))
+      .catch(() => undefined)
+  }
+
+  /** Undefined where the browser has no means. */
+  static open(parts: TabsParts): Tabs | undefined {
+    const { locks } = page.navigator ?? {}
+    if (locks === undefined || page.BroadcastChannel === undefined) return undefined
+    return new Tabs(parts, locks, new page.BroadcastChannel(parts.name))
+  }
+
+  /** In one tab of the app at a time. */
+  exclusively(work: () => Promise<void>): Promise<void> {
+    return this.#locks.request(this.#parts.name, work)
+  }
+
+  tell(refresh: string, by: Tokens | null): void {
+    this.#post({ kind: 'replaced', refresh, by })
+  }
+
+  /** What the other tabs know, all of them asked. */
+  async ask(refresh: string): Promise<Successor> {
+    const { held = [] } = await this.#locks.query()
+    let others = held.filter(({ name }) => name?.startsWith(this.#prefix)).length - 1
+    if (others < 1) return undefined
+    return new Promise(resolve => {
+      const timer = setTimeout(() => resolve(undefined), patienceMs)
+      this.#heard = answer => {
+        if (answer.refresh !== refresh || (answer.by === undefined && --others > 0)) return
+        clearTimeout(timer)
+        resolve(answer.by)
+      }
+      this.#post({ kind: 'ask', refresh })
+    })
+  }
+
+  get #prefix(): string {
+    return `${this.#parts.name}:tab:`
+  }
+
+  #receive(message: Message): void {
+    const { kind, refresh, by } = message
+    if (kind === 'ask') this.#post({ kind: 'answer', refresh, by: this.#parts.successorOf(refresh) })
+    else if (kind === 'answer') this.#heard(message)
+    else if (by !== undefined) this.#parts.adopt(refresh, by)
+  }
+
+  #post(message: Message): void {
+    this.#channel.postMessage(message)
+  }
+}
