@@ -13,8 +13,8 @@ import {
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { capture, chosenNode, prepareToServe, root, say } from './node.mjs'
 import { brotliCompressSync, constants } from 'node:zlib'
+import { capture, chosenNode, prepareToServe, root, say } from './node.mjs'
 
 const src = join(root, 'src')
 const dist = join(root, 'dist')
