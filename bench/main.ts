@@ -17,6 +17,7 @@
  * `npm run bench -- import [--rows 1000000] [--write-docs]`: rows a second and memory of imports and exports
  * `npm run bench -- ledger [sqlite|postgres] [--events 200000] [--listeners 200] [--cuts 1000] [--kills 50] [--write-docs]`
  * `npm run bench -- fan-out [--listeners 1000,10000] [--write-docs]`: one event to many listeners
+ * `npm run bench -- first-steps [--rounds n] [--write-docs]`: from a clone, from `create`, and from an edit to an answer
  * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak-load.ts names the lanes
  *
  * Names are W1 to W19, `start` and `walk`, also as `W10,W11`; without any, all but W10 to W19, and what two workers and
@@ -30,6 +31,7 @@ import { type AskedFigure, cursorsOf, measureAsked } from './asked-measure.ts'
 import { computedTable, measureComputed } from './computed.ts'
 import { type DataSet, dataSet } from './data.ts'
 import { eventRuns } from './event-runs.ts'
+import { firstStepsTable, measureFirstSteps } from './first-steps.ts'
 import { growthTable, measureGrowth, slowRows } from './growth.ts'
 import { cursorsOver, type Figure, footprint, measure, measureBeside, type Pace, walk } from './measure.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
@@ -304,6 +306,12 @@ async function slowReads(): Promise<void> {
   tell('slow-reads', slowReadsTable(figures))
 }
 
+async function firstSteps(): Promise<void> {
+  const text = firstStepsTable(await measureFirstSteps(positive('rounds', 3)))
+  say(`\n${text}`)
+  if (values['write-docs']) writeDocs('first-steps', text)
+}
+
 async function sending(): Promise<void> {
   const events = positionals.length > 1 ? Number(positionals[1]) : 1000
   const figures = await measureSending(await dataSet(positive('rows', standardRows)), events)
@@ -330,6 +338,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   'log-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('log', paceOr(5, 3)))}`),
   'logic-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('logic', paceOr(5, 3)))}`),
   ...eventRuns({ positive, listeners: values.listeners, databases: positionals.slice(1), say, tell }),
+  'first-steps': firstSteps,
   webhooks: sending,
   reactions: reacting,
   actions: async () => say(`\n${actionsTable(await measureActions(paceOr(3, 5)))}`),

@@ -6,7 +6,16 @@ import { generator } from './load.ts'
 import { type Figure, type Footprint, median, type Walk } from './measure.ts'
 
 /** A part of docs/performance.md that the bench writes. */
-export type Part = 'bench' | 'asked' | 'postgres' | 'growth' | 'slow-reads' | 'import' | 'ledger' | 'fan-out'
+export type Part =
+  | 'bench'
+  | 'asked'
+  | 'postgres'
+  | 'growth'
+  | 'slow-reads'
+  | 'import'
+  | 'ledger'
+  | 'fan-out'
+  | 'first-steps'
 
 const markers: Readonly<Record<Part, readonly [start: string, end: string]>> = {
   bench: ['<!-- bench: written by `npm run bench -- --write-docs` -->', '<!-- /bench -->'],
@@ -20,6 +29,10 @@ const markers: Readonly<Record<Part, readonly [start: string, end: string]>> = {
   import: ['<!-- import: written by `npm run bench -- import --write-docs` -->', '<!-- /import -->'],
   ledger: ['<!-- ledger: written by `npm run bench -- ledger --write-docs` -->', '<!-- /ledger -->'],
   'fan-out': ['<!-- fan-out: written by `npm run bench -- fan-out --write-docs` -->', '<!-- /fan-out -->'],
+  'first-steps': [
+    '<!-- first-steps: written by `npm run bench -- first-steps --write-docs` -->',
+    '<!-- /first-steps -->',
+  ],
 }
 
 const names = { cold: 'from the database', hot: 'asked again', limit: 'hand-written limit' }

@@ -9,6 +9,15 @@ const node = chosenNode()
 /** What is checked, by which command, and what to do when it fails. */
 const steps = [
   ['types', tool('tsc'), ['-p', '.'], 'Mend the types.'],
+  // Without the types of packages that only tests have.
+  ['types of the package', tool('tsc'), ['-p', 'tsconfig.build.json', '--noEmit'], 'Mend the types.'],
+  // With the DOM's, and on this clone's sources.
+  [
+    'types of examples/react',
+    tool('tsc'),
+    ['-p', 'examples/react', '--customConditions', 'portico-source', '--types', 'vite/client,node'],
+    'Mend the types.',
+  ],
   [
     'format and lint',
     tool('biome'),

@@ -54,9 +54,19 @@ async function metricsPage(): Promise<string> {
   }
 }
 
-/** What `index.ts` exports by name, types too: what a change of the package's face shows up in. */
+const entries = [
+  ['portico', 'index.ts'],
+  ['portico/client', 'client.ts'],
+  ['portico/test', 'testing.ts'],
+] as const
+
+/** What the package exports by name, types too: what a change of its face shows up in. */
 function exportedNames(): string {
-  const text = readFileSync(join(root, 'src', 'index.ts'), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+  return entries.map(([name, file]) => `# ${name}\n${namesIn(file)}`).join('\n')
+}
+
+function namesIn(file: string): string {
+  const text = readFileSync(join(root, 'src', file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
   const lists = [...text.matchAll(/export\s+(type\s+)?\{([^}]*)\}/g)].flatMap(([, type, names = '']) =>
     names
       .split(',')

@@ -17,8 +17,6 @@ if (process.versions.node.localeCompare(oldest, 'en', { numeric: true }) < 0) {
   guardNextTick()
   const { enableCompileCache } = await import('node:module')
   enableCompileCache(fileURLToPath(new URL('../.cache', import.meta.url)))
-  const { loadEnvFile } = await import('./env-file.ts')
-  loadEnvFile()
   const { main } = await import('./cli.ts')
   process.exitCode = await main(process.argv.slice(2))
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { type Commands, commandHelp, findCommand, generalHelp, parseArguments } from './cli/commands.ts'
 import { print } from './cli/output.ts'
+import { loadEnvFile } from './env-file.ts'
 
 const commands: Commands = {
   start: {
@@ -180,11 +181,13 @@ async function execute(words: readonly string[]): Promise<string> {
 /** Runs a command. Returns the exit code: 0 done, 1 failed, 2 bad usage. */
 export async function main(words: readonly string[]): Promise<number> {
   try {
+    // No command is loaded yet: some read the environment when they are.
+    loadEnvFile()
     await print(await execute(words))
     return 0
   } catch (error) {
     const { failureOf } = await import('./cli/error-message.ts')
-    const failure = failureOf(error)
+    const failure = await failureOf(error)
     console.error(failure ? failure.message : error)
     return failure?.exitCode ?? 1
   }

@@ -13,7 +13,15 @@ export { ApiError, type FieldFault } from './client/api-error.ts'
 export { etagOf } from './client/collection.ts'
 export { createSignIn, type SignIn, type SignInOptions } from './client/sign-in.ts'
 export type { ApiTypes, CollectionTypes, OperationTypes } from './client/types/api.ts'
-export type { Client, CollectionClient } from './client/types/client.ts'
+export type {
+  Client,
+  CollectionClient,
+  CreateOf,
+  EventOf,
+  ItemOf,
+  UpdateOf,
+  WhereOf,
+} from './client/types/client.ts'
 export type {
   CallOptions,
   ChangeOptions,

@@ -1,12 +1,22 @@
 /** The `.env` file of the working folder: variables that the environment does not set. */
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 
 export const envFile = '.env'
 
 /** The environment as the process got it. */
 export const givenEnvironment: Readonly<NodeJS.ProcessEnv> = { ...process.env }
 
-/** Once, before anything reads the environment. Throws where the file cannot be read. */
+export class EnvFileError extends Error {
+  override readonly name = 'EnvFileError'
+}
+
+/** Once, before anything reads the environment. Throws an `EnvFileError` where the file cannot be read. */
 export function loadEnvFile(): void {
-  if (existsSync(envFile)) process.loadEnvFile(envFile)
+  // A folder of this name is a virtual environment of Python.
+  if (!statSync(envFile, { throwIfNoEntry: false })?.isFile()) return
+  try {
+    process.loadEnvFile(envFile)
+  } catch (error) {
+    throw new EnvFileError(`${envFile} cannot be read: ${error instanceof Error ? error.message : error}.`)
+  }
 }

@@ -1,30 +1,47 @@
 /** One way from a model or an address to the types of its client: model → OpenAPI → types. */
 import { readFileSync } from 'node:fs'
-import { clientTypes } from './generate/client-types.ts'
+import { clientTypes, type Origin } from './generate/client-types.ts'
 import { fetchDocument } from './generate/fetch-document.ts'
 import type { JsonObject } from './generate/json.ts'
+import { standaloneFolder } from './generate/standalone.ts'
 import type { Model } from './model/model.ts'
 import { openapi } from './rest/openapi/document.ts'
 
-function version(): string {
-  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
+export { standaloneFiles, standaloneFolder } from './generate/standalone.ts'
+
+export interface GenerateOptions {
+  /** Whether the file imports the client from `standaloneFolder` beside it; else from the package. */
+  readonly standalone?: boolean
+}
+
+function originOf(source: string, { standalone = false }: GenerateOptions): Origin {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  if (!standalone) return { source, version }
+  return { source: `${source} --standalone`, version, runtime: `./${standaloneFolder}/client.js` }
 }
 
 /** The file of types for a checked model; `path`: its file, as the command names it. */
-export function clientTypesOfModel(model: Model, path: string): string {
+export function clientTypesOfModel(model: Model, path: string, options: GenerateOptions = {}): string {
   // As a service sends it: without what JSON leaves out.
   const document = JSON.parse(JSON.stringify(openapi(model, undefined))) as JsonObject
-  return clientTypes(document, { source: `--model ${path}`, version: version() })
+  return clientTypes(document, originOf(`--model ${path}`, options))
 }
 
-/** The file of types for a running service. Rejects with a `DocumentError`. */
+/**
+ * The file of types for a running service, at the address of the service or of its document. Rejects with a
+ * `DocumentError`.
+ */
 export async function clientTypesOfService(
   from: string,
   headers: Readonly<Record<string, string>>,
+  options: GenerateOptions = {},
 ): Promise<string> {
   const document = await fetchDocument(from, headers)
-  // A query could hold a credential.
+  return clientTypes(document, originOf(`--from ${shown(from)}`, options))
+}
+
+/** Without the query, which could hold a credential. */
+function shown(from: string): string {
   const { origin, pathname } = new URL(from)
-  const source = `--from ${origin}${pathname === '/' ? '' : pathname}`
-  return clientTypes(document, { source, version: version() })
+  return origin + pathname.replace(/\/$/, '')
 }

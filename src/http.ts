@@ -1,6 +1,6 @@
 /** The HTTP server: connections, bounds and timeouts. What a request means is decided in `serve.ts`. */
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Call, Reply, TakenOver } from './call.ts'
 import type { Settings } from './config.ts'
@@ -13,6 +13,7 @@ import { Exchange } from './http/exchange.ts'
 import { headersIn } from './http/header-block.ts'
 import { HostedRequests, isAnswering, joinDuplicates, requireUnread } from './http/hosted.ts'
 import { Listeners } from './http/listeners.ts'
+import { MovingConnections } from './http/moving-connections.ts'
 import { guardNextTick } from './http/next-tick-guard.ts'
 import {
   createNodeServer,
@@ -57,8 +58,8 @@ export interface HttpServer {
   readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** `shared`: other threads of this process listen on the same port. */
   listen(shared?: boolean): Promise<void>
-  /** Serves a connection that another process has accepted. */
-  accept(socket: Socket): void
+  /** Serves connections that another process accepts. */
+  movingConnections(): MovingConnections
   /** The port that it listens on. */
   port(): number
   /** How many requests are not answered yet. */
@@ -97,7 +98,7 @@ class Http implements HttpServer {
   /** Sockets that Node no longer manages. */
   readonly #handedOut = new Set<Duplex>()
   #closing = false
-  #accepts = false
+  #moving: MovingConnections | undefined
   #running = 0
 
   constructor(settings: HttpSettings, parts: HttpParts) {
@@ -141,12 +142,9 @@ class Http implements HttpServer {
     return this.#listeners.open(this.#settings, shared)
   }
 
-  accept(socket: Socket): void {
-    // Node notes from this event on which connections are idle.
-    if (!this.#accepts) this.server.emit('listening')
-    this.#accepts = true
-    this.#hosted.add(socket)
-    this.server.emit('connection', socket)
+  movingConnections(): MovingConnections {
+    this.#moving ??= new MovingConnections(this.server, socket => this.#hosted.add(socket))
+    return this.#moving
   }
 
   port(): number {

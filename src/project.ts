@@ -56,8 +56,8 @@ async function configFile(folder: string): Promise<SettingsSources['file']> {
 }
 
 /**
- * The settings: given ones, then the environment, then the config file of the working folder. The model file is
- * `model.ts` in that folder where they name none.
+ * The settings: given ones, then the environment, then the config file of the working folder. The model
+ * file is `model.ts` in that folder where they name none.
  */
 export async function loadSettings(given: Readonly<Record<string, unknown>>): Promise<Settings> {
   const settings = readSettings({ given, environment: process.env, file: await configFile(process.cwd()) })

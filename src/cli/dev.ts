@@ -10,11 +10,13 @@ export const command: Command = {
     model,
     database,
     port,
+    client: { value: 'file', sentence: 'Write the types of the client there, as `generate client` does.' },
     yes: { value: undefined, sentence: 'Apply every migration unasked, also those that lose data.' },
   },
   async run(args) {
     const terminal = new Terminal()
-    const supervisor = new Supervisor({ given: givenSettings(args), isYes: args.flag('yes'), terminal })
+    const version = { given: givenSettings(args), client: args.text('client') }
+    const supervisor = new Supervisor({ version, isYes: args.flag('yes'), terminal })
     const stopped = stopSignal()
     try {
       await Promise.race([supervisor.run(), stopped])

@@ -1,9 +1,11 @@
 /** Turns errors that the operator can correct into a sentence. */
 import { ApiError } from '../errors.ts'
 import { Failure } from './failure.ts'
+import { freePortAbove, portOwner } from './port-owner.ts'
 
 /** The names of errors whose message is enough. */
 const plain = [
+  'EnvFileError',
   'SettingsError',
   'ProjectError',
   'MigrationError',
@@ -26,18 +28,26 @@ function databaseFault(error: Error): Failure | undefined {
 }
 
 const listenFaults: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there. Set PORT to a free one.',
   EACCES: 'this user may not listen there. Set PORT to one above 1023.',
   EMFILE:
     'this process may not open more files. Raise `ulimit -n` (under systemd LimitNOFILE) to 1024 or more.',
   EADDRNOTAVAIL: 'this machine has no such address. HOST names one that it has, or 0.0.0.0 for all.',
 }
 
+async function takenPort(error: NodeJS.ErrnoException & { readonly port?: number }): Promise<Failure> {
+  const { message, port = 0 } = error
+  const [owner, free] = await Promise.all([portOwner(port), freePortAbove(port)])
+  const who = owner === undefined ? '' : ` (${owner})`
+  const example = free === undefined ? '' : `, e.g. PORT=${free}`
+  return new Failure(`${message}: another program listens there${who}. Set PORT to a free one${example}.`)
+}
+
 /** Why the service cannot listen at the address of the settings. */
-function listenFault(error: NodeJS.ErrnoException): Failure | undefined {
+async function listenFault(error: NodeJS.ErrnoException): Promise<Failure | undefined> {
   const { code = '', syscall, message } = error
   if (syscall === 'getaddrinfo') return new Failure(`HOST: ${message}: there is no such host.`)
-  const advice = syscall === 'listen' || code === 'EADDRINUSE' ? listenFaults[code] : undefined
+  if (code === 'EADDRINUSE') return takenPort(error)
+  const advice = syscall === 'listen' ? listenFaults[code] : undefined
   return advice === undefined ? undefined : new Failure(`${message}: ${advice}`)
 }
 
@@ -57,10 +67,10 @@ function refusal(error: ApiError): Failure {
 }
 
 /** Undefined for a defect, whose stack is printed. */
-export function failureOf(error: unknown): Failure | undefined {
+export async function failureOf(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Failure) return error
   if (error instanceof ApiError) return refusal(error)
   if (!(error instanceof Error)) return undefined
   if (plain.includes(error.name)) return new Failure(error.message)
-  return listenFault(error) ?? databaseFault(error)
+  return (await listenFault(error)) ?? databaseFault(error)
 }

@@ -9,13 +9,13 @@ This page is generated: \`portico print config\` prints it.
 Every setting can be given in three ways. The first one that has it wins:
 
 1. as an argument of \`serve(model, settings)\`, by its name,
-2. as an environment variable,
+2. as an environment variable, or as a line of the file \`.env\`: \`PORT=8080\`,
 3. in \`portico.config.json\`, or as the default export of \`portico.config.ts\`, by its name.
 
 A name with a dot is a member of a group: \`{ "graphql": { "documents": "registered" } }\`.
 
-The file is read by the command line only, from the folder in which \`portico\` runs. A value that does not fit
-stops the start with every fault at once. Times are in seconds unless a setting says otherwise, sizes in bytes.
+Both files are read by the command line only, from the folder in which \`portico\` runs. A variable that is set wins
+over its line in \`.env\`. A value that does not fit stops the start with every fault at once. Times are in seconds unless a setting says otherwise, sizes in bytes.
 `
 
 function cell(text: string): string {

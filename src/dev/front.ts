@@ -24,7 +24,7 @@ export class Front {
   async listen(host: string, port: number): Promise<void> {
     if (this.#server && host === this.#host && port === this.#wantedPort) return
     const server = createServer({ ...socketOptions, pauseOnConnect: true, allowHalfOpen: true }, socket =>
-      this.#accepted(socket),
+      this.accept(socket),
     )
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
@@ -59,18 +59,14 @@ export class Front {
     for (const socket of this.#held) socket.destroy()
   }
 
-  /** Also for a connection that a process could not take. */
+  /** Also for a connection that a process gives back. */
   accept(socket: Socket): void {
+    socket.on('error', () => socket.destroy())
     if (this.#take) this.#take(socket)
     else if (this.#held.size >= maxHeld) socket.destroy()
     else {
       this.#held.add(socket)
       socket.once('close', () => this.#held.delete(socket))
     }
-  }
-
-  #accepted(socket: Socket): void {
-    socket.on('error', () => socket.destroy())
-    this.accept(socket)
   }
 }

@@ -3,18 +3,28 @@
 /** The hash of what a file contains; null: it cannot be read, or is not there. */
 export type FileHashes = readonly (readonly [path: string, hash: string | null])[]
 
+/** What the command line says of every version. */
+export interface VersionOptions {
+  /** Settings. */
+  readonly given: Readonly<Record<string, unknown>>
+  /** The file for the types of the client, renewed with each version; undefined: none. */
+  readonly client: string | undefined
+}
+
 export type ToServing =
   /** Loads the settings and the model. */
-  | { readonly kind: 'load'; readonly given: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'load'; readonly version: VersionOptions }
   /** Opens the database, and gets ready to serve at this port. */
   | { readonly kind: 'open'; readonly port: number }
   /** Does the migration that `migration` has shown. */
   | { readonly kind: 'migrate' }
   | { readonly kind: 'connection' }
-  /** Every connection ends with its next answer. */
-  | { readonly kind: 'drain' }
-  /** Finishes what runs, and ends. */
-  | { readonly kind: 'stop' }
+  /** Gives every connection back as soon as it has no request. */
+  | { readonly kind: 'give-back' }
+  /** Gives no more back. */
+  | { readonly kind: 'keep' }
+  /** Does that, finishes what runs, and ends. */
+  | { readonly kind: 'stop'; readonly isReplaced: boolean }
 
 /** The addresses and sign-in that the terminal shows. */
 export interface ServingAddresses {
@@ -50,3 +60,8 @@ export type FromServing =
   | { readonly kind: 'ready'; readonly migrated: readonly string[]; readonly addresses: ServingAddresses }
   /** Files that were loaded later. */
   | { readonly kind: 'files'; readonly files: FileHashes }
+  /** A sentence for the terminal. */
+  | { readonly kind: 'note'; readonly text: string }
+  /** Every connection was given back. */
+  | { readonly kind: 'gave-back' }
+  | { readonly kind: 'connection' }

@@ -2,11 +2,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { getCompileCacheDir } from 'node:module'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { givenEnvironment } from '../env-file.ts'
+import { stopReading } from '../http/moving-connections.ts'
 import type { FileHashes, FromServing, ToServing } from './messages.ts'
 import { hasColours } from './style.ts'
 
@@ -20,12 +21,13 @@ const stopGraceMs = 15_000
 export interface ProcessListeners {
   readonly onLine: (line: string) => void
   readonly onFiles: (files: FileHashes) => void
-  /** A connection that it could not take. */
+  readonly onNote: (sentence: string) => void
+  /** A connection that it could not take, or gives back. */
   readonly onReturned: (socket: Socket) => void
 }
 
-/** Every reply but `files`, which comes by itself. */
-export type Reply = Exclude<FromServing, { readonly kind: 'files' }>
+/** Every message but those that come by themselves. */
+export type Reply = Exclude<FromServing, { readonly kind: 'files' | 'note' | 'connection' | 'gave-back' }>
 
 /** It ended by itself. */
 export class ProcessEnded extends Error {
@@ -56,13 +58,10 @@ export class ServingProcess {
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       if (stream) createInterface({ input: stream }).on('line', listeners.onLine)
     }
-    this.#child.on('message', (message: FromServing) => {
-      if (message.kind === 'files') listeners.onFiles(message.files)
-      else this.#replied(message)
-    })
+    this.#child.on('message', (message, handle) => this.#receive(message as FromServing, handle))
     // A message to a process that has just ended.
     this.#child.on('error', () => {})
-    this.#onReturned = listeners.onReturned
+    this.#listeners = listeners
     this.ended = once(this.#child, 'close').then(([code, signal]) => {
       const how = signal === null ? `exit code ${code}` : String(signal)
       this.#end = how
@@ -71,7 +70,8 @@ export class ServingProcess {
     })
   }
 
-  readonly #onReturned: (socket: Socket) => void
+  readonly #listeners: ProcessListeners
+  #gaveBack = Promise.withResolvers<void>()
 
   /** Whether it was told to end. */
   get isStopped(): boolean {
@@ -84,10 +84,10 @@ export class ServingProcess {
 
   pass(socket: Socket): void {
     const taken = (error: Error | null) => {
-      if (error && !socket.destroyed) this.#onReturned(socket)
+      if (error && !socket.destroyed) this.#listeners.onReturned(socket)
     }
     if (this.#child.connected) this.#child.send({ kind: 'connection' }, socket, { keepOpen: false }, taken)
-    else this.#onReturned(socket)
+    else this.#listeners.onReturned(socket)
   }
 
   /** The next reply. Rejects with a `ProcessEnded`. */
@@ -99,10 +99,17 @@ export class ServingProcess {
     return this.#wanted.promise
   }
 
+  /** Resolves when it has given back all its connections. */
+  giveBack(): Promise<void> {
+    this.#gaveBack = Promise.withResolvers()
+    this.send({ kind: 'give-back' })
+    return this.#gaveBack.promise
+  }
+
   /** Finishes what runs, and ends. */
-  stop(): void {
+  stop(isReplaced: boolean): void {
     this.#isStopped = true
-    this.send({ kind: 'stop' })
+    this.send({ kind: 'stop', isReplaced })
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), stopGraceMs)
     this.ended.then(() => clearTimeout(timer))
   }
@@ -111,6 +118,14 @@ export class ServingProcess {
   kill(): void {
     this.#isStopped = true
     this.#child.kill('SIGKILL')
+  }
+
+  #receive(message: FromServing, handle: unknown): void {
+    if (message.kind === 'files') this.#listeners.onFiles(message.files)
+    else if (message.kind === 'note') this.#listeners.onNote(message.text)
+    else if (message.kind === 'gave-back') this.#gaveBack.resolve()
+    else if (message.kind !== 'connection') this.#replied(message)
+    else if (handle instanceof Socket && stopReading(handle)) this.#listeners.onReturned(handle)
   }
 
   #replied(message: Reply): void {

@@ -19,10 +19,10 @@ import { describeCrash } from '../source/describe.ts'
 import type { Step } from '../store/schema/diff.ts'
 import { EventLines, mailLine } from './event-lines.ts'
 import { fileHash, hashesOf, projectFiles, recordFiles } from './loaded-files.ts'
-import type { FileHashes, FromServing, ToServing } from './messages.ts'
+import type { FileHashes, FromServing, ToServing, VersionOptions } from './messages.ts'
 
-/** Connections end with their next answer for so long; those that ask for nothing meanwhile are idle. */
-const drainMs = 150
+/** How long requests get to be answered before their connections end with them. */
+const answerMs = 500
 /** How often a migration that waits for a yes looks whether `portico migrate` has done it. */
 const migrationPollMs = 1000
 
@@ -31,10 +31,6 @@ const output = { write: (lines: string) => void process.stdout.write(lines) }
 
 function report(message: FromServing): void {
   process.send?.(message)
-}
-
-function textOf(error: unknown): string {
-  return failureOf(error)?.message ?? describeCrash(error)
 }
 
 function isMigration({ additive, faults }: Step): boolean {
@@ -52,6 +48,17 @@ function migrationMessage(steps: readonly Step[]): FromServing {
   }
 }
 
+/** Resolves once the supervisor has the connection. */
+function sent(socket: Socket): Promise<void> {
+  const message: FromServing = { kind: 'connection' }
+  return new Promise(resolve => {
+    process.send?.(message, socket, { keepOpen: false }, () => {
+      socket.destroy()
+      resolve()
+    })
+  })
+}
+
 /** A path that answers without a credential. */
 function openPath({ collections }: Model): string {
   const readable = [...collections.values()].find(({ access }) => access.read.kind === 'anyone')
@@ -61,12 +68,14 @@ function openPath({ collections }: Model): string {
 class ServingProcess {
   #files: (readonly [string, string | null])[] = []
   #isLoaded = false
+  #client: string | undefined
   #project: Project | undefined
   #service: OpenService | undefined
   #events: EventLines | undefined
   readonly #permission = Promise.withResolvers<true>()
 
-  async load(given: Readonly<Record<string, unknown>>): Promise<void> {
+  async load({ given, client }: VersionOptions): Promise<void> {
+    this.#client = client
     recordFiles((path, hash) => this.#noteFile(path, hash))
     this.#files.push(...hashesOf(projectFiles(process.cwd())))
     try {
@@ -77,7 +86,7 @@ class ServingProcess {
       const { settings, path: model } = this.#project
       report({ kind: 'loaded', files: this.#takeFiles(), host: settings.host, port: settings.port, model })
     } catch (error) {
-      this.#failed(error, false)
+      await this.#failed(error, false)
     }
   }
 
@@ -97,8 +106,9 @@ class ServingProcess {
         welcome: made && welcome(made, project.settings.baseUrl ?? url),
       }
       report({ kind: 'ready', migrated: made ? [] : migrated, addresses })
+      await this.#renewClient(project)
     } catch (error) {
-      this.#failed(error, true)
+      await this.#failed(error, true)
     }
   }
 
@@ -110,17 +120,24 @@ class ServingProcess {
     // Node makes it anew here, without the options that it was accepted with.
     socket.allowHalfOpen = true
     socket.setNoDelay(true)
-    this.#service?.http.accept(socket)
+    this.#service?.http.movingConnections().accept(socket)
   }
 
-  drain(): void {
-    this.#service?.http.drain()
+  async giveBack(): Promise<void> {
+    const given: Promise<void>[] = []
+    await this.#service?.http.movingConnections().giveAway(socket => void given.push(sent(socket)))
+    await Promise.all(given)
+    report({ kind: 'gave-back' })
   }
 
-  async stop(): Promise<void> {
+  keep(): void {
+    this.#service?.http.movingConnections().keep()
+  }
+
+  /** `isReplaced`: another one serves on, so that connections need not end. */
+  async stop(isReplaced: boolean): Promise<void> {
     if (this.#service) {
-      this.drain()
-      await wait(drainMs)
+      if (isReplaced) await Promise.race([this.giveBack(), wait(answerMs)])
       this.#events?.stop()
       await this.#service.service.close()
     }
@@ -137,8 +154,21 @@ class ServingProcess {
     return this.#files.splice(0)
   }
 
-  #failed(error: unknown, isPassing: boolean): void {
-    report({ kind: 'failed', files: this.#takeFiles(), text: textOf(error), isPassing })
+  async #failed(error: unknown, isPassing: boolean): Promise<void> {
+    const text = (await failureOf(error))?.message ?? describeCrash(error)
+    report({ kind: 'failed', files: this.#takeFiles(), text, isPassing })
+  }
+
+  async #renewClient(project: Project): Promise<void> {
+    const file = this.#client
+    if (file === undefined) return
+    const { renewClient } = await import('../cli/generate.ts')
+    try {
+      if (renewClient(file, project))
+        report({ kind: 'note', text: `${file} written: the types of the client.` })
+    } catch (error) {
+      report({ kind: 'note', text: (await failureOf(error))?.message ?? describeCrash(error) })
+    }
   }
 
   /** Waits for a yes where steps do more than add. Returns what the start itself will do. */
@@ -176,17 +206,18 @@ class ServingProcess {
 const serving = new ServingProcess()
 
 function receive(message: ToServing, socket?: Socket): void {
-  if (message.kind === 'load') void serving.load(message.given)
+  if (message.kind === 'load') void serving.load(message.version)
   else if (message.kind === 'open') void serving.open(message.port)
   else if (message.kind === 'migrate') serving.permit()
-  else if (message.kind === 'drain') serving.drain()
-  else if (message.kind === 'stop') void serving.stop()
+  else if (message.kind === 'give-back') void serving.giveBack()
+  else if (message.kind === 'keep') serving.keep()
+  else if (message.kind === 'stop') void serving.stop(message.isReplaced)
   // The client may be gone already.
   else if (socket) serving.accept(socket)
 }
 
 process.on('message', receive)
-process.on('disconnect', () => void serving.stop())
+process.on('disconnect', () => void serving.stop(false))
 // Ctrl-C reaches the whole process group: the supervisor says when to stop.
 process.on('SIGINT', () => {})
 process.on('uncaughtException', error => {

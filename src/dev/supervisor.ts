@@ -4,18 +4,19 @@
  */
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { failureOf } from '../cli/error-message.ts'
 import { defaultModel } from '../project.ts'
 import { shownPath } from '../source/frame.ts'
 import { Front } from './front.ts'
 import { hashesOf, projectFiles } from './loaded-files.ts'
+import type { VersionOptions } from './messages.ts'
 import { ServingProcess } from './serving-process.ts'
 import { SourceWatcher } from './source-watcher.ts'
 import type { Terminal } from './terminal.ts'
 import { aborted, type Outcome, startVersion } from './version.ts'
 
 export interface DevOptions {
-  /** Settings that the command line gives. */
-  readonly given: Readonly<Record<string, unknown>>
+  readonly version: VersionOptions
   /** Migrations that do more than add are applied unasked. */
   readonly isYes: boolean
   readonly terminal: Terminal
@@ -25,8 +26,8 @@ export interface DevOptions {
 const pausesMs = [250, 500, 1000, 2000, 5000]
 /** A version that has served for so long begins with the shortest pause again. */
 const healthyMs = 10_000
-/** How long requests get to end before a migration that the version which serves does not expect. */
-const drainMs = 150
+/** How long requests get to be answered before a migration that the version which serves does not expect. */
+const answerMs = 500
 
 export class Supervisor {
   readonly #options: DevOptions
@@ -50,7 +51,7 @@ export class Supervisor {
     this.#options = options
     this.#terminal = options.terminal
     this.#watcher = new SourceWatcher(paths => this.#onChange(paths))
-    const { model } = options.given
+    const { model } = options.version.given
     const first = resolve(typeof model === 'string' ? model : defaultModel)
     this.#watcher.add(hashesOf([first, ...projectFiles(process.cwd())]))
   }
@@ -74,7 +75,7 @@ export class Supervisor {
     for (const one of this.#processes) {
       if (one !== this.#current && !one.isStopped) one.kill()
     }
-    this.#current?.stop()
+    this.#current?.stop(false)
     await Promise.all([...this.#processes].map(one => one.ended))
   }
 
@@ -91,8 +92,8 @@ export class Supervisor {
       this.#showReady(outcome, changed, Math.round(performance.now() - beganAt))
     } else {
       next.kill()
-      // It may have been told to let its connections end.
-      if (this.#current) this.#passTo(this.#current)
+      // It may have given back its connections.
+      this.#resume()
     }
     if (!this.#isClosing) this.#standby = this.#start()
     if (outcome.kind !== 'failed') return false
@@ -101,17 +102,20 @@ export class Supervisor {
   }
 
   async #outcome(next: ServingProcess, signal: AbortSignal): Promise<Outcome> {
-    const { given, isYes, terminal } = this.#options
+    const { version, isYes, terminal } = this.#options
     try {
       return await startVersion({
-        ...{ process: next, given, signal, terminal, isYes },
+        ...{ process: next, version, signal, terminal, isYes },
         onFiles: (files, isWhole) => (isWhole ? this.#watcher.replace(files) : this.#watcher.add(files)),
         listen: (host, port) => this.#listen(host, port),
         beforeMigration: () => this.#quiet(),
       })
     } catch (error) {
       next.kill()
-      throw error
+      const failure = this.#front.port === 0 ? undefined : await failureOf(error)
+      if (failure === undefined) throw error
+      // The settings name another address, which cannot be had: the one before stays.
+      return { kind: 'failed', text: failure.message, isPassing: true }
     }
   }
 
@@ -122,14 +126,21 @@ export class Supervisor {
 
   async #quiet(): Promise<void> {
     this.#front.hold()
-    this.#current?.send({ kind: 'drain' })
-    await wait(drainMs)
+    await Promise.race([this.#current?.giveBack(), wait(answerMs)])
+  }
+
+  /** The version that serves goes on. */
+  #resume(): void {
+    if (this.#current === undefined) return
+    this.#current.send({ kind: 'keep' })
+    this.#passTo(this.#current)
   }
 
   #start(): ServingProcess {
     const one = new ServingProcess({
       onLine: line => this.#terminal.line(line),
       onFiles: files => this.#watcher.add(files),
+      onNote: sentence => this.#terminal.note(sentence),
       onReturned: socket => this.#front.accept(socket),
     })
     this.#processes.add(one)
@@ -145,7 +156,7 @@ export class Supervisor {
     const old = this.#current
     this.#current = next
     this.#passTo(next)
-    old?.stop()
+    old?.stop(true)
     const timer = setTimeout(() => {
       this.#failures = 0
     }, healthyMs)

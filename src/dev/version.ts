@@ -1,5 +1,5 @@
 /** One version of the model on its way from the files to a process that is ready to serve. */
-import type { FileHashes } from './messages.ts'
+import type { FileHashes, VersionOptions } from './messages.ts'
 import { ProcessEnded, type Reply, type ServingProcess } from './serving-process.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -7,8 +7,7 @@ type ReplyOf<Kind extends Reply['kind']> = Extract<Reply, { readonly kind: Kind 
 
 export interface VersionParts {
   readonly process: ServingProcess
-  /** Settings that the command line gives. */
-  readonly given: Readonly<Record<string, unknown>>
+  readonly version: VersionOptions
   /** Aborted when the files change: what still waits is given up. */
   readonly signal: AbortSignal
   readonly terminal: Terminal
@@ -38,10 +37,10 @@ export function aborted(signal: AbortSignal): Promise<undefined> {
 
 /** Rejects where the port is taken, and with defects. */
 export async function startVersion(parts: VersionParts): Promise<Outcome> {
-  const { process, given, signal, onFiles, listen } = parts
+  const { process, version, signal, onFiles, listen } = parts
   let isOpening = false
   try {
-    process.send({ kind: 'load', given })
+    process.send({ kind: 'load', version })
     const loaded = await Promise.race([process.reply(), aborted(signal)])
     if (loaded === undefined) return abandoned
     if (loaded.kind === 'failed') onFiles(loaded.files, false)

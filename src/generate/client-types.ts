@@ -10,11 +10,14 @@ import type { JsonObject } from './json.ts'
 import { type ItemSchema, SchemaTypes } from './schema-types.ts'
 import { docComment, lineComment, propertyName, quoted } from './text.ts'
 
+/** What the file is made from, and how. */
 export interface Origin {
   /** Where the document is from, as the command names it: `--from https://api.example.com`. */
   readonly source: string
   /** The version of Portico that writes the file. */
   readonly version: string
+  /** What the file imports the client from; the package if left out. */
+  readonly runtime?: string
 }
 
 /** Names that the file uses itself. */
@@ -32,7 +35,7 @@ export function clientTypes(document: JsonObject, origin: Origin): string {
   const queries = operationsText(types, api.queries, '  ')
   return [
     header(origin),
-    "import { type ClientOptions, createClient } from 'portico/client'\n",
+    `import { type ClientOptions, createClient } from ${quoted(origin.runtime ?? 'portico/client')}\n`,
     types.declarations,
     `/** What the service offers: the types of \`createClient<Api>\`. */\nexport interface Api {\n  readonly collections: {\n${collections.join('')}  }\n  readonly actions: ${actions}\n  readonly queries: ${queries}\n}\n`,
     '/** A client of the service: `const api = createApi({ baseUrl, token })`. */\nexport const createApi = (options: ClientOptions = {}) => createClient<Api>(options)\n',

@@ -79,7 +79,13 @@ const jsonOf = (holder: JsonObject): JsonObject | undefined => {
   return isObject(schema) ? schema : undefined
 }
 const bodyOf = (operation: JsonObject) => jsonOf(objectAt(operation, 'requestBody'))
-const responseOf = (operation: JsonObject, status: string) => jsonOf(objectAt(operation, 'responses', status))
+
+/** In `document`: a response may be a reference to one that operations share. */
+function responseOf(document: JsonObject, operation: JsonObject, status: string): JsonObject | undefined {
+  const response = objectAt(operation, 'responses', status)
+  const name = /^#\/components\/responses\/([^/]+)$/.exec(textAt(response, '$ref'))?.[1]
+  return jsonOf(name === undefined ? response : objectAt(document, 'components', 'responses', name))
+}
 
 /** The name in `#/components/schemas/{name}`. */
 export function referenceOf(schema: Json | undefined): string | undefined {
@@ -99,12 +105,12 @@ function operationText(operation: JsonObject): string {
   return before.trim() === '' ? textAt(operation, 'summary') : before
 }
 
-function actionOf({ segments, methods }: Path): Operation[] {
+function actionOf(document: JsonObject, { segments, methods }: Path): Operation[] {
   const name = segments.at(-1) ?? ''
   const post = objectAt(methods, 'post')
   if (name.includes('{') || Object.keys(post).length === 0) return []
   const target = segments[1] === '{id}' ? 'item' : segments[0] === 'actions' ? 'none' : 'collection'
-  const output = responseOf(post, '200')
+  const output = responseOf(document, post, '200')
   return [{ name, target, description: operationText(post), input: bodyOf(post), output }]
 }
 
@@ -129,7 +135,7 @@ function ownParameters(operation: JsonObject): readonly Parameter[] {
   )
 }
 
-function queryOf({ segments, methods }: Path): Operation[] {
+function queryOf(document: JsonObject, { segments, methods }: Path): Operation[] {
   const get = objectAt(methods, 'get')
   if (Object.keys(get).length === 0) return []
   const all = ownParameters(get)
@@ -146,7 +152,7 @@ function queryOf({ segments, methods }: Path): Operation[] {
       description: operationText(get),
       target: id === undefined ? 'none' : 'item',
       input: own.length === 0 ? undefined : input,
-      output: responseOf(get, '200'),
+      output: responseOf(document, get, '200'),
     },
   ]
 }
@@ -173,13 +179,13 @@ function collectionPaths(paths: readonly Path[]): readonly Paths[] {
 }
 
 function itemOf(document: JsonObject, { list, item }: Paths): JsonObject {
-  const page = responseOf(objectAt(list, 'get'), '200')
+  const page = responseOf(document, objectAt(list, 'get'), '200')
   const listed = page && objectAt(resolved(document, page), 'properties', 'data', 'items')
   const found = [
-    responseOf(objectAt(item, 'get'), '200'),
+    responseOf(document, objectAt(item, 'get'), '200'),
     listed,
-    responseOf(objectAt(item, 'patch'), '200'),
-    responseOf(objectAt(list, 'post'), '201'),
+    responseOf(document, objectAt(item, 'patch'), '200'),
+    responseOf(document, objectAt(list, 'post'), '201'),
   ]
   return found.find(schema => schema !== undefined && Object.keys(schema).length > 0) ?? {}
 }
@@ -219,14 +225,19 @@ function singularOf(events: readonly JsonObject[], { name, list }: Paths): strin
   const types = events.map(properties => textAt(objectAt(properties, 'type'), 'const'))
   const created = types.find(type => type.endsWith('.created'))
   if (created !== undefined) return created.slice(0, -'.created'.length)
-  const scopes = listAt(objectAt(list, 'get'), 'x-required-scopes').map(String)
+  const scopes = listAt(objectAt(list, 'get'), 'x-required-scopes').filter(scope => typeof scope === 'string')
   return scopes.find(scope => scope.startsWith('read:'))?.slice('read:'.length) ?? name
 }
 
-/** Each schema of values has the type of its event as its title. */
-function emittedBy(events: readonly JsonObject[]): Emitted {
-  const values = events.flatMap(properties => listAt(objectAt(properties, 'values'), 'anyOf'))
-  return new Map(values.filter(isObject).map(schema => [textAt(schema, 'title'), schema]))
+/** Only events that actions emit have values. */
+function emittedBy(document: JsonObject, events: readonly JsonObject[]): Emitted {
+  return new Map(
+    events.flatMap(({ type, values }) =>
+      isObject(type) && isObject(values)
+        ? [[textAt(type, 'const'), resolved(document, values)] as const]
+        : [],
+    ),
+  )
 }
 
 /** The description of a document, in the document's order. */
@@ -249,11 +260,11 @@ export function describeApi(document: JsonObject): ApiDescription {
         update: bodyOf(objectAt(item, 'patch')),
         computed: computedOf(document, schema),
         relations: relationsOf(document, schema, byItem),
-        actions: below.flatMap(actionOf),
-        emits: emittedBy(events),
+        actions: below.flatMap(path => actionOf(document, path)),
+        emits: emittedBy(document, events),
       }
     }),
-    actions: inFolder('actions').flatMap(actionOf),
-    queries: inFolder('queries').flatMap(queryOf),
+    actions: inFolder('actions').flatMap(path => actionOf(document, path)),
+    queries: inFolder('queries').flatMap(path => queryOf(document, path)),
   }
 }

@@ -1,6 +1,8 @@
 /** Reads the OpenAPI document of a service, of which nothing but its address is known. */
+
 import { OutgoingError, type OutgoingFailure } from '../outgoing/errors.ts'
 import { Outgoing, type OutgoingResponse } from '../outgoing/outgoing.ts'
+import { DocumentError } from './errors.ts'
 import { isObject, type Json, type JsonObject, objectAt, textAt } from './json.ts'
 
 /** A model of a hundred collections makes about 5 MB. */
@@ -8,11 +10,6 @@ const maxDocumentBytes = 32 * 1024 * 1024
 const timeoutMs = 30_000
 const maxRedirects = 3
 const documentPath = '/api/v1/openapi.json'
-
-/** Says in a sentence why there is no document. */
-export class DocumentError extends Error {
-  override name = 'DocumentError'
-}
 
 /**
  * The document of the service at `from`: the address of the service, or of the document. `headers` are sent to the

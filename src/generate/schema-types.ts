@@ -16,18 +16,24 @@ const simple: Readonly<Record<string, string>> = {
 
 /** What a comment says besides the description. */
 function facts(schema: JsonObject): string {
-  const { format, maxLength, minimum, maximum, maxItems } = schema
-  const shown = ['date', 'date-time', 'email', 'uri', 'uuid', 'time'].includes(String(format))
+  const { maxLength, minimum, maximum, maxItems, default: value } = schema
+  const format = textAt(schema, 'format')
+  const shown = ['date', 'date-time', 'email', 'uri', 'uuid', 'time'].includes(format)
   const hasRange = typeof minimum === 'number' && typeof maximum === 'number' && maximum < 2 ** 31 - 1
   return [
-    shown && `As \`${String(format)}\`.`,
+    shown && `As \`${format}\`.`,
     typeof maxLength === 'number' && `At most ${maxLength} characters.`,
     typeof maxItems === 'number' && `At most ${maxItems}.`,
     hasRange && `${minimum} to ${maximum}.`,
-    Object.hasOwn(schema, 'default') && `\`${JSON.stringify(schema['default'])}\` if left out.`,
+    isShort(value) && `\`${JSON.stringify(value)}\` if left out.`,
   ]
     .filter(fact => fact !== false)
     .join(' ')
+}
+
+/** Of a default: what a comment has room for. */
+function isShort(value: Json | undefined): boolean {
+  return typeof value === 'string' ? value.length < 60 : value !== undefined && isSimple(value)
 }
 
 /** Every property that is read is read-only to a client: only a comment that says more is worth its line. */

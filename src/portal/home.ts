@@ -1,13 +1,14 @@
 /** `/` and `/docs`: where to begin. */
 import { type Html, html } from '../auth/pages/html.ts'
+import type { JsonSchema } from '../model/fields/type.ts'
 import type { Collection, Model } from '../model/model.ts'
 import type { FramedPage, FrameOptions, Visitor } from './frame.ts'
 import type { Guide } from './guides/catalogue.ts'
 import { highlighted } from './guides/highlight.ts'
 import { guideCards } from './guides/pages.ts'
 import { type Destination, destinations } from './links.ts'
-import { firstRequest, type Sample } from './quick-start.ts'
-import { tagHref } from './reference.ts'
+import { firstPath, firstRequest, type Sample } from './quick-start.ts'
+import { exampleAnswer, tagHref } from './reference.ts'
 
 function cards(all: Iterable<Destination>): Html {
   return html`<ul class="cards large">${[...all].map(
@@ -53,12 +54,23 @@ export interface DocsHome {
   readonly frame: FrameOptions
   readonly model: Model
   readonly origin: string
+  /** Of the reference. */
+  readonly document: JsonSchema
   readonly guides: readonly Guide[]
   readonly visitor: Visitor
 }
 
+/** What the first request answers, as the reference shows it. */
+function answer({ model, document }: DocsHome): Html | false {
+  const example = exampleAnswer(document, firstPath(model))
+  if (example === undefined) return false
+  const code = highlighted(JSON.stringify(example, null, 2), 'json')
+  return html`<figure class="answer"><figcaption>200 OK</figcaption><pre tabindex="0"><code>${code}</code></pre></figure>`
+}
+
 /** The steps to the first answer. */
-function beginning({ model, origin, visitor }: DocsHome): Html {
+function beginning(docs: DocsHome): Html {
+  const { model, origin, visitor } = docs
   const key =
     visitor === 'anyone'
       ? html`<a href="/account">Sign in or sign up</a>, then create an API key, or let users sign in by OAuth.`
@@ -68,7 +80,8 @@ function beginning({ model, origin, visitor }: DocsHome): Html {
 <li><h2>Get a credential</h2><p>${key} What is open to anyone needs none.</p></li>
 <li><h2>Send the first request</h2><p>Every answer is JSON. An error says what is wrong, where, and what would be right.</p></li>
 </ol>
-${tabs(firstRequest(model, origin))}</div>`
+<div>${tabs(firstRequest(model, origin))}
+${answer(docs)}</div></div>`
 }
 
 export function docsPage(docs: DocsHome): FramedPage {

@@ -81,7 +81,7 @@ class Pages {
 
   /** The pages that a visitor sees, by path. */
   of(visitor: Visitor): ReadonlyMap<string, StaticAsset> {
-    const { model, origin } = this.#options
+    const { model, origin, document } = this.#options
     const frame = this.#frame
     const guides = this.#guides.list(visitor)
     const page = (path: string, make: () => Awaitable<FramedPage>): [string, StaticAsset] => {
@@ -91,7 +91,9 @@ class Pages {
     }
     return new Map([
       page('/', () => homePage(frame, visitor)),
-      page('/docs', () => docsPage({ frame, model, origin: origin(), guides, visitor })),
+      page('/docs', () =>
+        docsPage({ frame, model, origin: origin(), document: document(), guides, visitor }),
+      ),
       page(referencePath, () => referencePage(visitor)),
       page(errorsPath, () => errorsPage(guides, visitor)),
       ...(frame.guides ? [page(guidesPath, () => guidesPage(guides, visitor))] : []),

@@ -24,12 +24,18 @@ interface Request {
   readonly needsKey: boolean
 }
 
+/** What the first request reads. */
+export function firstPath(model: Model): string {
+  return `/api/v1/${openCollection(model) ?? 'me'}`
+}
+
 function request(model: Model, origin: string): Request {
   const open = openCollection(model)
+  const url = origin + firstPath(model)
   return open === undefined
-    ? { url: `${origin}/api/v1/me`, call: 'api.me()', needsKey: true }
+    ? { url, call: 'api.me()', needsKey: true }
     : {
-        url: `${origin}/api/v1/${open}?per_page=5`,
+        url: `${url}?per_page=5`,
         call: `api.${open}.list({ perPage: 5 })`,
         needsKey: false,
       }
@@ -53,11 +59,11 @@ export function firstRequest(model: Model, origin: string): readonly Sample[] {
     ? lines(`url = "${url}"`, 'response = requests.get(url, headers={"Authorization": f"Bearer {key}"})')
     : `response = requests.get("${url}")`
   const client = lines(
-    `// npx portico generate client --from ${origin} writes api.ts`,
-    "import { createClient } from 'portico/client'",
-    "import type { Api } from './api.ts'",
+    '// api.ts is written by:',
+    `// npx portico generate client --from ${origin}`,
+    "import { createApi } from './api.ts'",
     '',
-    `const api = createClient<Api>({ baseUrl: '${origin}'${needsKey ? ', token: key' : ''} })`,
+    `const api = createApi({ baseUrl: '${origin}'${needsKey ? ', token: key' : ''} })`,
     `const ${result} = await ${call}`,
   )
   return [

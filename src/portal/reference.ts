@@ -1,6 +1,6 @@
 /** `/docs/rest`: the OpenAPI document as Scalar renders it, with nothing from other hosts. */
 import { html } from '../auth/pages/html.ts'
-import type { JsonSchema } from '../model/fields/type.ts'
+import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
 import { assetsPath, type FramedPage, type Visitor } from './frame.ts'
 
 export const referencePath = '/docs/rest'
@@ -35,6 +35,19 @@ export function operationsOf(document: JsonSchema): readonly DocumentedOperation
         description: String(operation['description'] ?? ''),
       })),
   )
+}
+
+/** The example of what GET answers. */
+export function exampleAnswer(document: JsonSchema, path: string): JsonValue | undefined {
+  const response = memberAt(document, 'paths', path, 'get', 'responses', '200')
+  const reference = memberAt(response, '$ref')
+  const name = typeof reference === 'string' ? (reference.split('/').at(-1) ?? '') : undefined
+  const found = name === undefined ? response : memberAt(document, 'components', 'responses', name)
+  return memberAt(found, 'content', 'application/json', 'example')
+}
+
+function memberAt(value: JsonValue | undefined, ...keys: readonly string[]): JsonValue | undefined {
+  return keys.reduce((found, key) => (found as JsonSchema | undefined)?.[key], value)
 }
 
 /** Where the page shows an operation: `assets/reference.js` gives the renderer the same names. */

@@ -4,13 +4,14 @@ import type { SessionInfo } from '../auth/server/server.ts'
 import type { Settings } from '../config.ts'
 import type { ExplorerFrame } from '../graphql/transports/graphiql.ts'
 import type { Exchange } from '../http.ts'
+import type { JsonSchema } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
 import { explorerPage } from '../portal/explorer.ts'
 import { type FrameOptions, framed, type Visitor } from '../portal/frame.ts'
 import { createPortal, type Portal } from '../portal/portal.ts'
-import { referenceDocument } from '../rest/openapi/reference.ts'
+import { referenceDocument } from '../rest/openapi/reference/reference.ts'
 import { themeOf } from './account-pages.ts'
 
 interface PortalParts {
@@ -36,10 +37,11 @@ export function openPortal({ model, run, settings, issuer, sessionOf }: PortalPa
     if (user === undefined) return 'anyone'
     return user.role === 'admin' ? 'admin' : 'user'
   }
+  let document: JsonSchema | undefined
   return createPortal({
     frame: frameOf(settings),
     model,
-    document: () => referenceDocument(model, settings.baseUrl),
+    document: () => (document ??= referenceDocument(model, settings.baseUrl, issuer())),
     guides: settings['docs.guides'],
     baseUrl: settings.baseUrl,
     origin: issuer,

@@ -45,7 +45,7 @@ export interface ServeOptions extends GivenSettings {
 export interface StartOptions {
   /** The context of one of several workers. */
   readonly worker?: WorkerContext | undefined
-  /** See `ServeOptions`. `'elsewhere'`: another process listens, and hands over connections (`HttpServer.accept`). */
+  /** See `ServeOptions`. `'elsewhere'`: another process listens, and hands over connections (`MovingConnections`). */
   readonly listen?: boolean | 'elsewhere' | undefined
   /** False: no first administrator is created, and nothing runs that no request asks for. */
   readonly background?: boolean | undefined

@@ -27,6 +27,8 @@ interface Found {
 
 /** How often a name may stand for another one. */
 const maxHops = 8
+/** How many names of a value are followed. */
+const maxNames = 50
 
 function open(file: string): SourceFile | undefined {
   if (!existsSync(file)) return undefined
@@ -144,6 +146,17 @@ function importOf({ source }: SourceFile, name: string): { name: string; from: s
   return undefined
 }
 
+/** The key in what a name of the value stands for: `collection(options)`, `{ ...shared }`. */
+function findThroughNames({ at, from, to }: Range, part: string): Found | undefined {
+  const names = at.tokens.slice(from, to).filter(({ kind }) => kind === 'name')
+  for (const { text } of names.slice(0, maxNames)) {
+    const value = definition(at, text, 0)?.value
+    const found = value && findKey(value, part)
+    if (found) return found
+  }
+  return undefined
+}
+
 /** The value itself where it is a name that stands for it. */
 function resolved(found: Found): Range {
   const { at, value } = found
@@ -162,7 +175,7 @@ export function declarationPlace(file: string, path: string): SourcePlace | unde
   let range: Range | undefined = root
   let deepest: Found | undefined
   for (const part of path.split('.')) {
-    const found: Found | undefined = range && findKey(range, part)
+    const found: Found | undefined = range && (findKey(range, part) ?? findThroughNames(range, part))
     if (found === undefined) break
     deepest = found
     range = resolved(found)

@@ -96,6 +96,12 @@ function kilobytes(files: readonly AppFile[]): number {
   return bytes.reduce((sum, length) => sum + length, 0) / 1000
 }
 
+/** What a page says of the app's size. */
+function sizesIn(page: string): readonly number[] {
+  const said = /JavaScript of (\d+) kB compressed, of which\s+`portico\/client` is (\d+) kB/.exec(page)
+  return [Number(said?.[1]), Number(said?.[2])]
+}
+
 test('list, create, edit at once, take back what is refused, hear of others, and go on after a cut', async () => {
   await withScene(async ({ service, relay, app }) => {
     const { context, page, faults } = await visitor(browser)
@@ -110,6 +116,11 @@ test('list, create, edit at once, take back what is refused, hear of others, and
       await post(page, 'Written before').waitFor()
       assert.equal(await page.getByRole('button', { name: /^Edit/ }).count(), 0)
       assert.equal(new URL(page.url()).search, '')
+
+      await page.setViewportSize({ width: 320, height: 640 })
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await assertSound(page)
+      await shoot(page, 'react-narrow-dark')
 
       await page.getByLabel('Title of a new post').fill('First')
       await page.getByRole('button', { name: 'Post', exact: true }).click()
@@ -160,9 +171,8 @@ test('list, create, edit at once, take back what is refused, hear of others, and
 
     const scripts = app.files.filter(({ name }) => name.endsWith('.js'))
     const client = scripts.filter(({ name }) => name.includes('client'))
-    const readme = readFileSync(join(root, 'examples', 'react', 'README.md'), 'utf8')
-    const [, whole, part] =
-      /JavaScript of (\d+) kB compressed, of which\s+`portico\/client` is (\d+) kB/.exec(readme) ?? []
-    assert.deepEqual([Number(whole), Number(part)], [kilobytes(scripts), kilobytes(client)].map(Math.round))
+    const sizes = [scripts, client].map(files => Math.round(kilobytes(files)))
+    for (const page of ['examples/react/README.md', 'docs/generate-client.md'])
+      assert.deepEqual(sizesIn(readFileSync(join(root, page), 'utf8')), sizes, page)
   })
 })

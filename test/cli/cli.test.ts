@@ -123,6 +123,18 @@ test('the config file is read, and its faults are named', async () => {
   rmSync(file)
 })
 
+test('.env is read: what is set wins over it, and it wins over the config file', async () => {
+  const file = join(folder, '.env')
+  writeFileSync(file, '# Ours\nLOG_LEVEL=loud\nPORTICO_RATE_LIMIT=many\n')
+  writeFileSync(join(folder, 'portico.config.json'), '{"logLevel": "info"}')
+  const { err } = await portico(['check'], { PORTICO_RATE_LIMIT: '60' })
+  assert.match(err, /LOG_LEVEL.*loud/)
+  assert.doesNotMatch(err, /RATE_LIMIT/)
+  rmSync(file)
+  assert.equal((await portico(['check'])).code, 0)
+  rmSync(join(folder, 'portico.config.json'))
+})
+
 test('what users call themselves does nothing to the terminal of an operator', () => {
   const shown = table(['name'], [{ name: 'a\u001b[31m\r\nb\u009b2J\u202ec' }])
   assert.equal(shown, 'name\na\\u001b[31m\\u000d\\u000ab\\u009b2J\\u202ec')

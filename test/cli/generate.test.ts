@@ -132,7 +132,9 @@ describe('portico generate client', () => {
       [/Write a header as/, '--from', closed, '--header', 'no colon'],
       [/Write a header as/, '--from', closed, '--header', 'X: a\r\nY: b'],
       [/`--check` needs `--out`/, '--check', '--model', blog],
-      [/cannot be written/, '--model', blog, '--out', join(folder, 'none', 'api.ts')],
+      [/`--standalone` needs `--out`/, '--standalone', '--model', blog],
+      [/`--standalone` needs the package as it is built/, '--standalone', '--model', blog, '--out', out],
+      [/cannot be written/, '--model', blog, '--out', join(blog, 'api.ts')],
       [/cannot be read/, '--model', blog, '--out', folder],
     ]
     for (const [message, ...words] of cases) await assert.rejects(generate(...words), { message })

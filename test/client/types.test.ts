@@ -1,7 +1,7 @@
 /** The client's types on both example models, and on types as they are generated. Tested by the compiler. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Client } from '../../src/client.ts'
+import type { Client, CreateOf, EventOf, ItemOf, UpdateOf, WhereOf } from '../../src/client.ts'
 import type blog from '../models/blog.ts'
 import type tracker from '../models/tracker.ts'
 
@@ -274,6 +274,22 @@ interface Api {
   actions: { ping: { target: 'none'; input: { text?: string }; output: { pong: string } } }
   queries: Record<never, never>
 }
+
+test('the parts have names', () => {
+  is<ItemOf<typeof tracker, 'tasks'>>()({} as Same<Task>)
+  is<ItemOf<Api, 'books'>>()({ id: 1, name: 'x' } as { id: number; name: string })
+  is<CreateOf<Api, 'books'>>()({ name: 'x' } as { name: string })
+  is<UpdateOf<Api, 'books'>>()({} as { name?: string })
+  is<'created' | 'updated' | 'deleted'>()(
+    '' as EventOf<Api, 'books'>['type'] extends `book.${infer Kind}` ? Kind : never,
+  )
+  const where: readonly WhereOf<typeof tracker, 'tasks'>[] = [
+    { status: 'open' },
+    // @ts-expect-error There is no such field.
+    { titel: 'x' },
+  ]
+  assert.equal(where.length, 2)
+})
 
 test('generated types do the same', () => {
   compiled<Api>(async api => {

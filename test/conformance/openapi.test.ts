@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { collection, model, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { JsonSchema } from '../../src/model/fields/type.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
-import { filtersOf, resolve } from './generate.ts'
+import tracker from '../models/tracker.ts'
+import { filtersOf, operationsOf, resolve } from './generate.ts'
 
 function documentOf(declaration: Parameters<typeof checkModel>[0]) {
   return JSON.parse(JSON.stringify(openapi(checkModel(declaration), undefined)))
@@ -149,4 +151,51 @@ test('search is a parameter where the model has it', () => {
     document.paths[path].get.parameters.some((one: object) => resolve(document, one).name === 'q')
   assert.ok(has('/api/v1/tasks'))
   assert.ok(!has('/api/v1/users'))
+})
+
+/** Names by which generators of clients call functions and types. */
+function namesOf(document: ReturnType<typeof documentOf>) {
+  const tags = ['tasks', 'projects', 'organizations']
+  const ids = operationsOf(document)
+    .filter(({ operation }) => tags.includes(operation.tags[0]))
+    .map(({ operation }) => operation.operationId)
+  const schemas = Object.keys(document.components.schemas).filter(name => /^(?:Task(?!L)|Project)/.test(name))
+  return { ids: ids.sort(), schemas: schemas.sort() }
+}
+
+test('operations and schemas have the names that a person would give them', () => {
+  assert.deepEqual(namesOf(documentOf(tracker)), {
+    ids: [
+      ...['aggregateOrganizations', 'aggregateProjects', 'aggregateProjectsOfOrganization', 'aggregateTasks'],
+      ...['aggregateTasksOfMembership', 'aggregateTasksOfProject', 'archiveProject', 'createProject'],
+      ...['createTask', 'deleteOrganization', 'deleteProject', 'foundOrganization', 'getOrganization'],
+      ...['getProject', 'getTask', 'listOrganizations', 'listProjects', 'listProjectsOfOrganization'],
+      ...[
+        'listTasks',
+        'listTasksOfMembership',
+        'listTasksOfProject',
+        'replaceOrganization',
+        'replaceProject',
+      ],
+      ...['replaceTask', 'reportOfOrganization', 'restoreTask', 'trashTask', 'updateOrganization'],
+      ...['updateProject', 'updateTask'],
+    ],
+    schemas: [
+      ...['Project', 'ProjectArchivedEvent', 'ProjectArchivedValues', 'ProjectCreate', 'ProjectCreatedEvent'],
+      ...['ProjectDeletedEvent', 'ProjectList', 'ProjectReplace', 'ProjectUpdate', 'ProjectUpdatedEvent'],
+      ...['Task', 'TaskCreate', 'TaskCreatedEvent', 'TaskDeletedEvent', 'TaskReplace', 'TaskStatus'],
+      ...['TaskStatusConditions', 'TaskStatusFilter', 'TaskUpdate', 'TaskUpdatedEvent'],
+    ],
+  })
+})
+
+test('a document grows by the fields of a collection, not by its operators and operations times its fields', () => {
+  const bytes = (declaration: Parameters<typeof checkModel>[0]) =>
+    JSON.stringify(openapi(checkModel(declaration), undefined)).length
+  const notes = (count: number) => {
+    const fields = Object.fromEntries(Array.from({ length: count }, (_, at) => [`field_${at}`, string()]))
+    return model({ notes: collection({ fields }) })
+  }
+  const field = (bytes(notes(40)) - bytes(notes(20))) / 20
+  assert.ok(field < 700, `${field} bytes for a field`)
 })

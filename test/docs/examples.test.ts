@@ -2,30 +2,22 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { checkModel, type Declaration, serve } from 'portico'
 import blog from '../../examples/blog/model.ts'
+import { clientTypesOfModel } from '../../src/generate.ts'
 import { withPostgres } from '../databases/postgres.ts'
 import { anchorsOf, blocksOf, examplesOf, filledIn } from './blocks.ts'
 import { addressIn, keep, newCode } from './flow.ts'
+import { isStepByStep, pages, read, root } from './pages.ts'
 import { makeProject, projectEnvironment } from './project.ts'
 
-const root = join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
-const pages = [
-  'README.md',
-  'CONTRIBUTING.md',
-  ...readdirSync(join(root, 'docs'))
-    .filter(name => name.endsWith('.md'))
-    .map(name => `docs/${name}`),
-]
-/** Its files and commands belong together: `tutorial.test.ts` runs it. */
-const alone = pages.filter(page => page !== 'docs/tutorial.md')
-const read = (page: string) => readFileSync(join(root, page), 'utf8')
+const alone = pages.filter(page => !isStepByStep(page))
 const [firstModel = { text: '' }] = blocksOf(read('README.md')).filter(({ language }) => language === 'ts')
 
 let project = ''
@@ -49,7 +41,7 @@ async function listens(command: string): Promise<void> {
   const told = new Promise<string>(resolve => {
     const take = (chunk: Buffer) => {
       said += chunk
-      const url = /listening on (http:[^"]+)/.exec(said)?.[1]
+      const url = /(?:listening on |REST +)(http:[^"\s]+?)(?:\/api\/v1|"|\n)/.exec(said)?.[1]
       if (url !== undefined) resolve(url)
     }
     child.stdout.on('data', take)
@@ -76,7 +68,7 @@ function answersOn(page: string): Promise<void> {
 }
 
 async function answers(page: string, postgres: string): Promise<void> {
-  const database = join(project, `${page.replace('/', '-')}.db`)
+  const database = join(project, `${page.replaceAll('/', '-')}.db`)
   const service = await serve(blog, { port: 0, host: '127.0.0.1', database, logLevel: 'silent' })
   const env: Record<string, string> = {
     ...projectEnvironment(project),
@@ -89,7 +81,7 @@ async function answers(page: string, postgres: string): Promise<void> {
       read(page).replaceAll(server, postgres).replaceAll(`--from ${file}`, `--from ${database}`),
     )
     for (const { command, answer } of examples) {
-      if (/\b(npm|portico) start\b/.test(command)) {
+      if (/\b(npm|portico) (start|dev)\b/.test(command)) {
         await listens(command)
         continue
       }
@@ -112,7 +104,7 @@ async function answers(page: string, postgres: string): Promise<void> {
 
 describe('the blocks of the pages', () => {
   it('say what they are, so that each is run, compiled or compared', () => {
-    const known = ['sh', 'json', 'ts', 'text', 'graphql']
+    const known = ['sh', 'json', 'ts', 'tsx', 'text', 'graphql', 'yaml']
     for (const page of pages) {
       const fences = read(page).match(/^```.*$/gm) ?? []
       assert.equal(fences.length % 2, 0, page)
@@ -129,6 +121,8 @@ describe('the blocks of the pages', () => {
     )
     assert.ok(files.length >= 5)
     for (const { name, text } of files) writeFileSync(join(project, name), text)
+    // docs/generate-client.md imports it, and its command writes it.
+    writeFileSync(join(project, 'api.ts'), clientTypesOfModel(checkModel(blog), 'model.ts'))
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     await run(process.execPath, [compiler, '-p', project]).catch(({ stdout }) => assert.fail(stdout))
   })
@@ -151,7 +145,8 @@ describe('the blocks of the pages', () => {
 })
 
 describe('the commands in the pages', () => {
-  for (const page of alone.filter(name => examplesOf(read(name)).length > 0)) {
+  // Those of the README create a project: `first-page.test.ts` runs them.
+  for (const page of alone.filter(name => name !== 'README.md' && examplesOf(read(name)).length > 0)) {
     it(`${page} answers what it says`, () => answersOn(page))
   }
   it('are there', () => {
@@ -190,6 +185,17 @@ describe('the links between the pages', () => {
       }
     })
   }
+})
+
+test('the index of the documentation leads to every page', () => {
+  const named = new Set(
+    [...read('docs/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => `docs/${name}`),
+  )
+  const inDocs = pages.filter(page => page.startsWith('docs/') && page !== 'docs/README.md')
+  assert.deepEqual(
+    inDocs.filter(page => !named.has(page)),
+    [],
+  )
 })
 
 test('headings and ids are what a link into a page can name', () => {

@@ -1,19 +1,14 @@
 /** Every figure that the pages name is one that a service has, and every one of Portico's own stands in a page. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { replicaMetrics } from '../../src/serve/metrics.ts'
 import type { Store } from '../../src/store/store.ts'
 import { withRedis } from '../databases/redis.ts'
 import { startProcess } from '../processes/portico.ts'
 import { withFile } from '../store/blog.ts'
+import { pages, read } from './pages.ts'
 
-const root = join(import.meta.dirname, '..', '..')
-const pages = ['README.md', ...readdirSync(join(root, 'docs')).map(name => `docs/${name}`)].filter(name =>
-  name.endsWith('.md'),
-)
-const prose = pages.map(page => readFileSync(join(root, page), 'utf8')).join('\n')
+const prose = pages.map(read).join('\n')
 
 /** Of a service that has all there is but read replicas. */
 async function told(): Promise<ReadonlySet<string>> {

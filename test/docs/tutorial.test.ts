@@ -1,93 +1,209 @@
-/** The tutorial, step by step in a folder of its own: its files are written and compiled, its commands run. */
+/**
+ * The tutorial from its first line to its last, in a project that `npm create portico` has made of the packed packages:
+ * its files are written, its pieces put in their places, its commands run, its answers compared.
+ */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, test } from 'node:test'
 import { promisify } from 'node:util'
 import { generateKey } from '../../src/auth/key.ts'
-import { blocksOf, filledIn } from './blocks.ts'
-import { makeProject, projectEnvironment } from './project.ts'
+import { openRegistry } from '../create/registry.ts'
+import { withPostgres } from '../databases/postgres.ts'
+import { type Block, blocksOf, filledIn } from './blocks.ts'
+import { edited } from './edits.ts'
+import { pages, read, root } from './pages.ts'
 
 const run = promisify(execFile)
-const root = join(import.meta.dirname, '..', '..')
+const parts = pages.filter(page => /^docs\/tutorial-\d/.test(page))
+/** What stands in the pages for the reader's own. */
+const address = 'http://localhost:3000'
+const database = 'postgres://user:password@host:5432/portico'
 
-let project = ''
-before(() => {
-  project = makeProject(root)
-})
-after(() => rmSync(project, { recursive: true, force: true }))
+type Environment = Readonly<Record<string, string>>
 
-/** Serves until it is stopped. Returns its address. */
-async function started(command: string, env: Record<string, string>) {
-  const child = spawn('bash', ['-c', `exec ${command}`], { cwd: project, env })
-  const url = await new Promise<string>((resolve, reject) => {
-    let said = ''
-    child.stdout.on('data', chunk => {
-      said += chunk
-      const found = /listening on (http:[^"]+)/.exec(said)?.[1]
-      if (found !== undefined) resolve(found)
-    })
-    child.once('close', () => reject(new Error(said)))
-  })
-  return {
-    url,
-    async stop() {
-      child.kill('SIGTERM')
-      if (child.exitCode === null) await once(child, 'close')
-    },
+/** A command that serves until it is stopped. */
+class Service {
+  readonly #child
+  readonly #closed
+  #said = ''
+  /** Told of each piece that it says, and of its end. */
+  #heard = Promise.withResolvers<void>()
+
+  constructor(line: string, cwd: string, env: Environment) {
+    // A group of its own: npm stands between the test and the service.
+    this.#child = spawn('bash', ['-c', `exec ${line}`], { cwd, env, detached: true })
+    this.#closed = once(this.#child, 'close').then(() => this.#tell())
+    for (const stream of [this.#child.stdout, this.#child.stderr])
+      stream.setEncoding('utf8').on('data', chunk => {
+        this.#said += chunk
+        this.#tell()
+      })
+  }
+
+  #tell(): void {
+    this.#heard.resolve()
+    this.#heard = Promise.withResolvers()
+  }
+
+  get #hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
+  /** Waits until it has said this so many times. Returns what the last of them says. */
+  async says(what: RegExp, times = 1): Promise<string> {
+    for (;;) {
+      const found = [...this.#said.matchAll(what)][times - 1]
+      if (found) return found[1] ?? ''
+      if (this.#hasEnded) assert.fail(this.#said)
+      await this.#heard.promise
+    }
+  }
+
+  count(what: RegExp): number {
+    return [...this.#said.matchAll(what)].length
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.pid === undefined || this.#hasEnded) return
+    process.kill(-this.#child.pid, 'SIGTERM')
+    await this.#closed
   }
 }
 
-async function compiles(): Promise<void> {
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  await run(process.execPath, [compiler, '-p', project]).catch(({ stdout }) => assert.fail(stdout))
+const reloaded = /Reloaded in \d+ ms: model\.ts/g
+const listening = /http:\/\/(?:localhost|127\.0\.0\.1):(\d+)/g
+
+/** What a reader has open: an editor and two terminals. */
+class Reader {
+  readonly met = { files: 0, edits: 0, tests: 0, answers: 0 }
+  readonly #env: Environment
+  readonly #postgres: string
+  readonly #files = new Map<string, string>()
+  #folder: string
+  #service: Service | undefined
+  #isDevelopment = false
+  #url = address
+
+  constructor(folder: string, env: Environment, postgres: string) {
+    const KEY = generateKey()
+    this.#folder = folder
+    this.#postgres = postgres
+    this.#env = { ...env, KEY, PORTICO_ADMIN_API_KEY: KEY, PORT: '0', HOST: '127.0.0.1' }
+  }
+
+  async follow(blocks: readonly Block[]): Promise<void> {
+    for (const [at, { language, text }] of blocks.entries()) {
+      if (language === 'ts') this.#edit(text)
+      if (language === 'sh') await this.#type(text.trim(), blocks[at + 1])
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#service?.stop()
+  }
+
+  /** Saved before the next command: one save, one reload. */
+  #edit(text: string): void {
+    const [head = '', name = '', where] = /^\/\/ ([\w.]+)(?:, (.+))?\n/.exec(text) ?? assert.fail(text)
+    if (where === undefined) this.met.files++
+    else this.met.edits++
+    const before = () => this.#files.get(name) ?? readFileSync(join(this.#folder, name), 'utf8')
+    this.#files.set(name, where === undefined ? text : edited(before(), where, text.slice(head.length)))
+  }
+
+  async #save(): Promise<void> {
+    const times = (this.#service?.count(reloaded) ?? 0) + 1
+    const isReloaded = this.#isDevelopment && this.#files.has('model.ts')
+    for (const [name, text] of this.#files)
+      writeFileSync(join(this.#folder, name), text.replaceAll(address, this.#url))
+    this.#files.clear()
+    if (isReloaded) await this.#service?.says(reloaded, times)
+  }
+
+  async #type(command: string, next: Block | undefined): Promise<void> {
+    await this.#save()
+    const [, folder, rest] = /^(?:cd (\S+)\n)?([\s\S]*)$/.exec(command) ?? []
+    if (folder) this.#folder = join(this.#folder, folder)
+    if (/npm (run dev|start)$/.test(command)) return this.#serve(rest ?? '')
+    // The page says so: `portico dev` would follow .env to the other database.
+    if (command.includes('.env')) await this.#service?.stop()
+    const line = command
+      .replaceAll(address, this.#url)
+      .replaceAll(database, this.#postgres)
+      .replace(/^curl /, 'curl -sg ')
+    const shell = { cwd: this.#folder, env: { ...this.#env, NODE_NO_WARNINGS: '1' } }
+    const { stdout } = await run('bash', ['-e', '-c', line], shell).catch(failed =>
+      assert.fail(`${command}\n${failed.stdout}\n${failed.stderr}`),
+    )
+    this.#compare(command, stdout, next)
+  }
+
+  async #serve(command: string): Promise<void> {
+    await this.#service?.stop()
+    this.#isDevelopment = command === 'npm run dev'
+    const line = command.replace(/^(\w+=\w+) /, 'env $1 ')
+    this.#service = new Service(line, this.#folder, this.#env)
+    this.#url = `http://127.0.0.1:${await this.#service.says(listening)}`
+  }
+
+  #compare(command: string, said: string, next: Block | undefined): void {
+    if (command.includes('npm test')) {
+      assert.match(said, /pass [1-9]\d*\n.*fail 0\n/)
+      this.met.tests++
+    } else if (next?.language === 'json') {
+      const real: unknown = JSON.parse(said)
+      assert.deepEqual(real, filledIn(JSON.parse(next.text), real), command)
+      this.met.answers++
+    } else if (command.startsWith('node ') && next?.language === 'text') {
+      assert.equal(said, next.text)
+      this.met.answers++
+    } else if (command.startsWith('curl ')) assert.ok(!said.includes('"error"'), `${command}\n${said}`)
+  }
 }
 
 test('the tutorial works from its first line to its last', async () => {
-  const KEY = generateKey()
-  const env = {
-    ...projectEnvironment(project),
-    PATH: [dirname(process.execPath), projectEnvironment(project).PATH].join(delimiter),
-    ...{ KEY, PORTICO_ADMIN_API_KEY: KEY, PORT: '0', HOST: '127.0.0.1' },
-    // A clone has no build: the package is read from its sources.
-    NODE_OPTIONS: '--conditions=portico-source',
-  }
-  const blocks = blocksOf(readFileSync(join(root, 'docs', 'tutorial.md'), 'utf8'))
-  let service: Awaited<ReturnType<typeof started>> | undefined
-  const met = { files: 0, tests: 0, answers: 0 }
+  const registry = await openRegistry()
   try {
-    for (const [at, { language, text }] of blocks.entries()) {
-      if (language === 'ts') {
-        const name = /^\/\/ (\S+)\n/.exec(text)?.[1] ?? assert.fail(text)
-        writeFileSync(join(project, name), text)
-        if (name.endsWith('.test.ts')) await compiles()
-        met.files++
+    await withPostgres(async postgres => {
+      const reader = new Reader(registry.folder, registry.env, postgres)
+      try {
+        for (const part of parts) await reader.follow(blocksOf(read(part)))
+      } finally {
+        await reader.close()
       }
-      if (language !== 'sh' || text.startsWith('npm ')) continue
-      if (text.startsWith('portico start')) {
-        service = await started(text.trim(), env)
-        continue
-      }
-      const command = text
-        .replaceAll('http://localhost:3000', service?.url ?? '')
-        .replace(/^curl /, 'curl -s ')
-      const { stdout } = await run('bash', ['-e', '-c', command], { cwd: project, env }).catch(failed =>
-        assert.fail(`${text}\n${failed.stdout}\n${failed.stderr}`),
-      )
-      const next = blocks[at + 1]
-      if (text.startsWith('node --test')) {
-        assert.match(stdout, /pass [1-9]/)
-        met.tests++
-      } else if (next?.language === 'json') {
-        const real: unknown = JSON.parse(stdout)
-        assert.deepEqual(real, filledIn(JSON.parse(next.text), real), text)
-        met.answers++
-      }
-    }
+      assert.deepEqual(reader.met, { files: 8, edits: 17, tests: 5, answers: 15 })
+    })
   } finally {
-    await service?.stop()
+    registry.close()
   }
-  assert.deepEqual(met, { files: 4, tests: 2, answers: 5 })
+})
+
+test('the unit of the tutorial says what the tested one says', () => {
+  const unit = readFileSync(join(root, 'deploy', 'portico.service'), 'utf8').split('\n')
+  const shown = blocksOf(read('docs/tutorial-7-deploy.md')).find(({ text }) => text.startsWith('[Unit]'))
+  const lines = shown?.text.replaceAll('/opt/tracker', '/opt/blog').split('\n') ?? []
+  assert.ok(lines.length > 20)
+  assert.deepEqual(
+    lines.filter(line => !unit.includes(line)),
+    [],
+  )
+})
+
+describe('a piece of a file', () => {
+  const file =
+    'export default model(\n  {\n    a: collection({\n      fields: {\n      },\n    }),\n  },\n)\n'
+
+  it('goes to its place', () => {
+    assert.match(edited(file, 'in a.fields', 'b: text(),\n'), /fields: {\n {8}b: text\(\),\n {6}}/)
+    assert.match(edited(file, 'after a', 'c: 1,\n'), / {4}}\),\n {4}c: 1,\n {2}},/)
+    assert.match(edited(file, 'in place of a.fields', 'fields,\n'), /\({\n {6}fields,\n {4}}/)
+    assert.match(edited(file, 'in the collections', 'd: 1,\n'), / {4}}\),\n {4}d: 1,\n {2}},/)
+  })
+
+  it('must have one', () => {
+    assert.throws(() => edited(file, 'in b.fields', ''), /no b.fields/)
+  })
 })

@@ -95,10 +95,10 @@ test('a process that may open few files serves all the same, with fewer sockets'
     }
   }))
 
-test('a process that may not open even one socket says what to raise', () => {
+test('a process that may not open even one socket says what to raise', async () => {
   const error = Object.assign(new Error('listen EMFILE: too many open files 127.0.0.1:3000'), {
     code: 'EMFILE',
     syscall: 'listen',
   })
-  assert.match(failureOf(error)?.message ?? '', /EMFILE.*`ulimit -n`.*LimitNOFILE/)
+  assert.match((await failureOf(error))?.message ?? '', /EMFILE.*`ulimit -n`.*LimitNOFILE/)
 })

@@ -54,15 +54,17 @@ for (const database of databases) {
           const stopping = first.stop()
           await until(() => !first.state.isRunning, 'it has stopped')
           await stopping
-          const [before, toldBefore] = [missed.length, told.length]
+          const [before, toldBefore, stoppedAt] = [missed.length, told.length, clock.now()]
           await clock.jump(10 * hour + 60_000)
           const last = Math.floor(clock.now() / hour) * hour
           runner(patient)
-          await until(() => missed.length > before, 'it goes on')
-          assert.equal(missed[before], iso(last))
+          await until(() => missed.includes(iso(last)), 'it goes on')
+          // One that was due before the stop may have been stored, and not run.
+          const stored = missed.slice(before, missed.indexOf(iso(last)))
+          assert.ok(stored.length <= 1 && stored.every(time => Date.parse(time) <= stoppedAt), String(missed))
           assert.deepEqual(told.slice(toldBefore), ['hourly'])
-          await until(() => missed.length > before + 1, 'the next one', 300_000)
-          assert.ok((missed[before + 1] ?? '') > iso(last))
+          await until(() => missed.at(-1) !== iso(last), 'the next one', 300_000)
+          assert.ok((missed.at(-1) ?? '') > iso(last))
         },
         noon,
       ),
@@ -203,7 +205,7 @@ for (const database of databases) {
             elapsed += 50
             return second.state.isRunning
           }, 'the second has taken over')
-          await until(() => resumed.length === 2, 'it is run again')
+          await until(() => resumed.length >= 2, 'it is run again')
           assert.equal(resumed[0], resumed[1])
           void first.stop()
         },

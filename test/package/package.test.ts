@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { packBoth } from '../create/registry.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
@@ -54,17 +55,25 @@ const misuse = `import { serve } from 'portico'
 serve('no model')
 `
 
+/** An app of somebody who has only the service's address: no package is installed there. */
+const foreign = `import { createApi, type TreeCreate } from './api.ts'
+
+const oak: TreeCreate = { name: 'Oak' }
+const api = createApi({ baseUrl: process.argv[2] ?? '' })
+const { meta } = await api.trees.list({ where: { name: oak.name } })
+const refusal = await api.trees.create(oak).catch(error => error.code)
+console.log(meta.total, refusal)
+// @ts-expect-error: no such field
+export const wrong = () => api.trees.list({ where: { nothing: 1 } })
+`
+
 let project = ''
 let packed: readonly string[] = []
 
 async function packAndInstall(): Promise<void> {
   project = mkdtempSync(join(tmpdir(), 'portico-package-'))
-  await run(process.execPath, [join(root, 'scripts', 'build.mjs')], { env })
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: root, env })
-  const [{ filename, files } = { filename: '', files: [] }] = JSON.parse(stdout) as {
-    filename: string
-    files: { path: string }[]
-  }[]
+  const both = await packBoth(project)
+  const { filename, files } = both.find(({ name }) => name === 'portico') ?? assert.fail()
   packed = files.map(({ path }) => path)
   const install = [
     'install',
@@ -88,6 +97,34 @@ function typeCheck(file: string) {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const args = [compiler, ...options, ...types, '--allowImportingTsExtensions', file]
   return run(process.execPath, args, { cwd: project, env })
+}
+
+async function useFromElsewhere(bin: string, origin: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-foreign-'))
+  try {
+    const generate = [bin, 'generate', 'client', '--from', origin, '--out', 'api.ts', '--standalone']
+    await run(process.execPath, generate, { cwd: folder, env })
+    await run(process.execPath, [...generate, '--check'], { cwd: folder, env })
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+    writeFileSync(join(folder, 'main.ts'), foreign)
+    const strict = [
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2024',
+      '--allowImportingTsExtensions',
+    ]
+    const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules', '@types')]
+    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+    await run(process.execPath, [compiler, ...strict, ...types, 'main.ts'], { cwd: folder, env }).catch(
+      ({ stdout }) => assert.fail(stdout),
+    )
+    return (await run(process.execPath, ['main.ts', origin], { cwd: folder, env })).stdout.trim()
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /** The address in the first log line that has one. */
@@ -118,7 +155,7 @@ describe('the package', () => {
     ]) {
       assert.ok(packed.includes(wanted), `${wanted} is missing`)
     }
-    const allowed = /^(dist\/|docs\/|(LICENSE|README\.md|CHANGELOG\.md|package\.json)$)/
+    const allowed = /^(dist\/|docs\/|(LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md|package\.json)$)/
     assert.deepEqual(
       packed.filter(path => !allowed.test(path)),
       [],
@@ -160,6 +197,7 @@ describe('the package', () => {
       assert.match(await editor.text(), /GraphiQL/)
       const response = await fetch(`${origin}/api/v1/trees`)
       assert.deepEqual(await response.json(), { data: [], meta: { total: 0, page: 1, per_page: 20 } })
+      assert.equal(await useFromElsewhere(bin, origin), '0 UNAUTHORIZED')
     } finally {
       child.kill('SIGTERM')
     }

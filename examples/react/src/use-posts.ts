@@ -57,9 +57,14 @@ export function usePosts(me: User) {
 
   useEffect(() => {
     const leaving = new AbortController()
-    follow(apply, setConnected, leaving.signal).catch(error => {
-      if (!leaving.signal.aborted) setFault(messageOf(error))
-    })
+    const start = (): Promise<void> =>
+      follow(apply, setConnected, leaving.signal).catch(error => {
+        if (leaving.signal.aborted) return undefined
+        // After a very long absence the log may no longer have what was missed.
+        if (error instanceof ApiError && error.code === 'RESYNC_REQUIRED') return start()
+        return setFault(messageOf(error))
+      })
+    void start()
     return () => leaving.abort()
   }, [])
 

@@ -85,7 +85,7 @@ export class AuthorizationServer {
     } catch (error) {
       throw unreachable(this.#issuer, error)
     }
-    const body = await response.json().catch(() => undefined)
+    const body: unknown = await response.json().catch(() => undefined)
     if (response.ok) return body
     throw oauthError(body as ErrorBody | undefined, response.status)
   }

@@ -1,7 +1,7 @@
 /** The client: collections, actions and queries as functions. */
 import type { Aggregate } from './aggregate.ts'
 import type { ApiTypes, At, CollectionOf, NameOf } from './api.ts'
-import type { CollectionSubscription, EventOf, EventsClient } from './events.ts'
+import type { EventOf as CollectionEvent, CollectionSubscription, EventsClient } from './events.ts'
 import type { ApiOf } from './model.ts'
 import type { CallOptions, ChangeOptions, WriteOptions } from './options.ts'
 import type {
@@ -90,7 +90,7 @@ interface Walks<A extends ApiTypes, N> {
    * What changes, in the order of each item's changes. Connects again by itself after a cut, and goes on where it was. Ends
    * with an `ApiError`: `RESYNC_REQUIRED` where events may be missing; `UNAUTHORIZED` where the token is refused.
    */
-  subscribe(options?: CollectionSubscription<A, N>): AsyncIterableIterator<EventOf<A, N>>
+  subscribe(options?: CollectionSubscription<A, N>): AsyncIterableIterator<CollectionEvent<A, N>>
 }
 
 type BatchCollection<A extends ApiTypes, N> = Reads<A, N> &
@@ -139,3 +139,18 @@ export type ClientOf<A extends ApiTypes> = {
 
 /** A service as a caller sees it: `Client<typeof model>`, or of the types that `portico generate client` writes. */
 export type Client<T> = ClientOf<ApiOf<T>>
+
+/** An item as a read gives it: `ItemOf<typeof model, 'tasks'>`. Of generated types too, as are those below. */
+export type ItemOf<T, N extends NameOf<ApiOf<T>>> = At<CollectionOf<ApiOf<T>, N>, 'item'>
+
+/** The body that creates an item. */
+export type CreateOf<T, N extends NameOf<ApiOf<T>>> = Create<ApiOf<T>, N>
+
+/** The body that changes an item. */
+export type UpdateOf<T, N extends NameOf<ApiOf<T>>> = Update<ApiOf<T>, N>
+
+/** Which items. */
+export type WhereOf<T, N extends NameOf<ApiOf<T>>> = Where<ApiOf<T>, N>
+
+/** What a subscription gives. */
+export type EventOf<T, N extends NameOf<ApiOf<T>>> = CollectionEvent<ApiOf<T>, N>

@@ -1,5 +1,5 @@
 /** Which items: what the filters of REST can say. */
-import type { FieldConditions } from '../../model/types/data.ts'
+import type { FieldConditions } from '../../model/types/conditions.ts'
 import type { ApiTypes, At, CollectionOf, Flat } from './api.ts'
 
 /** Relations by name, each with its collection. */

@@ -1,40 +1,8 @@
 /** `data`, typed by the model: what `logic/data.ts` makes of it at run time. `C`: the model's collections, `N`: one's name. */
+import type { FieldConditions } from './conditions.ts'
 import type { ChangesOf, Flat, InputOf, StoredOf } from './item.ts'
 import type { FieldsIn, ItemIn, NameIn, RelationsIn, ToOneIn } from './model.ts'
 
-type IsOneOfMany<Value> = [Value] extends [string] ? ([string] extends [Value] ? false : true) : true
-
-interface Equality<Value> {
-  readonly eq?: Value | null
-  readonly ne?: Value | null
-  readonly in?: readonly Value[]
-  readonly null?: boolean
-}
-
-interface Order<Value> {
-  readonly gt?: Value
-  readonly gte?: Value
-  readonly lt?: Value
-  readonly lte?: Value
-}
-
-interface TextSearch {
-  readonly contains?: string
-  readonly icontains?: string
-  readonly starts_with?: string
-}
-
-type OperatorsFor<Value> = [Value] extends [boolean]
-  ? Equality<Value>
-  : [Value] extends [number]
-    ? Equality<Value> & Order<Value>
-    : IsOneOfMany<Value> extends true
-      ? Equality<Value>
-      : Equality<Value> & Order<Value> & TextSearch
-
-type Condition<Value> = Value | null | readonly Value[] | OperatorsFor<Value>
-
-export type FieldConditions<Item> = { readonly [K in keyof Item]?: Condition<NonNullable<Item[K]>> }
 type RelationConditions<C, Relations> = { readonly [K in keyof Relations]?: WhereIn<C, Relations[K]> }
 
 interface Combined<C, N> {

@@ -56,3 +56,19 @@ const configuration = () => ({
 
 const reference = globalThis.Scalar.createApiReference('#content', configuration())
 dark.addEventListener('change', () => reference.updateConfiguration(configuration()))
+
+/** The renderer gives all examples of responses one name; screen readers list them by it. */
+function nameResponses() {
+  for (const card of document.querySelectorAll('.response-card:not([data-named])')) {
+    const title = card.closest('section')?.querySelector('h2, h3')?.textContent?.trim()
+    card.dataset.named = ''
+    if (!title) continue
+    card.removeAttribute('aria-labelledby')
+    card.setAttribute('aria-label', `${card.getAttribute('aria-label')}: ${title}`)
+  }
+}
+
+new MutationObserver(nameResponses).observe(document.querySelector('#content'), {
+  childList: true,
+  subtree: true,
+})

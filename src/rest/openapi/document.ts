@@ -221,7 +221,8 @@ const fixed = {
 }
 
 function tagsOf(model: Model): JsonSchema[] {
-  const described = (description: string | undefined) => (description === undefined ? {} : { description })
+  const described = (description: string | undefined): JsonSchema =>
+    description === undefined ? {} : { description }
   return [
     ...[...model.collections.values()].map(({ name, description }) => ({ name, ...described(description) })),
     ...(hasOwnPaths(model) ? [{ name: logicTag, description: 'What belongs to no collection.' }] : []),

@@ -27,7 +27,7 @@ function withoutEmpty(schema: JsonSchema): JsonSchema {
 
 function conditionSchema(operator: FilterOperator, value: JsonSchema): JsonSchema {
   const description = words[operator]
-  const described = description === undefined ? {} : { description }
+  const described: JsonSchema = description === undefined ? {} : { description }
   if (operator === 'null') return { type: 'boolean', ...described }
   // Not an array: clients differ in how they send one within an object.
   if (operator === 'in') return { ...text, ...described, 'x-items': value }

@@ -13,6 +13,7 @@ import { headerParameters, idParameter, itemParameters } from './parameters.ts'
 import { errors, itemResponse, json, noContent } from './responses.ts'
 import { inWords } from './rule-text.ts'
 import { requirements, scopesInWords } from './security.ts'
+import { shownSchema } from './values.ts'
 
 const withoutCredential = anonymous('').access
 
@@ -126,7 +127,7 @@ function queryParameters(document: Document, query: Operation): readonly JsonSch
     ...(field.description !== undefined && { description: field.description }),
   }))
   if (query.target !== 'item') return own
-  const schema = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }
+  const schema = shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   return [{ name: 'id', in: 'query', required: true, schema, description: 'Of the item.' }, ...own]
 }
 

@@ -10,7 +10,6 @@ import { maxBulkItems } from '../bulk.ts'
 import { canFollow, exists, visibleComputed, visibleFields } from '../operations.ts'
 import { lastPage, maxPerPage } from '../query/list.ts'
 import { includedLimit } from '../query/select.ts'
-import { isAlwaysShown } from './always-shown.ts'
 import { referTo } from './components.ts'
 import { sharedEventSchemas } from './events.ts'
 import type { Document } from './names.ts'
@@ -45,11 +44,10 @@ function readSchema(document: Document, collection: Collection, field: Field): J
 /** An item without `fields`, and the relations that `include` may add. A writer who may not read it gets its id. */
 function shapedSchema(document: Document, collection: Collection): JsonSchema {
   const isReadable = exists(collection, 'read')
-  const fields = visibleFields(collection).filter(({ name }) => isReadable || name === 'id')
-  const visible = new Set(fields.map(({ name }) => name))
+  const visible = new Set(isReadable ? visibleFields(collection).map(({ name }) => name) : ['id'])
   const whole = itemSchema(collection, field => readSchema(document, collection, field))
   const properties = Object.entries(whole['properties'] ?? {}).filter(([name]) => visible.has(name))
-  const required = fields.filter(field => isAlwaysShown(document.model, collection, field))
+  const required = [whole['required'] ?? []].flat().filter(name => visible.has(String(name)))
   for (const relation of isReadable ? collection.relations.values() : []) {
     const schema = relationSchema(document, collection, relation)
     if (schema) properties.push([relation.name, schema])
@@ -59,7 +57,7 @@ function shapedSchema(document: Document, collection: Collection): JsonSchema {
     type: 'object',
     description: 'With `fields`, only those that it names.',
     properties: Object.fromEntries(properties),
-    ...(required.length > 0 && { required: required.map(({ name }) => name) }),
+    ...(required.length > 0 && { required }),
   }
 }
 

@@ -2,10 +2,8 @@
 
 import datetime
 import json
-import os
-from typing import TypeVar
 
-from rest_api_client import AuthenticatedClient
+from given import client, code, failed, given
 from rest_api_client.api.things import (
     create_thing,
     delete_thing,
@@ -15,7 +13,6 @@ from rest_api_client.api.things import (
     update_thing,
 )
 from rest_api_client.models import (
-    ErrorResponse,
     Thing,
     ThingCreate,
     ThingCreateShapeType0,
@@ -27,23 +24,6 @@ from rest_api_client.models import (
     ThingUpdate,
     ThingUpdateShapeType0,
 )
-from rest_api_client.types import Response, Unset
-
-T = TypeVar("T")
-client = AuthenticatedClient(base_url=os.environ["SERVICE"], token=os.environ["TOKEN"])
-
-
-def given(found: T | ErrorResponse | None | Unset) -> T:
-    if found is None or isinstance(found, (ErrorResponse, Unset)):
-        raise RuntimeError(str(found))
-    return found
-
-
-def code(response: Response[T | ErrorResponse]) -> list[object]:
-    error = response.parsed
-    assert isinstance(error, ErrorResponse)
-    return [response.status_code.value, error.error.code.value]
-
 
 def names(things: list[Thing]) -> list[str]:
     return [thing.name for thing in things]
@@ -104,7 +84,8 @@ def main() -> dict[str, object]:
     filtered = given(list_things.sync(client=client, state=ThingState.IN_BETWEEN))
     replaced = given(replace_thing.sync(one.id, client=client, body=ThingReplace(name="replaced")))
     conflict = create_thing.sync_detailed(client=client, body=ThingCreate(name="two"))
-    assert isinstance(conflict.parsed, ErrorResponse) and conflict.parsed.error.details
+    details = failed(conflict).error.details
+    assert details
     deleted = delete_thing.sync_detailed(three.id, client=client)
     missing = get_thing.sync_detailed(three.id, client=client)
     assert one.day and one.at
@@ -127,7 +108,7 @@ def main() -> dict[str, object]:
         "cursor": cursors,
         "filtered": names(filtered.data),
         "replaced": [replaced.name, replaced.state.value, replaced.mood],
-        "conflict": [*code(conflict), conflict.parsed.error.details[0].field],
+        "conflict": [*code(conflict), details[0].field],
         "deleted": deleted.status_code.value,
         "missing": code(missing),
     }

@@ -1,12 +1,8 @@
 /** Writes and reads things by nothing but the types that openapi-typescript has made. */
 import createClient from 'openapi-fetch'
-import type { components, paths } from './api.js'
+import { SERVICE, TOKEN, write } from './environment.js'
+import type { components, paths } from './values-api.js'
 
-declare const process: {
-  readonly env: Readonly<Record<string, string>>
-  stdout: { write(text: string): void }
-}
-const { SERVICE = '', TOKEN = '' } = process.env
 // The media type: errors also come as problem details, for those who ask for them.
 const client = createClient<paths, 'application/json'>({
   baseUrl: SERVICE,
@@ -113,4 +109,4 @@ async function main() {
   }
 }
 
-process.stdout.write(JSON.stringify(await main()))
+write(await main())

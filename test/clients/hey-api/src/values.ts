@@ -1,13 +1,10 @@
 /** Writes and reads things by nothing but the functions and types that hey-api has made. */
-import { client } from './api/client.gen.js'
-import type { Thing, ThingCreate } from './api/index.js'
-import * as api from './api/index.js'
 
-declare const process: {
-  readonly env: Readonly<Record<string, string>>
-  stdout: { write(text: string): void }
-}
-const { SERVICE = '', TOKEN = '' } = process.env
+import { SERVICE, TOKEN, write } from './environment.js'
+import { client } from './values-api/client.gen.js'
+import type { Thing, ThingCreate } from './values-api/index.js'
+import * as api from './values-api/index.js'
+
 client.setConfig({ baseUrl: SERVICE, auth: TOKEN })
 
 function given<T>({ data, error }: { data?: T; error?: unknown }): T {
@@ -101,4 +98,4 @@ async function main() {
   }
 }
 
-process.stdout.write(JSON.stringify(await main()))
+write(await main())

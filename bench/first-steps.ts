@@ -1,0 +1,190 @@
+/**
+ * From nothing to an answer, in clean folders and with an empty npm cache: a clone that is started, a project that is
+ * created from the packed packages and served, and a field that is added to its model.
+ */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { generateKey } from '../src/auth/key.ts'
+import { cleanEnvironment, openRegistry, root } from '../test/create/registry.ts'
+import { freePort } from '../test/processes/port.ts'
+import { median } from './measure.ts'
+
+const run = promisify(execFile)
+const pollMs = 5
+const mostMs = 300_000
+
+export interface FirstStep {
+  readonly what: string
+  readonly seconds: readonly number[]
+  /** What it leaves on the disk; undefined where that says nothing. */
+  readonly mebibytes: number | undefined
+}
+
+type Environment = Readonly<Record<string, string>>
+
+interface Running {
+  readonly url: string
+  readonly key: string
+  stop(): Promise<void>
+}
+
+/** Starts a command that serves, at a port that is free. */
+async function start(line: string, cwd: string, env: Environment): Promise<Running> {
+  const port = await freePort()
+  const key = generateKey()
+  const own = { PORT: String(port), HOST: '127.0.0.1', PORTICO_ADMIN_API_KEY: key, PORTICO_RATE_LIMIT: 'off' }
+  // A group of its own: npm stands between this process and the service.
+  const child = spawn('bash', ['-c', `exec ${line}`], {
+    cwd,
+    env: { ...env, ...own },
+    stdio: 'ignore',
+    detached: true,
+  })
+  const closed = once(child, 'close')
+  return {
+    url: `http://127.0.0.1:${port}/api/v1/posts`,
+    key,
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid ?? 0), 'SIGTERM')
+      await closed
+    },
+  }
+}
+
+/** Asks until the answer is the wanted one. Returns the moment. */
+async function answered(url: string, isIt: (text: string) => boolean): Promise<number> {
+  const end = performance.now() + mostMs
+  while (performance.now() < end) {
+    const text = await fetch(url).then(
+      response => (response.ok ? response.text() : ''),
+      () => '',
+    )
+    if (text !== '' && isIt(text)) return performance.now()
+    await wait(pollMs)
+  }
+  throw new Error(`${url} does not give the answer.`)
+}
+
+function mebibytesOf(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(one => one.isFile())
+  const bytes = files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
+  return bytes / 2 ** 20
+}
+
+/** In a folder with an empty npm cache, removed afterwards. */
+async function inFolder<T>(
+  env: Environment,
+  use: (folder: string, env: Environment) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-first-steps-'))
+  const cache = join(folder, 'cache')
+  mkdirSync(cache)
+  try {
+    return await use(folder, { ...env, npm_config_cache: cache })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+interface Step {
+  readonly seconds: number
+  readonly mebibytes: number
+}
+
+function cloned(): Promise<Step> {
+  return inFolder(cleanEnvironment(), async (folder, env) => {
+    const clone = join(folder, 'portico')
+    const began = performance.now()
+    await run('git', ['clone', '--quiet', '--no-hardlinks', root, clone])
+    const service = await start('npm start', clone, env)
+    try {
+      const seconds = ((await answered(service.url, () => true)) - began) / 1000
+      return { seconds, mebibytes: mebibytesOf(join(clone, 'node_modules')) }
+    } finally {
+      await service.stop()
+    }
+  })
+}
+
+async function edited(app: string, { url, key }: Running, round: number): Promise<number> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  await fetch(url, { method: 'POST', headers, body: '{"title":"One"}' })
+  const file = join(app, 'model.ts')
+  const model = readFileSync(file, 'utf8').replace(
+    /^( *)body: .*$/m,
+    `$&\n$1note_${round}: text({ optional: true }),`,
+  )
+  const began = performance.now()
+  writeFileSync(file, model)
+  const end = await answered(url, text => text.includes(`"note_${round}":null`))
+  return (end - began) / 1000
+}
+
+function created(env: Environment, round: number): Promise<Step & { readonly edit: number }> {
+  return inFolder(env, async (folder, own) => {
+    const began = performance.now()
+    await run('npm', ['create', 'portico@latest', 'my-app', '--', '--template', 'blog'], {
+      cwd: folder,
+      env: own,
+    })
+    const app = join(folder, 'my-app')
+    const service = await start('npm run dev', app, own)
+    try {
+      const seconds = ((await answered(service.url, () => true)) - began) / 1000
+      const mebibytes = mebibytesOf(join(app, 'node_modules'))
+      return { seconds, mebibytes, edit: await edited(app, service, round) }
+    } finally {
+      await service.stop()
+    }
+  })
+}
+
+/** Each so many times, one after the other. The clone has what is committed. */
+export async function measureFirstSteps(rounds: number): Promise<readonly FirstStep[]> {
+  const registry = await openRegistry()
+  try {
+    const clones: Step[] = []
+    const creations: Awaited<ReturnType<typeof created>>[] = []
+    for (let round = 1; round <= rounds; round++) {
+      clones.push(await cloned())
+      creations.push(await created(registry.env, round))
+    }
+    const stepOf = (what: string, steps: readonly Step[]): FirstStep => ({
+      what,
+      seconds: steps.map(({ seconds }) => seconds),
+      mebibytes: median(steps.map(({ mebibytes }) => mebibytes)),
+    })
+    return [
+      stepOf('`git clone` and `npm start`, to the first answer', clones),
+      stepOf('`npm create portico` and `npm run dev`, to the first answer', creations),
+      {
+        what: 'a field added to the model, to an answer that has it',
+        seconds: creations.map(({ edit }) => edit),
+        mebibytes: undefined,
+      },
+    ]
+  } finally {
+    registry.close()
+  }
+}
+
+function row({ what, seconds, mebibytes }: FirstStep): string {
+  const all = seconds.map(each => each.toFixed(2)).join(' · ')
+  const size = mebibytes === undefined ? '' : String(Math.round(mebibytes))
+  return `| ${what} | ${median(seconds).toFixed(2)} | ${all} | ${size} |`
+}
+
+export function firstStepsTable(steps: readonly FirstStep[]): string {
+  return [
+    `Node ${process.versions.node}, ${availableParallelism()} cores, an empty npm cache.`,
+    '',
+    '| what | seconds, median | each | MiB in node_modules |',
+    '|---|---|---|---|',
+    ...steps.map(row),
+  ].join('\n')
+}

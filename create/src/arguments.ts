@@ -1,0 +1,77 @@
+/** The command line. */
+import { parseArgs } from 'node:util'
+import { Failure } from './failure.ts'
+import { defaultTemplate, isTemplate, type TemplateName, templateNames, templates } from './templates.ts'
+
+export interface Arguments {
+  readonly folder: string | undefined
+  readonly template: TemplateName | undefined
+  /** A packed Portico, which the project gets a copy of; otherwise the registry's. */
+  readonly portico: string | undefined
+  readonly yes: boolean
+  readonly install: boolean
+  readonly git: boolean
+  readonly help: boolean
+}
+
+export function help(): string {
+  const rows = templateNames.map(name => `  ${name.padEnd(20)}${templates[name]}`)
+  return `Creates a Portico project.
+
+  npm create portico [folder] [-- options]
+
+Templates:
+
+${rows.join('\n')}
+
+Options:
+
+  --template NAME     ${templateNames.join(', ')}
+  --yes               ask nothing: folder my-app and template ${defaultTemplate} unless named
+  --no-install        do not run npm install
+  --no-git            do not make a git repository
+  --portico FILE      a packed Portico (.tgz) instead of the registry's; the project gets a copy
+  --help              this text
+`
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        template: { type: 'string', short: 't' },
+        portico: { type: 'string' },
+        yes: { type: 'boolean', short: 'y', default: false },
+        'no-install': { type: 'boolean', default: false },
+        'no-git': { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+  } catch (error) {
+    const [sentence = ''] = (error instanceof Error ? error.message : String(error)).split('. ')
+    throw new Failure(
+      `${sentence.replace(/\.$/, '')}. \`npm create portico -- --help\` lists the options.`,
+      2,
+    )
+  }
+}
+
+/** Throws a `Failure` for options that do not exist or fit. */
+export function readArguments(args: readonly string[]): Arguments {
+  const { values, positionals } = parsed(args)
+  const [folder, second] = positionals
+  if (second !== undefined) {
+    throw new Failure(`One folder at a time: leave out ${JSON.stringify(second)}.`, 2)
+  }
+  const { template, portico, yes } = values
+  if (template !== undefined && !isTemplate(template)) {
+    throw new Failure(
+      `Template ${JSON.stringify(template)} does not exist: choose ${templateNames.join(', ')}.`,
+      2,
+    )
+  }
+  const install = !values['no-install']
+  return { folder, template, portico, yes, install, git: !values['no-git'], help: values.help }
+}

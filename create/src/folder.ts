@@ -1,0 +1,71 @@
+/** Where the project goes, and its name. */
+import { readdirSync, statSync } from 'node:fs'
+import { basename, resolve } from 'node:path'
+import { Failure } from './failure.ts'
+
+export interface Target {
+  /** Absolute. */
+  readonly path: string
+  /** The folder's name, which is the package's. */
+  readonly name: string
+}
+
+/** A new repository has the first one; the second comes from a file manager. */
+const harmless = ['.git', '.DS_Store']
+
+/** npm refuses the first two, and a package that depends on one of its own name. */
+const taken = ['node_modules', 'favicon.ico', 'portico']
+
+const maxNameLength = 214
+
+/** The nearest package name: `My App` → `my-app`. */
+function suggestedName(name: string): string {
+  const near = name
+    .toLowerCase()
+    .normalize('NFKD')
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replaceAll(/^[._-]+|-+$/g, '')
+    .slice(0, maxNameLength)
+  return near === '' || taken.includes(near) ? 'my-app' : near
+}
+
+/** What is wrong with a name, in a sentence; undefined when npm accepts it. */
+export function nameFault(name: string): string | undefined {
+  const isValid = /^[a-z0-9][a-z0-9._-]*$/.test(name) && name.length <= maxNameLength
+  if (isValid && !taken.includes(name)) return undefined
+  const shown = JSON.stringify(name)
+  if (isValid) return `A project cannot be called ${shown}: choose another name, for example my-app.`
+  return (
+    `A project cannot be called ${shown}: use lower-case letters, digits, \`-\`, \`_\` and \`.\`, ` +
+    `beginning with a letter or digit, for example ${suggestedName(name)}.`
+  )
+}
+
+/** What stands in the way of a new project; undefined when nothing does. */
+function folderFault(path: string, shown: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined) return undefined
+  if (!found.isDirectory()) return `${shown} is a file: name a folder that is empty or does not exist.`
+  const inIt = readdirSync(path).filter(name => !harmless.includes(name))
+  if (inIt.length === 0) return undefined
+  return `The folder ${shown} is not empty: name one that is empty or does not exist.`
+}
+
+/** What is wrong with a folder that was typed; undefined when a project can be created there. */
+export function targetFault(folder: string, from: string): string | undefined {
+  if (folder.trim() === '') return 'Name a folder, for example my-app.'
+  const { path, name } = targetOf(folder, from)
+  return nameFault(name) ?? folderFault(path, folder)
+}
+
+export function targetOf(folder: string, from: string): Target {
+  const path = resolve(from, folder)
+  return { path, name: basename(path) }
+}
+
+/** Throws a `Failure` when no project can be created there. */
+export function checkedTarget(folder: string, from: string): Target {
+  const fault = targetFault(folder, from)
+  if (fault !== undefined) throw new Failure(fault)
+  return targetOf(folder, from)
+}

@@ -1,0 +1,109 @@
+/** `create-portico`: asks, writes the project, and says what comes next. */
+import { relative } from 'node:path'
+import { type Arguments, help, readArguments } from './arguments.ts'
+import { Failure } from './failure.ts'
+import { checkedTarget, targetFault } from './folder.ts'
+import { machineNodeVersion, needsOwnNode, ownNodeFault } from './node.ts'
+import { type Plan, packedPath, writeProject } from './project.ts'
+import { questionsOn } from './questions.ts'
+import { installPackages, makeRepository } from './setup.ts'
+import { defaultTemplate, type TemplateName } from './templates.ts'
+import { readVersions } from './versions.ts'
+
+const defaultFolder = 'my-app'
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+interface Choice {
+  readonly folder: string
+  readonly template: TemplateName
+}
+
+/** Without a terminal there is nobody to ask: the defaults are taken. */
+async function choose({ folder, template, yes }: Arguments, from: string): Promise<Choice> {
+  const isComplete = folder !== undefined && template !== undefined
+  if (isComplete || yes || !process.stdin.isTTY) {
+    return { folder: folder ?? defaultFolder, template: template ?? defaultTemplate }
+  }
+  // A folder that does not do is told before anything is asked.
+  if (folder !== undefined) checkedTarget(folder, from)
+  const questions = questionsOn({ input: process.stdin, output: process.stdout })
+  try {
+    return {
+      folder: folder ?? (await questions.folder(defaultFolder, answer => targetFault(answer, from))),
+      template: template ?? (await questions.template()),
+    }
+  } finally {
+    questions.close()
+  }
+}
+
+async function planOf(args: Arguments, from: string): Promise<Plan> {
+  const versions = readVersions()
+  const machineNode = await machineNodeVersion()
+  const bringsNode = needsOwnNode(versions, machineNode)
+  const packed = packedPath(args.portico, from)
+  const { folder, template } = await choose(args, from)
+  if (bringsNode) {
+    const [own] = Object.values(versions.node)
+    say(
+      `Portico needs Node ${versions.oldestNode} or later, and this is Node ${machineNode}: the project brings Node ${own}.`,
+    )
+  }
+  return { target: checkedTarget(folder, from), template, versions, packed, bringsNode }
+}
+
+/** As a shell takes it. */
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}
+
+/** Throws a `Failure` when the packages are not there or cannot run. */
+async function install({ target, bringsNode, versions }: Plan): Promise<void> {
+  say('Installing the packages …')
+  const began = performance.now()
+  const fault = await installPackages(target.path)
+  if (fault !== undefined) {
+    throw new Failure(
+      `The project is written, but its packages could not be installed: ${fault}. Run \`npm install\` in ${target.path} to try again.`,
+    )
+  }
+  const nodeFault = bringsNode ? await ownNodeFault(target.path, versions) : undefined
+  if (nodeFault !== undefined) throw new Failure(nodeFault)
+  say(`Installed the packages in ${((performance.now() - began) / 1000).toFixed(1)} s.`)
+}
+
+/** The commands that lead to a running service. */
+function nextCommands(path: string, from: string, isInstalled: boolean): readonly string[] {
+  const near = relative(from, path)
+  const enter = near === '' ? [] : [`cd ${quoted(near)}`]
+  return [...enter, isInstalled ? 'npm run dev' : 'npm install && npm run dev']
+}
+
+async function create(args: Arguments, from: string): Promise<void> {
+  const plan = await planOf(args, from)
+  const { target, template, versions } = plan
+  writeProject(plan)
+  const hasRepository = args.git && (await makeRepository(target.path))
+  const repository = hasRepository ? ', in a new git repository' : ''
+  say(`Created ${target.name} from the template ${template}, with Portico ${versions.portico}${repository}.`)
+  if (args.install) await install(plan)
+  const commands = nextCommands(target.path, from, args.install).map(command => `  ${command}`)
+  say(`\nNext:\n\n${commands.join('\n')}\n`)
+}
+
+/** Returns the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  try {
+    const read = readArguments(args)
+    if (read.help) process.stdout.write(help())
+    else await create(read, process.cwd())
+    return 0
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    process.stderr.write(`${error.message}\n`)
+    return error.code
+  }
+}

@@ -1,0 +1,17 @@
+/** What a project can begin with. The files of each are those of `examples/`, copied by the build. */
+export const templates = {
+  blog: 'posts that anyone reads and their authors write',
+  tracker: 'organisations, projects and tasks, with rules, actions, reactions and jobs',
+  empty: 'accounts and sign-in only',
+} as const
+
+export type TemplateName = keyof typeof templates
+
+export const defaultTemplate: TemplateName = 'blog'
+
+/** The default comes first. */
+export const templateNames = Object.keys(templates) as readonly TemplateName[]
+
+export function isTemplate(name: string): name is TemplateName {
+  return Object.hasOwn(templates, name)
+}

@@ -1,0 +1,15 @@
+/** What the product promises, on a service in memory with a clock of its own. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { testService } from 'portico/test'
+import empty from './model.ts'
+
+test('lets people change their own account, and shows strangers none', async () => {
+  const service = await testService(empty)
+  const ada = await service.users.create({ name: 'Ada' })
+  const ben = await service.users.create({ name: 'Ben' })
+  assert.equal((await service.as(ada).users.update(ada.id, { name: 'Ada L.' })).name, 'Ada L.')
+  await assert.rejects(service.as(ben).users.update(ada.id, { name: 'No' }), { code: 'FORBIDDEN' })
+  await assert.rejects(service.anonymous.users.list(), { code: 'UNAUTHORIZED' })
+  await service.close()
+})

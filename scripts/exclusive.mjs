@@ -1,0 +1,45 @@
+// One process at a time: commands and tests that run side by side in a clone would see half of what another one builds.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { root } from './packages.mjs'
+
+const file = join(root, '.cache', 'build.lock')
+const pollMs = 100
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+/** A process that was killed leaves the file behind. */
+function take() {
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
+  }
+  try {
+    if (!isAlive(Number(readFileSync(file, 'utf8')))) rmSync(file, { force: true })
+  } catch (error) {
+    // The other process has finished.
+    if (error.code !== 'ENOENT') throw error
+  }
+  return false
+}
+
+/** Runs `work` once no other process of this clone does. */
+export async function exclusively(work) {
+  mkdirSync(join(root, '.cache'), { recursive: true })
+  while (!take()) await wait(pollMs)
+  try {
+    return await work()
+  } finally {
+    rmSync(file, { force: true })
+  }
+}

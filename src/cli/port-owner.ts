@@ -1,0 +1,95 @@
+/** Who listens on a port of this machine, as far as the system tells this user, and which port is free instead. */
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { basename } from 'node:path'
+import { promisify } from 'node:util'
+import { printable } from '../printable.ts'
+
+/** `/proc/net/tcp`: a socket that listens. */
+const listenState = '0A'
+const lsofTimeoutMs = 1000
+/** How many ports above the wanted one are tried. */
+const triedPorts = 50
+
+function linesOf(file: string): readonly string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
+
+/** The inodes of the sockets that listen on the port (proc_pid_net(5)). */
+function listeningInodes(port: number): ReadonlySet<string> {
+  const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap(linesOf)
+  const columns = lines.map(line => line.trim().split(/\s+/))
+  const listening = columns.filter(
+    ([, local = '', , state]) =>
+      state === listenState && Number.parseInt(local.split(':')[1] ?? '', 16) === port,
+  )
+  return new Set(listening.map(column => `socket:[${column[9]}]`))
+}
+
+function hasOpen(pid: string, sockets: ReadonlySet<string>): boolean {
+  try {
+    const folder = `/proc/${pid}/fd`
+    return readdirSync(folder).some(fd => sockets.has(readlinkSync(`${folder}/${fd}`)))
+  } catch {
+    // Of another user, or gone.
+    return false
+  }
+}
+
+function folderOf(pid: string): string {
+  try {
+    return ` in ${readlinkSync(`/proc/${pid}/cwd`)}`
+  } catch {
+    return ''
+  }
+}
+
+/** The arguments may be secret: the program and its folder are enough. */
+function describe(pid: string): string {
+  const [program = ''] = linesOf(`/proc/${pid}/cmdline`).join('').split('\0')
+  return printable(`${basename(program) || 'a program'}${folderOf(pid)}, process ${pid}`.slice(0, 200))
+}
+
+function ownerOnLinux(port: number): string | undefined {
+  const sockets = listeningInodes(port)
+  if (sockets.size === 0) return undefined
+  const pid = readdirSync('/proc').find(name => /^\d+$/.test(name) && hasOpen(name, sockets))
+  return pid === undefined ? undefined : describe(pid)
+}
+
+async function ownerByLsof(port: number): Promise<string | undefined> {
+  try {
+    const words = ['-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc']
+    const { stdout } = await promisify(execFile)('lsof', words, { timeout: lsofTimeoutMs })
+    const [pid, program] = [/^p(\d+)$/m.exec(stdout)?.[1], /^c(.+)$/m.exec(stdout)?.[1]]
+    return pid === undefined ? undefined : printable(`${program ?? 'a program'}, process ${pid}`)
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined where the system does not tell. */
+export async function portOwner(port: number): Promise<string | undefined> {
+  return process.platform === 'linux' ? ownerOnLinux(port) : ownerByLsof(port)
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, () => server.close(() => resolve(true)))
+  })
+}
+
+/** A port above that nobody listens on. */
+export async function freePortAbove(port: number): Promise<number | undefined> {
+  for (let other = port + 1; other <= Math.min(port + triedPorts, 65_535); other++) {
+    if (await isFree(other)) return other
+  }
+  return undefined
+}

@@ -1,0 +1,113 @@
+/** The OpenAPI document for people: with an example of every body, and samples of the typed client. */
+import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
+import type { Model } from '../../../model/model.ts'
+import { openapi } from '../document.ts'
+import { Examples, errorExample } from './examples.ts'
+import { clientSample, literal } from './samples.ts'
+
+type Members = Readonly<Record<string, JsonSchema>>
+
+const methods: ReadonlySet<string> = new Set(['get', 'post', 'put', 'patch', 'delete'])
+
+function mapMembers(
+  value: JsonValue | undefined,
+  map: (member: JsonSchema, name: string) => JsonValue,
+): JsonSchema {
+  const members = Object.entries((value ?? {}) as Members)
+  return Object.fromEntries(members.map(([name, member]) => [name, map(member, name)]))
+}
+
+function schemaOf(content: JsonValue | undefined): JsonSchema | undefined {
+  const media = (content as Members | undefined)?.['application/json']
+  return media?.['schema'] as JsonSchema | undefined
+}
+
+class Reference {
+  readonly #model: Model
+  readonly #examples: Examples
+  readonly #origin: string
+
+  constructor(model: Model, document: JsonSchema, origin: string) {
+    this.#model = model
+    this.#examples = new Examples(document)
+    this.#origin = origin
+  }
+
+  operation(operation: JsonSchema, method: string, path: string): JsonSchema {
+    const { requestBody, responses } = operation
+    const body = requestBody as JsonSchema | undefined
+    const input = body ? this.#bodyExample(body, method) : this.#queryExample(operation, path)
+    const sample = clientSample(this.#model, { method, path, input })
+    return {
+      ...operation,
+      ...(body && { requestBody: this.#withExample(body, input) }),
+      ...(responses !== undefined && { responses: this.responses(responses) }),
+      ...(sample !== undefined && { 'x-codeSamples': [this.#codeSample(sample)] }),
+    }
+  }
+
+  #codeSample(call: string): JsonSchema {
+    const client = `const api = createApi({ baseUrl: ${literal(this.#origin)}, token })`
+    return { lang: 'TypeScript', label: 'Typed client', source: `${client}\n\n${call}\n` }
+  }
+
+  #bodyExample({ content }: JsonSchema, method: string): JsonValue | undefined {
+    const schema = schemaOf(content)
+    const whole = schema && this.#examples.of(schema)
+    if (method !== 'patch' || typeof whole !== 'object' || whole === null || Array.isArray(whole))
+      return whole
+    // A change names some fields: the first two show it.
+    const own = Object.entries(whole).filter(([name]) => !name.endsWith('_id'))
+    return Object.fromEntries(own.slice(0, 2))
+  }
+
+  /** The parameters of a model's query. */
+  #queryExample({ parameters }: JsonSchema, path: string): JsonValue | undefined {
+    if (!path.includes('/queries/')) return undefined
+    const given = [parameters ?? []].flat() as JsonSchema[]
+    // The id of a query on an item is an argument of its own.
+    const named = given.filter(parameter => parameter['in'] === 'query' && parameter['name'] !== 'id')
+    const values = named.flatMap(({ name, schema }) => {
+      const value = this.#examples.of(schema as JsonSchema, { name: String(name), owner: '' })
+      return value === undefined ? [] : [[String(name), value] as const]
+    })
+    return values.length === 0 ? undefined : Object.fromEntries(values)
+  }
+
+  /** By name; of an operation, by status: those are references to the ones by name. */
+  responses(responses: JsonValue): JsonSchema {
+    return mapMembers(responses, (response, name) => {
+      const schema = schemaOf(response['content'])
+      return schema ? this.#withExample(response, errorOf(name) ?? this.#examples.of(schema)) : response
+    })
+  }
+
+  #withExample(holder: JsonSchema, example: JsonValue | undefined): JsonSchema {
+    if (example === undefined) return holder
+    const content = mapMembers(holder['content'], (media, type) =>
+      type === 'application/problem+json' ? media : { ...media, example },
+    )
+    return { ...holder, content }
+  }
+}
+
+/** Writes fail by their body, reads by what they look for. */
+function errorOf(response: string): JsonValue | undefined {
+  if (!response.endsWith('Error')) return undefined
+  return errorExample(/^(?:Create|Update|Action|Batch)/.test(response) ? 'VALIDATION_FAILED' : 'NOT_FOUND')
+}
+
+/** `baseUrl`: see `openapi`; `origin`: an address of the service for the samples. */
+export function referenceDocument(model: Model, baseUrl: string | undefined, origin: string): JsonSchema {
+  const document = openapi(model, baseUrl)
+  const components = document['components'] as JsonSchema
+  const reference = new Reference(model, document, origin)
+  const paths = mapMembers(document['paths'], (item, path) =>
+    mapMembers(item, (member, key) => (methods.has(key) ? reference.operation(member, key, path) : member)),
+  )
+  return {
+    ...document,
+    paths,
+    components: { ...components, responses: reference.responses(components['responses'] ?? {}) },
+  }
+}

@@ -1,0 +1,127 @@
+/** A proxy before a service in a process of its own, which breaks what it is told to break. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Process, startProcess } from '../processes/portico.ts'
+
+/** What a scenario asks for by `POST /faults/{name}`, from any origin. */
+type Fault = (res: ServerResponse) => void | Promise<void>
+
+export interface FaultyProxy {
+  readonly port: number
+  close(): Promise<void>
+}
+
+export interface Behind {
+  readonly folder: string
+  readonly environment: Readonly<Record<string, string>>
+  /** Answered by the proxy itself: type and text, by path. */
+  readonly files: ReadonlyMap<string, readonly [type: string, text: string]>
+}
+
+class BreakingProxy {
+  readonly #behind: Behind
+  readonly #streams = new Set<ServerResponse>()
+  #service: Process
+  #port: number
+  /** The next write is carried out, and its answer lost. */
+  #drops = false
+  /** What is answered in place of the service, by nobody, or with HTML. */
+  #instead: 'silence' | 'html' | undefined
+
+  constructor(behind: Behind, service: Process) {
+    this.#behind = behind
+    this.#service = service
+    this.#port = service.port
+  }
+
+  readonly #faults: Readonly<Record<string, Fault>> = {
+    drop: () => {
+      this.#drops = true
+    },
+    silence: () => {
+      this.#instead = 'silence'
+    },
+    html: () => {
+      this.#instead = 'html'
+    },
+    cut: () => {
+      for (const stream of this.#streams) stream.destroy()
+    },
+    kill: async () => {
+      await this.#service.end('SIGKILL')
+      // Requests fail meanwhile.
+      void this.#restart()
+    },
+    pending: res => void res.write(this.#instead ?? ''),
+    streams: res => void res.write(String(this.#streams.size)),
+  }
+
+  async #restart(): Promise<void> {
+    const { folder, environment } = this.#behind
+    this.#service = await startProcess({ folder, environment: { ...environment, PORT: String(this.#port) } })
+  }
+
+  end(): Promise<unknown> {
+    return this.#service.end()
+  }
+
+  async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const path = req.url ?? '/'
+    const file = this.#behind.files.get(path)
+    const fault = this.#faults[path.replace('/faults/', '')]
+    if (file) return void res.setHeader('content-type', file[0]).end(file[1])
+    if (fault) {
+      res.setHeader('access-control-allow-origin', '*')
+      await fault(res)
+      return void res.end()
+    }
+    // A browser asks first, and is told.
+    const instead = req.method === 'OPTIONS' ? undefined : this.#instead
+    if (instead) this.#instead = undefined
+    if (instead === 'silence') return
+    if (instead === 'html') {
+      const headers = { 'content-type': 'text/html', 'access-control-allow-origin': '*' }
+      return void res.writeHead(502, headers).end('<h1>Bad Gateway</h1>')
+    }
+    this.#forward(req, res)
+  }
+
+  #forward(req: IncomingMessage, res: ServerResponse): void {
+    const drops = this.#drops && req.method !== 'GET' && req.method !== 'OPTIONS'
+    if (drops) this.#drops = false
+    const { method, url: path, headers } = req
+    const outgoing = request({ host: '127.0.0.1', port: this.#port, method, path, headers }, answer => {
+      if (drops) return void answer.resume().once('end', () => res.destroy())
+      this.#pass(answer, res)
+    })
+    outgoing.once('error', () => res.destroy())
+    req.pipe(outgoing)
+  }
+
+  #pass(answer: IncomingMessage, res: ServerResponse): void {
+    if (answer.headers['content-type']?.startsWith('text/event-stream')) this.#streams.add(res)
+    res.once('close', () => {
+      this.#streams.delete(res)
+      answer.destroy()
+    })
+    answer.once('error', () => res.destroy())
+    res.writeHead(answer.statusCode ?? 502, answer.headers).flushHeaders()
+    answer.pipe(res)
+  }
+}
+
+export async function openFaultyProxy(behind: Behind): Promise<FaultyProxy> {
+  const proxy = new BreakingProxy(behind, await startProcess(behind))
+  const server = createServer((req, res) => void proxy.handle(req, res))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await proxy.end()
+    },
+  }
+}

@@ -1,0 +1,147 @@
+/** The client on every runtime, against a service in a process of its own, behind a proxy that breaks things. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { openBrowser } from '../browser/chromium.ts'
+import { bundledClient, runtime } from './bundle.ts'
+import { type FaultyProxy, openFaultyProxy } from './faulty-proxy.ts'
+
+const TOKEN = 'pk_0123456789abcdefghij'
+const tracker = join(import.meta.dirname, '..', '..', 'examples', 'tracker', 'model.ts')
+const docs = join(import.meta.dirname, '..', '..', 'docs', 'client.md')
+
+/** What each runtime must have seen. */
+const seen = {
+  items: {
+    stale: 'PRECONDITION_FAILED',
+    points: 5,
+    found: [[['Dig, & sow?', 'Garden']], 2],
+    walked: ['Dig, & sow?', 'Task 1', 'Task 2', 'Task 3'],
+    figures: [{ urgent: false, count: 4, sum: { points: 11 } }],
+    count: 2,
+    missing: null,
+    first: { title: 'Task 1', comment_count: 0 },
+    error: [true, 400, 'VALIDATION_FAILED', ['titel', 'title']],
+    hasRequestId: true,
+  },
+  logic: { batch: ['$a.b', '$5', true, 4], query: [0, 1], action: 'string', me: 'admin' },
+  faults: {
+    once: 1,
+    codes: ['HTTP_502', 'TIMEOUT', 'RangeError'],
+    retried: 1,
+    nobody: 'NETWORK_ERROR',
+    refused: 'UNAUTHORIZED',
+    renewed: 'admin',
+  },
+  events: {
+    titles: ['a', 'b', 'c', 'd', 'e'],
+    again: ['b', 'c'],
+    unique: 5,
+    connections: [true, false, true, false, true, false],
+    lost: [true, 'RESYNC_REQUIRED', 410],
+    next: 'string',
+  },
+}
+
+const page = '<!doctype html><title>App</title>'
+const worker = `import * as client from '/client.js'
+import { scenario } from '/scenario.mjs'
+onmessage = async ({ data }) => postMessage(await scenario(client, data).catch(error => String(error.stack)))`
+
+let folder: string
+let bundle: string
+let proxy: FaultyProxy
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'portico-client-'))
+  bundle = await bundledClient()
+  const scenario = readFileSync(join(import.meta.dirname, 'scenario.mjs'), 'utf8')
+  const main = `import * as client from './client.js'
+import { scenario } from './scenario.mjs'
+console.log(JSON.stringify(await scenario(client, JSON.parse(process.argv[2]))))`
+  const program = `import process from 'node:process'\n${main}`
+  writeFileSync(join(folder, 'client.js'), bundle)
+  writeFileSync(join(folder, 'scenario.mjs'), scenario)
+  writeFileSync(join(folder, 'main.mjs'), program)
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  proxy = await openFaultyProxy({
+    folder,
+    environment: {
+      PORTICO_MODEL: tracker,
+      PORTICO_ADMIN_API_KEY: TOKEN,
+      PORTICO_RATE_LIMIT: 'off',
+      DATABASE_URL: join(folder, 'data.db'),
+    },
+    files: new Map<string, readonly [string, string]>([
+      ['/page', ['text/html', page]],
+      ['/client.js', ['text/javascript', bundle]],
+      ['/scenario.mjs', ['text/javascript', scenario]],
+      ['/worker.mjs', ['text/javascript', worker]],
+    ]),
+  })
+})
+after(async () => {
+  await proxy.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const given = (name: string) => ({ baseUrl: `http://127.0.0.1:${proxy.port}`, token: TOKEN, name })
+
+async function seenBy(program: string, words: readonly string[], name: string): Promise<unknown> {
+  const run = promisify(execFile)(program, [...words, 'main.mjs', JSON.stringify(given(name))], {
+    cwd: folder,
+  })
+  return JSON.parse((await run).stdout)
+}
+
+test('Node', async () => {
+  assert.deepEqual(await seenBy(process.execPath, [], 'Node'), seen)
+})
+
+test('Deno', async () => {
+  const words = ['run', '--quiet', '--no-config', `--allow-net=127.0.0.1`]
+  assert.deepEqual(await seenBy(await runtime('deno'), words, 'Deno'), seen)
+})
+
+test('Bun', async () => {
+  assert.deepEqual(await seenBy(await runtime('bun'), ['run'], 'Bun'), seen)
+})
+
+test('Chromium: a page and a worker of another origin', async () => {
+  const browser = await openBrowser()
+  try {
+    const tab = await browser.newPage()
+    await tab.goto(`http://localhost:${proxy.port}/page`)
+    const inPage = `(async () => {
+      const [client, { scenario }] = [await import('/client.js'), await import('/scenario.mjs')]
+      return scenario(client, ${JSON.stringify(given('page'))})
+    })()`
+    assert.deepEqual(asJson(await tab.evaluate(inPage)), seen)
+    const inWorker = `new Promise(resolve => {
+      const worker = new Worker('/worker.mjs', { type: 'module' })
+      worker.onmessage = ({ data }) => resolve(data)
+      worker.postMessage(${JSON.stringify(given('worker'))})
+    })`
+    assert.deepEqual(asJson(await tab.evaluate(inWorker)), seen)
+  } finally {
+    await browser.close()
+  }
+})
+
+/** As the programs give it: without what is undefined. */
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+
+test('the bundle has the size that the documentation states, and needs nothing', () => {
+  const kilobytes = gzipSync(bundle, { level: 9 }).length / 1_000
+  assert.ok(kilobytes < 10, `${kilobytes} kB`)
+  assert.doesNotMatch(bundle, /\bimport\b\s*[{*"'(]|\brequire\(|node:/)
+  assert.ok(
+    readFileSync(docs, 'utf8').includes(`${kilobytes.toFixed(1)} kB`),
+    `docs/client.md: ${kilobytes} kB`,
+  )
+})

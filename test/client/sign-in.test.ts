@@ -1,0 +1,202 @@
+/** Sign-in by PKCE: in Chromium against a service, and against servers that answer what they must not. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { createSignIn } from '../../src/client.ts'
+import { openBrowser } from '../browser/chromium.ts'
+import { type TestService, withService } from '../serve/service.ts'
+import { bundledClient } from './bundle.ts'
+
+const password = 'correct horse battery'
+const email = 'admin@example.com'
+
+let browser: Browser
+let client: string
+before(async () => {
+  client = await bundledClient()
+  browser = await openBrowser()
+})
+after(() => browser.close())
+
+const app = (service: string, clientId: string) => `<!doctype html><title>App</title><h1>App</h1>
+<script type="module">
+  import { createClient, createSignIn } from '/client.js'
+  globalThis.changes = []
+  globalThis.session = createSignIn({
+    baseUrl: '${service}',
+    clientId: '${clientId}',
+    scopes: ['openid', 'offline_access', 'read:user', 'write:post'],
+    onChange: isSignedIn => changes.push(isSignedIn),
+  })
+  globalThis.api = createClient({ baseUrl: '${service}', token: session.token })
+  globalThis.back = session.handleRedirect().catch(error => error)
+  globalThis.again = session.handleRedirect().catch(error => error)
+  await back
+  document.body.dataset.ready = 'yes'
+</script>`
+
+/** An app of one page, of another origin than the service. */
+async function withApp(use: (service: TestService, url: string) => Promise<void>): Promise<void> {
+  const server = createServer((req, res) => {
+    const isClient = req.url === '/client.js'
+    res.setHeader('content-type', isClient ? 'text/javascript' : 'text/html').end(isClient ? client : html)
+  })
+  let html = ''
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://localhost:${(server.address() as AddressInfo).port}/app`
+  try {
+    await withService({ rateLimit: 'off', adminPassword: password }, async service => {
+      const body = {
+        name: 'Reading List',
+        type: 'public',
+        redirect_uris: [url],
+        scopes: ['openid', 'offline_access', 'read:user', 'write:post'],
+      }
+      const made = await service.call('/api/v1/oauth_apps', { method: 'POST', key: service.key, body })
+      assert.equal(made.status, 201, made.text)
+      html = app(service.url, String(made.json.client_id))
+      await use(service, url)
+    })
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+async function ready(page: Page): Promise<void> {
+  await page.locator('[data-ready=yes]').waitFor()
+}
+
+async function toConsent(page: Page, returnTo: string): Promise<void> {
+  await page.evaluate(`session.signIn('${returnTo}')`)
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByRole('heading', { name: /Reading List asks/ }).waitFor()
+}
+
+test('sign-in, reload, refresh by one tab at a time, sign-out in every tab', async () => {
+  await withApp(async (service, url) => {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    page.setDefaultTimeout(15_000)
+    const refreshes: string[] = []
+    context.on('request', request => {
+      if (request.postData()?.includes('grant_type=refresh_token')) refreshes.push(request.url())
+    })
+    await page.goto(`${url}?tab=one`)
+    await ready(page)
+    assert.deepEqual(await page.evaluate('api.me().catch(({ code }) => code)'), 'UNAUTHORIZED')
+    await toConsent(page, '/inside')
+    await page.getByRole('button', { name: 'Allow' }).click()
+    await ready(page)
+    assert.deepEqual(await page.evaluate('back'), { returnTo: '/inside' })
+    assert.deepEqual(await page.evaluate('again'), { returnTo: '/inside' })
+    assert.equal(page.url(), url)
+    assert.equal(await page.evaluate('api.me().then(({ email }) => email)'), email)
+    await page.evaluate(`api.posts.create({ title: 'By an app' })`)
+
+    await page.reload()
+    await ready(page)
+    const first = await page.evaluate('session.token()')
+    const both = await page.evaluate(`Promise.all([session.token('${first}'), session.token('${first}')])`)
+    assert.ok(Array.isArray(both) && both[0] === both[1] && both[0] !== first, String(both))
+    assert.equal(refreshes.length, 1)
+
+    const [copy] = await Promise.all([context.waitForEvent('page'), page.evaluate(`void open('${url}')`)])
+    await ready(copy)
+    assert.equal(await copy.evaluate('session.token()'), both[0])
+    const refused = `session.token('${both[0]}')`
+    const [here, there] = await Promise.all([page.evaluate(refused), copy.evaluate(refused)])
+    assert.ok(here !== both[0] && there !== both[0])
+    for (const tab of [page, copy])
+      assert.equal(await tab.evaluate('api.me().then(({ email }) => email)'), email)
+
+    const last = String(await page.evaluate('session.token()'))
+    const told = copy.waitForFunction('changes.at(-1) === false')
+    await page.evaluate('session.signOut()')
+    await told
+    assert.deepEqual(await copy.evaluate('[session.isSignedIn, sessionStorage.length]'), [false, 0])
+    assert.equal((await service.call('/api/v1/me', { key: last })).status, 401)
+    await context.close()
+  })
+})
+
+test('what was refused, and what this tab has not asked for, signs nobody in', async () => {
+  await withApp(async (_service, url) => {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    page.setDefaultTimeout(15_000)
+    await page.goto(url)
+    await ready(page)
+    await toConsent(page, '/')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await ready(page)
+    assert.equal(await page.evaluate('back.then(({ code }) => code)'), 'ACCESS_DENIED')
+    await page.goto(`${url}?code=stolen&state=forged`)
+    await ready(page)
+    assert.equal(await page.evaluate('back.then(({ code }) => code)'), 'UNKNOWN_STATE')
+    assert.deepEqual([page.url(), await page.evaluate('session.isSignedIn')], [url, false])
+    await context.close()
+  })
+})
+
+const issuer = 'https://id.example.com'
+const redirectUri = 'https://app.example.com/back'
+
+interface Answers {
+  readonly issuer?: string
+  readonly iss?: string
+  readonly claims?: object
+}
+
+/** A sign-in at a server that answers so. Returns the code of the error. */
+async function codeWith({ issuer: told = issuer, iss = issuer, claims = {} }: Answers): Promise<string> {
+  let opened = new URLSearchParams()
+  const session = createSignIn({
+    baseUrl: issuer,
+    clientId: 'app',
+    scopes: ['openid'],
+    redirectUri,
+    storage: 'memory',
+    navigate: url => {
+      opened = new URL(url).searchParams
+    },
+    fetch: async url => {
+      const isMetadata = String(url).includes('/.well-known/')
+      const payload = { iss: issuer, aud: 'app', nonce: opened.get('nonce'), ...claims }
+      const id_token = `e30.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.x`
+      const metadata = {
+        issuer: told,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        authorization_response_iss_parameter_supported: true,
+      }
+      return Response.json(isMetadata ? metadata : { access_token: 'a', id_token })
+    },
+  })
+  const ended = session
+    .signIn()
+    .then(() =>
+      session.handleRedirect(`${redirectUri}?code=c&state=${opened.get('state')}${iss && `&iss=${iss}`}`),
+    )
+  const code = await ended.then(
+    () => 'signed in',
+    error => error.code,
+  )
+  assert.equal(session.isSignedIn, code === 'signed in')
+  return code
+}
+
+test('a server that is another, and an ID token of another sign-in, are refused', async () => {
+  assert.equal(await codeWith({}), 'signed in')
+  assert.equal(await codeWith({ issuer: 'https://evil.example.com' }), 'WRONG_ISSUER')
+  assert.equal(await codeWith({ iss: 'https://evil.example.com' }), 'WRONG_ISSUER')
+  assert.equal(await codeWith({ iss: '' }), 'WRONG_ISSUER')
+  assert.equal(await codeWith({ claims: { nonce: 'other' } }), 'WRONG_ID_TOKEN')
+  assert.equal(await codeWith({ claims: { aud: 'other' } }), 'WRONG_ID_TOKEN')
+})

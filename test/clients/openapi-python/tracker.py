@@ -1,0 +1,67 @@
+"""A project and its tasks, by nothing but the classes that openapi-python-client has made."""
+
+import datetime
+import json
+
+from given import client, failed, given
+from rest_api_client.api.organizations import found_organization, report_of_organization
+from rest_api_client.api.projects import archive_project, create_project, delete_project
+from rest_api_client.api.tasks import (
+    aggregate_tasks,
+    create_task,
+    list_tasks_of_project,
+    restore_task,
+    trash_task,
+    update_task,
+)
+from rest_api_client.models import (
+    FoundOrganizationInput,
+    ProjectCreate,
+    ReportOfOrganizationOutput,
+    Task,
+    TaskCreate,
+    TaskStatus,
+    TaskUpdate,
+)
+
+
+def add(task: TaskCreate) -> Task:
+    return given(create_task.sync(client=client, body=task))
+
+
+engines = FoundOrganizationInput(name="Engines")
+organization = given(found_organization.sync(client=client, body=engines))
+loom = ProjectCreate(organization_id=organization.id, name="Loom")
+project = given(create_project.sync(client=client, body=loom))
+weave = add(TaskCreate(project_id=project.id, title="Weave"))
+due_on = datetime.date(2026, 12, 24)
+add(TaskCreate(project_id=project.id, title="Card", status=TaskStatus.DOING, due_on=due_on))
+now = TaskCreate(project_id=project.id, title="Now", urgent=True)
+urgent = failed(create_task.sync_detailed(client=client, body=now)).error
+assert urgent.details
+doing = given(
+    list_tasks_of_project.sync(project.id, client=client, status=TaskStatus.DOING, sort="-title")
+)
+change = TaskUpdate(status=TaskStatus.DONE)
+done = given(update_task.sync(weave.id, client=client, body=change))
+archived = given(archive_project.sync(project.id, client=client))
+report: ReportOfOrganizationOutput = given(
+    report_of_organization.sync(client=client, id=organization.id)
+)
+groups = given(aggregate_tasks.sync(client=client, group_by="status"))
+trashed = trash_task.sync_detailed(weave.id, client=client)
+restored = given(restore_task.sync(weave.id, client=client))
+deleted = delete_project.sync_detailed(project.id, client=client)
+seen = {
+    "task": [weave.title, weave.status.value, weave.points, weave.details],
+    "urgent": [urgent.code.value, urgent.details[0].field],
+    "doing": [[task.title, task.due_on and task.due_on.isoformat()] for task in doing.data],
+    "done": done.completed_at is not None,
+    "archived": archived.archived_at is not None,
+    "report": [report.open_, report.doing, report.done, report.dropped],
+    "groups": [group.count for group in groups.data],
+    "trashed": trashed.status_code.value,
+    "restored": [restored.title, restored.deleted_at],
+    "deleted": deleted.status_code.value,
+}
+print(json.dumps(seen))

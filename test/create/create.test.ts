@@ -1,0 +1,189 @@
+/** `npm create portico` from the packed packages: every template is installed, checked, tested and served. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { templateNames } from '../../create/src/templates.ts'
+import { settingsTable } from '../../src/config.ts'
+import { buildImage, commandOf, healthCheckOf, runIn, said } from '../deploy/dockerfile.ts'
+import { refused, requestsOf, serving, shell } from './project.ts'
+import { openRegistry, type Registry, root } from './registry.ts'
+
+let registry: Registry
+const at = (...path: string[]) => join(registry.folder, ...path)
+const text = (...path: string[]) => readFileSync(at(...path), 'utf8')
+
+/** Made once, with its packages; the others link to them. */
+const first = 'my-app'
+let created = ''
+
+before(async () => {
+  registry = await openRegistry()
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const [, line = assert.fail()] = /`(npm create portico\S* my-app [^`]*)`/.exec(readme) ?? []
+  created = await shell(line, { cwd: registry.folder, env: registry.env })
+})
+after(() => registry?.close())
+
+/** Returns what was said. */
+function create(args: string): Promise<string> {
+  return shell(`npm create portico@latest ${args}`, { cwd: registry.folder, env: registry.env })
+}
+
+const files = [
+  '.dockerignore',
+  '.env.example',
+  '.gitignore',
+  'Dockerfile',
+  'README.md',
+  'model.test.ts',
+  'model.ts',
+  'package.json',
+  'tsconfig.json',
+]
+
+/** The first answers of each, by the requests that its README shows. */
+const answers: Readonly<Record<string, (answers: readonly unknown[]) => void>> = {
+  blog([post, list]) {
+    assert.equal((post as { title: string }).title, 'Hello')
+    assert.deepEqual((list as { data: unknown[] }).data, [post])
+  },
+  tracker([organization, list]) {
+    assert.equal((organization as { name: string }).name, 'Garden Club')
+    assert.deepEqual(
+      (list as { data: { id: number }[] }).data.map(({ id }) => id),
+      [1],
+    )
+  },
+  empty([list]) {
+    assert.equal((list as { meta: { total: number } }).meta.total, 1)
+  },
+}
+
+describe('npm create portico', () => {
+  it('installs the packages, and ends with the commands that come next', () => {
+    assert.match(
+      created,
+      /^Created my-app from the template blog, with Portico \S+, in a new git repository\.$/m,
+    )
+    assert.match(created, /\nNext:\n\n {2}cd my-app\n {2}npm run dev\n\n$/)
+    assert.ok(existsSync(at(first, 'node_modules', 'portico', 'dist', 'bin.js')))
+    const { dependencies } = JSON.parse(text(first, 'package.json'))
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    assert.deepEqual(dependencies, { portico: `^${version}` })
+  })
+
+  it('makes a repository whose ignored files are those that nobody shares', () => {
+    writeFileSync(at(first, '.env'), 'PORT=1\n')
+    const said = execFileSync('git', ['status', '--short'], { cwd: at(first), encoding: 'utf8' })
+    const seen = said.split('\n').map(line => line.slice(3))
+    assert.deepEqual(seen.filter(Boolean).sort(), [...files, 'package-lock.json'].sort())
+    rmSync(at(first, '.env'))
+  })
+
+  for (const template of templateNames) {
+    describe(`the template ${template}`, () => {
+      const name = template === 'blog' ? first : template
+      before(async () => {
+        if (name === first) return
+        const said = await create(`${name} -- --template ${template} --no-install`)
+        assert.match(said, /npm install && npm run dev/)
+        symlinkSync(at(first, 'node_modules'), at(name, 'node_modules'))
+      })
+
+      it('is the example, with what a project needs', () => {
+        const example = (file: string) => readFileSync(join(root, 'examples', template, file), 'utf8')
+        assert.equal(text(name, 'model.ts'), example('model.ts'))
+        assert.equal(text(name, 'model.test.ts'), example(`${template}.test.ts`))
+        const made = readdirSync(at(name)).filter(
+          file => !['node_modules', 'package-lock.json'].includes(file),
+        )
+        assert.deepEqual(made.sort(), ['.git', ...files].sort())
+        assert.equal(JSON.parse(text(name, 'package.json')).name, name)
+        for (const file of ['README.md', 'Dockerfile']) {
+          assert.doesNotMatch(text(name, file), /\{\{|undefined/)
+          assert.ok(text(name, file).includes(name))
+        }
+      })
+
+      it('passes its type check and its tests', async () => {
+        const options = { cwd: at(name), env: registry.env }
+        await shell('npm run check', options)
+        assert.match(await shell('npm test', options), /pass [1-9]/)
+      })
+
+      it('serves what its README asks for', async () => {
+        const service = await serving('npm start', { cwd: at(name), env: registry.env })
+        try {
+          answers[template]?.(await requestsOf(text(name, 'README.md'), service, at(name)))
+        } finally {
+          await service.stop()
+        }
+      })
+    })
+  }
+
+  it('names settings that exist in .env.example', () => {
+    const variables = new Set<string>(Object.values(settingsTable).map(({ variable }) => variable))
+    const named = [...text(first, '.env.example').matchAll(/^#?([A-Z_]+)=/gm)].map(
+      ([, variable = '']) => variable,
+    )
+    assert.ok(named.length >= 5)
+    assert.deepEqual(
+      named.filter(variable => !variables.has(variable)),
+      [],
+    )
+  })
+
+  it('has a Dockerfile whose image serves the model, with no more packages than that needs', async () => {
+    const ignored = text(first, '.dockerignore').split('\n')
+    const isIgnored = (file: string) => ignored.includes(file)
+    const stage = await buildImage({ root: at(first), isIgnored, env: registry.env }, at('image'))
+    assert.equal(stage.user, 'node')
+    const inImage = join(stage.root, stage.workdir)
+    assert.ok(!existsSync(join(inImage, 'node_modules', 'typescript')))
+    assert.deepEqual(
+      ignored.filter(Boolean).filter(file => file !== 'node_modules' && existsSync(join(inImage, file))),
+      [],
+    )
+    const { program, args, options } = commandOf(stage, said(stage, 'CMD'))
+    const env = { ...options.env, DATABASE_URL: at('image.db') }
+    const service = await serving([program, ...args].join(' '), { cwd: options.cwd, env })
+    try {
+      stage.env['PORT'] = new URL(service.url).port
+      await runIn(stage, healthCheckOf(stage))
+      assert.equal((await fetch(`${service.url}/api/v1/posts`)).status, 200)
+    } finally {
+      await service.stop()
+    }
+  })
+
+  it('leaves a folder alone that is not empty', async () => {
+    const said = await refused(`npm create portico@latest ${first} -- --yes`, {
+      cwd: registry.folder,
+      env: registry.env,
+    })
+    assert.equal(said, `The folder ${first} is not empty: name one that is empty or does not exist.\n`)
+  })
+
+  it('makes no repository inside another one', async () => {
+    mkdirSync(at('outer'))
+    execFileSync('git', ['init', '--quiet'], { cwd: at('outer') })
+    const said = await create('outer/inner -- --yes --no-install')
+    assert.match(said, /^Created inner from the template blog, with Portico \S+\.$/m)
+    assert.ok(!existsSync(at('outer', 'inner', '.git')))
+  })
+
+  it('takes a packed Portico along', async () => {
+    await create(`offline -- --yes --no-install --portico ${registry.portico}`)
+    const { dependencies } = JSON.parse(text('offline', 'package.json'))
+    const [file = ''] = readdirSync(at('offline')).filter(name => name.endsWith('.tgz'))
+    assert.deepEqual(dependencies, { portico: `file:${file}` })
+    assert.deepEqual(readFileSync(at('offline', file)), readFileSync(registry.portico))
+    assert.match(
+      text('offline', 'Dockerfile'),
+      new RegExp(`^COPY package.json package-lock.json ${file} ./$`, 'm'),
+    )
+  })
+})

@@ -1,0 +1,78 @@
+/** What is done in a created project: commands to their end, and services. */
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { promisify } from 'node:util'
+import { generateKey } from '../../src/auth/key.ts'
+import { blocksOf } from '../docs/blocks.ts'
+
+const run = promisify(execFile)
+
+export interface Shell {
+  readonly cwd: string
+  readonly env: Record<string, string>
+}
+
+/** Runs a line of a page. Returns what it printed; fails with all of it. */
+export async function shell(line: string, options: Shell): Promise<string> {
+  const { stdout } = await run('bash', ['-e', '-c', line], options).catch(failed =>
+    assert.fail(`${line}\n${failed.stdout}\n${failed.stderr}`),
+  )
+  return stdout
+}
+
+/** Runs a line that must fail. Returns what it said, without what npm adds. */
+export async function refused(line: string, options: Shell): Promise<string> {
+  const failed = await run('bash', ['-e', '-c', line], options).catch((error: { stderr: string }) => error)
+  if ('stdout' in failed && !('code' in failed)) assert.fail(`${line} did not fail`)
+  return failed.stderr.replace(/^npm (warn|error) .*\n/gm, '')
+}
+
+export interface Running {
+  /** Whose key KEY is. */
+  readonly env: Record<string, string>
+  readonly url: string
+  readonly said: () => string
+  stop(): Promise<void>
+}
+
+/** Runs a command that serves until it is stopped. */
+export async function serving(line: string, { cwd, env }: Shell): Promise<Running> {
+  const KEY = generateKey()
+  const all = { ...env, KEY, PORTICO_ADMIN_API_KEY: KEY, PORT: '0', HOST: '127.0.0.1' }
+  // A group of its own: npm stands between the test and the service.
+  const child = spawn('bash', ['-c', `exec ${line}`], { cwd, env: all, detached: true })
+  let said = ''
+  const url = await new Promise<string>((resolve, reject) => {
+    const take = (chunk: Buffer) => {
+      said += chunk
+      const [, port] = /http:\/\/(?:localhost|127\.0\.0\.1):(\d+)/.exec(said) ?? []
+      if (port !== undefined) resolve(`http://127.0.0.1:${port}`)
+    }
+    child.stdout.on('data', take)
+    child.stderr.on('data', take)
+    child.once('close', code => reject(new Error(`${line} ended with ${code}:\n${said}`)))
+  })
+  return {
+    env: all,
+    url,
+    said: () => said,
+    async stop() {
+      if (child.pid === undefined || child.exitCode !== null) return
+      const closed = once(child, 'close')
+      process.kill(-child.pid, 'SIGTERM')
+      await closed
+    },
+  }
+}
+
+/** Sends the requests of a page to a service. Returns the answers. */
+export async function requestsOf(page: string, { url, env }: Running, cwd: string): Promise<unknown[]> {
+  const answers: unknown[] = []
+  for (const { language, text } of blocksOf(page)) {
+    if (language !== 'sh' || !text.startsWith('curl ')) continue
+    const line = text.replaceAll('http://localhost:3000', url).replace(/^curl /, 'curl -s --fail-with-body ')
+    answers.push(JSON.parse(await shell(line, { cwd, env })))
+  }
+  return answers
+}

@@ -1,0 +1,95 @@
+/** A package registry that has Portico and create-portico as this clone packs them; it sends npm elsewhere for the rest. */
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+export const root = join(import.meta.dirname, '..', '..')
+
+export interface Packed {
+  readonly name: string
+  readonly version: string
+  readonly integrity: string
+  readonly filename: string
+  readonly files: readonly { readonly path: string }[]
+}
+
+/** As someone has it who has installed Node and npm, and nothing else: without the scripts' own conditions and packages. */
+export function cleanEnvironment(): Record<string, string> {
+  const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: _context, ...env } = process.env as Record<string, string>
+  const folders = (env.PATH ?? '').split(delimiter).filter(folder => !folder.startsWith(root))
+  return { ...env, PATH: [dirname(process.execPath), ...folders].join(delimiter) }
+}
+
+/** Both packages, as they would be published. */
+export async function packBoth(folder: string): Promise<readonly Packed[]> {
+  const script = join(root, 'scripts', 'pack.mjs')
+  const { stdout } = await run(process.execPath, [script, folder], { env: cleanEnvironment() })
+  return JSON.parse(stdout)
+}
+
+/** What npm asks of a registry about a package. */
+function packument({ name, version, integrity, filename }: Packed, url: string): string {
+  const folder = name === 'portico' ? root : join(root, 'create')
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const dist = { tarball: `${url}-/${filename}`, integrity }
+  return JSON.stringify({
+    name,
+    'dist-tags': { latest: version },
+    versions: { [version]: { ...manifest, dist } },
+  })
+}
+
+/** A cache that knows what was fetched before by its checksum; npm's own stays as it is otherwise. */
+async function makeCache(folder: string): Promise<string> {
+  const { stdout } = await run('npm', ['config', 'get', 'cache'], { cwd: tmpdir() })
+  const contents = join(stdout.trim(), '_cacache')
+  const cache = join(folder, 'cache')
+  mkdirSync(contents, { recursive: true })
+  mkdirSync(cache)
+  symlinkSync(contents, join(cache, '_cacache'))
+  return cache
+}
+
+export interface Registry {
+  /** A folder of the test's own. */
+  readonly folder: string
+  /** In which npm asks this registry. */
+  readonly env: Record<string, string>
+  /** The path of Portico's packed file. */
+  readonly portico: string
+  close(): void
+}
+
+export async function openRegistry(): Promise<Registry> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-create-'))
+  const packed = await packBoth(folder)
+  const { stdout: upstream } = await run('npm', ['config', 'get', 'registry'], { cwd: tmpdir() })
+  const server = createServer((request, response) => {
+    const path = request.url?.slice(1) ?? ''
+    const named = packed.find(({ name }) => name === path)
+    const file = packed.find(({ filename }) => `-/${filename}` === path)
+    if (named) response.end(packument(named, url))
+    else if (file) response.end(readFileSync(join(folder, file.filename)))
+    else response.writeHead(302, { location: new URL(path, upstream.trim()).href }).end()
+  })
+  await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  // Nobody is asked whether the package may be fetched.
+  const npm = { npm_config_registry: url, npm_config_cache: await makeCache(folder), npm_config_yes: 'true' }
+  const [portico] = packed.filter(({ name }) => name === 'portico').map(({ filename }) => filename)
+  return {
+    folder,
+    env: { ...cleanEnvironment(), ...npm, npm_config_prefer_offline: 'true' },
+    portico: join(folder, portico ?? ''),
+    close() {
+      server.close()
+      server.closeAllConnections()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { RecentEvents, shownLine } from '../../src/dev/log-lines.ts'
+
+const time = new Date(2026, 0, 2, 3, 4, 5).getTime()
+const hostile = 'a\u001b[2J\r\nGET /forged 200\u202e\u009b'
+
+const lines: readonly (readonly [fields: object, shown: RegExp])[] = [
+  [
+    { msg: 'request', method: 'GET', path: '/api/v1/posts', status: 200, ms: 3.149, user_id: 7 },
+    /^03:04:05 {2}GET {4}\/api\/v1\/posts 200 3\.1 ms user 7$/,
+  ],
+  [{ msg: 'request', method: 'DELETE', path: '/x', status: 404, ms: 120.4 }, /DELETE \/x 404 120 ms nobody$/],
+  [
+    { msg: 'request', method: hostile, path: hostile, status: 400, ms: 1 },
+    /\\u001b.*\\u000d\\u000aGET \/forged/,
+  ],
+  [
+    { dev: 'event', event: 9, type: 'post.updated', id: 4, userId: 1, changed: ['title'], msg: 'event' },
+    /event {2}post\.updated 4 \(title\) no\. 9, by user 1$/,
+  ],
+  [
+    {
+      dev: 'mail',
+      to: hostile,
+      subject: hostile,
+      text: `Hello ${hostile}\nhttp://localhost:3000/account/x`,
+      isSent: false,
+    },
+    /^03:04:05 {2}mail {3}to a\\u001b[^\n]*not sent[^\n]*\n {10}\| Hello a\\u001b\[2J\n {10}\| GET[^\n]*\n {10}\| http:\/\/localhost:3000\/account\/x$/,
+  ],
+  [{ level: 40, msg: 'careful', count: 3, why: hostile }, /warn {3}careful count=3 why=a\\u001b/],
+  [
+    {
+      level: 50,
+      msg: 'failed',
+      err: { type: 'TypeError', message: hostile, stack: 'TypeError: x\n    at node:internal/x:1:2' },
+    },
+    /error {2}failed\n {10}TypeError: a\\u001b[^\n]*\n {10}at node:internal\/x:1:2$/,
+  ],
+]
+
+test('each line of the log is one that people read, and texts from outside stay within it', () => {
+  for (const [fields, shown] of lines) {
+    const line = shownLine(JSON.stringify({ level: 30, time, ...fields }))
+    assert.match(line, shown)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may reach a terminal
+    assert.doesNotMatch(line.replaceAll('\n', ''), /[\u0000-\u001f\u007f-\u009f\u202e]/)
+  }
+  for (const own of ['printed by the model', '{"a":1}', '{ broken', '']) assert.equal(shownLine(own), own)
+})
+
+test('colours come from the style alone', () => {
+  const marked = shownLine(
+    JSON.stringify({ time, msg: 'request', method: 'GET', path: '/', status: 500, ms: 1 }),
+    (format, text) => `<${format}>${text}</>`,
+  )
+  assert.match(marked, /<red>500<\/>/)
+})
+
+test('an event that two processes read is shown once', () => {
+  const recent = new RecentEvents()
+  const line = (event: number) => JSON.stringify({ time, dev: 'event', event, at: '2026-01-02' })
+  assert.deepEqual(
+    [1, 1, 2, 1].map(event => recent.isRepeated(line(event))),
+    [false, true, false, true],
+  )
+  for (let event = 3; event < 1000; event++) assert.equal(recent.isRepeated(line(event)), false)
+  assert.equal(recent.isRepeated('{"msg":"\\"dev\\":\\"event\\""}'), false)
+})

@@ -1,0 +1,136 @@
+/** `portico dev` in a process and a folder of its own, and edits of what it serves. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { bin } from '../processes/command.ts'
+import { inheritedEnvironment } from '../processes/environment.ts'
+import { type Answer, type CallOptions, call } from '../serve/service.ts'
+
+const index = resolve(import.meta.dirname, '../../src/index.ts')
+
+/** How long a test waits for something to be said: on a busy machine, not how long it may take. */
+const mostMs = 30_000
+
+const model = `import { anyone, collection, model, string, text, users } from '${index}'
+import { longest } from './limits.ts'
+export default model(
+  {
+    notes: collection({
+      fields: {
+        title: string({ max: longest }),
+      },
+      access: { read: anyone, create: anyone },
+    }),
+  },
+)
+`
+
+export interface Development {
+  readonly folder: string
+  readonly url: string
+  readonly process: ChildProcess
+  /** All that it has printed. */
+  said(): string
+  /** Resolves with the match once something that fits was said after the last match. */
+  says(pattern: RegExp): Promise<RegExpExecArray>
+  /** Of the file in the folder. */
+  read(name: string): string
+  write(name: string, text: string): void
+  /** Replaces a part of the model file, which must be there. */
+  edit(part: string, by: string): void
+  call(path: string, options?: CallOptions): Promise<Answer>
+  /** Ends it by a signal. Returns the exit code. */
+  end(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+export interface DevelopmentOptions {
+  readonly words?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  readonly model?: string
+  /** Runs the words in its own way, e.g. with a terminal. */
+  readonly run?: (command: string, words: readonly string[], options: object) => ChildProcess
+}
+
+/** Collects what a process says; `says` waits for parts of it, each after the one before. */
+function listen(child: ChildProcess): Pick<Development, 'said' | 'says'> {
+  let text = ''
+  let seen = 0
+  let look: (() => void) | undefined
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', chunk => {
+      text += chunk
+      look?.()
+    })
+  }
+  const says = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((found, failed) => {
+      const timer = setTimeout(() => failed(new Error(`${pattern} was not said:\n${text}`)), mostMs)
+      look = () => {
+        const match = pattern.exec(text.slice(seen))
+        if (match === null) return
+        seen += match.index + match[0].length
+        look = undefined
+        clearTimeout(timer)
+        found(match)
+      }
+      look()
+    })
+  return { said: () => text, says }
+}
+
+export function startIn(folder: string, options: DevelopmentOptions = {}): Development {
+  const { words = [], environment = {}, run = spawn } = options
+  writeFileSync(join(folder, 'limits.ts'), 'export const longest = 100\n')
+  writeFileSync(join(folder, 'model.ts'), options.model ?? model)
+  const env = { ...inheritedEnvironment, HOST: '127.0.0.1', PORT: '0', ...environment }
+  const child = run(process.execPath, ['--conditions=portico-source', bin, 'dev', ...words], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const { said, says } = listen(child)
+  const url = () => /REST +(http:\S+?)\/api\/v1/.exec(said())?.[1] ?? ''
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8')
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
+  return {
+    folder,
+    get url() {
+      return url()
+    },
+    process: child,
+    said,
+    says,
+    read,
+    write,
+    edit(part, by) {
+      const before = read('model.ts')
+      if (!before.includes(part)) throw new Error(`${part} is not in\n${before}`)
+      write('model.ts', before.replace(part, by))
+    },
+    call: (path, options) => call(url() + path, options),
+    async end(signal = 'SIGINT') {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+      const ended = once(child, 'close')
+      child.kill(signal)
+      const [code] = await ended
+      return code
+    },
+  }
+}
+
+/** Runs `use` with `portico dev` in a new folder, from before its first words to its end. */
+export async function developing(
+  options: DevelopmentOptions,
+  use: (dev: Development) => Promise<void>,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-dev-'))
+  const dev = startIn(folder, options)
+  try {
+    await use(dev)
+  } finally {
+    await dev.end('SIGTERM')
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

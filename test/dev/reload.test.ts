@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { portico } from '../processes/command.ts'
+import { type Development, developing } from './process.ts'
+
+const added = (name: string) => `title: string({ max: longest }),\n        ${name}: text({ optional: true }),`
+
+async function fieldsOf(dev: Development): Promise<readonly string[]> {
+  await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'x' } })
+  const { json } = await dev.call('/api/v1/notes')
+  const [first = {}] = json.data as readonly Readonly<Record<string, unknown>>[]
+  return Object.keys(first)
+}
+
+/** The processes that it has started and that have not ended. */
+function childrenOf(pid: number): readonly string[] {
+  return readdirSync('/proc').filter(name => {
+    if (!/^\d+$/.test(name)) return false
+    try {
+      return /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1] === String(pid)
+    } catch {
+      return false
+    }
+  })
+}
+
+test('edits are served, however they are written, and faults are shown while the last good model serves on', () =>
+  developing({}, async dev => {
+    await dev.says(/serves model\.ts/)
+    const [, header = '', value = '', url = ''] = await dev.says(/curl -H "(.*?): (.*?)" (\S+)/)
+    assert.equal((await fetch(url, { headers: { [header]: value } })).status, 200)
+    for (const path of ['/graphql', '/docs', '/account']) assert.ok(dev.said().includes(dev.url + path))
+
+    dev.edit('title: string({ max: longest }),', added('body'))
+    await dev.says(/Migrated: Add the field notes\.body\.\n.*Reloaded in \d+ ms: model\.ts/)
+    assert.ok((await fieldsOf(dev)).includes('body'))
+
+    dev.edit('body: text({ optional: true })', 'body: text({ optional: true )')
+    await dev.says(
+      /model\.ts: the model file cannot be loaded[\s\S]*> +8 \| +body: text\(\{ optional: true \),[\s\S]*\^/,
+    )
+    await dev.says(/The last good model serves on/)
+    assert.ok((await fieldsOf(dev)).includes('body'))
+
+    dev.edit('{ optional: true )', '{ optional: true, maxx: 3 } as never)')
+    await dev.says(/notes\.fields\.body\.maxx: .*`max`[\s\S]*model\.ts:8:\d+[\s\S]*> +8 \|/)
+    dev.edit(', maxx: 3 } as never', ' }')
+    dev.write('limits.ts', 'export const longest = 2\nthrow new RangeError("no limits today")\n')
+    await dev.says(/RangeError: no limits today[\s\S]*limits\.ts:2:7/)
+    dev.write('limits.ts', 'export const longest = 2\n')
+    await dev.says(/Reloaded in \d+ ms: .*limits\.ts/)
+    const long = await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'xyz' } })
+    assert.equal(long.status, 400)
+
+    // As editors do that keep the old file until the new one is whole.
+    writeFileSync(join(dev.folder, '.limits.ts.swp'), 'export const longest = 3\n')
+    renameSync(join(dev.folder, '.limits.ts.swp'), join(dev.folder, 'limits.ts'))
+    await dev.says(/Reloaded in \d+ ms: limits\.ts/)
+    assert.equal((await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'xyz' } })).status, 201)
+
+    dev.edit("'./limits.ts'", "'./parts/limits.ts'")
+    await dev.says(/Cannot find module '.*parts\/limits\.ts'[\s\S]*model\.ts:2:/)
+    mkdirSync(join(dev.folder, 'parts'))
+    dev.write('parts/limits.ts', 'export const longest = 4\n')
+    await dev.says(/Reloaded in \d+ ms: parts\/limits\.ts/)
+
+    for (let round = 0; round < 20; round++)
+      dev.write('parts/limits.ts', `export const longest = ${5 + round}\n`)
+    await dev.says(/Reloaded/)
+    const { json } = await dev.call('/api/v1/openapi.json')
+    assert.match(JSON.stringify(json), /"maxLength":24/)
+
+    const reloads = () => dev.said().match(/Reloaded/g)?.length
+    const before = reloads()
+    dev.write('parts/limits.ts', dev.read('parts/limits.ts'))
+    dev.write('.env', 'PORTICO_BODY_LIMIT=30\n')
+    await dev.says(/Reloaded in \d+ ms: \.env/)
+    assert.equal(reloads(), (before ?? 0) + 1, 'what was written without a change is no reason')
+    const body = { title: 'a body of more than thirty bytes' }
+    assert.equal((await dev.call('/api/v1/notes', { method: 'POST', body })).status, 413)
+
+    const { pid = 0 } = dev.process
+    assert.ok(childrenOf(pid).length > 0)
+    assert.equal(await dev.end('SIGINT'), 0)
+    assert.deepEqual(childrenOf(pid), [])
+  }))
+
+test('requests, events and mails are lines that people read, and nobody writes lines of his own', () =>
+  developing({ environment: { PORTICO_SIGN_UP: 'confirmed' } }, async dev => {
+    await dev.says(/Try it/)
+    await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'x' } })
+    await dev.says(/POST +\/api\/v1\/notes 201 [\d.]+ ms nobody/)
+    assert.match(dev.said(), /event +note\.created 1 no\. \d+/)
+    const path = `/api/v1/${encodeURIComponent('a\u001b[2J\r\nGET /forged 200')}`
+    await dev.call(path)
+    await dev.says(/GET +\/api\/v1\/a%1B\S+ 404/)
+    const { port, hostname } = new URL(dev.url)
+    const raw = connect(Number(port), hostname)
+    raw.end('GET /x\u009b2J\u202e HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    await once(raw.resume(), 'close')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may reach a terminal
+    assert.doesNotMatch(dev.said().replaceAll('\n', ''), /[\u0000-\u001f\u007f-\u009f\u202e]/)
+    const form = new URLSearchParams({
+      name: 'Ada',
+      email: 'ada@example.com',
+      password: 'correct horse battery',
+    })
+    const page = await fetch(`${dev.url}/account/sign-up`, { headers: { Accept: 'text/html' } })
+    const cookie = page.headers
+      .getSetCookie()
+      .map(each => each.split(';')[0])
+      .join('; ')
+    for (const [, name = '', value = ''] of (await page.text()).matchAll(/name="(\w+)" value="([^"]*)"/g)) {
+      if (!form.has(name)) form.set(name, value)
+    }
+    await fetch(`${dev.url}/account/sign-up`, {
+      method: 'POST',
+      headers: { Cookie: cookie, Origin: dev.url },
+      body: form,
+    })
+    await dev.says(/mail +to ada@example\.com: .*\n[\s\S]*\| http:\/\/127\.0\.0\.1:\d+\/account\/\S+/)
+  }))
+
+interface Load {
+  readonly sent: number
+  readonly failures: readonly string[]
+  stop(): Promise<void>
+}
+
+/** Clients that keep their connections, and send one request after the other. */
+function load(url: string, clients: number): Load {
+  const agent = new Agent({ keepAlive: true, maxSockets: clients })
+  const failures: string[] = []
+  const state = { sent: 0, isOver: false }
+  const one = async () => {
+    const sent = request(`${url}/api/v1/notes`, {
+      agent,
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+    })
+    sent.end('{"title":"x"}')
+    const [response] = await once(sent, 'response')
+    response.resume()
+    await once(response, 'end')
+    if (response.statusCode !== 201) throw new Error(`status ${response.statusCode}`)
+    state.sent++
+  }
+  const client = async () => {
+    while (!state.isOver) await one().catch(error => void failures.push(String(error)))
+  }
+  const all = Array.from({ length: clients }, client)
+  return {
+    get sent() {
+      return state.sent
+    },
+    failures,
+    async stop() {
+      state.isOver = true
+      await Promise.all(all)
+      agent.destroy()
+    },
+  }
+}
+
+test('no request is lost while versions take over, and event streams go on where they were', () =>
+  developing({ environment: { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn' } }, async dev => {
+    await dev.says(/Try it/)
+    const clients = load(dev.url, 8)
+    const stream = await fetch(`${dev.url}/api/v1/events`, { headers: { Accept: 'text/event-stream' } })
+    const streamed = stream.text()
+    for (let round = 0; round < 4; round++) {
+      const before = clients.sent
+      while (clients.sent < before + 50 && clients.failures.length === 0) await new Promise(setImmediate)
+      dev.write('limits.ts', `export const longest = ${50 + round}\n`)
+      await dev.says(/Reloaded/)
+    }
+    await clients.stop()
+    assert.deepEqual(clients.failures, [])
+    const { json } = await dev.call('/api/v1/notes?per_page=1')
+    assert.equal((json.meta as { total: number }).total, clients.sent)
+    assert.match(await streamed, /event/, 'the stream ended, so that its reader asks again')
+  }))
+
+test('a migration that loses data takes a yes, or the command', () =>
+  developing({}, async dev => {
+    await dev.says(/Try it/)
+    dev.edit('title: string({ max: longest }),', added('body'))
+    await dev.says(/Reloaded/)
+    dev.edit('body: text({ optional: true }),', '')
+    await dev.says(/! Drop the field notes\.body[\s\S]*portico migrate --apply --allow-destructive/)
+    assert.ok((await fieldsOf(dev)).includes('body'))
+    dev.edit('title: string({ max: longest }),', added('content'))
+    await dev.says(/! Drop the field notes\.body[\s\S]*renamedFrom/)
+    const words = ['migrate', '--apply', '--allow-destructive', '--model', 'model.ts']
+    assert.equal((await portico(words, { folder: dev.folder })).code, 0)
+    await dev.says(/Reloaded/)
+    const fields = await fieldsOf(dev)
+    assert.ok(fields.includes('content') && !fields.includes('body'))
+  }))
+
+const crashing = `
+import { anyone, collection, model, string } from 'PORTICO'
+export default model({
+  notes: collection({
+    fields: { title: string() },
+    access: { read: anyone, create: anyone },
+    prepare: ({ next }) => {
+      if (next.title === 'crash') process.kill(process.pid, 'SIGKILL')
+      if (next.title === 'fault') throw new TypeError('by the model')
+      return {}
+    },
+  }),
+})
+`
+
+test('a process that dies is started again, and a taken port is told with who has it', () =>
+  developing({ words: ['--yes'] }, async dev => {
+    await dev.says(/Try it/)
+    dev.write('model.ts', crashing.replace('PORTICO', join(import.meta.dirname, '../../src/index.ts')))
+    await dev.says(/Reloaded/)
+    const fault = await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'fault' } })
+    assert.equal(fault.status, 500)
+    await dev.says(/notes\.prepare has failed\.: by the model[\s\S]*> +9 \|/)
+    await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
+    await dev.says(/ended by itself \(SIGKILL\)/)
+    assert.equal((await dev.call('/api/v1/notes')).status, 200)
+    const { port } = new URL(dev.url)
+    const environment = { HOST: '127.0.0.1', PORT: port, PORTICO_MODEL: undefined }
+    for (const command of ['dev', 'start']) {
+      const other = await portico([command], { folder: dev.folder, environment })
+      assert.equal(other.code, 1)
+      assert.match(
+        other.err,
+        /EADDRINUSE.*another program listens there \(.*process \d+\)\. Set PORT to a free one, e\.g\. PORT=\d+/,
+      )
+    }
+  }))

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { developing } from './process.ts'
+
+const quoted = (word: string) => `'${word}'`
+
+/** Under `script`, which gives it a terminal: what is written to its standard input is typed. */
+function withTerminal(command: string, words: readonly string[], options: object) {
+  const line = ['exec', ...[command, ...words].map(quoted)].join(' ')
+  return spawn('script', ['-qfec', line, '/dev/null'], { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
+}
+
+test('at a terminal a migration that loses data is asked for, and Ctrl-C ends it all', () =>
+  developing(
+    {
+      run: withTerminal,
+      words: ['--client', 'api.ts'],
+      environment: { TERM: 'xterm', NO_COLOR: '1', SHELL: '/bin/sh' },
+    },
+    async dev => {
+      await dev.says(/Try it/)
+      await dev.says(/api\.ts written/)
+      assert.match(dev.read('api.ts'), /notes/)
+      dev.edit(
+        'title: string({ max: longest }),',
+        'title: string({ max: longest }),\n        body: text({ optional: true }),',
+      )
+      await dev.says(/Reloaded in \d+ ms/)
+      await dev.says(/api\.ts written/)
+      assert.match(dev.read('api.ts'), /body/)
+      await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'x', body: 'kept' } })
+
+      dev.edit('body: text({ optional: true }),', '')
+      await dev.says(/! Drop the field notes\.body[\s\S]*Apply it\? \[y\/N\]/)
+      dev.process.stdin?.write('n\n')
+      await dev.says(/Nothing is done/)
+      const kept = await dev.call('/api/v1/notes')
+      assert.match(kept.text, /"body":"kept"/)
+
+      // A change takes the question back, and asks anew.
+      dev.edit('title: string({ max: longest }),', 'title: string({ max: 7 }),')
+      await dev.says(/Apply it\? \[y\/N\]/)
+      dev.edit('title: string({ max: 7 }),', 'title: string({ max: 8 }),')
+      await dev.says(/Apply it\? \[y\/N\]/)
+      dev.process.stdin?.write('y\n')
+      await dev.says(/Reloaded in \d+ ms/)
+      const dropped = await dev.call('/api/v1/notes')
+      assert.doesNotMatch(dropped.text, /body/)
+
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: NO_COLOR says that none of them is wanted
+      assert.doesNotMatch(dev.said(), /\u001b\[[1-9]\d*m/)
+      assert.ok(existsSync(join(dev.folder, 'data', 'portico.db')))
+      const ended = once(dev.process, 'close')
+      dev.process.stdin?.write('\u0003')
+      assert.deepEqual(await ended, [0, null])
+    },
+  ))

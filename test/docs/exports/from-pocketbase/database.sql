@@ -1,0 +1,12 @@
+PRAGMA foreign_keys=OFF;
+BEGIN TRANSACTION;
+CREATE TABLE `users` (`avatar` TEXT DEFAULT '' NOT NULL, `created` TEXT DEFAULT '' NOT NULL, `email` TEXT DEFAULT '' NOT NULL, `emailVisibility` BOOLEAN DEFAULT FALSE NOT NULL, `id` TEXT PRIMARY KEY DEFAULT ('r'||lower(hex(randomblob(7)))) NOT NULL, `name` TEXT DEFAULT '' NOT NULL, `password` TEXT DEFAULT '' NOT NULL, `tokenKey` TEXT DEFAULT '' NOT NULL, `updated` TEXT DEFAULT '' NOT NULL, `verified` BOOLEAN DEFAULT FALSE NOT NULL);
+INSERT INTO users VALUES('','2026-11-23 06:33:28.006Z','ada@example.com',0,'yoe3ad7cufmlwta','Ada','$2a$10$…','…','2026-11-23 06:33:28.006Z',1);
+INSERT INTO users VALUES('','2026-11-23 06:33:28.115Z','ben@example.com',0,'n3t8yz18q6l68h5','','$2a$10$…','…','2026-11-23 06:33:28.115Z',0);
+CREATE TABLE `tags` (`id` TEXT PRIMARY KEY DEFAULT ('r'||lower(hex(randomblob(7)))) NOT NULL, `name` TEXT DEFAULT '' NOT NULL);
+INSERT INTO tags VALUES('45vq9s94idp9e43','roses');
+INSERT INTO tags VALUES('jokq2e6c1t91gks','tools');
+CREATE TABLE `posts` (`author` TEXT DEFAULT '' NOT NULL, `body` TEXT DEFAULT '' NOT NULL, `created` TEXT DEFAULT '' NOT NULL, `extra` JSON DEFAULT NULL, `featured` BOOLEAN DEFAULT FALSE NOT NULL, `id` TEXT PRIMARY KEY DEFAULT ('r'||lower(hex(randomblob(7)))) NOT NULL, `publishedAt` TEXT DEFAULT '' NOT NULL, `rating` NUMERIC DEFAULT 0 NOT NULL, `status` TEXT DEFAULT '' NOT NULL, `tags` JSON DEFAULT '[]' NOT NULL, `title` TEXT DEFAULT '' NOT NULL, `updated` TEXT DEFAULT '' NOT NULL);
+INSERT INTO posts VALUES('yoe3ad7cufmlwta','<p>Cover them.</p>','2026-11-23 06:33:28.121Z','{"lang":"en"}',1,'sian203bxy2tt6l','2026-01-31 12:00:00.000Z',5,'published','["45vq9s94idp9e43","jokq2e6c1t91gks"]','Roses in winter','2026-11-23 06:33:28.121Z');
+INSERT INTO posts VALUES('n3t8yz18q6l68h5','','2026-11-23 06:33:28.123Z',NULL,0,'iirtvluc86em885','',0,'draft','[]','A draft','2026-11-23 06:33:28.123Z');
+COMMIT;

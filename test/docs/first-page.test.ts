@@ -1,0 +1,46 @@
+/** The README's first page, step by step: a project is created in this clone, served by `npm run dev`, and called. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { type Running, serving, shell } from '../create/project.ts'
+import { cleanEnvironment, root } from '../create/registry.ts'
+import { examplesOf, filledIn } from './blocks.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'portico-first-page-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+test('the README’s first page works from its first command to its last', async () => {
+  const env = { ...cleanEnvironment(), npm_config_prefer_offline: 'true' }
+  // Beside the clone stands what is none of the test's business.
+  const project = join(folder, 'my-app')
+  let service: Running | undefined
+  let answers = 0
+  try {
+    for (const { command, answer } of examplesOf(readFileSync(join(root, 'README.md'), 'utf8'))) {
+      if (command.startsWith('npm run create ')) {
+        const said = await shell(command.replace('../my-app', project), { cwd: root, env })
+        assert.match(said, /^Next:$/m)
+        continue
+      }
+      if (command.startsWith('cd ../my-app\n')) {
+        service = await serving(command.replace(/^cd .*\n/, ''), { cwd: project, env })
+        continue
+      }
+      const running: Running = service ?? assert.fail(command)
+      const line = command.replaceAll('http://localhost:3000', running.url).replace(/^curl /, 'curl -s ')
+      const real: unknown = JSON.parse(await shell(line, { cwd: project, env: running.env }))
+      assert.deepEqual(real, filledIn(JSON.parse(answer ?? assert.fail(command)), real), command)
+      answers++
+    }
+    const { url } = service ?? assert.fail('no command serves the project')
+    const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text()
+    for (const path of ['/docs', '/docs/guides', '/graphql', '/account'])
+      assert.ok(page.includes(`"${path}"`))
+  } finally {
+    await service?.stop()
+  }
+  assert.equal(answers, 3)
+  assert.ok(existsSync(join(project, 'data')), 'its data is in the project')
+})

@@ -1,0 +1,55 @@
+/** Every message that the page of troubleshooting quotes is one that the code prints. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { read, root } from './pages.ts'
+
+/** The length of the `${…}` at the beginning of a text. */
+function interpolationEnd(text: string): number {
+  let depth = 0
+  for (let at = 1; at < text.length; at++) {
+    if (text[at] === '{') depth++
+    if (text[at] === '}' && --depth === 0) return at + 1
+  }
+  return text.length
+}
+
+/** What a source prints: texts written over several lines joined, and `…` in place of every `${…}`. */
+function printed(source: string): string {
+  let text = source
+    .replace(/['`] \+\s*['`]/g, '')
+    .replaceAll('\\n', '\n')
+    .replaceAll('\\`', '`')
+  for (let at = text.indexOf('${'); at >= 0; at = text.indexOf('${', at))
+    text = `${text.slice(0, at)}…${text.slice(at + interpolationEnd(text.slice(at)))}`
+  return text.replace(/…+/g, '…')
+}
+
+/** The programs, what creates projects, and what installs Portico. */
+const sources = ['src', 'create/src', 'scripts'].flatMap(folder =>
+  readdirSync(join(root, folder), { recursive: true })
+    .map(String)
+    .filter(name => /\.(ts|mjs)$/.test(name))
+    .map(name => printed(readFileSync(join(root, folder, name), 'utf8'))),
+)
+
+/** The headings that are messages, and not questions. */
+const quoted = [...read('docs/troubleshooting.md').matchAll(/^### `(.*)`$/gm)].map(([, message = '']) =>
+  message.replaceAll('\\`', '`'),
+)
+/** Of a message that another module completes, e.g. with “Did you mean”. */
+const isPrinted = (message: string) => sources.some(source => source.includes(message))
+
+test('sources are read as what they print', () => {
+  const source = ["fail('a ' +", '  `b $', '{name({ c: 1 })} d`)'].join('')
+  assert.equal(printed(source), "fail('a b … d`)")
+})
+
+test('the quoted messages are printed by the code', () => {
+  assert.ok(quoted.length > 25)
+  assert.deepEqual(
+    quoted.filter(message => !isPrinted(message)),
+    [],
+  )
+})

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { ModelError } from '../../src/model/check/faults.ts'
+import { declarationPlace } from '../../src/source/declaration-place.ts'
+import { describeLoadError, describeModelError } from '../../src/source/describe.ts'
+import { codeFrame } from '../../src/source/frame.ts'
+
+let folder = ''
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'portico-source-'))
+})
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+function write(name: string, text: string): string {
+  const file = join(folder, name)
+  writeFileSync(file, text)
+  return file
+}
+
+const model = `import people, { tagged as labels } from './parts.ts'
+import { shared } from './shared.ts'
+// notes: { fields: { title: 'a comment' } }
+const quoted = "tasks: { fields"
+const pattern = /tasks: [/'"{]/g
+const short = { max: 3 }
+export default model(
+  {
+    'notes': collection({
+      description: \`fields: { title \${nested(\`fields: { \${'}'} \`)} }\`,
+      fields: { body: text(), title: text(short), access: text() },
+      access: { read: anyone },
+      async check({ next }) { const title = next.title; return [] },
+    }),
+    people,
+    labels,
+    tasks: tasksOf(shared),
+  },
+  { actions: { archive: action({ on: 'notes', run() {} }) } },
+)
+`
+const parts = `const common = { mark: text() }
+const fields = { name: text() }
+export const tagged: Declared = collection({ fields: { ...common, tag: text({ unknown: 1 }) } })
+export default collection({ fields, access: { read: anyone } })
+`
+
+const places: readonly (readonly [path: string, place: string])[] = [
+  ['notes', "model.ts:9 'notes'"],
+  ['notes.fields.title', 'model.ts:11 title: text'],
+  ['notes.fields.title.max', 'model.ts:6 max: 3'],
+  ['notes.fields.access.read', 'model.ts:11 access: text'],
+  ['notes.access.read', 'model.ts:12 read: anyone'],
+  ['notes.access.update', 'model.ts:12 access: {'],
+  ['notes.check', 'model.ts:13 check('],
+  ['people', 'model.ts:15 people,'],
+  ['people.fields.name', 'parts.ts:2 name: text'],
+  ['people.access.read', 'parts.ts:4 read: anyone'],
+  ['labels.fields.tag.unknown', 'parts.ts:3 unknown: 1'],
+  ['labels.fields.mark', 'parts.ts:1 mark: text'],
+  ['tasks.fields.title', 'model.ts:17 tasks: tasksOf'],
+  ['actions.archive.run', 'model.ts:19 run()'],
+]
+
+test('a fault is found where the model, or what it imports, declares its subject', () => {
+  const file = write('model.ts', model)
+  write('parts.ts', parts)
+  for (const [path, place] of places) {
+    const found = declarationPlace(file, path)
+    assert.ok(found, path)
+    const [name = '', ...rest] = place.split(' ')
+    const [short = '', line] = name.split(':')
+    assert.equal(found.file, join(folder, short), path)
+    assert.equal(found.line, Number(line), path)
+    const source = (short === 'model.ts' ? model : parts).split('\n')[found.line - 1] ?? ''
+    assert.ok(
+      source.slice(found.column - 1).startsWith(rest.join(' ')),
+      `${path}: ${source.slice(found.column - 1)}`,
+    )
+  }
+  assert.equal(declarationPlace(file, 'users.fields.name'), undefined)
+})
+
+test('every fault of a model is listed, and what its source says cannot move the cursor', () => {
+  const file = write(
+    'hostile.ts',
+    "export default model({ notes: collection({ fields: { a: '\u001b[2J\u202e' } }) })\n",
+  )
+  const text = describeModelError(
+    file,
+    new ModelError([
+      { place: 'notes.fields.a', message: 'Wrong.' },
+      { place: 'made.by.program', message: 'Wrong too.' },
+    ]),
+  )
+  assert.match(text, /2 faults:\n {2}notes\.fields\.a: Wrong\.\n.*hostile\.ts:1:54\n/)
+  assert.match(text, /made\.by\.program: Wrong too\./)
+  assert.ok(text.includes('\\u001b[2J\\u202e') && !text.includes('\u001b'))
+})
+
+test('tokens of any source end, and a frame of any place is shown', () => {
+  for (const source of [
+    '`${',
+    '/* ',
+    "'",
+    '/',
+    '}}})',
+    '`${`${`',
+    'a: {'.repeat(2000),
+    '\\',
+    '\u{1F600}: {',
+  ]) {
+    assert.doesNotThrow(() => declarationPlace(write('odd.ts', source), 'a.a.a'))
+  }
+  const file = write('short.ts', 'one\ntwo\n')
+  assert.match(codeFrame({ file, line: 2, column: 99 }), /> 2 \| two\n {4}\| {4}\^/)
+  assert.doesNotMatch(codeFrame({ file, line: 9, column: 1 }), /\|/)
+  assert.match(codeFrame({ file: join(folder, 'none.ts'), line: 1, column: 1 }), /none\.ts:1:1$/)
+})
+
+const broken: readonly (readonly [name: string, source: string, says: RegExp])[] = [
+  ['syntax.ts', 'const a: number = {\n  b: 1\n  c: 2,\n}\n', /syntax\.ts:3:3[\s\S]*> 3 \| {3}c: 2,/],
+  ['end.ts', 'export const a = oops(\n', /Expression expected[\s\S]*end\.ts:1:/],
+  ['enum.ts', 'const b = 1\nenum A { b }\n', /as const[\s\S]*enum\.ts:2:1/],
+  ['thrown.ts', "const a: string = 'x'\nthrow new RangeError(a)\n", /RangeError: x\.[\s\S]*thrown\.ts:2:7/],
+  ['text.mjs', "throw 'a text'\n", /"a text", which is no error/],
+  ['file.ts', "import { a } from './thrown'\n", /ends with `\.ts`[\s\S]*file\.ts:1:19/],
+  ['script.ts', "import { a } from './thrown.js'\n", /`\.ts` instead of `\.js`[\s\S]*script\.ts:1:19/],
+  ['package.ts', "\nimport a from 'not-installed'\n", /not-installed[\s\S]*package\.ts:2:15/],
+  ['name.ts', "import { nothing } from './thrown.ts'\n", /named 'nothing'[\s\S]*name\.ts:1:10/],
+]
+
+for (const [name, source, says] of broken) {
+  test(`${name}: the place of what keeps a module from being loaded`, async () => {
+    write('package.json', '{"type":"module"}')
+    if (name !== 'thrown.ts') write('thrown.ts', "const a: string = 'x'\nthrow new RangeError(a)\n")
+    const file = write(name, source)
+    const error = await import(pathToFileURL(file).href).then(
+      () => undefined,
+      thrown => thrown,
+    )
+    const text = describeLoadError(error)
+    assert.match(text, says)
+    assert.doesNotMatch(text, /node:internal/)
+  })
+}
