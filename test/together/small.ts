@@ -1,0 +1,4 @@
+/** Tests that start no service. */
+import { runTogether } from './run.ts'
+
+await runTogether('small')
