@@ -105,7 +105,8 @@ export class Connection {
   }
 }
 
-function unredirected(response: Response): Response {
+/** Throws where the answer leads to elsewhere. */
+export function unredirected(response: Response): Response {
   const { status, type } = response
   if (type !== 'opaqueredirect' && (status < 300 || status > 399)) return response
   const message =
@@ -166,8 +167,10 @@ export function randomText(): string {
 export function originOf(baseUrl: string | URL | undefined): string {
   const given =
     baseUrl ?? (globalThis as { readonly location?: { readonly origin: string } }).location?.origin
-  if (given === undefined || !URL.canParse(given))
+  const url = given !== undefined && URL.canParse(given) ? new URL(given) : undefined
+  // `localhost:3000` is a URL of the scheme `localhost`.
+  if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new TypeError("`baseUrl` must be the address of the service, e.g. 'https://api.example.com'.")
-  const { origin, pathname } = new URL(given)
+  const { origin, pathname } = url
   return `${origin}${pathname.replace(/\/+$/, '')}`
 }

@@ -10,11 +10,15 @@ export interface StreamBlock {
 /** A block has at most so many characters. */
 const maxBlockLength = 2 ** 26
 
-const lineEnd = /\r\n|\n|\r(?!$)/
+const lineEnd = /\r\n?|\n/
 
 /** Takes pieces of text as they come; gives the blocks that they complete. */
 export class StreamParser {
+  /** The line that is not complete. */
   #rest = ''
+  /** Of the lines of the block. */
+  #length = 0
+  #isAfterReturn = false
   #id: string | undefined
   #type = ''
   #data: string[] = []
@@ -22,15 +26,25 @@ export class StreamParser {
 
   /** Throws a `RangeError` for a block without end. */
   push(text: string): readonly StreamBlock[] {
-    const lines = (this.#rest + text).split(lineEnd)
-    this.#rest = lines.pop() ?? ''
-    if (this.#rest.length > maxBlockLength) throw new RangeError('a line of the event stream is too long')
-    return lines.flatMap(line => this.#line(line) ?? [])
+    // A line feed after a carriage return ends no second line.
+    const given = this.#isAfterReturn && text.startsWith('\n') ? text.slice(1) : text
+    if (text !== '') this.#isAfterReturn = text.endsWith('\r')
+    const [first = '', ...others] = given.split(lineEnd)
+    this.#rest += first
+    const blocks = others.flatMap(next => {
+      const block = this.#line(this.#rest)
+      this.#rest = next
+      return block ?? []
+    })
+    if (this.#length + this.#rest.length > maxBlockLength)
+      throw new RangeError('a block of the event stream is too long')
+    return blocks
   }
 
   #line(line: string): StreamBlock | undefined {
     if (line === '') return this.#end()
     this.#isEmpty = false
+    this.#length += line.length
     const [, name, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? []
     if (name === 'id') this.#id = value
     if (name === 'event') this.#type = value
@@ -45,6 +59,7 @@ export class StreamParser {
     this.#type = ''
     this.#data = []
     this.#isEmpty = true
+    this.#length = 0
     return block
   }
 }

@@ -78,6 +78,11 @@ export class ServingProcess {
     return this.#isStopped
   }
 
+  /** Whether it can take connections. */
+  get isConnected(): boolean {
+    return this.#child.connected
+  }
+
   send(message: ToServing): void {
     if (this.#child.connected) this.#child.send(message, () => {})
   }

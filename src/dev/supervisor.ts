@@ -2,6 +2,7 @@
  * `portico dev`: holds the listening socket, and starts a process for every version of the model. A version serves once it
  * is ready; until then, and where it has faults, the one before it serves on (decisions/development-mode.md).
  */
+import type { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { failureOf } from '../cli/error-message.ts'
@@ -141,11 +142,17 @@ export class Supervisor {
       onLine: line => this.#terminal.line(line),
       onFiles: files => this.#watcher.add(files),
       onNote: sentence => this.#terminal.note(sentence),
-      onReturned: socket => this.#front.accept(socket),
+      onReturned: socket => this.#onReturned(one, socket),
     })
     this.#processes.add(one)
     one.ended.then(how => this.#onEnd(one, how))
     return one
+  }
+
+  /** A process that is about to end takes no more: its connections wait for the next one. */
+  #onReturned(one: ServingProcess, socket: Socket): void {
+    if (one === this.#current && !one.isConnected) this.#front.hold()
+    this.#front.accept(socket)
   }
 
   #passTo(one: ServingProcess): void {

@@ -1,4 +1,5 @@
 /** What an OpenAPI document of Portico says of its collections, actions and queries, found by paths and references alone. */
+import { DocumentError } from './errors.ts'
 import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from './json.ts'
 
 const prefix = '/api/v1/'
@@ -166,9 +167,9 @@ interface Paths {
 }
 
 function collectionPaths(paths: readonly Path[]): readonly Paths[] {
-  const names = new Set(paths.map(({ segments: [name = ''] }) => name).filter(name => !reserved.has(name)))
-  return [...names].map(name => {
-    const own = paths.filter(({ segments }) => segments[0] === name)
+  const byName = Map.groupBy(paths, ({ segments: [name = ''] }) => name)
+  const collections = [...byName].filter(([name]) => !reserved.has(name))
+  return collections.map(([name, own]) => {
     const at = (...rest: readonly string[]) =>
       own.find(({ segments }) => segments.join('/') === [name, ...rest].join('/'))?.methods ?? {}
     const isAction = ({ segments: [, second, third], ...path }: Path) =>
@@ -212,12 +213,12 @@ function computedOf(document: JsonObject, item: JsonObject): readonly string[] {
   return properties.filter(([, one]) => isObject(one) && one['x-computed'] === true).map(([name]) => name)
 }
 
-/** The schemas of a collection's events. */
-function eventsOf(document: JsonObject, collection: string): readonly JsonObject[] {
-  return listAt(objectAt(document, 'components', 'schemas', 'Event'), 'oneOf')
+/** The schemas of events, by the collection. */
+function eventsOf(document: JsonObject): ReadonlyMap<string, readonly JsonObject[]> {
+  const all = listAt(objectAt(document, 'components', 'schemas', 'Event'), 'oneOf')
     .filter(isObject)
     .map(schema => objectAt(resolved(document, schema), 'properties'))
-    .filter(properties => textAt(objectAt(properties, 'collection'), 'const') === collection)
+  return Map.groupBy(all, properties => textAt(objectAt(properties, 'collection'), 'const'))
 }
 
 /** By the events of the collection; where it has none, by the scope that reads it. */
@@ -240,19 +241,22 @@ function emittedBy(document: JsonObject, events: readonly JsonObject[]): Emitted
   )
 }
 
-/** The description of a document, in the document's order. */
+/** The description of a document, in the document's order. Throws a `DocumentError` for one that cannot be of a service. */
 export function describeApi(document: JsonObject): ApiDescription {
   const paths = pathsOf(document)
   const all = collectionPaths(paths).map(found => ({ ...found, schema: itemOf(document, found) }))
   const byItem = new Map(all.map(({ name, schema }) => [referenceOf(schema) ?? `/${name}`, name]))
+  if (byItem.size < all.length)
+    throw new DocumentError('Two collections of the document have the same items.')
+  const events = eventsOf(document)
   const inFolder = (folder: string) => paths.filter(({ segments }) => segments[0] === folder)
   return {
     collections: all.map(found => {
       const { name, list, item, below, schema } = found
-      const events = eventsOf(document, name)
+      const own = events.get(name) ?? []
       return {
         name,
-        singular: singularOf(events, found),
+        singular: singularOf(own, found),
         description: textAt(list, 'description'),
         isDeprecated: objectAt(list, 'get')['deprecated'] === true,
         item: schema,
@@ -261,7 +265,7 @@ export function describeApi(document: JsonObject): ApiDescription {
         computed: computedOf(document, schema),
         relations: relationsOf(document, schema, byItem),
         actions: below.flatMap(path => actionOf(document, path)),
-        emits: emittedBy(document, events),
+        emits: emittedBy(document, own),
       }
     }),
     actions: inFolder('actions').flatMap(path => actionOf(document, path)),

@@ -13,7 +13,7 @@ const documentPath = '/api/v1/openapi.json'
 
 /**
  * The document of the service at `from`: the address of the service, or of the document. `headers` are sent to the
- * origin of `from` alone. Rejects with a `DocumentError`.
+ * origin of `from`, and where that redirects to HTTPS, to the same host at port 443. Rejects with a `DocumentError`.
  */
 export async function fetchDocument(
   from: string,
@@ -78,7 +78,9 @@ async function followed(
 function redirectOf(from: URL, { headers }: OutgoingResponse): URL {
   const to = URL.parse(headers['location'] ?? '', from.href)
   if (to === null) throw new DocumentError(`${from.host} redirects to nowhere.`)
-  const isUpgrade = from.protocol === 'http:' && to.protocol === 'https:' && from.hostname === to.hostname
+  // Another port may be another program's.
+  const isUpgrade =
+    from.protocol === 'http:' && to.protocol === 'https:' && from.hostname === to.hostname && to.port === ''
   if (isUpgrade || to.origin === from.origin) return to
   throw new DocumentError(
     `${from.host} redirects to ${to.origin}. If that is the service, name it: \`--from ${to.origin}\`.`,

@@ -1,10 +1,13 @@
 /** JSON Schemas as TypeScript. Named ones become interfaces or types, written once where something refers to them. */
 import { referenceOf, resolved } from './description.ts'
+import { DocumentError } from './errors.ts'
 import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from './json.ts'
 import { docComment, propertyName, quoted, typeName } from './text.ts'
 
 /** Of a hostile document: what is deeper is `unknown`. */
 const maxDepth = 30
+/** Of schemas that are written where they stand: many places may refer to one. */
+const maxInlinedCharacters = 32 * 1024 * 1024
 
 const simple: Readonly<Record<string, string>> = {
   string: 'string',
@@ -69,9 +72,12 @@ export class SchemaTypes {
   /** By the name of the schema. */
   readonly #names = new Map<string, string>()
   readonly #taken: Set<string>
+  /** The last number that a name was given. */
+  readonly #counts = new Map<string, number>()
   readonly #written: string[] = []
   /** The names of schemas that are being written as types which are no objects. */
   readonly #open = new Set<string>()
+  #inlined = 0
   /** What writes the interfaces that are named and not written. */
   readonly #pending: (() => void)[] = []
   readonly #items: ReadonlyMap<string, ItemSchema>
@@ -110,7 +116,11 @@ export class SchemaTypes {
   /** An object, written where it stands. */
   inline(schema: JsonObject, indent: string): string {
     if (Object.keys(objectAt(schema, 'properties')).length === 0) return '{}'
-    return this.#complete(this.#object(schema, indent, 0, none))
+    const text = this.#object(schema, indent, 0, none)
+    this.#inlined += text.length
+    if (this.#inlined > maxInlinedCharacters)
+      throw new DocumentError('The document repeats its schemas so often that the types would be too large.')
+    return this.#complete(text)
   }
 
   /** Writes the interfaces that the text names, and those that they name. */
@@ -121,8 +131,10 @@ export class SchemaTypes {
 
   #given(wished: string): string {
     const plain = typeName(wished)
-    let name = plain
-    for (let count = 2; this.#taken.has(name); count += 1) name = `${plain}_${count}`
+    let count = this.#counts.get(plain) ?? 1
+    let name = count === 1 ? plain : `${plain}_${count}`
+    while (this.#taken.has(name)) name = `${plain}_${++count}`
+    this.#counts.set(plain, count)
     this.#taken.add(name)
     return name
   }

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { ModelError } from '../model/check/faults.ts'
+import { printable } from '../printable.ts'
 import { declarationPlace } from './declaration-place.ts'
 import { errorPlace } from './error-place.ts'
 import { codeFrame } from './frame.ts'
@@ -69,6 +70,8 @@ export function describeCrash(error: unknown): string {
   if (!(error instanceof Error))
     return `It throws ${JSON.stringify(error) ?? String(error)}, which is no error.`
   const place = errorPlace(error)
-  const stack = error.stack ?? `${error.name}: ${error.message}`
+  const lines = (error.stack ?? `${error.name}: ${error.message}`).split('\n')
+  // The message may be a text from outside.
+  const stack = lines.map(printable).join('\n')
   return place === undefined ? stack : `${stack}\n\n${indented(codeFrame(place), '  ')}`
 }

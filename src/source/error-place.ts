@@ -12,9 +12,21 @@ export function isOwnSource(path: string): boolean {
   return !path.includes(`${sep}node_modules${sep}`) && !path.startsWith(ownFolder + sep)
 }
 
+/** Of modules. The message of an error may be a stranger's text: it cannot name `.env` or a device. */
+const modulePath = /^(\/|[A-Za-z]:[\\/]).*\.(?:[cm]?[jt]sx?|json)$/
+
 function pathOf(location: string): string | undefined {
-  const path = location.startsWith('file://') ? fileURLToPath(location.replace(/[?#].*$/, '')) : location
-  return /^(\/|[A-Za-z]:[\\/])/.test(path) ? path : undefined
+  const path = location.startsWith('file://') ? filePath(location.replace(/[?#].*$/, '')) : location
+  return path !== undefined && modulePath.test(path) ? path : undefined
+}
+
+/** Undefined for a URL of another host, or of no path. */
+function filePath(url: string): string | undefined {
+  try {
+    return fileURLToPath(url)
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -44,12 +56,15 @@ function readText(file: string): string | undefined {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined
 }
 
+/** Longer lines are those of a message. */
+const maxFrameCharacters = 2_000
 const frame = /(?:\(|at (?:async )?)((?:file:\/\/)?[^()\s][^()]*?):(\d+):(\d+)\)?$/
 
 /** The places of a stack, innermost first. */
 function placesOf(stack: string): readonly SourcePlace[] {
   return stack.split('\n').flatMap(text => {
-    const [, location = '', line, column] = /^\s+at /.test(text) ? (frame.exec(text) ?? []) : []
+    const [, location = '', line, column] =
+      text.length < maxFrameCharacters && /^\s+at /.test(text) ? (frame.exec(text) ?? []) : []
     const file = pathOf(location)
     return file === undefined ? [] : [{ file, line: Number(line), column: Number(column) }]
   })
@@ -72,7 +87,8 @@ function importPlace({ message }: Error): SourcePlace | undefined {
 
 function jsonPlace({ message }: Error): SourcePlace | undefined {
   const [, file = '', line, column] = /^(.+?): .*\(line (\d+) column (\d+)\)/.exec(message) ?? []
-  return existsSync(file) ? { file, line: Number(line), column: Number(column) } : undefined
+  if (!modulePath.test(file) || !existsSync(file)) return undefined
+  return { file, line: Number(line), column: Number(column) }
 }
 
 /** The line and column of an offset. */

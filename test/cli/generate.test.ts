@@ -89,6 +89,10 @@ describe('portico generate client', () => {
       [/No document of Portico is as large/, (_, response) => response.end(Buffer.alloc(2 ** 25 + 1, ' '))],
       [/redirects to nowhere/, (_, response) => response.writeHead(302, { location: 'http://[' }).end()],
       [/redirects more than 3 times/, (_, response) => response.writeHead(302, { location: '/' }).end()],
+      [
+        /redirects to https:\/\/127\.0\.0\.1:9\. If that is/,
+        (_, response) => response.writeHead(302, { location: 'https://127.0.0.1:9/' }).end(),
+      ],
       [/cannot be reached/, request => request.socket.destroy()],
     ]
     for (const [message, listener] of answers)

@@ -180,6 +180,23 @@ test('a stream is parsed wherever it is cut', () => {
   }
 })
 
+test('a block without end is refused, in time that grows with its length alone', () => {
+  for (const piece of ['x'.repeat(4_096), `data: ${'x'.repeat(4_090)}\n`]) {
+    const parser = new StreamParser()
+    const pushed = () => {
+      for (let count = 0; count <= 2 ** 14; count++) parser.push(piece)
+    }
+    assert.throws(pushed, RangeError)
+  }
+  const parser = new StreamParser()
+  for (let count = 0; count <= 2 ** 14; count++) parser.push(`data: ${'x'.repeat(4_090)}\n\n`)
+})
+
+test('an address that browsers would take for a path of the page is none', () => {
+  for (const baseUrl of ['localhost:3000', 'javascript:alert(1)', 'data:text/html,x', '/api', ''])
+    assert.throws(() => createClient({ baseUrl }), TypeError, baseUrl)
+})
+
 test('a service in memory is listened to as well', async () => {
   const service = await testService(tracker)
   const ada = await service.users.create()

@@ -155,10 +155,19 @@ interface Answers {
   readonly issuer?: string
   readonly iss?: string
   readonly claims?: object
+  readonly endpoints?: object
+  /** Of the token endpoint. */
+  readonly answer?: (init: RequestInit | undefined) => Response
 }
 
 /** A sign-in at a server that answers so. Returns the code of the error. */
-async function codeWith({ issuer: told = issuer, iss = issuer, claims = {} }: Answers): Promise<string> {
+async function codeWith({
+  issuer: told = issuer,
+  iss = issuer,
+  claims = {},
+  endpoints,
+  answer,
+}: Answers): Promise<string> {
   let opened = new URLSearchParams()
   const session = createSignIn({
     baseUrl: issuer,
@@ -169,7 +178,7 @@ async function codeWith({ issuer: told = issuer, iss = issuer, claims = {} }: An
     navigate: url => {
       opened = new URL(url).searchParams
     },
-    fetch: async url => {
+    fetch: async (url, init) => {
       const isMetadata = String(url).includes('/.well-known/')
       const payload = { iss: issuer, aud: 'app', nonce: opened.get('nonce'), ...claims }
       const id_token = `e30.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.x`
@@ -178,7 +187,9 @@ async function codeWith({ issuer: told = issuer, iss = issuer, claims = {} }: An
         authorization_endpoint: `${issuer}/authorize`,
         token_endpoint: `${issuer}/token`,
         authorization_response_iss_parameter_supported: true,
+        ...endpoints,
       }
+      if (answer && !isMetadata) return answer(init)
       return Response.json(isMetadata ? metadata : { access_token: 'a', id_token })
     },
   })
@@ -202,4 +213,25 @@ test('a server that is another, and an ID token of another sign-in, are refused'
   assert.equal(await codeWith({ iss: '' }), 'WRONG_ISSUER')
   assert.equal(await codeWith({ claims: { nonce: 'other' } }), 'WRONG_ID_TOKEN')
   assert.equal(await codeWith({ claims: { aud: 'other' } }), 'WRONG_ID_TOKEN')
+})
+
+test('neither codes nor tokens leave the service, and no answer is waited for without end', async t => {
+  for (const elsewhere of ['https://evil.example.com/x', 'javascript:alert(1)', '/relative', 'x'])
+    for (const name of ['authorization_endpoint', 'token_endpoint', 'revocation_endpoint'])
+      assert.equal(
+        await codeWith({ endpoints: { [name]: elsewhere } }),
+        'WRONG_ISSUER',
+        `${name} ${elsewhere}`,
+      )
+  const redirects = (init: RequestInit | undefined) => {
+    assert.equal(init?.redirect, 'manual')
+    return new Response(null, { status: 307, headers: { location: 'https://evil.example.com/token' } })
+  }
+  assert.equal(await codeWith({ answer: redirects }), 'REDIRECTED')
+  t.mock.method(AbortSignal, 'timeout', () => AbortSignal.abort(new Error('too late')))
+  const late = (init: RequestInit | undefined): never => {
+    init?.signal?.throwIfAborted()
+    throw new TypeError('no time limit')
+  }
+  assert.equal(await codeWith({ answer: late }), 'NETWORK_ERROR')
 })

@@ -201,6 +201,34 @@ function longDocument(length: number): JsonObject {
   return document
 }
 
+/** With so many names that make one identifier, and so many paths and events. */
+function crowdedDocument(count: number): JsonObject {
+  const document = JSON.parse(JSON.stringify(documentOf(blog)))
+  const { schemas } = document.components
+  for (let at = 0; at < count; at += 1) {
+    const name = `${at.toString(2).replaceAll('0', '-').replaceAll('1', '_')}crowd`
+    schemas[name] = { properties: { at: { type: 'integer' } } }
+    schemas.Post.properties[`crowd${at}`] = { $ref: `#/components/schemas/${name}` }
+    document.paths[`/api/v1/crowd${at}`] = {}
+  }
+  return document
+}
+
+/** Events that refer to one large schema; `events`: how many. */
+function repeatingDocument(events: number): JsonObject {
+  const document = JSON.parse(JSON.stringify(documentOf(blog)))
+  const { schemas } = document.components
+  schemas.Large = { properties: { ['x'.repeat(100_000)]: { type: 'integer' } } }
+  schemas.Event.oneOf = Array.from({ length: events }, (_, at) => ({
+    properties: {
+      collection: { const: 'posts' },
+      type: { const: `post.x${at}` },
+      values: { $ref: '#/components/schemas/Large' },
+    },
+  }))
+  return document
+}
+
 describe('the types that are generated', () => {
   it('compile in strict mode, equal those of the model, and refuse what the service would', async () => {
     const files = {
@@ -263,5 +291,14 @@ describe('the types that are generated', () => {
 
   it('are made of a document whose types refer to each other twenty thousand times', () => {
     assert.match(clientTypes(longDocument(20_000), origin), /export interface Link19999 \{/)
+  })
+
+  it('take time and space that grow with the document alone', () => {
+    assert.match(clientTypes(crowdedDocument(20_000), origin), /export interface Crowd_20000 \{/)
+    assert.match(clientTypes(repeatingDocument(10), origin), /x{100000}/)
+    assert.throws(() => clientTypes(repeatingDocument(1_000), origin), { name: 'DocumentError' })
+    const document = JSON.parse(JSON.stringify(documentOf(blog)))
+    document.paths['/api/v1/copies'] = document.paths['/api/v1/posts']
+    assert.throws(() => clientTypes(document, origin), /have the same items/)
   })
 })

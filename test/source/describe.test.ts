@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { shownLine } from '../../src/dev/log-lines.ts'
 import { ModelError } from '../../src/model/check/faults.ts'
 import { declarationPlace } from '../../src/source/declaration-place.ts'
-import { describeLoadError, describeModelError } from '../../src/source/describe.ts'
+import { describeCrash, describeLoadError, describeModelError } from '../../src/source/describe.ts'
 import { codeFrame } from '../../src/source/frame.ts'
 
 let folder = ''
@@ -148,3 +149,30 @@ for (const [name, source, says] of broken) {
     assert.doesNotMatch(text, /node:internal/)
   })
 }
+
+test('the message of an error shows no file that it names, and moves no cursor', () => {
+  const content = ['KEY', 'secret'].join('=')
+  const shown = new RegExp(`${content}|[\\u001b\\u202e]`)
+  const secret = write('.env', content)
+  const hostile = [
+    `x\n    at ${secret}:1:1`,
+    `x\n    at run (${pathToFileURL(secret)}:1:1)`,
+    `${secret}: (line 1 column 1)`,
+    `Cannot find module 'secret' imported from ${secret}`,
+    'x\n    at file://elsewhere/a.ts:1:1\n    at file:///%2f.ts:1:1',
+    'x\n    at /dev/zero:1:1',
+    `x\n    ${'at '.repeat(200_000)}`,
+    'a\u001b[2J\u202e',
+  ]
+  for (const message of hostile) {
+    const text = describeCrash(new Error(message))
+    assert.doesNotMatch(text, shown)
+    const line = {
+      level: 50,
+      time: 0,
+      msg: 'failed',
+      err: { type: 'Error', message, stack: `Error: ${message}` },
+    }
+    assert.doesNotMatch(shownLine(JSON.stringify(line)), shown)
+  }
+})

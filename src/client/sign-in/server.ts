@@ -1,6 +1,7 @@
 /** The authorization server: its metadata (RFC 8414), and its token and revocation endpoints. */
 import { unreachable } from '../answer.ts'
 import { ApiError } from '../api-error.ts'
+import { unredirected } from '../connection.ts'
 import { pause } from '../retry.ts'
 
 export interface Metadata {
@@ -22,6 +23,8 @@ export interface TokenResponse {
 /** Attempts to refresh: soon enough that the service takes them for one. */
 const refreshAttempts = 3
 const refreshPauseMs = 300
+/** A tab that waits for an answer keeps the others from refreshing. */
+const timeoutMs = 10_000
 
 export class AuthorizationServer {
   readonly #issuer: string
@@ -71,9 +74,15 @@ export class AuthorizationServer {
     const { origin, pathname } = new URL(this.#issuer)
     const path = pathname === '/' ? '' : pathname
     const found = (await this.#send(`${origin}/.well-known/oauth-authorization-server${path}`)) as Metadata
-    if (found?.issuer === this.#issuer) return found
-    const message = `The service calls itself ${found?.issuer}: give that as \`baseUrl\`, in place of ${this.#issuer}.`
-    throw new ApiError({ status: 0, code: 'WRONG_ISSUER', message })
+    if (found?.issuer !== this.#issuer)
+      throw wrongIssuer(
+        `The service calls itself ${found?.issuer}: give that as \`baseUrl\`, in place of ${this.#issuer}.`,
+      )
+    const { authorization_endpoint, token_endpoint, revocation_endpoint = token_endpoint } = found
+    for (const endpoint of [authorization_endpoint, token_endpoint, revocation_endpoint])
+      if (!URL.canParse(endpoint) || new URL(endpoint).origin !== origin)
+        throw wrongIssuer(`The service names the endpoint ${endpoint}, which is not at ${origin}.`)
+    return found
   }
 
   async #send(url: string, form?: Readonly<Record<string, string>>): Promise<unknown> {
@@ -81,14 +90,22 @@ export class AuthorizationServer {
     const headers = { accept: 'application/json' }
     let response: Response
     try {
-      response = await this.#fetch(url, { ...post, headers, credentials: 'omit' })
+      const signal = AbortSignal.timeout(timeoutMs)
+      const init: RequestInit = { headers, credentials: 'omit', redirect: 'manual', signal }
+      // The code and the tokens are for nobody else.
+      response = unredirected(await this.#fetch(url, { ...post, ...init }))
     } catch (error) {
+      if (error instanceof ApiError) throw error
       throw unreachable(this.#issuer, error)
     }
     const body: unknown = await response.json().catch(() => undefined)
     if (response.ok) return body
     throw oauthError(body as ErrorBody | undefined, response.status)
   }
+}
+
+function wrongIssuer(message: string): ApiError {
+  return new ApiError({ status: 0, code: 'WRONG_ISSUER', message })
 }
 
 interface ErrorBody {
