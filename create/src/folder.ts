@@ -13,8 +13,8 @@ export interface Target {
 /** A new repository has the first one; the second comes from a file manager. */
 const harmless = ['.git', '.DS_Store']
 
-/** npm refuses the first two, and a package that depends on one of its own name. */
-const taken = ['node_modules', 'favicon.ico', 'portico']
+/** npm refuses the first two; the others are packages that the project depends on. */
+const taken = ['node_modules', 'favicon.ico', 'portico', 'typescript']
 
 const maxNameLength = 214
 
@@ -55,7 +55,11 @@ function folderFault(path: string, shown: string): string | undefined {
 export function targetFault(folder: string, from: string): string | undefined {
   if (folder.trim() === '') return 'Name a folder, for example my-app.'
   const { path, name } = targetOf(folder, from)
-  return nameFault(name) ?? folderFault(path, folder)
+  try {
+    return nameFault(name) ?? folderFault(path, folder)
+  } catch (error) {
+    return `${folder} cannot be read: ${error instanceof Error ? error.message : error}. Name another folder.`
+  }
 }
 
 export function targetOf(folder: string, from: string): Target {

@@ -1,12 +1,19 @@
 /** What follows the files: a git repository, and the packages. */
 import { run } from './programs.ts'
 
+/** Git runs hooks with variables that name a repository, wherever a command is run. */
+function environmentOfAnyFolder(): NodeJS.ProcessEnv {
+  const { GIT_DIR: _dir, GIT_WORK_TREE: _tree, GIT_INDEX_FILE: _index, ...rest } = process.env
+  return rest
+}
+
 /** Whether a repository was made: git is there, and the folder is not in one already. */
 export async function makeRepository(folder: string): Promise<boolean> {
-  const { code } = await run('git', ['rev-parse', '--is-inside-work-tree'], folder)
+  const env = environmentOfAnyFolder()
+  const { code } = await run('git', ['rev-parse', '--is-inside-work-tree'], folder, env)
   // 128: not in a repository. Undefined: no git.
   if (code === 0 || code === undefined) return false
-  return (await run('git', ['init', '--quiet'], folder)).code === 0
+  return (await run('git', ['init', '--quiet'], folder, env)).code === 0
 }
 
 /** npm's codes when no registry answers. */

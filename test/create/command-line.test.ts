@@ -1,6 +1,6 @@
 /** What create-portico is told, and what it refuses: one sentence each. */
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -9,7 +9,7 @@ import { help, readArguments } from '../../create/src/arguments.ts'
 import { checkedTarget, nameFault, targetFault } from '../../create/src/folder.ts'
 import { needsOwnNode } from '../../create/src/node.ts'
 import { questionsOn } from '../../create/src/questions.ts'
-import { installPackages } from '../../create/src/setup.ts'
+import { installPackages, makeRepository } from '../../create/src/setup.ts'
 import { templateNames } from '../../create/src/templates.ts'
 
 const work = mkdtempSync(join(tmpdir(), 'portico-create-'))
@@ -78,9 +78,24 @@ describe('the folder', () => {
       /^The folder full is not empty: name one that is empty or does not exist\.$/,
     )
     assert.match(faultOf('file') ?? '', /^file is a file: name a folder/)
+    symlinkSync('loop', join(work, 'loop'))
+    assert.match(faultOf('loop') ?? '', /^loop cannot be read: ELOOP/)
+    assert.match(faultOf(`${'a/'.repeat(3_000)}a`) ?? '', /cannot be read: ENAMETOOLONG/)
     assert.match(faultOf(' ') ?? '', /^Name a folder/)
     assert.throws(() => checkedTarget('full', work), { name: 'Failure', code: 1 })
     assert.deepEqual(checkedTarget('new/deep', work), { path: join(work, 'new', 'deep'), name: 'deep' })
+  })
+})
+
+describe('the repository', () => {
+  it('is made in the folder, whatever repository the environment names', async t => {
+    const folder = join(work, 'repository')
+    mkdirSync(folder)
+    t.after(() => delete process.env.GIT_DIR)
+    process.env.GIT_DIR = join(work, 'elsewhere')
+    assert.equal(await makeRepository(folder), true)
+    assert.deepEqual([existsSync(join(folder, '.git')), existsSync(join(work, 'elsewhere'))], [true, false])
+    assert.equal(await makeRepository(folder), false)
   })
 })
 

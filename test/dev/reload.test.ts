@@ -269,6 +269,7 @@ export default model({
     prepare: ({ next }) => {
       if (next.title === 'crash') process.kill(process.pid, 'SIGKILL')
       if (next.title === 'fault') throw new TypeError('by the model')
+      if (next.title === 'detach') process.disconnect()
       return {}
     },
   }),
@@ -286,6 +287,10 @@ test('a process that dies is started again, and a taken port is told with who ha
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
     await dev.says(/ended by itself \(SIGKILL\)/)
     assert.equal((await dev.call('/api/v1/notes')).status, 200)
+    await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'detach' } }).catch(() => {})
+    const others = Array.from({ length: 10 }, () => dev.call('/api/v1/notes'))
+    for (const { status } of await Promise.all(others)) assert.equal(status, 200)
+    await dev.says(/ended by itself \(exit code 0\)/)
     const { port } = new URL(dev.url)
     const environment = { HOST: '127.0.0.1', PORT: port, PORTICO_MODEL: undefined }
     for (const command of ['dev', 'start']) {

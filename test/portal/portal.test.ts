@@ -10,18 +10,21 @@ import { referenceDocument } from '../../src/rest/openapi/reference/reference.ts
 import { type Request, toCall } from '../contract/rest/bench.ts'
 import blog from '../models/blog.ts'
 
-const model = checkModel(blog)
+const blogModel = checkModel(blog)
 const origin = 'https://api.example.com'
 
 interface Given {
   readonly visitor?: Visitor
   readonly guides?: ShownGuides
   readonly logo?: string
+  readonly name?: string
+  readonly model?: typeof blogModel
 }
 
-function portalOf({ visitor = 'anyone', guides = 'callers', logo }: Given = {}) {
+function portalOf({ visitor = 'anyone', guides = 'callers', logo, ...given }: Given = {}) {
+  const { name = 'Press', model = blogModel } = given
   const portal = createPortal({
-    frame: { theme: { name: 'Press', logo, colour: '#1f5fbf' }, explorer: true },
+    frame: { theme: { name, logo, colour: '#1f5fbf' }, explorer: true },
     model,
     document: () => referenceDocument(model, origin, origin),
     guides,
@@ -88,6 +91,29 @@ test('pages load nothing from elsewhere, and everything that they load is served
     }
     assert.doesNotMatch(String(body), /<script(?![^>]* src=)/)
   }
+})
+
+test('texts of the model and of the theme are texts in every page', async () => {
+  const hostile = `</title></script><script>alert(1)</script><img src=x onerror=alert(1)>"'`
+  const posts = blogModel.collections.get('posts')
+  assert.ok(posts)
+  const collections = new Map([...blogModel.collections, ['posts', { ...posts, description: hostile }]])
+  const asked = portalOf({
+    name: hostile,
+    model: { ...blogModel, collections },
+    logo: `https://x.example.com/"onerror="alert(1)`,
+  })
+  for (const url of pages) {
+    const text = String((await asked({ url })).body)
+    assert.match(text, /&lt;script&gt;alert\(1\)/, url)
+    assert.doesNotMatch(text, /<script>|<img src=x|"onerror/, url)
+  }
+  const { headers, body } = await asked({ url: '/docs/openapi.json' })
+  assert.equal(headers['Content-Type'], 'application/json')
+  assert.equal(
+    JSON.parse(String(body)).tags.find((tag: { name: string }) => tag.name === 'posts').description,
+    hostile,
+  )
 })
 
 test('a logo of another host is let in, and nothing else from there', async () => {
