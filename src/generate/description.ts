@@ -47,6 +47,8 @@ export interface CollectionDescription {
   /** Bodies; undefined where the collection takes none. */
   readonly create: JsonObject | undefined
   readonly update: JsonObject | undefined
+  /** What only the response to a create has; undefined: nothing. */
+  readonly revealed: JsonObject | undefined
   /** The names of fields that are given only on request. */
   readonly computed: readonly string[]
   readonly relations: readonly Relation[]
@@ -212,6 +214,14 @@ function computedOf(document: JsonObject, item: JsonObject): readonly string[] {
   return properties.filter(([, one]) => isObject(one) && one['x-computed'] === true).map(([name]) => name)
 }
 
+/** The schema of the response to a create is that of the item and more. */
+function revealedOf(document: JsonObject, post: JsonObject, item: JsonObject): JsonObject | undefined {
+  const created = responseOf(document, post, '201')
+  const parts = created && listAt(resolved(document, created), 'allOf').filter(isObject)
+  if (!parts?.some(part => referenceOf(part) === referenceOf(item))) return undefined
+  return parts.find(part => referenceOf(part) === undefined)
+}
+
 /** The schemas of a collection's events. */
 function eventsOf(document: JsonObject, collection: string): readonly JsonObject[] {
   return listAt(objectAt(document, 'components', 'schemas', 'Event'), 'oneOf')
@@ -258,6 +268,7 @@ export function describeApi(document: JsonObject): ApiDescription {
         item: schema,
         create: bodyOf(objectAt(list, 'post')),
         update: bodyOf(objectAt(item, 'patch')),
+        revealed: revealedOf(document, objectAt(list, 'post'), schema),
         computed: computedOf(document, schema),
         relations: relationsOf(document, schema, byItem),
         actions: below.flatMap(path => actionOf(document, path)),

@@ -1,6 +1,6 @@
 /** The schemas of the OpenAPI document. Request bodies have the schemas that validate them. */
 import { catalogue } from '../../errors.ts'
-import { revealedByPortico } from '../../model/builtin/revealed.ts'
+import { revealedByPortico, sometimesRevealed } from '../../model/builtin/revealed.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Field, Relation } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
@@ -93,7 +93,11 @@ function createdSchema(document: Document, collection: Collection): JsonSchema {
   return {
     allOf: [
       document.schema(collection, 'item'),
-      { type: 'object', properties: Object.fromEntries(properties) },
+      {
+        type: 'object',
+        properties: Object.fromEntries(properties),
+        ...(!sometimesRevealed.has(collection.name) && { required: revealed.map(([name]) => name) }),
+      },
     ],
   }
 }
