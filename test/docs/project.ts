@@ -47,7 +47,10 @@ export function makeProject(root: string): string {
     typeRoots: [join(root, 'node_modules', '@types')],
     types: ['node'],
   }
-  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+  writeFileSync(
+    join(project, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, include: ['*.ts', '*/*.ts'] }),
+  )
   return project
 }
 
