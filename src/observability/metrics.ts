@@ -165,10 +165,11 @@ const oauthRoutes = [
   .concat('/.well-known/oauth-protected-resource')
 
 /** Paths below the endpoints contain ids, and pages have many paths. */
-function oauthRouteOf(path: string): string {
+function otherRouteOf(path: string): string {
   if (path.startsWith('/oauth/authorize/')) return '/oauth/authorize/{uid}'
   if (path.startsWith('/oauth/interaction/')) return '/oauth/interaction/{uid}'
   if (path.startsWith('/oauth/device/')) return '/oauth/device'
+  if (path.startsWith('/docs/')) return '/docs'
   return path === '/account' || path.startsWith('/account/') ? '/account' : 'other'
 }
 
@@ -189,6 +190,7 @@ export function routeLabels(collections: ReadonlyMap<string, unknown>): (path: s
     '/healthz',
     '/readyz',
     '/metrics',
+    '/',
     '/docs',
     '/graphql',
     `${apiPrefix}openapi.json`,
@@ -200,7 +202,7 @@ export function routeLabels(collections: ReadonlyMap<string, unknown>): (path: s
   return path => {
     const slash = path.startsWith(apiPrefix) ? path.indexOf('/', apiPrefix.length) : -1
     const labels = byName.get(path.slice(apiPrefix.length, slash === -1 ? undefined : slash))
-    if (!labels || !path.startsWith(apiPrefix)) return others.has(path) ? path : oauthRouteOf(path)
+    if (!labels || !path.startsWith(apiPrefix)) return others.has(path) ? path : otherRouteOf(path)
     if (slash === -1) return labels.list
     return path.indexOf('/', slash + 1) === -1 ? labels.item : labels.within
   }

@@ -153,8 +153,3 @@ export function createPortal(options: PortalOptions): Portal {
     return then(options.visitorOf(call), visitor => pagesOf(visitor)(call))
   }
 }
-
-/** Whether the portal answers the path. */
-export function isPortalPath(path: string): boolean {
-  return path === '/' || path === '/docs' || path.startsWith('/docs/')
-}

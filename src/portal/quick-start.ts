@@ -51,7 +51,7 @@ export function firstRequest(model: Model, origin: string): readonly Sample[] {
   const javascript = needsKey
     ? lines(
         `const response = await fetch('${url}', {`,
-        '  headers: { Authorization: `Bearer ${key}` },',
+        "  headers: { Authorization: 'Bearer ' + key },",
         '})',
       )
     : `const response = await fetch('${url}')`

@@ -21,7 +21,7 @@ export function operationEntries(document: JsonSchema): readonly SearchEntry[] {
       title: summary,
       place: `REST · ${tag}`,
       href: operationHref(operation),
-      text: `${method.toUpperCase()} ${path} ${description}`,
+      text: `${method.toUpperCase()} ${path} ${description.replaceAll('`', '')}`,
     }
   })
 }

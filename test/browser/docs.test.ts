@@ -1,179 +1,355 @@
-/** The pages at /docs as a browser shows them. */
+/** The pages at / and /docs as a browser shows them: wide and narrow, light and dark, by keyboard, without scripts. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { catalogue } from '../../src/errors.ts'
+import { anyone, collection, model, text } from '../../src/index.ts'
+import type { ServeOptions } from '../../src/serve/service.ts'
+import tracker from '../models/tracker.ts'
 import { freePort } from '../processes/port.ts'
-import { type TestService, withService } from '../serve/service.ts'
+import { serviceOfFile, type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
-import { shoot, type Watched, watch } from './visitor.ts'
+import { assertAccessible, shoot, type Visitor, visitor } from './visitor.ts'
 
+const shared = serviceOfFile({ rateLimit: 'off', 'theme.colour': '#ffd54a' })
 let browser: Browser
 before(async () => {
   browser = await openBrowser()
 })
 after(() => browser.close())
 
-const wide = { width: 1280, height: 900 }
-const narrow = { width: 360, height: 740 }
-
-async function visit(url: string, viewport = wide): Promise<Watched> {
-  const watched = await watch(await browser.newPage({ viewport }))
-  const response = await watched.page.goto(url)
-  assert.equal(response?.status(), 200)
-  return watched
+const screens: Readonly<Record<string, BrowserContextOptions>> = {
+  'wide and light': { viewport: { width: 1360, height: 900 } },
+  'narrow and dark': { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
 }
 
+/** Visits without a fault, and without a request to anywhere else. */
 async function onPage(
   path: string,
-  use: (visit: Watched, service: TestService) => Promise<void>,
-  viewport = wide,
-) {
-  await withService({ rateLimit: 'off' }, async service => {
-    const visited = await visit(service.url + path, viewport)
-    try {
-      await use(visited, service)
-      assert.deepEqual(visited.faults, [])
-      assert.deepEqual([...visited.origins], [service.url])
-    } finally {
-      await visited.page.close()
+  use: (visited: Visitor) => Promise<void>,
+  options: BrowserContextOptions = {},
+  { url }: Pick<TestService, 'url'> = shared(),
+): Promise<void> {
+  const visited = await visitor(browser, options)
+  try {
+    const response = await visited.page.goto(url + path)
+    assert.equal(response?.status(), 200, path)
+    await use(visited)
+    assert.deepEqual(visited.faults, [], path)
+    assert.deepEqual([...visited.origins], [url], path)
+  } finally {
+    await visited.context.close()
+  }
+}
+
+async function assertReadable(page: Page): Promise<void> {
+  const where = page.url()
+  assert.equal(await page.locator('html').getAttribute('lang'), 'en', where)
+  assert.match(await page.title(), /\w+ – Portico/, where)
+  assert.equal(await page.getByRole('main').count(), 1, where)
+  assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1, where)
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, where)
+  await assertAccessible(page)
+}
+
+/** The section of an operation, when it is rendered. */
+async function operation(page: Page, id: string): Promise<Locator> {
+  const section = page.locator(`section[id$="/${id}"]`)
+  await section.getByRole('heading').first().waitFor()
+  await section.locator('.response-card').waitFor()
+  return section
+}
+
+const pages = ['/', '/docs', '/docs/guides', '/docs/guides/rest', '/docs/errors']
+
+for (const [name, options] of Object.entries(screens)) {
+  test(`every page is accessible: ${name}`, async () => {
+    for (const path of pages) {
+      await onPage(
+        path,
+        async ({ page }) => {
+          await assertReadable(page)
+          await shoot(page, `docs${path.replaceAll('/', '-')}-${name.slice(0, 4)}`)
+        },
+        options,
+      )
     }
+    await onPage(
+      '/docs/rest#tag/posts/listPosts',
+      async ({ page }) => {
+        await operation(page, 'listPosts')
+        await assertReadable(page)
+        await shoot(page, `docs-rest-${name.slice(0, 4)}`)
+      },
+      options,
+    )
   })
 }
 
-/** The operations of the document, as the page writes them. */
-async function documented({ call }: TestService): Promise<string[]> {
-  const { json } = await call('/api/v1/openapi.json')
-  const methods = ['get', 'post', 'put', 'patch', 'delete']
-  return Object.entries(json.paths as Record<string, object>).flatMap(([path, item]) =>
-    Object.keys(item)
-      .filter(key => methods.includes(key))
-      .map(method => `${method.toUpperCase()} ${path}`),
-  )
-}
-
-function shown(page: Page): Promise<string[]> {
-  return page.locator('.opblock').evaluateAll(blocks =>
-    blocks.map(block => {
-      const method = block.querySelector('.opblock-summary-method')?.textContent
-      const path = block.querySelector('.opblock-summary-path')?.getAttribute('data-path')
-      return `${method} ${path}`
-    }),
-  )
-}
-
-/** Whether the page is wider than the screen. */
-function overflows(page: Page): Promise<boolean> {
-  return page.evaluate('document.documentElement.scrollWidth > window.innerWidth')
-}
-
-test('/docs shows every operation', async () => {
-  await onPage('/docs', async ({ page }, service) => {
-    await page.locator('.opblock').first().waitFor()
-    await shoot(page, 'docs')
-    const wanted = await documented(service)
-    assert.ok(wanted.length >= 20)
-    assert.deepEqual((await shown(page)).sort(), wanted.sort())
-    assert.equal(await page.locator('.errors-wrapper').count(), 0)
+test('/ leads to the pages, which lead to each other', async () => {
+  await onPage('/', async ({ page }) => {
+    const links = await page
+      .getByRole('main')
+      .getByRole('link')
+      .evaluateAll(all => all.map(a => a.getAttribute('href')))
+    assert.deepEqual(links, ['/docs', '/docs/rest', '/graphql', '/docs/guides', '/account'])
+    const bar = page.getByRole('navigation', { name: 'Main' })
+    for (const [label, title] of [
+      ['Docs', /^Documentation/],
+      ['REST API', /^REST API/],
+      ['GraphQL', /^GraphQL/],
+      ['Guides', /^Guides/],
+      ['Sign in', /^Sign in/],
+    ] as const) {
+      await page.goto(shared().url)
+      await bar.getByRole('link', { name: label }).click()
+      await page.waitForFunction(`document.title !== ''`)
+      assert.match(await page.title(), title)
+    }
   })
 })
 
-async function authorize(page: Page, key: string): Promise<void> {
-  await page.getByRole('button', { name: 'Authorize' }).first().click()
-  await page
-    .getByLabel(/bearer|auth/i)
-    .first()
-    .fill(key)
-  await shoot(page, 'authorize')
-  await page.locator('.modal-ux').getByRole('button', { name: 'Apply credentials' }).first().click()
-  await page.getByRole('button', { name: 'Close' }).first().click()
+test('the reference shows every collection, the rule in words, an example, and a sample in each language', async () => {
+  await onPage(
+    '/docs/rest#tag/posts/createPost',
+    async ({ page }) => {
+      const section = await operation(page, 'createPost')
+      assert.match((await section.textContent()) ?? '', /Who may: author_id is the caller, or role admin/)
+      assert.match(
+        (await section.locator('.response-card').textContent()) ?? '',
+        /"title": "Notes on the first release"/,
+      )
+      const samples: Readonly<Record<string, RegExp>> = {
+        Curl: /curl [\s\S]*\/api\/v1\/posts[\s\S]*Notes on the first release/,
+        Fetch: /fetch\('[^']*\/api\/v1\/posts'[\s\S]*Notes on the first release/,
+        Requests: /requests\.post\([\s\S]*\/api\/v1\/posts[\s\S]*Notes on the first release/,
+        'Typed client': /await api\.posts\.create\(\{[\s\S]*title: 'Notes on the first release'/,
+      }
+      for (const [label, code] of Object.entries(samples)) {
+        await section
+          .getByRole('button', { name: /Curl|Fetch|Requests|Typed client/ })
+          .first()
+          .click()
+        await page.getByRole('option', { name: label }).click()
+        const card = section.locator('.request-card')
+        await card.filter({ hasText: label }).waitFor()
+        assert.match((await card.textContent()) ?? '', code, label)
+        await shoot(page, `sample-${label}`)
+      }
+      const { json } = await shared().call('/api/v1/openapi.json')
+      const tags = (json.tags as { name: string }[]).map(({ name }) => name)
+      const sidebar = (await page.locator('.t-doc__sidebar').first().textContent()) ?? ''
+      for (const tag of tags) assert.ok(sidebar.includes(tag), tag)
+    },
+    screens['wide and light'],
+  )
+})
+
+/** Tries `createPost` out with the administrator's key. */
+async function tryOut(page: Page, { key }: TestService): Promise<void> {
+  const section = await operation(page, 'createPost')
+  await section.getByRole('button', { name: /Test Request/ }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Bearer Token').first().waitFor()
+  await dialog.getByPlaceholder('Token').first().fill(key)
+  await dialog.getByRole('button', { name: /^Send/ }).first().click()
+  await dialog.getByText('201').first().waitFor()
+  await shoot(page, 'tried')
 }
 
 test('with a key typed in, an operation can be tried', async () => {
-  await onPage('/docs', async ({ page }, { key, call }) => {
-    await page.locator('.opblock').first().waitFor()
-    await authorize(page, key)
-    const create = page
-      .locator('.opblock', { has: page.locator('[data-path="/api/v1/posts"]') })
-      .and(page.locator('.opblock-post'))
-    await create.locator('.opblock-summary').click()
-    await create.locator('textarea.body-param__text').fill('{"title":"Typed in a browser"}')
-    await create.getByRole('button', { name: 'Execute' }).click()
-    await create.locator('.live-responses-table .response-col_status').filter({ hasText: '201' }).waitFor()
-    await shoot(page, 'tried')
-    const { json } = await call('/api/v1/posts/1')
-    assert.equal(json.title, 'Typed in a browser')
-    assert.equal(json.author_id, 1)
-  })
+  await onPage(
+    '/docs/rest#tag/posts/createPost',
+    async ({ page }) => {
+      await tryOut(page, shared())
+      const { json } = await shared().call('/api/v1/posts/1')
+      assert.equal(json.title, 'Notes on the first release')
+    },
+    screens['wide and light'],
+  )
 })
 
 test('an operation can be tried where the page was found under another name than BASE_URL', async () => {
   const port = await freePort()
   const named = `http://localhost:${port}`
-  await withService({ rateLimit: 'off', host: 'localhost', port, baseUrl: named }, async () => {
-    const { page, faults, origins } = await visit(`http://docs.localhost:${port}/docs`)
+  const options: ServeOptions = { rateLimit: 'off', host: 'localhost', port, baseUrl: named }
+  await withService(options, async other => {
+    const { context, page, faults, origins } = await visitor(browser, screens['wide and light'])
     try {
-      const list = page
-        .locator('.opblock', { has: page.locator('[data-path="/api/v1/posts"]') })
-        .and(page.locator('.opblock-get'))
-      await list.locator('.opblock-summary').click()
-      await list.getByRole('button', { name: 'Execute' }).click()
-      await list.locator('.live-responses-table .response-col_status').filter({ hasText: '200' }).waitFor()
+      await page.goto(`http://docs.localhost:${port}/docs/rest#tag/posts/createPost`)
+      await tryOut(page, other)
       assert.deepEqual(faults, [])
       assert.ok(origins.has(named))
     } finally {
-      await page.close()
+      await context.close()
     }
   })
 })
 
-test('/docs can be read on a narrow screen', async () => {
+async function search(page: Page, words: string): Promise<string[]> {
+  await page.keyboard.press('Control+k')
+  const dialog = page.getByRole('dialog', { name: 'Search the documentation' })
+  await dialog.getByRole('combobox').fill(words)
+  await dialog.getByRole('status').filter({ hasText: /found/ }).waitFor()
+  return dialog.getByRole('option').locator('strong').allTextContents()
+}
+
+test('the search finds operations, guides and errors, by keyboard alone', async () => {
+  await onPage('/docs', async ({ page }) => {
+    assert.ok((await search(page, 'verify delivery')).includes('Verify a delivery'))
+    await shoot(page, 'search')
+    await assertAccessible(page)
+    await page.keyboard.press('Escape')
+    assert.equal((await search(page, 'idempotency_key_reused'))[0], 'IDEMPOTENCY_KEY_REUSED')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/docs/errors#IDEMPOTENCY_KEY_REUSED')
+    assert.deepEqual(await search(page, 'nothing of the kind'), [])
+    await page.keyboard.press('Escape')
+    const titles = await search(page, 'list posts')
+    const wanted = titles.indexOf('List posts')
+    assert.ok(wanted >= 0, String(titles))
+    for (let at = 0; at < wanted; at++) await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/docs/rest#tag/posts/listPosts')
+    await operation(page, 'listPosts')
+  })
+})
+
+test('the first link that the keyboard reaches skips the header', async () => {
+  for (const path of ['/docs', '/docs/guides/rest', '/docs/rest']) {
+    await onPage(path, async ({ page }) => {
+      await page.keyboard.press('Tab')
+      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to the content')
+      await page.keyboard.press('Enter')
+      assert.equal(new URL(page.url()).hash, '#content')
+    })
+  }
+})
+
+test('languages of the first request are switched by keyboard', async () => {
+  await onPage('/docs', async ({ page }) => {
+    await page.getByRole('radio', { name: 'curl' }).focus()
+    for (const code of [/^const response = await fetch/, /^import requests/, /createApi/]) {
+      await page.keyboard.press('ArrowRight')
+      assert.match((await page.locator('.samples pre:visible').textContent()) ?? '', code)
+    }
+  })
+})
+
+test('guides need no script, and lead to each other and to the errors', async () => {
+  const options = { javaScriptEnabled: false, ...screens['narrow and dark'] }
   await onPage(
     '/docs',
     async ({ page }) => {
-      await page.locator('.opblock').first().waitFor()
-      for (const at of [0, 1, 3]) await page.locator('.opblock-summary').nth(at).click()
-      await page.locator('.responses-table').nth(2).waitFor()
-      await shoot(page, 'docs-narrow')
-      assert.equal(await overflows(page), false)
-      const widths = await page
-        .locator('.opblock-tag small')
-        .evaluateAll(all => all.map(({ clientWidth }) => clientWidth))
-      assert.ok(widths.length > 2 && widths.every(width => width > 200), String(widths))
+      await page
+        .getByRole('main')
+        .getByRole('link', { name: /^Webhooks/ })
+        .click()
+      await page.waitForURL('**/docs/guides/webhooks')
+      assert.equal((await page.getByRole('heading', { level: 1 }).textContent()) ?? '', 'Webhooks')
+      assert.ok((await page.locator('pre .keyword').count()) > 0)
+      await page.goto(`${shared().url}/docs/guides/rest`)
+      await page.getByRole('main').getByRole('link', { name: 'All codes' }).click()
+      await page.waitForURL('**/docs/errors')
     },
-    narrow,
+    options,
   )
 })
 
-test('/docs/errors has every error, on any screen', async () => {
-  for (const screen of [wide, narrow]) {
-    await onPage(
-      '/docs/errors',
-      async ({ page }) => {
-        await shoot(page, `errors-${screen.width}`)
-        assert.deepEqual(await page.locator('tbody th').allTextContents(), Object.keys(catalogue))
-        assert.equal(await overflows(page), false)
-      },
-      screen,
-    )
-  }
+test('/docs/errors has every error', async () => {
+  await onPage('/docs/errors', async ({ page }) => {
+    assert.deepEqual(await page.locator('tbody th').allTextContents(), Object.keys(catalogue))
+  })
 })
 
-/** What can be operated but has no name that a screen reader could say. */
-const nameless = `[...document.querySelectorAll('button, input, select, textarea, a[href]')]
-  .filter(({ labels, title, ariaLabel, textContent }) => !labels?.length && !title && !ariaLabel && !textContent.trim())
-  .map(element => element.outerHTML)`
+async function signIn(page: Page): Promise<void> {
+  await page.getByLabel('E-mail address').fill('admin@example.com')
+  await page.getByLabel('Password').fill('correct horse battery')
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByRole('heading', { name: 'Your account' }).waitFor()
+}
 
-test('the pages have a language, a title, landmarks and one first heading', async () => {
-  for (const path of ['/docs', '/docs/errors']) {
-    await onPage(path, async ({ page }) => {
-      if (path === '/docs') await page.locator('.opblock').first().waitFor()
-      assert.equal(await page.locator('html').getAttribute('lang'), 'en')
-      assert.match(await page.title(), /\w/)
-      assert.equal(await page.getByRole('main').count(), 1)
-      assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1)
-      assert.equal(await page.locator('img:not([alt])').count(), 0)
-      assert.deepEqual(await page.evaluate(nameless), [])
-    })
-  }
+test('an administrator who is signed in sees the guides for operators too', async () => {
+  const given: ServeOptions = { rateLimit: 'off', adminPassword: 'correct horse battery' }
+  await withService(given, async other => {
+    await onPage(
+      '/docs/guides',
+      async ({ page }) => {
+        const cards = page.getByRole('main').getByRole('link')
+        const before = await cards.allTextContents()
+        assert.ok(!before.some(card => card.startsWith('PostgreSQL')))
+        const hidden = await page.request.get(`${other.url}/docs/guides/postgresql`)
+        assert.equal(hidden.status(), 404)
+        await page.getByRole('link', { name: 'Sign in' }).click()
+        await signIn(page)
+        await page.goto(`${other.url}/docs/guides`)
+        assert.ok((await cards.allTextContents()).some(card => card.startsWith('PostgreSQL')))
+        await page
+          .getByRole('main')
+          .getByRole('link', { name: /^PostgreSQL/ })
+          .click()
+        assert.equal((await page.getByRole('heading', { level: 1 }).textContent()) ?? '', 'PostgreSQL')
+        await page.getByRole('link', { name: 'Account', exact: true }).waitFor()
+        await page.goto(`${other.url}/docs`)
+        await page.getByText('You are signed in').waitFor()
+      },
+      {},
+      other,
+    )
+  })
+})
+
+const markup = `</script><script>window.hurt = 1</script><img src=x onerror="window.hurt = 2"> [link](javascript:hurt=3) <svg onload=hurt=4>`
+
+const hostile = model({
+  things: collection({
+    description: markup,
+    fields: {
+      name: text({ description: markup }),
+    },
+    access: { read: anyone, create: anyone, update: anyone, delete: anyone },
+  }),
+})
+
+test('markup in a model and in the name of the service stays text', async () => {
+  await withService(
+    { rateLimit: 'off', 'theme.name': markup },
+    async other => {
+      for (const path of ['/', '/docs', '/docs/rest#tag/things/createThing', '/graphql']) {
+        await onPage(
+          path,
+          async ({ page }) => {
+            if (path.includes('rest')) await operation(page, 'createThing')
+            if (path === '/docs') await search(page, 'things')
+            await shoot(page, `hostile${path.replaceAll(/\W/g, '-')}`)
+            assert.equal(await page.evaluate('window.hurt'), undefined, path)
+            assert.equal(await page.locator('a[href^="javascript:"]').count(), 0)
+          },
+          screens['wide and light'],
+          other,
+        )
+      }
+    },
+    hostile,
+  )
+})
+
+test('a large model is shown', async () => {
+  await withService(
+    { rateLimit: 'off' },
+    async other => {
+      const started = performance.now()
+      await onPage(
+        '/docs/rest#tag/tasks/listTasks',
+        async ({ page }) => {
+          await operation(page, 'listTasks')
+          if (process.env.SHOTS) console.log(`shown after ${Math.round(performance.now() - started)} ms`)
+          await shoot(page, 'tracker')
+        },
+        screens['wide and light'],
+        other,
+      )
+    },
+    tracker,
+  )
 })

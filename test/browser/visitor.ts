@@ -98,7 +98,7 @@ const broken = `axe.run(document, { resultTypes: ['violations'] }).then(({ viola
   ({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + failureSummary)))`
 
 /** WCAG and good practice, as axe-core tells them. It is put in by the debugger, past the page's policy. */
-async function assertAccessible(page: Page): Promise<void> {
+export async function assertAccessible(page: Page): Promise<void> {
   await page.evaluate(`${axe.source}; undefined`)
   assert.deepEqual(await page.evaluate(broken), [], page.url())
 }

@@ -52,7 +52,10 @@ test('routes come from a set that does not grow', () => {
     ['/12345678posts', 'other'],
     ['/api/v1/me', '/api/v1/me'],
     ['/docs', '/docs'],
-    ['/', 'other'],
+    ['/docs/guides/rest', '/docs'],
+    ['/docs/12345', '/docs'],
+    ['/', '/'],
+    ['/nothing', 'other'],
   ] as const
   for (const [path, route] of rows) assert.equal(routeOf(path), route, path)
 })

@@ -68,11 +68,10 @@ function element(name, text, attributes = {}) {
 
 function optionOf({ entry }, at, terms) {
   const item = element('li', '', { role: 'option', id: `found-${at}`, 'aria-selected': 'false' })
-  const link = element('a', '', { href: entry.href, tabindex: '-1' })
-  link.append(element('small', entry.place), element('strong', entry.title))
+  item.dataset.href = entry.href
+  item.append(element('small', entry.place), element('strong', entry.title))
   const shown = snippet(entry, terms)
-  if (shown !== '') link.append(element('span', shown))
-  item.append(link)
+  if (shown !== '') item.append(element('span', shown))
   return item
 }
 
@@ -82,6 +81,12 @@ function select(option) {
     input.setAttribute('aria-activedescendant', option.id)
     option.scrollIntoView({ block: 'nearest' })
   } else input.removeAttribute('aria-activedescendant')
+}
+
+function follow(option) {
+  if (!option) return
+  dialog.close()
+  location.assign(option.dataset.href)
 }
 
 const selected = () => list.querySelector('[aria-selected=true]')
@@ -139,10 +144,10 @@ input.addEventListener('keydown', event => {
   }
   if (event.key === 'Enter') {
     event.preventDefault()
-    selected()?.firstElementChild.click()
+    follow(selected())
   }
 })
-list.addEventListener('click', () => dialog.close())
+list.addEventListener('click', ({ target }) => follow(target.closest('[data-href]')))
 dialog.addEventListener('click', event => {
   if (event.target === dialog) dialog.close()
 })

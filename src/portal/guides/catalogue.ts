@@ -23,7 +23,8 @@ const callers: readonly Row[] = [
   ['rest', 'REST', 'Every request and response'],
   ['graphql', 'GraphQL', 'Queries, mutations, subscriptions and limits'],
   ['graphql-schema', 'The GraphQL schema', 'Types, filters, order, connections and mutations'],
-  ['client', 'The typed client', 'TypeScript, without generated code or with it'],
+  ['client', 'The typed client', 'TypeScript: lists, writes and events, with retries built in'],
+  ['generate-client', 'Generated types', 'The typed client for those who have only an address'],
   ['oauth', 'OAuth', 'Third-party apps and OpenID Connect'],
   ['events', 'Events', 'What has changed: as JSON, by long poll, as server-sent events'],
   ['webhooks', 'Webhooks', 'Events sent to an address of yours, signed'],
@@ -32,14 +33,16 @@ const callers: readonly Row[] = [
 
 /** For those who declare the model and run the service. */
 const operators: readonly Row[] = [
+  ['create', 'A new project', 'Templates, and what is in them'],
+  ['development', 'Development', 'Reload, faults and addresses while you build'],
   ['tutorial', 'Tutorial', 'A tracker, step by step from nothing'],
   ['model', 'The model', 'Collections, fields, relations and rules'],
   ['actions', 'Actions and queries', 'Operations over several items, in one transaction'],
   ['reactions', 'Reactions and jobs', 'What happens after a change, and by the clock'],
   ['testing', 'Tests of a model', 'A service in memory, with a clock that tests set'],
-  ['development', 'Development', 'Reload, faults and addresses while you build'],
   ['recipes', 'Recipes', 'Tenancy, invitations, soft delete, uploads, search'],
   ['migrations', 'Migrations', 'Changing a model that has data'],
+  ['pages', 'Pages for developers', 'What stands at `/` and `/docs`, and who sees it'],
   ['running', 'Running it', 'Settings, logs, health and shutdown'],
   ['configuration', 'Settings', 'Every setting'],
   ['postgresql', 'PostgreSQL', 'Many nodes on one database'],
@@ -51,6 +54,7 @@ const operators: readonly Row[] = [
   ['performance', 'Performance', 'What was measured, and how'],
   ['troubleshooting', 'Troubleshooting', 'Symptoms, causes and what to do'],
   ['upgrades', 'Upgrades', 'What stays the same, and for how long'],
+  ['when-not', 'When not to use Portico', 'What it does not do, and what does'],
 ]
 
 function guide(audience: Audience): (row: Row) => Guide {
@@ -59,13 +63,23 @@ function guide(audience: Audience): (row: Row) => Guide {
 
 const known: readonly Guide[] = [...callers.map(guide('callers')), ...operators.map(guide('operators'))]
 
-/** The guides that a visitor sees, of those whose file is there, in the order of the navigation. */
+/** Files of `docs/` that are no guides: the list of all, and what has a page of its own. */
+const otherPages: ReadonlySet<string> = new Set(['README', 'errors'])
+
+/**
+ * The guides that a visitor sees, in the order of the navigation. `files`: of `docs/`, without `.md`, each with its first
+ * heading; those that the tables do not name are for operators, and come last.
+ */
 export function guidesFor(
   visitor: Visitor,
   shown: ShownGuides,
-  isThere: (slug: string) => boolean,
+  files: ReadonlyMap<string, string>,
 ): readonly Guide[] {
   if (shown === 'none') return []
+  const named = new Set(known.map(({ slug }) => slug))
+  const others = [...files]
+    .filter(([slug]) => !named.has(slug) && !otherPages.has(slug))
+    .map(([slug, title]) => guide('operators')([slug, title, '']))
   const isShown = ({ audience }: Guide) => audience === 'callers' || shown === 'all' || visitor === 'admin'
-  return known.filter(each => isShown(each) && isThere(each.slug))
+  return [...known.filter(({ slug }) => files.has(slug)), ...others].filter(isShown)
 }

@@ -1,5 +1,5 @@
 /** The guides as pages: read from `docs/` of the package and rendered when they are first asked for. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Visitor } from '../frame.ts'
 import { type Guide, guidesFor, type ShownGuides } from './catalogue.ts'
 import type { RenderedPage, ResolveLink } from './markdown.ts'
@@ -13,13 +13,28 @@ export interface GuidesOptions {
 export const guidesPath = '/docs/guides'
 export const errorsPath = '/docs/errors'
 
-/** The address in the examples of `docs/`. */
-const exampleOrigin = 'http://localhost:3000'
+/** The address in the examples of `docs/`, also as that of a WebSocket. */
+const exampleOrigin = /(http|ws):\/\/localhost:3000/g
 
 const folder = new URL('../../../docs/', import.meta.url)
 
 function fileOf(slug: string): URL {
   return new URL(`${slug}.md`, folder)
+}
+
+/** The files of `docs/` by name, each with its first heading. */
+function readTitles(): ReadonlyMap<string, string> {
+  if (!existsSync(folder)) return new Map()
+  const names = readdirSync(folder)
+    .filter(name => /^[\w-]+\.md$/.test(name))
+    .sort()
+  return new Map(
+    names.map(name => {
+      const slug = name.slice(0, -3)
+      const [, title = slug] = /^# (.+)$/m.exec(readFileSync(fileOf(slug), 'utf8')) ?? []
+      return [slug, title.replaceAll('`', '')]
+    }),
+  )
 }
 
 /** Files whose content has a page of its own here. */
@@ -40,6 +55,7 @@ function linksBetween(seen: ReadonlySet<string>): ResolveLink {
 
 export class Guides {
   readonly #options: GuidesOptions
+  #titles: ReadonlyMap<string, string> | undefined
 
   constructor(options: GuidesOptions) {
     this.#options = options
@@ -47,13 +63,16 @@ export class Guides {
 
   /** In the order of the navigation. */
   list(visitor: Visitor): readonly Guide[] {
-    return guidesFor(visitor, this.#options.shown, slug => existsSync(fileOf(slug)))
+    this.#titles ??= readTitles()
+    return guidesFor(visitor, this.#options.shown, this.#titles)
   }
 
   async render(guide: Guide, visitor: Visitor): Promise<RenderedPage> {
     const { renderMarkdown } = await import('./markdown.ts')
     const seen = new Set(this.list(visitor).map(({ slug }) => slug))
     const text = readFileSync(fileOf(guide.slug), 'utf8')
-    return renderMarkdown(text.replaceAll(exampleOrigin, this.#options.origin()), linksBetween(seen))
+    const origin = this.#options.origin()
+    const own = text.replaceAll(exampleOrigin, (_, scheme: string) => origin.replace(/^http/, scheme))
+    return renderMarkdown(own, linksBetween(seen))
   }
 }

@@ -35,7 +35,7 @@ export function guideCards(guides: readonly Guide[], level: 2 | 3 = 2): Html {
   const cards = (group: Group) =>
     group.guides.map(
       ({ slug, title, description }) =>
-        html`<li><a class="card" href="${hrefOf(slug)}"><strong>${title}</strong><span>${description}</span></a></li>
+        html`<li><a class="card" href="${hrefOf(slug)}"><strong>${title}</strong>${description !== '' && html`<span>${description}</span>`}</a></li>
 `,
     )
   const heading = (title: string) => (level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`)

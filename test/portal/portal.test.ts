@@ -1,0 +1,209 @@
+/** The pages at / and /docs as replies: who gets what, compressed, cached, and with nothing from elsewhere. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { checkModel } from '../../src/model/check.ts'
+import type { Visitor } from '../../src/portal/frame.ts'
+import type { ShownGuides } from '../../src/portal/guides/catalogue.ts'
+import { createPortal } from '../../src/portal/portal.ts'
+import { referenceDocument } from '../../src/rest/openapi/reference/reference.ts'
+import { type Request, toCall } from '../contract/rest/bench.ts'
+import blog from '../models/blog.ts'
+
+const model = checkModel(blog)
+const origin = 'https://api.example.com'
+
+interface Given {
+  readonly visitor?: Visitor
+  readonly guides?: ShownGuides
+  readonly logo?: string
+}
+
+function portalOf({ visitor = 'anyone', guides = 'callers', logo }: Given = {}) {
+  const portal = createPortal({
+    frame: { theme: { name: 'Press', logo, colour: '#1f5fbf' }, explorer: true },
+    model,
+    document: () => referenceDocument(model, origin, origin),
+    guides,
+    baseUrl: origin,
+    origin: () => origin,
+    visitorOf: () => visitor,
+  })
+  return async (request: Request) => {
+    const { status, headers, body } = await portal(toCall(request))
+    const pairs = Array.from({ length: headers.length / 2 }, (_, n) => [headers[2 * n], headers[2 * n + 1]])
+    assert.ok(body === null || typeof body === 'string' || Buffer.isBuffer(body))
+    return { status, headers: Object.fromEntries(pairs), body: Buffer.from(body ?? '') }
+  }
+}
+
+const ask = portalOf()
+
+test('/ is a page for browsers, and links for programs', async () => {
+  for (const accept of [
+    'text/html',
+    '*/*',
+    'text/html,application/json;q=0.9',
+    'application/xhtml+xml,text/html',
+  ]) {
+    const { headers } = await ask({ url: '/', headers: { accept } })
+    assert.match(headers['Content-Type'], /^text\/html/, accept)
+    assert.match(headers['Vary'], /Accept$/)
+  }
+  const { headers, body } = await ask({ url: '/', headers: { accept: 'application/json' } })
+  assert.equal(headers['Content-Type'], 'application/json')
+  assert.match(headers['Vary'], /Accept$/)
+  const { name, links } = JSON.parse(String(body))
+  assert.equal(name, 'Press')
+  assert.deepEqual(Object.values(links), [
+    '/docs',
+    '/docs/rest',
+    '/graphql',
+    '/docs/guides',
+    '/account',
+    '/api/v1/openapi.json',
+    '/.well-known/oauth-authorization-server',
+  ])
+})
+
+const pages = ['/', '/docs', '/docs/rest', '/docs/guides', '/docs/guides/rest', '/docs/errors']
+
+test('pages load nothing from elsewhere, and everything that they load is served', async () => {
+  for (const url of pages) {
+    const { headers, body } = await ask({ url })
+    const policy = headers['Content-Security-Policy']
+    assert.match(
+      policy,
+      /^default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; /,
+    )
+    assert.match(policy, /connect-src 'self' https:\/\/api\.example\.com;/)
+    const loaded = [...String(body).matchAll(/<(?:script|link|img)[^>]* (?:src|href)="([^"]*)"/g)]
+    assert.ok(loaded.length >= 3, url)
+    for (const [, source = ''] of loaded) {
+      if (source === 'data:,') continue
+      const asset = await ask({ url: source })
+      assert.equal(asset.status, 200, source)
+      assert.match(asset.headers['Content-Type'], /^text\/(css|javascript)/)
+      assert.match(asset.headers['Cache-Control'], /^public, max-age=3600$/)
+    }
+    assert.doesNotMatch(String(body), /<script(?![^>]* src=)/)
+  }
+})
+
+test('a logo of another host is let in, and nothing else from there', async () => {
+  const { headers, body } = await portalOf({ logo: 'https://cdn.example.net/logo.png' })({ url: '/' })
+  assert.match(headers['Content-Security-Policy'], /img-src 'self' data: https:\/\/cdn\.example\.net;/)
+  assert.match(String(body), /<img src="https:\/\/cdn\.example\.net\/logo\.png" alt="">/)
+})
+
+test('style sheets and the renderer bring no fonts or images from elsewhere', async () => {
+  for (const name of ['frame.css', 'reference.css']) {
+    const { body } = await ask({ url: `/docs/assets/${name}` })
+    assert.doesNotMatch(String(body), /@import|url\(/, name)
+  }
+  const { body } = await ask({ url: '/docs/assets/scalar.js' })
+  assert.doesNotMatch(String(body), /\bFunction\(``\)|sourceMappingURL/)
+})
+
+test('replies are compressed as the client accepts it, and each form has a tag of its own', async () => {
+  const url = '/docs/guides/rest'
+  const plain = await ask({ url })
+  const decoders = { br: brotliDecompressSync, gzip: gunzipSync }
+  const tags = new Set([plain.headers.ETag])
+  for (const [encoding, decode] of Object.entries(decoders)) {
+    const asked = await ask({ url, headers: { 'accept-encoding': encoding } })
+    assert.equal(asked.headers['Content-Encoding'], encoding)
+    assert.equal(asked.headers['Vary'], 'Accept-Encoding, Cookie')
+    assert.deepEqual(decode(asked.body), plain.body)
+    assert.ok(asked.body.length < plain.body.length / 3)
+    tags.add(asked.headers.ETag)
+    const headers = { 'accept-encoding': encoding, 'if-none-match': asked.headers.ETag }
+    const again = await ask({ url, headers })
+    assert.equal(again.status, 304)
+    assert.equal(again.body.length, 0)
+    assert.equal(again.headers['Content-Encoding'], undefined)
+  }
+  assert.equal(tags.size, 3)
+  for (const refused of ['br;q=0, gzip;q=0.0', 'identity', 'zstd', '']) {
+    const { headers } = await ask({ url, headers: { 'accept-encoding': refused } })
+    assert.equal(headers['Content-Encoding'], undefined, refused)
+  }
+})
+
+test('what depends on the visitor is kept by the browser alone', async () => {
+  for (const url of [...pages, '/docs/search.json']) {
+    const { headers } = await ask({ url })
+    assert.equal(headers['Cache-Control'], 'private, no-cache', url)
+    assert.match(headers['Vary'], /Cookie/, url)
+  }
+})
+
+test('guides for operators are for administrators, unless the setting says otherwise', async () => {
+  const statusOf = async (given: Given, url: string) =>
+    portalOf(given)({ url }).then(
+      ({ status }) => status,
+      (error: { code: string }) => error.code,
+    )
+  const operators = '/docs/guides/postgresql'
+  assert.equal(await statusOf({}, operators), 'NOT_FOUND')
+  assert.equal(await statusOf({ visitor: 'user' }, operators), 'NOT_FOUND')
+  assert.equal(await statusOf({ visitor: 'admin' }, operators), 200)
+  assert.equal(await statusOf({ guides: 'all' }, operators), 200)
+  assert.equal(await statusOf({ guides: 'none', visitor: 'admin' }, operators), 'NOT_FOUND')
+  assert.equal(await statusOf({ guides: 'none' }, '/docs/guides'), 'NOT_FOUND')
+  assert.equal(await statusOf({ guides: 'none' }, '/docs/errors'), 200)
+  const { body } = await ask({ url: '/docs/search.json' })
+  assert.doesNotMatch(String(body), /docs\/guides\/postgresql/)
+})
+
+test('every link of the guides leads to a page and a place that exist', async () => {
+  const asAdmin = portalOf({ visitor: 'admin' })
+  const listed = String((await asAdmin({ url: '/docs/guides' })).body)
+  const guides = [
+    ...new Set([...listed.matchAll(/href="(\/docs\/guides\/[\w-]+)"/g)].map(([, path = '']) => path)),
+  ]
+  assert.ok(guides.length > 20, String(guides))
+  const texts = new Map<string, string>()
+  for (const url of [...guides, '/docs/errors', '/docs/guides']) {
+    texts.set(url, String((await asAdmin({ url })).body))
+  }
+  for (const [page, text] of texts) {
+    assert.doesNotMatch(text, /localhost:3000/, page)
+    for (const [, href = ''] of text.matchAll(/<a[^>]* href="(\/docs\/(?:guides|errors)[^"]*|#[^"]*)"/g)) {
+      const [path = '', place] = href.split('#')
+      const target = texts.get(path === '' ? page : path)
+      assert.ok(target !== undefined, `${page}: ${href}`)
+      if (place) assert.ok(target.includes(`id="${place}"`), `${page}: ${href}`)
+    }
+  }
+})
+
+test('the search knows every operation, where the reference shows it', async () => {
+  const entries = JSON.parse(String((await ask({ url: '/docs/search.json' })).body)) as { href: string }[]
+  const document = JSON.parse(String((await ask({ url: '/docs/openapi.json' })).body))
+  const ids = Object.values<object>(document.paths)
+    .flatMap(item => Object.values<{ operationId?: string; tags?: string[] }>(item as never))
+    .flatMap(({ operationId, tags }) => (operationId ? [`/docs/rest#tag/${tags?.[0]}/${operationId}`] : []))
+  assert.ok(ids.length > 40)
+  const known = new Set(entries.map(({ href }) => href))
+  assert.deepEqual(
+    ids.filter(id => !known.has(id)),
+    [],
+  )
+})
+
+test('nothing else is there, and the pages are only read', async () => {
+  for (const url of [
+    '/docs/',
+    '/docs/assets/',
+    '/docs/assets/../docs',
+    '/docs/guides/README',
+    '/docs/guides/%2e%2e',
+  ]) {
+    await assert.rejects(ask({ url }), { code: 'NOT_FOUND' }, url)
+  }
+  await assert.rejects(ask({ method: 'POST', url: '/docs' }), { code: 'METHOD_NOT_ALLOWED' })
+  const { status, headers } = await ask({ method: 'OPTIONS', url: '/' })
+  assert.equal(status, 204)
+  assert.equal(headers.Allow, 'GET, HEAD, OPTIONS')
+})
