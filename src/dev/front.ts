@@ -29,7 +29,8 @@ export class Front {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen({ host, port }, () => {
-        server.off('error', reject)
+        // A connection that cannot be accepted, for want of descriptors, is not the end of all.
+        server.off('error', reject).on('error', () => {})
         resolve()
       })
     })

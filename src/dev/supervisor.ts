@@ -166,6 +166,7 @@ export class Supervisor {
   #onChange(paths: readonly string[]): void {
     for (const path of paths) this.#changed.add(path)
     this.#failures = 0
+    this.#lastFault = ''
     this.#attempt.abort()
   }
 

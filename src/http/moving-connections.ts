@@ -83,6 +83,8 @@ export class MovingConnections {
     if (!this.#give || !this.#open.has(socket) || this.#open.get(socket) !== socket.bytesRead) return
     if (socket._httpMessage || socket.writableLength > 0 || !stopReading(socket)) return
     this.#ended(socket)
+    // Else Node's server would wait at its end for the process that has the socket then.
+    Reflect.deleteProperty(socket, 'server')
     this.#give(socket)
   }
 

@@ -48,7 +48,7 @@ test('help lists every command, and each command explains itself', async () => {
 })
 
 const mistakes: readonly (readonly [string[], Environment, number, RegExp])[] = [
-  [['bogus'], {}, 2, /no command `bogus`.*start, check/],
+  [['bogus'], {}, 2, /no command `bogus`.*start, dev, check/],
   [['keys', 'bogus'], {}, 2, /no command `keys bogus`.*keys create/],
   [['keys', 'create'], {}, 2, /needs --user/],
   [['keys', 'revoke', '--user', 'a@b.example'], {}, 2, /portico keys revoke <key> --user <email>/],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { templateNames } from '../../create/src/templates.ts'
 import { settingsTable } from '../../src/config.ts'
@@ -173,6 +173,23 @@ describe('npm create portico', () => {
     const said = await create('outer/inner -- --yes --no-install')
     assert.match(said, /^Created inner from the template blog, with Portico \S+\.$/m)
     assert.ok(!existsSync(at('outer', 'inner', '.git')))
+  })
+
+  it('brings a newer Node where the machine’s is too old', async () => {
+    mkdirSync(at('old'))
+    const line = `[ "$1" = --version ] && echo v22.18.0 || exec "${process.execPath}" "$@"`
+    writeFileSync(at('old', 'node'), `#!/bin/sh\n${line}\n`, { mode: 0o755 })
+    const env = { ...registry.env, PATH: [at('old'), registry.env.PATH].join(delimiter) }
+    const said = await shell('npm create portico@latest brings -- --yes --no-install', {
+      cwd: registry.folder,
+      env,
+    })
+    const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'runtime', 'package.json'), 'utf8'))
+    assert.deepEqual(JSON.parse(text('brings', 'package.json')).optionalDependencies, optionalDependencies)
+    assert.match(
+      said,
+      /^Portico needs Node \S+ or later, and this is Node 22\.18\.0: the project brings Node \S+\.$/m,
+    )
   })
 
   it('takes a packed Portico along', async () => {

@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { portico } from '../processes/command.ts'
+import { until } from '../transports/service.ts'
 import { type Development, developing } from './process.ts'
 
 const added = (name: string) => `title: string({ max: longest }),\n        ${name}: text({ optional: true }),`
@@ -167,24 +168,80 @@ function load(url: string, clients: number): Load {
   }
 }
 
-test('no request is lost while versions take over, and event streams go on where they were', () =>
-  developing({ environment: { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn' } }, async dev => {
-    await dev.says(/Try it/)
-    const clients = load(dev.url, 8)
-    const stream = await fetch(`${dev.url}/api/v1/events`, { headers: { Accept: 'text/event-stream' } })
-    const streamed = stream.text()
-    for (let round = 0; round < 4; round++) {
-      const before = clients.sent
-      while (clients.sent < before + 50 && clients.failures.length === 0) await new Promise(setImmediate)
-      dev.write('limits.ts', `export const longest = ${50 + round}\n`)
-      await dev.says(/Reloaded/)
+interface Follower {
+  /** The items of the events, in the order in which they came. */
+  readonly items: readonly number[]
+  streams(): number
+  stop(): Promise<void>
+}
+
+/** Reads events, and resumes where its stream has ended, as browsers do. */
+function follow(url: string): Follower {
+  const items: number[] = []
+  const controller = new AbortController()
+  let last: string | undefined
+  let streams = 0
+  const read = async () => {
+    const headers = { Accept: 'text/event-stream', ...(last === undefined ? {} : { 'Last-Event-ID': last }) }
+    const response = await fetch(`${url}/api/v1/events`, { headers, signal: controller.signal })
+    streams++
+    let text = ''
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const blocks = `${text}${chunk}`.split('\n\n')
+      text = blocks.pop() ?? ''
+      for (const block of blocks) {
+        last = /^id: (\d+)$/m.exec(block)?.[1] ?? last
+        const [, item] = /"item_id":(\d+)/.exec(block) ?? []
+        if (item !== undefined) items.push(Number(item))
+      }
     }
-    await clients.stop()
-    assert.deepEqual(clients.failures, [])
-    const { json } = await dev.call('/api/v1/notes?per_page=1')
-    assert.equal((json.meta as { total: number }).total, clients.sent)
-    assert.match(await streamed, /event/, 'the stream ended, so that its reader asks again')
-  }))
+  }
+  const all = (async () => {
+    while (!controller.signal.aborted) await read().catch(() => {})
+  })()
+  return {
+    items,
+    streams: () => streams,
+    async stop() {
+      controller.abort()
+      await all
+    },
+  }
+}
+
+test('no request is lost while versions take over, and event streams go on where they were', () =>
+  developing(
+    { environment: { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn', PORTICO_SHUTDOWN_GRACE: '3600' } },
+    async dev => {
+      await dev.says(/Try it/)
+      const clients = load(dev.url, 8)
+      const follower = follow(dev.url)
+      try {
+        await until(() => follower.streams() === 1)
+        for (let round = 0; round < 3; round++) {
+          const before = clients.sent
+          while (clients.sent < before + 50 && clients.failures.length === 0) await new Promise(setImmediate)
+          dev.write('limits.ts', `export const longest = ${50 + round}\n`)
+          await dev.says(/Reloaded/)
+        }
+        // The one that serves, and the one that waits for the next version.
+        await until(() => childrenOf(dev.process.pid ?? 0).length <= 2, 10_000)
+        await clients.stop()
+        assert.deepEqual(clients.failures, [])
+        const { json } = await dev.call('/api/v1/notes?per_page=1')
+        assert.equal((json.meta as { total: number }).total, clients.sent)
+        const missed = follower.items[0] === undefined ? 0 : follower.items[0] - 1
+        await until(() => follower.items.length === clients.sent - missed, 10_000)
+        assert.deepEqual(
+          follower.items,
+          [...new Set(follower.items)].sort((a, b) => a - b),
+        )
+        assert.ok(follower.streams() > 3, 'each version has ended its streams')
+      } finally {
+        await follower.stop()
+      }
+    },
+  ))
 
 test('a migration that loses data takes a yes, or the command', () =>
   developing({}, async dev => {

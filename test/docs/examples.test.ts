@@ -15,6 +15,7 @@ import { anchorsOf, blocksOf, examplesOf, filledIn } from './blocks.ts'
 import { addressIn, keep, newCode } from './flow.ts'
 import { isStepByStep, pages, read, root } from './pages.ts'
 import { makeProject, projectEnvironment } from './project.ts'
+import { recipes, writeRecipe } from './recipe-files.ts'
 
 const run = promisify(execFile)
 const alone = pages.filter(page => !isStepByStep(page))
@@ -121,6 +122,7 @@ describe('the blocks of the pages', () => {
     )
     assert.ok(files.length >= 5)
     for (const { name, text } of files) writeFileSync(join(project, name), text)
+    for (const page of recipes) writeRecipe(project, page)
     // docs/generate-client.md imports it, and its command writes it.
     writeFileSync(join(project, 'api.ts'), clientTypesOfModel(checkModel(blog), 'model.ts'))
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')

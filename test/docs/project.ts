@@ -38,6 +38,8 @@ export function makeProject(root: string): string {
     target: 'es2024',
     module: 'nodenext',
     strict: true,
+    // The sources are compiled too, which are written for it.
+    exactOptionalPropertyTypes: true,
     noEmit: true,
     skipLibCheck: true,
     allowImportingTsExtensions: true,
@@ -45,7 +47,10 @@ export function makeProject(root: string): string {
     typeRoots: [join(root, 'node_modules', '@types')],
     types: ['node'],
   }
-  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+  writeFileSync(
+    join(project, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, include: ['*.ts', '*/*.ts'] }),
+  )
   return project
 }
 

@@ -1,5 +1,5 @@
 /** The names of schemas and operations in the OpenAPI document: unique, whatever a model's collections are called. */
-import { camelCase, pascalCase } from '../../model/check/names.ts'
+import { camelCase, pascalCase, singularOf } from '../../model/check/names.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
@@ -49,14 +49,24 @@ function wordsOf(path: readonly string[]): string {
   return words.map(word => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
+/** Where it is the items of an array, `scopes`, it is named after one: `ApiKeyScope`. */
+function enumerationName(singular: string, field: string, path: readonly string[]): string {
+  const item = path.at(-1) === 'items' ? singularOf(field) : undefined
+  return item === undefined
+    ? pascalCase(`${singular}_${field}`) + wordsOf(path)
+    : pascalCase(`${singular}_${item}`) + wordsOf(path.slice(0, -1))
+}
+
 function createValueSchemas(schemas: Components) {
   const known = new Map<Field, JsonSchema>()
   return ({ singular }: Collection, field: Field): JsonSchema => {
     const found = known.get(field)
     if (found) return found
     const made = shownWithNames(field.type.schema, (enumeration, path) => {
-      const name = pascalCase(`${singular}_${field.name}`) + wordsOf(path)
-      return schemas.refer(enumeration, name, () => enumeration)
+      // What an app may ask for and what it asks for by default are the same scopes.
+      const isItem = path.at(-1) === 'items'
+      const key = isItem ? `${singular} ${JSON.stringify(enumeration)}` : enumeration
+      return schemas.refer(key, enumerationName(singular, field.name, path), () => enumeration)
     })
     known.set(field, made)
     return made

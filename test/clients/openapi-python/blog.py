@@ -12,7 +12,7 @@ from rest_api_client.api.posts import (
     replace_post,
     update_post,
 )
-from rest_api_client.models import Post, PostCreate, PostReplace, PostUpdate, StringConditions
+from rest_api_client.models import Post, PostCreate, PostList, PostReplace, PostUpdate
 
 
 def titles(posts: list[Post]) -> list[str]:
@@ -22,10 +22,10 @@ def titles(posts: list[Post]) -> list[str]:
 post: Post = given(create_post.sync(client=client, body=PostCreate(title="Hello")))
 read = given(get_post.sync(post.id, client=client, include="author"))
 assert read.author
-# It cannot write conditions, which are objects of the style deepObject: equality alone.
-conditions = list_posts.sync_detailed(client=client, title=StringConditions(contains="ell"))
-assert conditions.status_code == 400
-listed = given(list_posts.sync(client=client, created_at=post.created_at))
+# Its functions write conditions as their text, since it does not read `style`: they filter by equality alone.
+conditions = {"title[contains]": "ell", "created_at[gte]": post.created_at.isoformat()}
+answer = client.get_httpx_client().get("/api/v1/posts", params=conditions)
+listed = PostList.from_dict(answer.json())
 equal = given(list_posts.sync(client=client, title="Hello"))
 change = PostUpdate(title="Hello again", body="Much")
 updated = given(update_post.sync(post.id, client=client, body=change))

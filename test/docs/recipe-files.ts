@@ -1,0 +1,32 @@
+/** The recipes, each in a folder of its own: the files that its blocks name, and what the other system gave out. */
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { blocksOf } from './blocks.ts'
+import { pages, read } from './pages.ts'
+
+export const recipes = pages.filter(page => page.startsWith('docs/recipe-'))
+
+const nameOf = (page: string) => basename(page, '.md').replace('recipe-', '')
+
+export const recipeFolder = (project: string, page: string): string => join(project, nameOf(page))
+
+/** The tables that a PocketBase 0.29 has made, without the hashes of its passwords. */
+function writePocketBase(folder: string): void {
+  mkdirSync(join(folder, 'pb_data'))
+  const database = new DatabaseSync(join(folder, 'pb_data', 'data.db'))
+  database.exec(readFileSync(join(folder, 'database.sql'), 'utf8'))
+  database.close()
+}
+
+export function writeRecipe(project: string, page: string): void {
+  const folder = recipeFolder(project, page)
+  const given = join(import.meta.dirname, 'exports', nameOf(page))
+  mkdirSync(folder)
+  if (existsSync(given)) cpSync(given, folder, { recursive: true })
+  if (read(page).includes('pb_data/data.db')) writePocketBase(folder)
+  for (const { language, text } of blocksOf(read(page))) {
+    const name = /^\/\/ (\S+\.ts)\n/.exec(text)?.[1]
+    if (language === 'ts' && name !== undefined) writeFileSync(join(folder, name), text)
+  }
+}
