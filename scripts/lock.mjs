@@ -9,7 +9,7 @@ import { capture, root, say } from './node.mjs'
 import { placeOf } from './packages.mjs'
 
 /** Only a file that stands alone is used of these (scripts/build.mjs): what it was built from is not installed. */
-const prebuilt = ['graphiql', 'swagger-ui-dist', '@scalar/fastify-api-reference']
+const prebuilt = ['graphiql', '@scalar/fastify-api-reference']
 
 const systems = [
   'android',

@@ -81,8 +81,8 @@ suite('the absolute form is the origin form to all who look at it', () => {
       ['http://x/.well-known/openid-configuration', 200],
       ['http://x/account/sign-in', 200],
       ['http://x/healthz', 200],
-      ['http://x', 404],
-      ['http://x?a=/b', 404],
+      ['http://x', 200],
+      ['http://x?a=/b', 200],
     ] as const
     for (const [target, status] of rows) {
       const { status: got } = await ask(`GET ${target} HTTP/1.1`, 'Host: x', `X-API-Key: ${it.key}`)
@@ -101,8 +101,10 @@ suite('the absolute form is the origin form to all who look at it', () => {
       'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
       'Connection: Upgrade',
     ]
-    // Closed by the server with 4406, since no subprotocol was asked for.
-    const said = await say(it.port, `GET http://x/graphql HTTP/1.1\r\n${handshake.join('\r\n')}\r\n\r\n`)
+    const opening = `GET http://x/graphql HTTP/1.1\r\n${handshake.join('\r\n')}\r\n\r\n`
+    // The server waits half a minute for the frame that ends a WebSocket.
+    const end = Buffer.from([0x88, 0x80, 0, 0, 0, 0])
+    const said = await say(it.port, Buffer.concat([Buffer.from(opening), end]))
     assert.match(said, /^HTTP\/1\.1 101 /)
   })
 })

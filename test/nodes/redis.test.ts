@@ -16,7 +16,7 @@ const withNodes = (settings: GivenSettings, use: (fixture: NodesFixture) => Prom
 
 test('a user’s limit is exact over three nodes, and every node says what is left of it', async () => {
   await withNodes({ rateLimit: 300 }, async ({ cluster, key }) => {
-    await earlyInMinute(30)
+    await earlyInMinute(15)
     const read = (at: number) => call(`${cluster.node(at).url}/api/v1/posts`, { key })
     const answers = await Promise.all(times(900, read))
     const granted = answers.filter(({ status }) => status === 200)

@@ -19,7 +19,7 @@ const names = [
 test('REST, GraphQL and its WebSocket draw from one budget, GraphQL what it costs', async () => {
   const settings = { rateLimit: LIMIT, graphql: { costPerRequest: COST_PER_REQUEST } }
   await withService(settings, async ({ call, url, key }) => {
-    await earlyInMinute(20)
+    await earlyInMinute()
     const left = async () => {
       const { headers } = await call('/api/v1/posts', { key })
       for (const name of names) assert.ok(headers.has(name), name)
@@ -50,7 +50,7 @@ test('REST, GraphQL and its WebSocket draw from one budget, GraphQL what it cost
 
 test('a batch draws one request for each operation, a bulk create one for 20 items, and neither anything it cannot have', async () => {
   await withService({ rateLimit: 50 }, async ({ call, key }) => {
-    await earlyInMinute(20)
+    await earlyInMinute()
     const post = (path: string, body: unknown) => call(`/api/v1/${path}`, { method: 'POST', key, body })
     const left = (answer: Awaited<ReturnType<typeof call>>) =>
       Number(answer.headers.get('x-ratelimit-remaining'))
