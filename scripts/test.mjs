@@ -24,28 +24,13 @@ function namesIn(args) {
   return args.filter(arg => !arg.startsWith('-'))
 }
 
-/**
- * Folders whose files share a process, `test/together/NAME.ts`: to start one, load the sources and compile them takes 0.7 s
- * of CPU time. Their tests start no process and leave nothing global changed.
- */
-const together = {
-  small: ['auth/pages', 'model', 'plan', 'rest', 'unicode'],
-  accounts: ['auth/accounts', 'auth/webhooks'],
-}
+/** Their tests start no service and no process, so that a process for each file would take longer than they do. */
+const together = ['auth/pages', 'model', 'plan', 'rest', 'unicode']
 
-/** The name of the group that a test file belongs to; undefined where it has a process of its own. */
-function groupOf(file) {
+function isTogether(file) {
   // Those take seconds, and databases.
-  if (file.endsWith('.property.test.ts')) return undefined
-  return Object.keys(together).find(name => together[name].some(folder => file.startsWith(`test/${folder}/`)))
-}
-
-/** The files of each group. */
-function grouped() {
-  const files = testFiles().sort()
-  return Object.fromEntries(
-    Object.keys(together).map(name => [name, files.filter(file => groupOf(file) === name)]),
-  )
+  if (file.endsWith('.property.test.ts')) return false
+  return together.some(folder => file.startsWith(`test/${folder}/`))
 }
 
 /** Every test file, from the root. */
@@ -61,10 +46,7 @@ function testFiles() {
 
 /** What `node --test` is given: of all tests, those that share a process are one file. */
 function patterns(named) {
-  if (named.length === 0) {
-    const shared = Object.keys(together).map(name => `test/together/${name}.ts`)
-    return [...shared, ...testFiles().filter(file => groupOf(file) === undefined)]
-  }
+  if (named.length === 0) return ['test/together.ts', ...testFiles().filter(file => !isTogether(file))]
   return named.map(name => {
     const folder = existsSync(join(root, name)) && statSync(join(root, name)).isDirectory()
     return folder ? `${name.replace(/[\\/]$/, '')}/**/*.test.ts` : name
@@ -134,7 +116,7 @@ const child = spawn(
       // Each test file is a process of its own: they share what is compiled.
       NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
       ...sourceEnvironment(),
-      PORTICO_TESTS_TOGETHER: JSON.stringify(grouped()),
+      PORTICO_TESTS_TOGETHER: testFiles().filter(isTogether).sort().join('\n'),
       ...(databases && { PORTICO_TEST_SERVERS: databases.path }),
     },
     detached: process.platform !== 'win32',

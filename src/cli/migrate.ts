@@ -3,6 +3,7 @@ import { isPostgres } from '../config/database.ts'
 import { requireUnlocked } from '../config/row-security.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
+import { printable } from '../printable.ts'
 import type { Step } from '../store/schema/sqlite/migrate.ts'
 import type { Command } from './commands.ts'
 import { Failure } from './failure.ts'
@@ -18,7 +19,7 @@ export function shownSteps(steps: readonly Step[], withSql: boolean): string {
       const parts = (step.parts ?? [step]).map(
         ({ sentence, destructive }, at) => `  ${mark(destructive, at)}${sentence}\n`,
       )
-      return [...parts, ...faults.map(fault => `  x ${fault}\n`), statements(sql)].join('')
+      return [...parts, ...faults.map(fault => `  x ${printable(fault)}\n`), statements(sql)].join('')
     })
     .join('')
 }

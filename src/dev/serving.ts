@@ -2,6 +2,7 @@
  * A process that serves one version of the model, as the supervisor starts it: modules cannot be unloaded, so every version
  * has a process of its own. It starts before it is needed, and waits for `load` with Portico's modules loaded.
  */
+
 import type { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -9,6 +10,7 @@ import { failureOf } from '../cli/error-message.ts'
 import { migrationOf, shownSteps } from '../cli/migrate.ts'
 import { loadProject, type Project } from '../cli/options.ts'
 import { welcome } from '../cli/start.ts'
+import type { Settings } from '../config.ts'
 import { loadEnvFile } from '../env-file.ts'
 import type { Model } from '../model/model.ts'
 import { createLog } from '../observability/log.ts'
@@ -65,6 +67,13 @@ function openPath({ collections }: Model): string {
   return readable ? `/api/v1/${readable.name}` : '/api/v1/openapi.json'
 }
 
+function settingsOfDevelopment(settings: Settings, port: number): Settings {
+  const guides = settings['docs.guides']
+  // Whoever develops is the operator too.
+  const shown = guides === 'callers' ? 'all' : guides
+  return { ...settings, port, autoMigrate: true, workers: 1, 'docs.guides': shown }
+}
+
 class ServingProcess {
   #files: (readonly [string, string | null])[] = []
   #isLoaded = false
@@ -92,10 +101,7 @@ class ServingProcess {
 
   async open(port: number): Promise<void> {
     if (this.#project === undefined) return
-    const project = {
-      ...this.#project,
-      settings: { ...this.#project.settings, port, autoMigrate: true, workers: 1 },
-    }
+    const project = { ...this.#project, settings: settingsOfDevelopment(this.#project.settings, port) }
     try {
       const migrated = await this.#migrate(project)
       const service = await this.#serve(project)

@@ -67,13 +67,14 @@ function members(all: Readonly<Record<string, string>>, indent: string): string 
 }
 
 function collectionText(types: SchemaTypes, collection: CollectionDescription): string {
-  const { name, singular, description, item, create, update, computed, relations } = collection
+  const { name, singular, description, item, create, update, computed, revealed, relations } = collection
   const to = (isMany: boolean) => relations.filter(relation => relation.isMany === isMany)
   const text = members(
     {
       singular: quoted(singular),
       item: types.type(item, name),
       computed: types.part(item, computed, '      '),
+      ...(revealed && { revealed: types.inline(revealed, '      ') }),
       create: create ? types.type(create, `${name}_create`) : 'never',
       update: update ? types.type(update, `${name}_update`) : 'never',
       one: relationsText(to(false)),

@@ -3,6 +3,8 @@ import { DocumentError } from './errors.ts'
 import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from './json.ts'
 
 const prefix = '/api/v1/'
+/** Of a hostile document: collections with the items of another one. In one of Portico each has its own. */
+const maxCopies = 100
 /** Paths that are no collection; a model cannot name one so. */
 const reserved = new Set([
   'me',
@@ -48,6 +50,8 @@ export interface CollectionDescription {
   /** Bodies; undefined where the collection takes none. */
   readonly create: JsonObject | undefined
   readonly update: JsonObject | undefined
+  /** What only the response to a create has; undefined: nothing. */
+  readonly revealed: JsonObject | undefined
   /** The names of fields that are given only on request. */
   readonly computed: readonly string[]
   readonly relations: readonly Relation[]
@@ -213,6 +217,14 @@ function computedOf(document: JsonObject, item: JsonObject): readonly string[] {
   return properties.filter(([, one]) => isObject(one) && one['x-computed'] === true).map(([name]) => name)
 }
 
+/** The schema of the response to a create is that of the item and more. */
+function revealedOf(document: JsonObject, post: JsonObject, item: JsonObject): JsonObject | undefined {
+  const created = responseOf(document, post, '201')
+  const parts = created && listAt(resolved(document, created), 'allOf').filter(isObject)
+  if (!parts?.some(part => referenceOf(part) === referenceOf(item))) return undefined
+  return parts.find(part => referenceOf(part) === undefined)
+}
+
 /** The schemas of events, by the collection. */
 function eventsOf(document: JsonObject): ReadonlyMap<string, readonly JsonObject[]> {
   const all = listAt(objectAt(document, 'components', 'schemas', 'Event'), 'oneOf')
@@ -246,8 +258,8 @@ export function describeApi(document: JsonObject): ApiDescription {
   const paths = pathsOf(document)
   const all = collectionPaths(paths).map(found => ({ ...found, schema: itemOf(document, found) }))
   const byItem = new Map(all.map(({ name, schema }) => [referenceOf(schema) ?? `/${name}`, name]))
-  if (byItem.size < all.length)
-    throw new DocumentError('Two collections of the document have the same items.')
+  if (all.length - byItem.size > maxCopies)
+    throw new DocumentError(`More than ${maxCopies} collections of the document have the same items.`)
   const events = eventsOf(document)
   const inFolder = (folder: string) => paths.filter(({ segments }) => segments[0] === folder)
   return {
@@ -262,6 +274,7 @@ export function describeApi(document: JsonObject): ApiDescription {
         item: schema,
         create: bodyOf(objectAt(list, 'post')),
         update: bodyOf(objectAt(item, 'patch')),
+        revealed: revealedOf(document, objectAt(list, 'post'), schema),
         computed: computedOf(document, schema),
         relations: relationsOf(document, schema, byItem),
         actions: below.flatMap(path => actionOf(document, path)),

@@ -6,8 +6,8 @@ import { docComment, propertyName, quoted, typeName } from './text.ts'
 
 /** Of a hostile document: what is deeper is `unknown`. */
 const maxDepth = 30
-/** Of schemas that are written where they stand: many places may refer to one. */
-const maxInlinedCharacters = 32 * 1024 * 1024
+/** Of all types: more than any document of Portico makes. */
+const maxCharacters = 64 * 1024 * 1024
 
 const simple: Readonly<Record<string, string>> = {
   string: 'string',
@@ -77,7 +77,7 @@ export class SchemaTypes {
   readonly #written: string[] = []
   /** The names of schemas that are being written as types which are no objects. */
   readonly #open = new Set<string>()
-  #inlined = 0
+  #characters = 0
   /** What writes the interfaces that are named and not written. */
   readonly #pending: (() => void)[] = []
   readonly #items: ReadonlyMap<string, ItemSchema>
@@ -116,11 +116,7 @@ export class SchemaTypes {
   /** An object, written where it stands. */
   inline(schema: JsonObject, indent: string): string {
     if (Object.keys(objectAt(schema, 'properties')).length === 0) return '{}'
-    const text = this.#object(schema, indent, 0, none)
-    this.#inlined += text.length
-    if (this.#inlined > maxInlinedCharacters)
-      throw new DocumentError('The document repeats its schemas so often that the types would be too large.')
-    return this.#complete(text)
+    return this.#complete(this.#object(schema, indent, 0, none))
   }
 
   /** Writes the interfaces that the text names, and those that they name. */
@@ -193,6 +189,14 @@ export class SchemaTypes {
     return simple[type] ?? 'unknown'
   }
 
+  /** Many places may refer to one schema that is written where they stand. */
+  #counted(text: string, depth: number): string {
+    if (depth === 0) this.#characters += text.length
+    if (this.#characters > maxCharacters)
+      throw new DocumentError('The document repeats its schemas so often that the types would be too large.')
+    return text
+  }
+
   #array(schema: JsonObject, indent: string, depth: number): string {
     const tuple = listAt(schema, 'prefixItems').map(item => this.#text(item, indent, depth + 1))
     if (tuple.length > 0) return `readonly [${tuple.join(', ')}]`
@@ -209,7 +213,7 @@ export class SchemaTypes {
       const optional = required.has(name) ? '' : '?'
       return `${comment}${inner}readonly ${propertyName(name)}${optional}: ${this.#text(property, inner, depth + 1)}\n`
     })
-    if (lines.length > 0) return `{\n${lines.join('')}${indent}}`
+    if (lines.length > 0) return this.#counted(`{\n${lines.join('')}${indent}}`, depth)
     const { additionalProperties } = schema
     if (additionalProperties === false) return '{ readonly [name: string]: never }'
     return `{ readonly [name: string]: ${this.#text(additionalProperties, inner, depth + 1)} }`

@@ -298,7 +298,8 @@ describe('the types that are generated', () => {
     assert.match(clientTypes(repeatingDocument(10), origin), /x{100000}/)
     assert.throws(() => clientTypes(repeatingDocument(1_000), origin), { name: 'DocumentError' })
     const document = JSON.parse(JSON.stringify(documentOf(blog)))
-    document.paths['/api/v1/copies'] = document.paths['/api/v1/posts']
+    for (let at = 0; at < 101; at += 1)
+      document.paths[`/api/v1/copies${at}`] = document.paths['/api/v1/posts']
     assert.throws(() => clientTypes(document, origin), /have the same items/)
   })
 })

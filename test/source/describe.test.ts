@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { shownSteps } from '../../src/cli/migrate.ts'
 import { shownLine } from '../../src/dev/log-lines.ts'
 import { ModelError } from '../../src/model/check/faults.ts'
 import { declarationPlace } from '../../src/source/declaration-place.ts'
@@ -175,4 +176,16 @@ test('the message of an error shows no file that it names, and moves no cursor',
     }
     assert.doesNotMatch(shownLine(JSON.stringify(line)), shown)
   }
+})
+
+test('what a migration says of the data moves no cursor', () => {
+  const step: Parameters<typeof shownSteps>[0][number] = {
+    sentence: 'Make the field notes.a shorter.',
+    sql: [],
+    destructive: false,
+    additive: false,
+    surplus: false,
+    faults: ['notes 1: `a\u001b[2J\n\u202e` is too long'],
+  }
+  assert.match(shownSteps([step], false), / {2}x notes 1: `a\\u001b\[2J\\u000a\\u202e` is too long\n$/)
 })

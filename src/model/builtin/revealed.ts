@@ -19,3 +19,6 @@ export const revealedByPortico: ReadonlyMap<string, Readonly<Record<string, stri
     },
   ],
 ])
+
+/** Those of which some responses have none: a public app has no secret. */
+export const sometimesRevealed: ReadonlySet<string> = new Set(['oauth_apps'])

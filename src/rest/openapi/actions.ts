@@ -4,7 +4,7 @@ import { singularOf } from '../../model/check/names.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { prefix } from '../routes.ts'
-import type { Document } from './names.ts'
+import { type Document, words } from './names.ts'
 import { base } from './operation.ts'
 import { idParameter, itemParameters, sharedParameter } from './parameters.ts'
 import { errors, itemResponse, json, readResponses } from './responses.ts'
@@ -55,7 +55,7 @@ function nestedPath(document: Document, collection: Collection, name: string): [
   const get = {
     ...base(document, {
       id: `get_${singularOf(name) ?? name}_of_${collection.singular}`,
-      summary: `Read one of the ${name} of one of ${collection.name}`,
+      summary: `Get ${words(singularOf(name) ?? name)} of ${words(collection.singular)}`,
       accesses: [read(target), read(collection)],
     }),
     parameters: itemParameters('If-None-Match'),

@@ -4,7 +4,7 @@ import type { Collection, ManyToMany, ToMany } from '../../model/model.ts'
 import { maxFigures, maxGroupKeys } from '../query/aggregate.ts'
 import { lastPage, maxPerPage } from '../query/list.ts'
 import { referTo } from './components.ts'
-import type { Document } from './names.ts'
+import { type Document, words } from './names.ts'
 import { base, type Described } from './operation.ts'
 import { parameterName, searchParameters, sharedParameter } from './parameters.ts'
 import { json, readResponses } from './responses.ts'
@@ -107,7 +107,7 @@ export function aggregateOperation(
   const name = relation?.name ?? collection.name
   const described: Described = {
     id: relation ? `aggregate_${name}_of_${collection.singular}` : `aggregate_${name}`,
-    summary: relation ? `Figures of the ${name} of one of ${collection.name}` : `Figures of ${name}`,
+    summary: `Aggregate ${words(name)}${relation ? ` of ${words(collection.singular)}` : ''}`,
     accesses,
   }
   const members = base(document, described)

@@ -64,7 +64,7 @@ export function batchPath(document: Document): [string, JsonSchema] {
     {
       post: {
         operationId: document.operationId('run_batch'),
-        summary: 'Do several operations, or none',
+        summary: 'Run several operations, or none',
         description,
         tags: ['batch'],
         security: [{}, ...Object.keys(securitySchemes).map(name => ({ [name]: [] }))],

@@ -15,7 +15,7 @@ import { batchPath, batchSchemas } from './batch.ts'
 import { referTo } from './components.ts'
 import { eventSchemas, eventsPath, eventWebhook } from './events.ts'
 import { logicPaths, logicTag } from './logic.ts'
-import { createDocument, type Document } from './names.ts'
+import { createDocument, type Document, words } from './names.ts'
 import { base, type Described } from './operation.ts'
 import { headerParameters, idParameter, itemParameters, listParameters, parameters } from './parameters.ts'
 import {
@@ -62,7 +62,7 @@ function withNote({ description, ...members }: JsonSchema, note: string): JsonSc
 function createOperation(document: Document, collection: Collection): JsonSchema {
   const described: Described = {
     id: `create_${collection.singular}`,
-    summary: `Add to ${collection.name}`,
+    summary: `Create ${words(collection.singular)}`,
     accesses: [{ collection, operation: 'create' }],
   }
   const kind = isRevealing(collection) ? 'created' : 'item'
@@ -78,7 +78,7 @@ function updateOperation(document: Document, collection: Collection, mode: 'repl
   const isReplace = mode === 'replace'
   const members = base(document, {
     id: `${isReplace ? 'replace' : 'update'}_${collection.singular}`,
-    summary: isReplace ? 'Replace all writable fields' : 'Change some fields',
+    summary: `${isReplace ? 'Replace' : 'Update'} ${words(collection.singular)}`,
     accesses: [{ collection, operation: 'update' }],
   })
   return {
@@ -92,7 +92,7 @@ function updateOperation(document: Document, collection: Collection, mode: 'repl
 function deleteOperation(document: Document, collection: Collection): JsonSchema {
   const described: Described = {
     id: `delete_${collection.singular}`,
-    summary: `Delete one of ${collection.name}`,
+    summary: `Delete ${words(collection.singular)}`,
     accesses: [{ collection, operation: 'delete' }],
   }
   return {
@@ -105,7 +105,7 @@ function deleteOperation(document: Document, collection: Collection): JsonSchema
 function collectionPath(document: Document, collection: Collection): JsonSchema {
   const described: Described = {
     id: `list_${collection.name}`,
-    summary: `List ${collection.name}`,
+    summary: `List ${words(collection.name)}`,
     accesses: [{ collection, operation: 'read' }],
   }
   return {
@@ -124,7 +124,7 @@ function aggregatePath(document: Document, collection: Collection): [string, Jso
 function itemPath(document: Document, collection: Collection): JsonSchema {
   const described: Described = {
     id: `get_${collection.singular}`,
-    summary: `Read one of ${collection.name}`,
+    summary: `Get ${words(collection.singular)}`,
     accesses: [{ collection, operation: 'read' }],
   }
   return {
@@ -149,7 +149,7 @@ function sublistPaths(
   const read = (each: Collection): Access => ({ collection: each, operation: 'read' })
   const described: Described = {
     id: `list_${relation.name}_of_${collection.singular}`,
-    summary: `List the ${relation.name} of one of ${collection.name}`,
+    summary: `List ${words(relation.name)} of ${words(collection.singular)}`,
     accesses: [read(target), read(collection), ...through.map(read)],
   }
   const root = `${prefix}/${collection.name}/{id}/${relation.name}`
@@ -184,7 +184,7 @@ function mePath(document: Document): [string, JsonSchema][] {
   if (!users || !exists(users, 'read')) return []
   const described: Described = {
     id: 'get_me',
-    summary: 'Read your own user',
+    summary: 'Get your own user',
     accesses: [{ collection: users, operation: 'read' }],
     signedIn: true,
   }
@@ -196,7 +196,7 @@ const documentPath = (document: Document): [string, JsonSchema] => [
   {
     get: {
       operationId: document.operationId('get_open_api_document'),
-      summary: 'Read this document',
+      summary: 'Get this document',
       description: 'Who may: anyone.',
       tags: ['openapi'],
       security: [{}],

@@ -213,7 +213,7 @@ export function eventsPath(document: Document): [string, JsonSchema] {
   const accesses = collections.map(collection => ({ collection, operation: 'read' }) as const)
   const get = {
     operationId: document.operationId('list_events'),
-    summary: 'Follow what changes',
+    summary: 'List or follow events',
     description: `${description} ${scopes.join(', ')}.`,
     tags: ['events'],
     security: requirements(accesses.some(access => isOpen(document.model, access))),

@@ -6,6 +6,19 @@ import type { BodyMode } from '../../model/schemas.ts'
 import { Components, type Reference, referTo, uniqueName } from './components.ts'
 import { shownWithNames } from './values.ts'
 
+const spellings: ReadonlyMap<string, string> = new Map([
+  ['api', 'API'],
+  ['oauth', 'OAuth'],
+])
+
+/** A name of the model as titles write it: `task_labels` → `task labels`. */
+export function words(name: string): string {
+  return name
+    .split('_')
+    .map(word => spellings.get(word) ?? word)
+    .join(' ')
+}
+
 export type SchemaKind =
   | 'item'
   | 'list'

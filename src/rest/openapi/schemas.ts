@@ -1,6 +1,6 @@
 /** The schemas of the OpenAPI document. Request bodies have the schemas that validate them. */
 import { catalogue } from '../../errors.ts'
-import { revealedByPortico } from '../../model/builtin/revealed.ts'
+import { revealedByPortico, sometimesRevealed } from '../../model/builtin/revealed.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Field, Relation } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
@@ -93,7 +93,11 @@ function createdSchema(document: Document, collection: Collection): JsonSchema {
   return {
     allOf: [
       document.schema(collection, 'item'),
-      { type: 'object', properties: Object.fromEntries(properties) },
+      {
+        type: 'object',
+        properties: Object.fromEntries(properties),
+        ...(!sometimesRevealed.has(collection.name) && { required: revealed.map(([name]) => name) }),
+      },
     ],
   }
 }
@@ -125,21 +129,23 @@ const codes = Object.entries(catalogue)
 
 export const shared = {
   introduction: [
-    'Items are read with GET and written with POST, PUT, PATCH and DELETE. Lists come in pages (`page`) or by',
-    '`cursor`; the cursor form costs the same at any depth. Items have every field that their schema requires, unless',
-    '`fields` names some: then they have those alone. Times are given out in UTC, and taken as RFC 3339 has them, without',
-    'leap seconds. Whole numbers stay within ±(2^53 − 1). `status=done` filters a list, as do conditions in brackets,',
-    '`created_at[gte]=…&created_at[lt]=…`. Filters go along relations too, up to three far and with every operator of the',
-    'field at their end, as in `author.name[contains]=Ann`. `not[status]=done` and `not[status][in]=a,b` negate a filter; `or[1][status]=open&or[2][author.name]=Ann` names',
-    'alternatives by numbers from 1 to 20, of which one must hold. Errors are',
-    '`{"error": {"code", "message"}}`, or problem details (RFC 9457) with `Accept: application/problem+json`. A credential',
-    'that is limited to scopes needs those that an operation names. Whoever may write an item but not read it is told its',
-    `\`id\` alone. A POST that creates also takes an array of up to ${maxBulkItems.toLocaleString('en')} bodies, creates all of them or none,`,
-    'and answers `{"data":[…]}`; API keys, apps, their secrets and webhooks are created one by one. Every response has the',
-    `headers ${Object.keys(commonHeaders)
+    '**Items** are read with GET and written with POST, PUT, PATCH and DELETE. They have every field that their schema requires, unless `fields` names some: then they have those alone. Times are given out in UTC, and taken as RFC 3339 has them, without leap seconds. Whole numbers stay within ±(2^53 − 1).',
+    '**Lists** come in pages, by `page` or by `cursor`; the cursor form costs the same at any depth.',
+    [
+      '**Filters**, all of which must hold:',
+      '- `status=done`: the field has this value.',
+      '- `created_at[gte]=…&created_at[lt]=…`: conditions in brackets.',
+      '- `author.name[contains]=Ann`: along relations, up to three far, with every operator of the field at their end.',
+      '- `not[status]=done`, `not[status][in]=a,b`: the opposite.',
+      '- `or[1][status]=open&or[2][author.name]=Ann`: alternatives, numbered from 1 to 20, of which one must hold.',
+    ].join('\n'),
+    `**Writes.** A POST that creates also takes an array of up to ${maxBulkItems.toLocaleString('en')} bodies, creates all of them or none, and answers \`{"data":[…]}\`; API keys, apps, their secrets and webhooks are created one by one. Whoever may write an item but not read it is told its \`id\` alone.`,
+    '**Credentials.** One that is limited to scopes needs those that an operation names.',
+    '**Errors** are `{"error": {"code", "message"}}`, or problem details (RFC 9457) with `Accept: application/problem+json`.',
+    `**Headers** of every response: ${Object.keys(commonHeaders)
       .map(name => `\`${name}\``)
       .join(', ')}, the last two where something in it is deprecated.`,
-  ].join('\n'),
+  ].join('\n\n'),
   schemas: {
     TotalMode: { type: 'string', enum: totalModes },
     OpenApiDocument: { type: 'object', additionalProperties: true },

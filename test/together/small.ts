@@ -1,4 +1,0 @@
-/** Tests that start no service. */
-import { runTogether } from './run.ts'
-
-await runTogether('small')
