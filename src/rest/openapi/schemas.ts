@@ -16,6 +16,9 @@ import type { Document } from './names.ts'
 import { commonHeaders } from './responses.ts'
 import { shownSchema } from './values.ts'
 
+/** Said where `required` holds without `fields` alone. */
+const sparse = 'With `fields`, only those that it names.'
+
 function relationSchema(
   document: Document,
   collection: Collection,
@@ -55,7 +58,7 @@ function shapedSchema(document: Document, collection: Collection): JsonSchema {
   if (isReadable) properties.push(...computedProperties(document, collection))
   return {
     type: 'object',
-    description: 'With `fields`, only those that it names.',
+    description: sparse,
     properties: Object.fromEntries(properties),
     ...(required.length > 0 && { required }),
   }
@@ -95,6 +98,7 @@ function createdSchema(document: Document, collection: Collection): JsonSchema {
       document.schema(collection, 'item'),
       {
         type: 'object',
+        description: sparse,
         properties: Object.fromEntries(properties),
         ...(!sometimesRevealed.has(collection.name) && { required: revealed.map(([name]) => name) }),
       },
