@@ -8,7 +8,7 @@ import { highlighted } from './guides/highlight.ts'
 import { guideCards } from './guides/pages.ts'
 import { type Destination, destinations } from './links.ts'
 import { firstPath, firstRequest, type Sample } from './quick-start.ts'
-import { exampleAnswer, tagHref } from './reference.ts'
+import { exampleAnswer, operationsOf, tagHref } from './reference.ts'
 
 function cards(all: Iterable<Destination>): Html {
   return html`<ul class="cards large">${[...all].map(
@@ -87,6 +87,7 @@ ${answer(docs)}</div></div>`
 export function docsPage(docs: DocsHome): FramedPage {
   const { frame, model, guides, visitor } = docs
   const all = destinations(frame)
+  const tags = new Set(operationsOf(docs.document).map(({ tag }) => tag))
   const content = html`<main id="content" class="wide">
 <div class="hero"><h1>${frame.theme.name} documentation</h1>
 <p>From the first request to every operation, event and error.</p></div>
@@ -94,7 +95,7 @@ ${beginning(docs)}
 <h2>Reference</h2>
 ${cards((['rest', 'graphql', 'account'] as const).flatMap(place => all.get(place) ?? []))}
 <h2>Resources</h2>
-${resources([...model.collections.values()])}
+${resources([...model.collections.values()].filter(({ name }) => tags.has(name)))}
 ${guides.length > 0 && guideCards(guides)}
 </main>`
   return { title: 'Documentation', here: 'docs', content, visitor }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { anyone, collection, model as declare, nobody, text } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { Visitor } from '../../src/portal/frame.ts'
 import type { ShownGuides } from '../../src/portal/guides/catalogue.ts'
@@ -114,6 +115,27 @@ test('texts of the model and of the theme are texts in every page', async () => 
     JSON.parse(String(body)).tags.find((tag: { name: string }) => tag.name === 'posts').description,
     hostile,
   )
+})
+
+test('a collection that nobody can read or change is not told of', async () => {
+  const hidden = checkModel(
+    declare({
+      notes: collection({ fields: { body: text() }, access: { read: anyone } }),
+      payroll_runs: collection({
+        description: 'What we pay.',
+        fields: { amount: text({ description: 'Of one person.' }) },
+        access: { read: nobody, create: nobody, update: nobody, delete: nobody },
+      }),
+    }),
+  )
+  const asked = portalOf({ model: hidden })
+  for (const url of [...pages, '/docs/search.json', '/docs/openapi.json']) {
+    const shown = String((await asked({ url })).body)
+    assert.doesNotMatch(shown, /What we pay|Of one person/, url)
+    // Scopes name every collection.
+    if (url !== '/docs/openapi.json') assert.doesNotMatch(shown, /payroll/, url)
+    if (url === '/docs') assert.match(shown, /<strong>notes<\/strong>/)
+  }
 })
 
 test('a logo of another host is let in, and nothing else from there', async () => {

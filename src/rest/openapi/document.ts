@@ -220,11 +220,20 @@ const fixed = {
   responses: { ...responses, ...aggregateResponses },
 }
 
-function tagsOf(model: Model): JsonSchema[] {
+function tagsIn(item: JsonSchema): unknown[] {
+  return Object.values(item).flatMap(
+    operation => (operation as { readonly tags?: readonly unknown[] }).tags ?? [],
+  )
+}
+
+/** Collections that nobody can read or change at all are not told of. */
+function tagsOf(model: Model, paths: readonly (readonly [string, JsonSchema])[]): JsonSchema[] {
+  const used = new Set(paths.flatMap(([, item]) => tagsIn(item)))
+  const shown = [...model.collections.values()].filter(({ name }) => used.has(name))
   const described = (description: string | undefined): JsonSchema =>
     description === undefined ? {} : { description }
   return [
-    ...[...model.collections.values()].map(({ name, description }) => ({ name, ...described(description) })),
+    ...shown.map(({ name, description }) => ({ name, ...described(description) })),
     ...(hasOwnPaths(model) ? [{ name: logicTag, description: 'What belongs to no collection.' }] : []),
     { name: 'batch', description: 'Several operations as one.' },
     { name: 'events', description: 'What has changed.' },
@@ -256,7 +265,7 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
     openapi: '3.1.1',
     info: { title: 'REST API', version: '1', description: shared.introduction },
     servers: [{ url: baseUrl ?? '/' }],
-    tags: tagsOf(model),
+    tags: tagsOf(model, paths),
     paths: Object.fromEntries(paths),
     webhooks: { event: eventWebhook(document) },
     components: {
