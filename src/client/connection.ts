@@ -73,18 +73,21 @@ export class Connection {
 
   /** After a 401 the token is asked for once more: it may have expired. */
   async #authorized(path: string, init: RequestInit & { headers: HeaderValues }): Promise<Response> {
-    const token = await this.#token()
+    const token = await this.#token(init.signal)
     const response = await this.#fetch(path, init, token)
     if (response.status !== 401 || token === undefined) return response
-    const next = await this.#token(token)
+    const next = await this.#token(init.signal, token)
     if (next === undefined || next === token) return response
     await response.body?.cancel()
     return this.#fetch(path, init, next)
   }
 
-  #token(refused?: string): string | undefined | Promise<string | undefined> {
+  /** Waits no longer than the attempt may take. */
+  async #token(signal: RequestInit['signal'], refused?: string): Promise<string | undefined> {
     const { token } = this.#options
-    return typeof token === 'function' ? token(refused) : token
+    if (typeof token !== 'function') return token
+    const given = token(refused)
+    return given instanceof Promise && signal ? untilAborted(given, signal) : given
   }
 
   async #fetch(
@@ -103,6 +106,16 @@ export class Connection {
       throw unreachable(this.#base, error)
     }
   }
+}
+
+/** Rejects with the signal's reason. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
 }
 
 /** Throws where the answer leads to elsewhere. */

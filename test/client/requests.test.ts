@@ -192,6 +192,14 @@ test('a block without end is refused, in time that grows with its length alone',
   for (let count = 0; count <= 2 ** 14; count++) parser.push(`data: ${'x'.repeat(4_090)}\n\n`)
 })
 
+test('a token is waited for no longer than an answer', async () => {
+  const token = () => new Promise<string>(() => undefined)
+  const api = createClient<typeof tracker>({ baseUrl: 'https://api.example.com', token })
+  await assert.rejects(api.tasks.list({ timeoutMs: 5, retries: 0 }), { code: 'TIMEOUT' })
+  const signal = AbortSignal.abort(new Error('left'))
+  await assert.rejects(api.tasks.list({ signal }), { message: 'left' })
+})
+
 test('an address that browsers would take for a path of the page is none', () => {
   for (const baseUrl of ['localhost:3000', 'javascript:alert(1)', 'data:text/html,x', '/api', ''])
     assert.throws(() => createClient({ baseUrl }), TypeError, baseUrl)

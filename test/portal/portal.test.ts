@@ -117,7 +117,7 @@ test('texts of the model and of the theme are texts in every page', async () => 
   )
 })
 
-test('a collection that nobody can read or change is not told of', async () => {
+test('pages leave out a collection that nobody can read or change', async () => {
   const hidden = checkModel(
     declare({
       notes: collection({ fields: { body: text() }, access: { read: anyone } }),
