@@ -187,8 +187,6 @@ test('everything can be done by keyboard, and the focus is seen', async () => {
 
 const screens: Readonly<Record<string, BrowserContextOptions>> = {
   wide: {},
-  narrow: { viewport: { width: 360, height: 740 } },
-  dark: { colorScheme: 'dark' },
   'narrow-dark': { viewport: { width: 320, height: 640 }, colorScheme: 'dark', reducedMotion: 'reduce' },
 }
 

@@ -223,6 +223,8 @@ test('no request is lost while versions take over, and event streams go on where
           while (clients.sent < before + 50 && clients.failures.length === 0) await new Promise(setImmediate)
           dev.write('limits.ts', `export const longest = ${50 + round}\n`)
           await dev.says(/Reloaded/)
+          // Each version ends its streams.
+          await until(() => follower.streams() > round + 1, 10_000)
         }
         // The one that serves, and the one that waits for the next version.
         await until(() => childrenOf(dev.process.pid ?? 0).length <= 2, 10_000)
@@ -236,8 +238,6 @@ test('no request is lost while versions take over, and event streams go on where
           follower.items,
           [...new Set(follower.items)].sort((a, b) => a - b),
         )
-        // A version may be replaced before the follower comes to it.
-        await until(() => follower.streams() > 1, 10_000)
       } finally {
         await follower.stop()
       }

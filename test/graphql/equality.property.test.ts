@@ -12,7 +12,7 @@ import { naiveReply } from './naive.ts'
 import { type GeneratedOperation, randomDocument } from './random-document.ts'
 import { type ModelAndData, modelsWithData } from './random-model.ts'
 
-const RUNS = Number(process.env.RUNS ?? 40)
+const RUNS = Number(process.env.RUNS ?? 24)
 const DOCUMENTS = 12
 
 interface Seen {

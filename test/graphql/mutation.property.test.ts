@@ -17,7 +17,7 @@ import { type NaiveError, type NaiveReply, naiveMutation } from './naive.ts'
 import { type GeneratedOperation, randomMutation } from './random-document.ts'
 import { type ModelAndData, modelsWithData } from './random-model.ts'
 
-const RUNS = Number(process.env.RUNS ?? 50)
+const RUNS = Number(process.env.RUNS ?? 30)
 const MUTATIONS = 20
 
 /** Of all refusals, whatever the database. */

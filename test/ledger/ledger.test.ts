@@ -7,7 +7,7 @@ for (const database of ['SQLite', 'PostgreSQL'] as const) {
   test(`${database}: listeners that are cut off while nodes are killed miss nothing`, async context => {
     const report = await runLedger({
       database,
-      events: 1000,
+      events: 600,
       listeners: 20,
       transports: [
         'event stream',
@@ -18,13 +18,13 @@ for (const database of ['SQLite', 'PostgreSQL'] as const) {
         'WebSocket',
         'webhook',
       ],
-      cuts: 40,
-      kills: 4,
+      cuts: 24,
+      kills: 3,
       writers: 8,
       patienceMs: 60_000,
     })
     context.diagnostic(JSON.stringify(report))
     assert.deepEqual([report.faultCount, report.faults], [0, []])
-    assert.deepEqual([report.written, report.cuts, report.kills], [1000, 40, 4])
+    assert.deepEqual([report.written, report.cuts, report.kills], [600, 24, 3])
   })
 }
