@@ -101,7 +101,7 @@ const child = spawn(
   [
     '--test',
     // More than the two cores of the smallest machine: tests also wait, for a disk or for another process.
-    '--test-concurrency=3',
+    '--test-concurrency=4',
     `--test-timeout=${timeoutMs}`,
     ...args.filter(arg => arg.startsWith('-')),
     ...(named.length === 0 ? ['--import', cheaper] : []),

@@ -27,7 +27,7 @@ const transports: readonly Transport[] = [
   ...kinds.map(kind => ({
     where: `the face on ${kind.name}`,
     open: (model: Model) => openBench(model, each => openStore(kind, each)),
-    requests: kind === sqlite ? 3000 : 2000,
+    requests: 1500,
     hasSecrets: false,
   })),
   ...kinds.map(kind => ({

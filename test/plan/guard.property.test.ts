@@ -10,7 +10,7 @@ import { interpretRead, interpretWrite } from './interpreter.ts'
 import { datas, models, principals, readPlans, writePlans } from './random.ts'
 import { readReference, writeReference } from './reference.ts'
 
-const RUNS = 4000
+const RUNS = 2000
 
 function attempt<T>(run: () => T): T | { readonly refused: ErrorCode } {
   try {

@@ -14,7 +14,7 @@ import { datas, models, type Name, names, principals, readPlans } from './random
 import type { Data, Row } from './reference.ts'
 import { mayRead, maySee } from './reference.ts'
 
-const RUNS = 2500
+const RUNS = 1500
 
 /** What a caller is told, to the letter. */
 function told(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): unknown {
