@@ -129,9 +129,9 @@ test('a worker does not come back with another model than the others have', asyn
       async ({ lanes }) => {
         writeFileSync(model, `${readFileSync(model, 'utf8')}\n// edited\n`)
         writeFileSync(join(folder, 'strike'), '')
-        await until('one worker is left', () => tells(lanes, 'portico_workers 1'))
-        await until('it was tried', () => tells(lanes, 'portico_worker_restarts_total 2'))
-        assert.equal(await tells(lanes, 'portico_workers 1'), true)
+        await until('one worker is left', () => tells(lanes, /^portico_workers 1$/m))
+        await until('it was tried', () => tells(lanes, /^portico_worker_restarts_total 2$/m))
+        assert.equal(await tells(lanes, /^portico_workers 1$/m), true)
         writeFileSync(model, readFileSync(model, 'utf8').replace('\n// edited\n', ''))
         await until('both serve', () => tells(lanes, /^portico_workers 2$/m))
       },
