@@ -10,7 +10,7 @@ import type { Model } from '../../src/model/model.ts'
 import { anonymous, user } from '../../src/principal.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
 import { type Bench, type OpenBench, openBench, type Request } from '../contract/rest/bench.ts'
-import { kinds, openStore } from '../contract/rest/databases.ts'
+import { kinds, openStore, sqlite } from '../contract/rest/databases.ts'
 import { openHttpBench } from '../contract/rest/http-bench.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
@@ -27,7 +27,7 @@ const transports: readonly Transport[] = [
   ...kinds.map(kind => ({
     where: `the face on ${kind.name}`,
     open: (model: Model) => openBench(model, each => openStore(kind, each)),
-    requests: 1500,
+    requests: kind === sqlite ? 3000 : 2000,
     hasSecrets: false,
   })),
   ...kinds.map(kind => ({

@@ -33,9 +33,12 @@ if (!isMainThread) setInterval(look, 5).unref()
   return file
 }
 
+/** What was told last, of workers alone. */
+let figures = ''
+
 async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await isSo()); tries++) {
-    assert.ok(tries < 1000, `it never came to this: ${what}`)
+    assert.ok(tries < 1000, `it never came to this: ${what}; the workers told ${figures}`)
     await sleep(20)
   }
 }
@@ -43,6 +46,10 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>): Prom
 /** Whether the figures of one worker that lives say so. */
 async function tells(lanes: readonly Lane[], line: RegExp): Promise<boolean> {
   const texts = await Promise.allSettled(lanes.map(lane => lane.text('/metrics')))
+  figures = texts
+    .map(text => (text.status === 'fulfilled' ? text.value : String(text.reason)))
+    .map(text => text.match(/^portico_worker.*|^.*Error.*/gm)?.join(', ') ?? text.slice(0, 200))
+    .join('; ')
   return texts.some(text => text.status === 'fulfilled' && line.test(text.value))
 }
 
