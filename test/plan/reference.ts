@@ -160,6 +160,8 @@ export class Evaluation {
       case 'field':
         return this.valueAt(operand.field, of, row)[0]
       case 'caller':
+        // As `currentUser`, also for a moment in which the account is gone.
+        if (operand.field === 'id') return userId
         return this.rows('users').find(one => userId !== null && one.id === userId)?.[operand.field] ?? null
       case 'claim': {
         const claim = claims?.values.get(operand.claim)
