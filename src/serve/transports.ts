@@ -1,7 +1,7 @@
 /** The transports of a model: REST, GraphQL and the authorization server. */
 import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
-import { createBackground } from '../auth/background.ts'
+import { type BackgroundWork, createBackground } from '../auth/background.ts'
 import type { Mail } from '../auth/mail.ts'
 import { ownCollections } from '../auth/own-collections.ts'
 import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
@@ -23,6 +23,7 @@ import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import { createRest, type Rest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
+import type { TimeLimit } from '../time-limit.ts'
 import { clientOf } from './connected-client.ts'
 import { createProcessEvents } from './events.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
@@ -67,30 +68,53 @@ export interface Transports {
 }
 
 export function openTransports(parts: TransportParts): Transports {
-  const { model, run, store, records, apps, secrets, authenticate, limits, cluster, settings, mail, issuer } =
-    parts
-  const { log, clock } = parts
-  const { logger } = log
+  const { model, store, cluster, limits, settings, mail, issuer, clock } = parts
+  const { logger } = parts.log
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
-  const counters = cluster.counters
+  const { counters } = cluster
   const work = createBackground(unawaited(logger))
-  const writeAddress = addressWriter({
-    run,
-    records,
-    counters,
-    mail,
-    issuer,
-    name: settings['theme.name'],
-    background: work.background,
+  const { run, hooks } = openOwnCollections(parts, work)
+  const timeLimit = loggedTimeLimit(logger)
+  const logic = operationParts(parts, hooks, timeLimit)
+  const idempotency = createIdempotency({ run: parts.run, records: parts.records, counters })
+  const refresh = () => store.refresh()
+  const events = createProcessEvents({
+    ...{ feed: store.changes, authenticate: parts.authenticate, refresh, settings },
+    onFault: faultsOf('the delivery of events'),
   })
+  const oauth = createLazyOauth({
+    ...{ ...parts, counters, work, logger },
+    attempts: createTokenLimits(settings, limits, counters),
+    onFault: faultsOf('the authorization server'),
+  })
+  const rest = createRest({
+    ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
+    actions: openWebhookActions(parts),
+    pages: openPortal({ ...parts, sessionOf: oauth.sessionOf }),
+    // Every call is an exchange: it carries the headers of the budget.
+    draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
+    events: { events, feed: store.changes, clientOf, maxBufferedBytes: settings['graphql.maxBuffered'] },
+  })
+  const graphql = createLazyGraphql({
+    ...{ model, run, hooks, logic, idempotency, events, refresh, limits, settings, issuer },
+    onFault: faultsOf('a GraphQL operation'),
+  })
+  const reactions = openReactions({ model, store, run, hooks, mail, settings, logger, clock, timeLimit })
+  const webhooks = openWebhookSender({ ...parts, grants: parts.webhookGrants, logger })
+  return { run, hooks, rest, graphql, oauth, events, reactions, webhooks }
+}
+
+/** What clients' requests write to Portico's own collections has rules beyond those of the model. */
+function openOwnCollections(parts: TransportParts, { background }: BackgroundWork) {
+  const { model, run, store, records, secrets, cluster, settings, mail, issuer } = parts
   const { maxKeysPerUser } = settings
-  const { run: transportRun, hooks } = ownCollections({
-    run,
-    records,
-    secrets,
-    maxKeysPerUser,
-    serviceName: settings['theme.name'],
-    writeAddress,
+  const name = settings['theme.name']
+  return ownCollections({
+    ...{ run, records, secrets, maxKeysPerUser, serviceName: name },
+    writeAddress: addressWriter({
+      ...{ run, records, mail, issuer, name, background },
+      counters: cluster.counters,
+    }),
     webhooks: {
       types: new EventTypes(model),
       allowPrivate: settings['webhooks.allowPrivate'],
@@ -98,89 +122,24 @@ export function openTransports(parts: TransportParts): Transports {
       lastEvent: () => store.changes.last(),
     },
   })
-  const idempotency = createIdempotency({ run, records, counters })
-  const actions = webhookActions({
-    run,
-    secrets: new WebhookSecrets(records, settings['webhooks.secretOverlap']),
-    grants: parts.webhookGrants,
-  })
-  const logic: OperationParts = {
-    ...{ model, hooks, timeLimit: loggedTimeLimit(logger), now: clock.now },
-    limits: {
-      timeMs: settings['logic.actionTimeout'],
-      operations: settings['logic.actionOperations'],
-      tries: settings['logic.actionTries'],
-    },
+}
+
+function openWebhookActions({ run, records, settings, webhookGrants: grants }: TransportParts) {
+  const secrets = new WebhookSecrets(records, settings['webhooks.secretOverlap'])
+  return webhookActions({ run, secrets, grants })
+}
+
+function operationParts(
+  { model, settings, clock }: TransportParts,
+  hooks: CreateHooks,
+  timeLimit: TimeLimit,
+): OperationParts {
+  const limits = {
+    timeMs: settings['logic.actionTimeout'],
+    operations: settings['logic.actionOperations'],
+    tries: settings['logic.actionTries'],
   }
-  const events = createProcessEvents({
-    feed: store.changes,
-    authenticate,
-    refresh: () => store.refresh(),
-    settings,
-    onFault: faultsOf('the delivery of events'),
-  })
-  const oauth = createLazyOauth({
-    model,
-    run,
-    records,
-    apps,
-    authenticate,
-    limits,
-    counters,
-    attempts: createTokenLimits(settings, limits, counters),
-    mail,
-    work,
-    settings,
-    issuer,
-    logger,
-    onFault: faultsOf('the authorization server'),
-  })
-  return {
-    run: transportRun,
-    hooks,
-    rest: createRest({
-      ...{ model, run: transportRun, hooks, idempotency, actions, logic, baseUrl: settings.baseUrl },
-      pages: openPortal({ ...parts, sessionOf: oauth.sessionOf }),
-      // Every call is an exchange: it carries the headers of the budget.
-      draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
-      events: {
-        events,
-        feed: store.changes,
-        clientOf,
-        maxBufferedBytes: settings['graphql.maxBuffered'],
-      },
-    }),
-    graphql: createLazyGraphql({
-      model,
-      run: transportRun,
-      hooks,
-      logic,
-      idempotency,
-      events,
-      refresh: () => store.refresh(),
-      limits,
-      settings,
-      issuer,
-      onFault: faultsOf('a GraphQL operation'),
-    }),
-    oauth,
-    events,
-    reactions: openReactions({
-      ...{ model, store, run: transportRun, hooks, mail, settings, logger, clock },
-      timeLimit: loggedTimeLimit(logger),
-    }),
-    webhooks: openWebhookSender({
-      model,
-      store,
-      records,
-      run,
-      grants: parts.webhookGrants,
-      mail,
-      settings,
-      logger,
-      issuer,
-    }),
-  }
+  return { model, hooks, timeLimit, now: clock.now, limits }
 }
 
 /** Loaded when the first e-mail address changes, which is rare after a start. */
