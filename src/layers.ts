@@ -54,7 +54,15 @@ export const modules: Readonly<Record<string, Module>> = {
   },
   auth: {
     imports: ['plan', 'model', 'cluster', 'outgoing'],
-    packages: ['oidc-provider', 'jose', 'nodemailer', '@simplewebauthn/server', 'otpauth', 'qr'],
+    packages: [
+      'oidc-provider',
+      'jose',
+      'nodemailer',
+      'openid-client',
+      '@simplewebauthn/server',
+      'otpauth',
+      'qr',
+    ],
   },
   config: { imports: [] },
   http: { imports: ['config'] },
