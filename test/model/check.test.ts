@@ -295,7 +295,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'a name that a field of users is to have',
       () => faultsOf(model({ users: users({ fields: { disabled: boolean({ default: false }) } }) })),
-      [/^users.fields.disabled: The name is reserved: .*`renamedFrom: 'disabled'` keeps its data/],
+      [/^users.fields.disabled: The field is built in .*`renamedFrom: 'disabled'` keeps its data/],
     ],
     ['a column of the database', () => fieldFaults({ rowid: integer() }), [/posts.fields.rowid: .*database/]],
     ...[
