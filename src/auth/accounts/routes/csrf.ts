@@ -3,6 +3,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Call } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
+import { cameFrom } from '../../same-origin.ts'
 import { cookieOf } from './cookie.ts'
 
 const secretBytes = 32
@@ -32,13 +33,6 @@ function forbidden(): ApiError {
   return new ApiError('FORBIDDEN', 'This form is no longer valid. Go back, load the page again and repeat.')
 }
 
-/** What browsers say of where a request comes from; old ones say nothing. */
-function isForeign({ headers }: Call, origin: string): boolean {
-  const site = headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin') return true
-  return headers.origin !== undefined && headers.origin !== origin && site !== 'same-origin'
-}
-
 /** `issuer`: the service's own address. */
 export function createCsrf(issuer: string): Csrf {
   const { origin, protocol } = new URL(issuer)
@@ -57,8 +51,9 @@ export function createCsrf(issuer: string): Csrf {
     },
     check(call, token) {
       const secret = secretOf(call, name)
-      if (secret === undefined || !isEqual(token, tokenOf(secret)) || isForeign(call, origin))
-        throw forbidden()
+      // Old browsers do not say where a form comes from; the token does.
+      const isForeign = cameFrom(call.headers, origin) === 'elsewhere'
+      if (secret === undefined || !isEqual(token, tokenOf(secret)) || isForeign) throw forbidden()
     },
   }
 }

@@ -36,6 +36,8 @@ export interface ConfigurationParts {
   readonly sources: Sources
   readonly invalidTarget: () => Error
   readonly secureCookies: boolean
+  /** See `sessionCookieName`. */
+  readonly sessionCookie: string
 }
 
 export const routes = {
@@ -169,8 +171,7 @@ function checkRequest(ctx: Context, known: ReadonlySet<string>): void {
 }
 
 export function configurationOf(parts: ConfigurationParts): Options {
-  const { settings, scopes, keys, adapter, loadGrant, sources, secureCookies } = parts
-  const host = secureCookies ? '__Host-' : ''
+  const { settings, scopes, keys, adapter, loadGrant, sources, secureCookies, sessionCookie } = parts
   const known = new Set(scopes)
   const cookie = { httpOnly: true, sameSite: 'lax', secure: secureCookies }
   return {
@@ -195,7 +196,7 @@ export function configurationOf(parts: ConfigurationParts): Options {
     clientBasedCORS: () => true,
     cookies: {
       names: {
-        session: `${host}portico_session`,
+        session: sessionCookie,
         interaction: 'portico_interaction',
         resume: 'portico_resume',
       },
