@@ -1,6 +1,6 @@
 /** The authorization server as the service uses it: loaded with the first request for it, to keep starts short. */
 
-import { isAccountPath, isForPeople } from '../auth/accounts/paths.ts'
+import { isAccountPath, isForPeople, isJsonCall } from '../auth/accounts/paths.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { BackgroundWork } from '../auth/background.ts'
 import type { CredentialSource } from '../auth/credentials.ts'
@@ -133,7 +133,7 @@ function whoDraws({ path, address, headers }: Exchange, authenticate: Authentica
 
 /** Whether a person reads the answer. */
 function isPage({ path, method, headers }: Call): boolean {
-  if (isAccountPath(path)) return true
+  if (isAccountPath(path)) return !isJsonCall({ method, headers })
   const isTyped = path === '/oauth/device' && method !== 'POST'
   return (isTyped || isForPeople(path)) && headers.accept?.includes('text/html') === true
 }

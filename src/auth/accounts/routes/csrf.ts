@@ -14,6 +14,8 @@ export interface Csrf {
   token(call: Call, res: ServerResponse): string
   /** FORBIDDEN unless the form is one of ours, and was sent from our own page. */
   check(call: Call, token: string): void
+  /** Whether a page of the service's own origin has sent the call, which then needs no token. */
+  isOwnPage(call: Call): boolean
 }
 
 function secretOf(call: Call, name: string): string | undefined {
@@ -49,6 +51,7 @@ export function createCsrf(issuer: string): Csrf {
       res.appendHeader('Set-Cookie', `${name}=${secret}${tail}`)
       return tokenOf(secret)
     },
+    isOwnPage: ({ headers }) => cameFrom(headers, origin) === 'same-origin',
     check(call, token) {
       const secret = secretOf(call, name)
       // Old browsers do not say where a form comes from; the token does.
