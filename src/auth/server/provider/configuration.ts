@@ -4,6 +4,7 @@ import type { Awaitable } from '../../../plan/answer.ts'
 import { dpopAlgorithms } from '../../dpop-challenge.ts'
 import { ownMetadata } from '../clients/client-metadata.ts'
 import { claimsOfScopes, narrowClaims } from '../consent/claims.ts'
+import { impliedConsent } from '../consent/first-party.ts'
 import { requireKnownScopes, requireScope } from '../consent/scopes.ts'
 import type { FindAccount, HasAccount } from '../server.ts'
 import type { OauthSettings } from '../settings.ts'
@@ -182,7 +183,11 @@ export function configurationOf(parts: ConfigurationParts): Options {
     // ID tokens contain name and e-mail too, because many clients do not read userinfo.
     conformIdTokenClaims: false,
     // A hook for our own checks of the request: it runs after oidc-provider's own.
-    extraParams: { claims: (ctx: Context) => checkRequest(ctx, known), [omittedRedirectUri]: null },
+    extraParams: {
+      claims: (ctx: Context) => checkRequest(ctx, known),
+      [omittedRedirectUri]: null,
+      [impliedConsent]: null,
+    },
     routes,
     ttl: ttl(settings),
     features: features(parts),
