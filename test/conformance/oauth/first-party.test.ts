@@ -7,14 +7,13 @@ import { createGuard } from '../../../src/plan/guard.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import blog from '../../models/blog.ts'
 import { sqlite } from '../../setups/sqlite.ts'
-import type { Browser } from './browser.ts'
 import {
   type App,
+  afterSignIn,
   authorizationUrl,
   consentOf,
   type Fixture,
   formWith,
-  type Person,
   post,
   redeem,
   redirectUri,
@@ -57,14 +56,6 @@ function addressOf({ url }: Fixture, app: App, more: Parameters = {}): URL {
     state: 's',
     ...more,
   })
-}
-
-/** Signs in and nothing else; where that leads. */
-async function afterSignIn(browser: Browser, address: URL | string, { email, password }: Person) {
-  const page = await browser.open(address)
-  const form = 'left' in page ? undefined : formWith(page, 'password')
-  assert.ok(form, 'a sign-in was expected')
-  return browser.submit(form, { email, password })
 }
 
 test('after the sign-in the browser is back at the app, with everything that was asked for', async () => {
