@@ -168,16 +168,23 @@ test('nobody but an administrator makes an app first-party: not by REST, a batch
       [
         'POST',
         '/api/v1/batch',
-        [{ method: 'PATCH', path: `/oauth_apps/${app.id}`, body: { first_party: true } }],
+        { operations: [{ method: 'PATCH', path: `/oauth_apps/${app.id}`, body: { first_party: true } }] },
       ],
     ]
     for (const [method, path, body] of tries) {
       const answer = await call(path, { method, key, body })
-      assert.ok(answer.status >= 400 && answer.status < 500, `${method} ${path} ${answer.text}`)
+      assert.match(
+        String(answer.code),
+        /^(FORBIDDEN|VALIDATION_FAILED|BAD_REQUEST)$/,
+        `${method} ${path} ${answer.text}`,
+      )
     }
-    const mutation = `mutation { updateOauthApp(id: ${app.id}, input: { first_party: true }) { id } }`
+    const mutation = `mutation { updateOauthApp(id: "${app.id}", firstParty: true) { id } }`
     const byGraphql = await call('/graphql', { method: 'POST', key, body: { query: mutation } })
-    assert.match(byGraphql.text, /"errors"/)
+    assert.match(byGraphql.text, /"code":"(FORBIDDEN|VALIDATION_FAILED)"/)
+    const creation = `mutation { createOauthApp(name: "X", redirectUris: [], firstParty: true) { id } }`
+    const made = await call('/graphql', { method: 'POST', key, body: { query: creation } })
+    assert.match(made.text, /"code":"(FORBIDDEN|VALIDATION_FAILED)"/)
     const registered = await call('/oauth/register', {
       method: 'POST',
       headers: { Authorization: `Bearer ${registrationToken}` },
@@ -223,8 +230,20 @@ test('an owner who is no administrator changes neither the addresses nor the sco
       const answer = await call(own, { method, key, body })
       assert.equal(answer.status, status, `${method} ${JSON.stringify(body)} ${answer.text}`)
     }
-    const query = `mutation { updateOauthApp(id: ${id}, input: { redirect_uris: ["${evil}"] }) { id } }`
-    assert.match((await call('/graphql', { method: 'POST', key, body: { query } })).text, /"errors"/)
+    const query = `mutation { updateOauthApp(id: "${id}", redirectUris: ["${evil}"]) { id } }`
+    assert.match(
+      (await call('/graphql', { method: 'POST', key, body: { query } })).text,
+      /"code":"FORBIDDEN"/,
+    )
+    const operations = [{ method: 'PATCH', path: `/oauth_apps/${id}`, body: { redirect_uris: [evil] } }]
+    const batch = await call('/api/v1/batch', { method: 'POST', key, body: { operations } })
+    assert.match(batch.text, /each in a request of its own/)
+    const many = await call('/api/v1/oauth_apps', {
+      method: 'PATCH',
+      key,
+      body: [{ id, redirect_uris: [evil] }],
+    })
+    assert.ok(many.status >= 400, many.text)
     const { json } = await call(own, { key })
     assert.deepEqual(
       [json.redirect_uris, json.scopes, json.first_party],
