@@ -109,10 +109,14 @@ test('an app of the same origin: JSON sign-in and the cookie, OAuth without cons
 
       // The service's own tools, without a key.
       const tool = await context.newPage()
-      const asked = tool.waitForResponse(answer => answer.url() === `${url}/api/v1/me`)
-      await tool.goto(`${url}/docs`)
-      await tool.evaluate("fetch('/api/v1/me')")
-      assert.equal((await asked).status(), 200)
+      await tool.goto(`${url}/docs/rest#tag/users/listUsers`)
+      const section = tool.locator('[id$="listUsers"]').last()
+      await section.getByRole('button', { name: /Test Request/ }).click()
+      const dialog = tool.getByRole('dialog').last()
+      const asked = tool.waitForResponse(answer => new URL(answer.url()).pathname === '/api/v1/users')
+      await dialog.getByRole('button', { name: /^Send/ }).first().click()
+      const answered = await asked
+      assert.equal(answered.status(), 200, JSON.stringify(await answered.request().allHeaders()))
       await tool.addInitScript("localStorage.setItem('graphiql:query', '{ me { email } }')")
       await tool.goto(`${url}/graphql`)
       await tool.locator('.graphiql-execute-button').click()
