@@ -70,7 +70,8 @@ export class CredentialMonitor {
     const pending: Promise<void>[] = []
     for (const client of this.#clients) {
       const { authorization, 'x-api-key': key, cookie } = client.credential ?? {}
-      const text = JSON.stringify([authorization, key, cookie])
+      // No header contains a line end.
+      const text = `${authorization}\n${key}\n${cookie}`
       const answer = answers.get(text) ?? this.#identified(client)
       answers.set(text, answer)
       if (answer instanceof Promise) pending.push(answer.then(later => this.#apply(client, later)))
