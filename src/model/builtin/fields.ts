@@ -131,6 +131,11 @@ export function oauthAppFields(scopes: readonly string[]) {
       description: 'A picture that stands for it: an https address with a public host name.',
     }),
     homepage_uri: url({ optional: true, description: 'Where users read more about it.' }),
+    first_party: boolean({
+      default: false,
+      access: { write: role('admin') },
+      description: 'Whether it is the service’s own: its users are not asked for consent.',
+    }),
     client_id: string({
       unique: true,
       readOnly: true,
