@@ -1,5 +1,6 @@
 /** The settings of accounts, of their pages and of the mail that they send. */
 import { choice, text } from './kinds.ts'
+import { type ProviderSettings, providerList } from './providers.ts'
 import { optional, setting } from './setting.ts'
 import { colour, sender, smtp, webImage } from './theme-kinds.ts'
 
@@ -10,6 +11,15 @@ export const accountSettings = {
     defaultText: '`confirmed` where `mail.smtp` is set, else `open`',
     description:
       'Whether people can create accounts: not at all (`off`), immediately (`open`), or by a link that is sent to their address (`confirmed`), which also hides whether an address has an account.',
+  }),
+  'accounts.providers': setting<readonly ProviderSettings[]>({
+    variable: 'PORTICO_PROVIDERS',
+    kind: providerList,
+    default: [],
+    defaultText: 'none',
+    secret: true,
+    description:
+      'With whom people can sign in: Google, GitHub, Microsoft, Apple, and any OpenID Connect issuer. See [sign-in with others](sign-in-with-others.md). JSON in the variable.',
   }),
   'theme.name': setting({
     variable: 'PORTICO_THEME_NAME',
