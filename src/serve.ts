@@ -130,7 +130,9 @@ async function assemble(parts: Parts): Promise<OpenService> {
   await credentials.secrets.moveAll()
   const mail = mailOf(parts)
   const clock = simulation?.clock ?? systemClock
-  const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail, clock } })
+  const { sendToProviders } = options
+  const given = { ...parts, ...credentials, run, limits, issuer, mail, clock, sendToProviders }
+  const transports = openTransports(given)
   const { rest, graphql, oauth, events, webhooks, reactions } = transports
   const metrics = createMetrics(
     () => [

@@ -71,7 +71,8 @@ const isName: Check = value => typeof value === 'string' && /^[^\p{Cc}]{1,40}$/u
 const tenant = /^(?:common|organizations|consumers|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 const isTenant: Check = value => typeof value === 'string' && tenant.test(value)
 const isKey: Check = value =>
-  typeof value === 'string' && /^-----BEGIN PRIVATE KEY-----[\sA-Za-z0-9+/=]+-----END PRIVATE KEY-----\s*$/.test(value)
+  typeof value === 'string' &&
+  /^-----BEGIN PRIVATE KEY-----[\sA-Za-z0-9+/=]+-----END PRIVATE KEY-----\s*$/.test(value)
 const isScopes: Check = value =>
   Array.isArray(value) && value.length <= 20 && value.every(one => isText(one) && /^[!#-[\]-~]+$/.test(one))
 const isFlag: Check = value => typeof value === 'boolean'
@@ -119,7 +120,9 @@ function providerOf(value: unknown, index: number): ProviderSettings {
   for (const [name, member] of Object.entries(given)) {
     const check = Object.hasOwn(checks, name) ? checks[name as keyof typeof checks] : undefined
     if (check === undefined)
-      throw new RangeError(`${place}: ${kind} has no \`${name.slice(0, 50)}\`; it has ${Object.keys(checks).join(', ')}`)
+      throw new RangeError(
+        `${place}: ${kind} has no \`${name.slice(0, 50)}\`; it has ${Object.keys(checks).join(', ')}`,
+      )
     if (member !== undefined && !check(member)) throw new RangeError(`${place}: \`${name}\` is not valid`)
   }
   const whole: Members = { ...defaults, ...given }

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { FirstAdministrator } from '../auth/bootstrap.ts'
 import type { Mail, Message } from '../auth/mail.ts'
 import type { GivenSettings } from '../config.ts'
@@ -53,6 +54,8 @@ export interface StartOptions {
   readonly ownProcess?: boolean | undefined
   /** Notified of every message, and whether a mail server took it: without one it is logged nowhere else. */
   readonly onMail?: ((message: Message, isSent: boolean) => void) | undefined
+  /** Sends requests to providers of sign-in. For tests. */
+  readonly sendToProviders?: SendRequest | undefined
   /** For tests. */
   readonly simulation?: Simulation | undefined
 }

@@ -69,9 +69,21 @@ function idOf({ issuer, subject }: Profile): string {
   return hash('sha256', JSON.stringify([issuer, subject]), 'base64url')
 }
 
-function recordOf(userId: number, { provider, profile }: Linked, createdAt: number, session?: string): NewRecord {
+function recordOf(
+  userId: number,
+  { provider, profile }: Linked,
+  createdAt: number,
+  session?: string,
+): NewRecord {
   const { issuer, subject, email, name } = profile
-  const stored: StoredIdentity = { provider, issuer, subject, label: email ?? name ?? subject, createdAt, session }
+  const stored: StoredIdentity = {
+    provider,
+    issuer,
+    subject,
+    label: email ?? name ?? subject,
+    createdAt,
+    session,
+  }
   const payload = JSON.stringify(stored)
   return { kind: identityKind, id: idOf(profile), payload, expiresAt: null, owner: String(userId) }
 }
@@ -80,7 +92,10 @@ export function createIdentities(records: Records, now: () => number): Identitie
   const owned = (userId: number) => records.byOwner(identityKind, String(userId))
   return {
     async list(userId) {
-      const found = (await owned(userId)).map(({ id, payload }) => ({ id, ...(JSON.parse(payload) as StoredIdentity) }))
+      const found = (await owned(userId)).map(({ id, payload }) => ({
+        id,
+        ...(JSON.parse(payload) as StoredIdentity),
+      }))
       return found
         .map(({ id, provider, label, createdAt }) => ({ id, provider, label, createdAt }))
         .sort((one, other) => one.createdAt - other.createdAt)

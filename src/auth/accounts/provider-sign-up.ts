@@ -48,7 +48,10 @@ export async function accountOfAddress(
 }
 
 /** What an account can be created of without asking; undefined: the person must be asked. */
-export function enoughFor({ model }: AccountBase, { name, email, emailVerified }: Profile): Entered | undefined {
+export function enoughFor(
+  { model }: AccountBase,
+  { name, email, emailVerified }: Profile,
+): Entered | undefined {
   if (name === undefined || email === undefined || !emailVerified) return undefined
   return signUpFields(model).length === 0 ? { name, email } : undefined
 }

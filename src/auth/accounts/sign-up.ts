@@ -165,7 +165,11 @@ async function asManyCommits({ records, now }: AccountBase, email: string): Prom
   }
 }
 
-export async function sendLink(base: AccountBase, values: SignUpFields, proof: string | Linked): Promise<void> {
+export async function sendLink(
+  base: AccountBase,
+  values: SignUpFields,
+  proof: string | Linked,
+): Promise<void> {
   const { run, mail, tokens, issuer, name } = base
   const to = String(values.email)
   if (await findByEmail(run, to)) return sendKnown(base, to)

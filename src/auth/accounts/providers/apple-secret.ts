@@ -12,7 +12,10 @@ export interface AppleKey {
 /** Apple allows six months; one request needs no more than this. */
 const lifeSeconds = 300
 
-export async function appleSecret({ teamId, keyId, clientId, privateKey }: AppleKey, nowMs: number): Promise<string> {
+export async function appleSecret(
+  { teamId, keyId, clientId, privateKey }: AppleKey,
+  nowMs: number,
+): Promise<string> {
   const key = await importPKCS8(privateKey, 'ES256')
   const at = Math.floor(nowMs / 1000)
   return new SignJWT()

@@ -49,7 +49,16 @@ const isVerified = (claims: Claims) => claimOf(claims, 'email_verified') === tru
 
 function usual({ send, now }: ProviderParts, { id, name, clientId }: Named) {
   const scopes = ['openid', 'profile', 'email']
-  return { id, name, clientId, scopes, allowPrivate: false, send: send(false), now, isEmailVerified: isVerified }
+  return {
+    id,
+    name,
+    clientId,
+    scopes,
+    allowPrivate: false,
+    send: send(false),
+    now,
+    isEmailVerified: isVerified,
+  }
 }
 
 const bySecret =
@@ -58,7 +67,11 @@ const bySecret =
     library.ClientSecretPost(secret)
 
 /** In the request's body where the issuer takes that, else in its header, which is the default (Discovery 1.0, 3). */
-function bestAuthentication(library: Library, server: ServerMetadata, secret: string | undefined): ClientAuth {
+function bestAuthentication(
+  library: Library,
+  server: ServerMetadata,
+  secret: string | undefined,
+): ClientAuth {
   if (secret === undefined) return library.None()
   const known = server.token_endpoint_auth_methods_supported
   return known?.includes('client_secret_post')

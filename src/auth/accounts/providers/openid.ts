@@ -86,7 +86,10 @@ class OpenidClient implements Provider {
       idTokenExpected: true,
     })
     const idToken = tokens.claims() as Claims | undefined
-    const [issuer, subject] = [idToken && claimOf(idToken, 'iss'), idToken && subjectFrom(claimOf(idToken, 'sub'))]
+    const [issuer, subject] = [
+      idToken && claimOf(idToken, 'iss'),
+      idToken && subjectFrom(claimOf(idToken, 'sub')),
+    ]
     if (idToken === undefined || typeof issuer !== 'string' || subject === undefined)
       throw new ProviderFault('invalid', 'The ID token names nobody.')
     this.#options.requireIssuer?.(idToken)

@@ -21,6 +21,9 @@ const notes: ReadonlyMap<string, string> = new Map([
   ['others', 'You are signed out everywhere else.'],
   ['passkey-added', 'The passkey is added.'],
   ['passkey-removed', 'The passkey is removed.'],
+  ['provider-linked', 'It is linked, and signs in to your account from now on.'],
+  ['provider-unlinked', 'It is unlinked.'],
+  ['password-set', 'Your password is set.'],
   ['totp-off', 'One-time codes are turned off.'],
 ])
 

@@ -9,6 +9,7 @@ import type { Theme } from '../../pages/theme.ts'
 import type { AuthorizationServer, NextPath, SessionInfo } from '../../server/server.ts'
 import type { AccountBase } from '../accounts.ts'
 import type { Passkeys } from '../passkeys.ts'
+import type { Provider, ProviderFault } from '../providers/provider.ts'
 import { findUser, type UserRow } from '../users.ts'
 import type { Csrf } from './csrf.ts'
 
@@ -24,6 +25,12 @@ export interface RouteParts {
   readonly base: AccountBase
   readonly server: AuthorizationServer
   readonly passkeys: Passkeys
+  /** With whom people can sign in, by id. */
+  readonly providers: ReadonlyMap<string, Provider>
+  /** Where forms that start a sign-in with a provider may lead: see `PageOptions`. */
+  readonly providersLeadTo: string | undefined
+  /** For the log: a provider has signed nobody in. */
+  readonly onProviderFault: (provider: string, fault: ProviderFault) => void
   readonly theme: Theme
   readonly csrf: Csrf
   /** The body as a JSON value. */

@@ -12,6 +12,7 @@ import type { AuthorizationServer } from '../../server/server.ts'
 import { type AccountParts, createAccountBase } from '../accounts.ts'
 import { createPasskeys } from '../passkeys.ts'
 import { interactionPrefix, isJsonCall } from '../paths.ts'
+import { createProviders, type ProviderParts, type ProviderSettings } from '../providers/create.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
 import {
   methodNotAllowed,
@@ -24,6 +25,8 @@ import {
 import { createCsrf } from './csrf.ts'
 import { interactionRoute } from './interaction.ts'
 import { answerJson } from './json.ts'
+import { linkRoute } from './link.ts'
+import { continueAccountRoute, isContinuing, isProviderPath, providerRoute } from './provider.ts'
 import { resetRoute, verifyRoute } from './reset.ts'
 import { passkeyOptionsRoute, securityRoute } from './security.ts'
 import { signInRoute, signOutRoute, signUpRoute } from './sign-in.ts'
@@ -36,6 +39,9 @@ export interface AccountRouteOptions
   readonly server: AuthorizationServer
   readonly theme: Theme
   readonly throttleAddress: (address: string) => string
+  readonly providers: readonly ProviderSettings[]
+  readonly sendToProvider: ProviderParts['send']
+  readonly onProviderFault: RouteParts['onProviderFault']
   readonly readJson: (call: Call) => unknown
 }
 
@@ -66,7 +72,15 @@ interface Entry {
 
 const routes: ReadonlyMap<string, Entry> = new Map([
   ['/account', { allow: 'GET, HEAD', route: own(accountRoute) }],
-  ['/account/sign-in', { allow: both, route: signInRoute }],
+  [
+    '/account/sign-in',
+    {
+      allow: both,
+      route: (parts, visit) =>
+        isContinuing(visit) ? continueAccountRoute(parts, visit) : signInRoute(parts, visit),
+    },
+  ],
+  ['/account/link', { allow: both, route: own(linkRoute) }],
   ['/account/sign-up', { allow: both, route: signUpRoute }],
   ['/account/sign-out', { allow: 'POST', route: signOutRoute }],
   ['/account/apps', { allow: both, route: own(appsRoute) }],
@@ -87,6 +101,13 @@ const routes: ReadonlyMap<string, Entry> = new Map([
 const interaction: Entry = {
   allow: both,
   route: (parts, visit) => interactionRoute(parts, visit, visit.path.slice(interactionPrefix.length)),
+}
+
+const provider: Entry = { allow: both, route: providerRoute }
+
+function entryOf(path: string): Entry | undefined {
+  if (path.startsWith(interactionPrefix)) return interaction
+  return isProviderPath(path) ? provider : undefined
 }
 
 function assetsOf(theme: Theme): ReadonlyMap<string, StaticAsset> {
@@ -115,8 +136,18 @@ function errorPageReply(theme: Theme, error: unknown): Reply {
   return pageReply(theme, page, { status: shown.status, headers })
 }
 
+/**
+ * Chromium holds `form-action` against every redirect that follows, also those among the provider’s own sites, so their
+ * schemes are let in.
+ */
+function leadsToProviders(providers: readonly ProviderSettings[]): string | undefined {
+  if (providers.length === 0) return undefined
+  return providers.some(one => one.kind === 'oidc' && one.allowPrivate) ? 'https: http:' : 'https:'
+}
+
 export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes {
-  const { server, theme, throttleAddress, readJson, ...rest } = options
+  const { server, theme, throttleAddress, readJson, ...more } = options
+  const { providers: given, sendToProvider: send, onProviderFault, ...rest } = more
   const { issuer } = server
   const base = createAccountBase({
     ...rest,
@@ -128,14 +159,18 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
   const { records, now } = base
   const passkeys = createPasskeys({ records, tokens: base.tokens, issuer, rpName: theme.name, now })
   const csrf = createCsrf(issuer)
-  const parts: RouteParts = { base, server, passkeys, theme, csrf, readJson, throttleAddress }
+  const providers = createProviders(given, { send, now })
+  const parts: RouteParts = {
+    ...{ base, server, passkeys, theme, csrf, readJson, throttleAddress, onProviderFault, providers },
+    providersLeadTo: leadsToProviders(given),
+  }
   const assets = assetsOf(theme)
   const answerAsset = serveStatic({ assets })
 
   const answer = async (visit: Visit): Promise<Reply> => {
     const { path, method } = visit
     if (assets.has(path)) return answerAsset(visit)
-    const entry = routes.get(path) ?? (path.startsWith(interactionPrefix) ? interaction : undefined)
+    const entry = routes.get(path) ?? entryOf(path)
     if (!entry) throw new ApiError('NOT_FOUND')
     if (!entry.allow.split(', ').includes(method)) throw methodNotAllowed(entry.allow)
     return entry.route(parts, visit)
