@@ -330,6 +330,8 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: [
       'x',
       '{}',
+      '[null]',
+      '[1]',
       JSON.stringify([{ ...google, kind: 'toString' }]),
       JSON.stringify([{ ...google, clientSecret: undefined }]),
       JSON.stringify([{ ...google, tenant: 'common' }]),
@@ -340,7 +342,7 @@ const examples: { readonly [N in Name]: Examples } = {
       JSON.stringify([{ kind: 'microsoft', clientId: 'a', clientSecret: 'b', tenant: 'common/..' }]),
       JSON.stringify([{ kind: 'apple', clientId: 'a', teamId: 'b', keyId: 'c', privateKey: 'no PEM' }]),
     ],
-    wrongValues: ['[]', {}, null, [null], [1]],
+    wrongValues: ['[]', {}, null],
   },
   'theme.name': words,
   'theme.logo': {

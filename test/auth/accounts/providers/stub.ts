@@ -1,7 +1,7 @@
 /** Providers of sign-in that answer in memory: five issuers of OpenID Connect, and GitHub's OAuth. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash, type KeyObject, randomUUID } from 'node:crypto'
-import { decodeProtectedHeader, exportJWK, jwtVerify, SignJWT, UnsecuredJWT } from 'jose'
+import { decodeProtectedHeader, exportJWK, type JWTPayload, jwtVerify, SignJWT, UnsecuredJWT } from 'jose'
 import type { SendRequest } from '../../../../src/auth/accounts/providers/provider-fetch.ts'
 import type { GivenProvider } from '../../../../src/config/providers.ts'
 import { OutgoingError } from '../../../../src/outgoing/errors.ts'
@@ -51,6 +51,8 @@ const issuers: Readonly<Record<string, string>> = {
   microsoft: 'https://login.microsoftonline.com/{tenantid}/v2.0',
   corp: 'https://corp.example.com',
   other: 'https://other.example.com',
+  // Its metadata name another issuer.
+  liar: 'https://corp.example.com',
 }
 
 const discovery: Readonly<Record<string, string>> = {
@@ -59,6 +61,7 @@ const discovery: Readonly<Record<string, string>> = {
   'https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration': 'microsoft',
   'https://corp.example.com/.well-known/openid-configuration': 'corp',
   'https://other.example.com/.well-known/openid-configuration': 'other',
+  'https://liar.example.com/.well-known/openid-configuration': 'liar',
 }
 
 export const providers: readonly GivenProvider[] = [
@@ -72,10 +75,10 @@ export const providers: readonly GivenProvider[] = [
     keyId: 'KEY',
     privateKey: appleKeys.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
   },
-  ...(['corp', 'other'] as const).map(id => ({
+  ...(['corp', 'other', 'liar'] as const).map(id => ({
     kind: 'oidc' as const,
     id,
-    name: id === 'corp' ? 'Corp SSO' : 'Other',
+    name: { corp: 'Corp SSO', other: 'Other', liar: 'Liar' }[id],
     issuer: `https://${id}.example.com`,
     clientId: `client-${id}`,
     clientSecret: `secret-${id}`,
@@ -213,7 +216,7 @@ async function idToken(
     exp: at + 300,
     ...claims,
     ...token,
-  }
+  } as JWTPayload
   if (signature === 'none') return new UnsecuredJWT(payload).encode()
   if (signature === 'hs256') {
     const secret = keys.publicKey.export({ type: 'spki', format: 'pem' }) as string
