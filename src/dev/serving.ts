@@ -28,6 +28,9 @@ const answerMs = 500
 /** How often a migration that waits for a yes looks whether `portico migrate` has done it. */
 const migrationPollMs = 1000
 
+/** Only the developer's machine reaches the service unless `HOST` says otherwise. */
+const developmentDefaults = { host: '127.0.0.1' }
+
 /** At once, unlike the log of `portico start`, which collects lines. */
 const output = { write: (lines: string) => void process.stdout.write(lines) }
 
@@ -71,7 +74,9 @@ function settingsOfDevelopment(settings: Settings, port: number): Settings {
   const guides = settings['docs.guides']
   // Whoever develops is the operator too.
   const shown = guides === 'callers' ? 'all' : guides
-  return { ...settings, port, autoMigrate: true, workers: 1, 'docs.guides': shown }
+  // As the address that is printed, and in links.
+  const host = settings.host === developmentDefaults.host ? 'localhost' : settings.host
+  return { ...settings, host, port, autoMigrate: true, workers: 1, 'docs.guides': shown }
 }
 
 class ServingProcess {
@@ -89,9 +94,9 @@ class ServingProcess {
     this.#files.push(...hashesOf(projectFiles(process.cwd())))
     try {
       loadEnvFile()
-      const { model: file } = await loadSettings(given)
+      const { model: file } = await loadSettings(given, developmentDefaults)
       if (file !== undefined) this.#noteFile(resolve(file), fileHash(resolve(file)))
-      this.#project = await loadProject(given)
+      this.#project = await loadProject(given, developmentDefaults)
       const { settings, path: model } = this.#project
       report({ kind: 'loaded', files: this.#takeFiles(), host: settings.host, port: settings.port, model })
     } catch (error) {
