@@ -65,7 +65,7 @@ function tagOf(password: string, nonce: Buffer, chosen: HashParameters): Promise
 
 /**
  * `$argon2id$v=19$m=…,t=…,p=…$salt$tag`. Takes 20 ms of a thread of the pool. Throws a `RangeError` for a password that is
- * too long to sign in with.
+ * too long to sign in with. `chosen`: what the hash costs, for good, since it says so itself.
  */
 export async function hashPassword(password: string, chosen = parameters): Promise<string> {
   if (isPasswordTooLong(password)) {
