@@ -14,6 +14,7 @@ import { createGuard } from '../../../src/plan/guard.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import blog from '../../models/blog.ts'
+import { cheapHash } from '../cheap-hash.ts'
 
 export interface Fixture {
   readonly base: AccountBase
@@ -77,7 +78,7 @@ export async function withFixture(
       pass(milliseconds) {
         time += milliseconds
       },
-      user: (email, password) => createUser(run, { name: 'Ada', email }, password),
+      user: (email, password) => createUser(run, { name: 'Ada', email }, password, cheapHash),
       key: userId => createKey(run, userId, { name: 'a key', scopes: ['*'] }),
       async token() {
         await base.idle()
