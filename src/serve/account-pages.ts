@@ -4,13 +4,14 @@ import type { BackgroundWork } from '../auth/background.ts'
 import type { Mail } from '../auth/mail.ts'
 import type { Theme } from '../auth/pages/theme.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
-import type { Reply } from '../call.ts'
+import type { Call, Reply } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
+import { readBody } from '../rest/body.ts'
 
 interface AccountParts {
   readonly model: Model
@@ -29,6 +30,11 @@ export interface AccountPages {
   errorReply(error: unknown): Reply | undefined
   /** When every message is sent that was promised. */
   idle(): Promise<void>
+}
+
+/** An operation without a body, such as a sign-out, needs none. */
+function readJson(call: Call): unknown {
+  return call.body.length === 0 ? {} : readBody(call, ['application/json'])
 }
 
 export function themeOf(settings: Settings): Theme {
@@ -58,6 +64,7 @@ export function accountPages({
       mail,
       signUp: settings['accounts.signUp'] ?? (mail.delivers ? 'confirmed' : 'open'),
       throttleAddress: budgetAddress,
+      readJson,
       work,
     })
   }

@@ -6,6 +6,7 @@ import type { Mail } from '../auth/mail.ts'
 import { ownCollections } from '../auth/own-collections.ts'
 import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
+import type { SessionCookieReader } from '../auth/session-cookie.ts'
 import { EventTypes } from '../auth/webhooks/event-types.ts'
 import type { WebhookGrants } from '../auth/webhooks/grants.ts'
 import { WebhookSecrets } from '../auth/webhooks/secrets.ts'
@@ -42,6 +43,7 @@ interface TransportParts {
   readonly records: Records
   readonly apps: Apps
   readonly secrets: AppSecrets
+  readonly sessions: SessionCookieReader
   readonly webhookGrants: WebhookGrants
   readonly authenticate: Authenticate
   readonly limits: RateLimits
@@ -90,7 +92,7 @@ export function openTransports(parts: TransportParts): Transports {
   const rest = createRest({
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
     actions: openWebhookActions(parts),
-    pages: openPortal({ ...parts, sessionOf: oauth.sessionOf }),
+    pages: openPortal(parts),
     // Every call is an exchange: it carries the headers of the budget.
     draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
     events: { events, feed: store.changes, clientOf, maxBufferedBytes: settings['graphql.maxBuffered'] },

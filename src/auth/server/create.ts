@@ -164,7 +164,7 @@ export class Server implements AuthorizationServer {
 
   async connectedApps(userId: number): Promise<readonly ConnectedApp[]> {
     const { provider } = await this.#provider.get()
-    const consents = await this.#consents.all(userId)
+    const consents = [...(await this.#consents.all(userId)), ...(await this.#consents.withoutConsent(userId))]
     const apps = await Promise.all(
       consents.map(async ({ clientId, scopes, at }) => {
         const client = await provider.Client.find(clientId)

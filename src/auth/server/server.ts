@@ -11,6 +11,8 @@ export interface App {
   readonly type: 'confidential' | 'public'
   readonly logoUri: string | undefined
   readonly homepageUri: string | undefined
+  /** Whether it is the service's own; left out: it is not. */
+  readonly firstParty?: boolean
 }
 
 /** A scope with its sentence in plain words. */

@@ -290,6 +290,18 @@ export async function untilDeparture(
   throw new Error('the pages go on without end')
 }
 
+/** Signs in on the page that the address leads to, and answers nothing else; where that leads. */
+export async function afterSignIn(
+  browser: Browser,
+  address: URL | string,
+  { email, password }: Pick<Person, 'email' | 'password'>,
+): Promise<Page | Departure> {
+  const page = await browser.open(address)
+  const form = 'left' in page ? undefined : formWith(page, 'password')
+  assert.ok(form, 'a sign-in was expected')
+  return browser.submit(form, { email, password })
+}
+
 /** Sends the person to the app's authorization address; where the browser ends up. */
 export async function authorize(
   browser: Browser,

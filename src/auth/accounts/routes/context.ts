@@ -26,6 +26,8 @@ export interface RouteParts {
   readonly passkeys: Passkeys
   readonly theme: Theme
   readonly csrf: Csrf
+  /** The body as a JSON value. */
+  readonly readJson: (call: Call) => unknown
   /** Whose attempts are counted: see `budgetAddress`. */
   readonly throttleAddress: (address: string) => string
 }

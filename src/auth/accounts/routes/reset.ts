@@ -12,7 +12,7 @@ import { addressToConfirm, confirmAddress, sendConfirmation } from '../verificat
 import { type RouteParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
-import { missing } from './sign-in.ts'
+import { messages, missing } from './sign-in.ts'
 
 function over({ theme }: RouteParts, href: string, label: string): Reply {
   const page = messagePage({
@@ -56,7 +56,7 @@ async function ask(parts: RouteParts, visit: Visit, form: FormBody): Promise<Rep
   const page = messagePage({
     title: 'Look into your mail',
     paragraphs: [
-      'If there is an account with this address, we have sent a link to it. It works for an hour.',
+      messages.resetSent,
       'Every link of the last half hour works: take the newest one that you find.',
     ],
     link: { href: '/account/sign-in', label: 'Back to sign-in' },

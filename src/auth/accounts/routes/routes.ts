@@ -1,5 +1,5 @@
 /** The account pages: a call comes in, a page goes out. */
-import type { Reply } from '../../../call.ts'
+import type { Call, Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { type StaticAsset, serveStatic } from '../../../static-assets.ts'
 import { scriptPath, stylesheetPath } from '../../pages/layout.ts'
@@ -11,7 +11,7 @@ import type { Theme } from '../../pages/theme.ts'
 import type { AuthorizationServer } from '../../server/server.ts'
 import { type AccountParts, createAccountBase } from '../accounts.ts'
 import { createPasskeys } from '../passkeys.ts'
-import { interactionPrefix } from '../paths.ts'
+import { interactionPrefix, isJsonCall } from '../paths.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
 import {
   methodNotAllowed,
@@ -23,6 +23,7 @@ import {
 } from './context.ts'
 import { createCsrf } from './csrf.ts'
 import { interactionRoute } from './interaction.ts'
+import { answerJson } from './json.ts'
 import { resetRoute, verifyRoute } from './reset.ts'
 import { passkeyOptionsRoute, securityRoute } from './security.ts'
 import { signInRoute, signOutRoute, signUpRoute } from './sign-in.ts'
@@ -35,10 +36,11 @@ export interface AccountRouteOptions
   readonly server: AuthorizationServer
   readonly theme: Theme
   readonly throttleAddress: (address: string) => string
+  readonly readJson: (call: Call) => unknown
 }
 
 export interface AccountRoutes {
-  /** The body is read already. Errors that a client may see are pages; others are thrown. */
+  /** The body is read already. Errors that a client may see are pages, unless it speaks JSON; others are thrown. */
   answer(visit: Visit): Promise<Reply>
   /** An error as a page. */
   errorReply(error: unknown): Reply
@@ -114,7 +116,7 @@ function errorPageReply(theme: Theme, error: unknown): Reply {
 }
 
 export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes {
-  const { server, theme, throttleAddress, ...rest } = options
+  const { server, theme, throttleAddress, readJson, ...rest } = options
   const { issuer } = server
   const base = createAccountBase({
     ...rest,
@@ -125,7 +127,8 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
   })
   const { records, now } = base
   const passkeys = createPasskeys({ records, tokens: base.tokens, issuer, rpName: theme.name, now })
-  const parts: RouteParts = { base, server, passkeys, theme, csrf: createCsrf(issuer), throttleAddress }
+  const csrf = createCsrf(issuer)
+  const parts: RouteParts = { base, server, passkeys, theme, csrf, readJson, throttleAddress }
   const assets = assetsOf(theme)
   const answerAsset = serveStatic({ assets })
 
@@ -140,6 +143,7 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
   return {
     errorReply: error => errorPageReply(theme, error),
     async answer(visit) {
+      if (isJsonCall(visit)) return answerJson(parts, visit)
       try {
         return await answer(visit)
       } catch (error) {

@@ -177,7 +177,7 @@ async function creationOptions(parts: RouteParts, visit: Visit): Promise<object>
   return parts.passkeys.creationOptions({ userId, email, name })
 }
 
-async function requestOptions(parts: RouteParts, visit: Visit): Promise<object> {
+export async function requestOptions(parts: RouteParts, visit: Visit): Promise<object> {
   const options = await passkeyOptions(parts.base, parts.passkeys, fromOf(parts, visit))
   if (typeof options !== 'number') return options
   throw new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': String(options) } })

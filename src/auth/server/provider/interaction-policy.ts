@@ -1,5 +1,6 @@
 /** When users are prompted (OpenID Connect Core 1.0, 3.1.2.3 and 3.1.2.4). No request may prompt in an endless loop. */
 import type { Context, InteractionPolicy, PromptCheck, PromptChecks } from 'oidc-provider'
+import { needsNoConsent } from '../consent/first-party.ts'
 import { errors, interactionPolicy } from './load.ts'
 
 type Check = PromptCheck['check']
@@ -37,6 +38,11 @@ function mustChoose({ oidc }: Context): boolean {
   return oidc.promptPending('select_account') && !oidc.result?.login
 }
 
+/** The service's own apps need no consent, native ones neither (RFC 8252, 8.6). */
+function unlessFirstParty(check: Check): Check {
+  return async ctx => !needsNoConsent(ctx) && (await check(ctx))
+}
+
 /** Prompts in this order: sign-in, choice of the account, consent. */
 export function promptPolicy(): InteractionPolicy {
   const policy = interactionPolicy.base()
@@ -49,5 +55,8 @@ export function promptPolicy(): InteractionPolicy {
   const choice = new interactionPolicy.Prompt({ name: 'select_account', requestable: true })
   change(choice.checks, 'select_account_prompt', () => mustChoose)
   policy.add(choice, 1)
+  const { checks: consent } = policy.get('consent') ?? {}
+  if (!consent) throw new Error('oidc-provider has no prompt for consent.')
+  for (const reason of ['consent_prompt', 'native_client_prompt']) change(consent, reason, unlessFirstParty)
   return policy
 }
