@@ -163,6 +163,26 @@ const commands: Commands = {
     sentence: 'Give a user a role.',
     load: async () => (await import('./cli/users.ts')).setRole,
   },
+  'users disable': {
+    sentence: 'Suspend an account: every credential of it is refused.',
+    load: async () => (await import('./cli/users.ts')).disable,
+  },
+  'users enable': {
+    sentence: 'End the suspension of an account.',
+    load: async () => (await import('./cli/users.ts')).enable,
+  },
+  'users set-password': {
+    sentence: 'Give a user a new password, and end their sessions, tokens and keys.',
+    load: async () => (await import('./cli/users.ts')).newPassword,
+  },
+  'users sessions': {
+    sentence: 'List or end the sessions of a user.',
+    load: async () => (await import('./cli/users.ts')).sessions,
+  },
+  'users grants': {
+    sentence: 'List or revoke what a user has allowed apps.',
+    load: async () => (await import('./cli/users.ts')).grants,
+  },
 }
 
 function version(): string {

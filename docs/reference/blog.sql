@@ -42,6 +42,7 @@ CREATE TABLE "users" (
   "name" TEXT NOT NULL,
   "email" TEXT NOT NULL,
   "role" TEXT DEFAULT 'user' NOT NULL,
+  "disabled" INTEGER DEFAULT 0 NOT NULL CHECK ("disabled" IN (0, 1)),
   "password_hash" TEXT,
   "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;

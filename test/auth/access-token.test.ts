@@ -245,11 +245,11 @@ for (const format of ['opaque', 'jwt'] as const) {
       await one.run.write(
         {
           shape: { ...base, kind: 'update', mode: 'merge', set, documents: 'merge', select },
-          args: [userId, 'admin'],
+          args: [userId, 'editor'],
         },
         system,
       )
-      assert.deepEqual(await roles(), ['admin', 'admin'])
+      assert.deepEqual(await roles(), ['editor', 'editor'])
       const gone = await issue(other, { format, userId })
       assert.ok(await one.read(gone.text))
       await one.run.write({ shape: { ...base, kind: 'delete' }, args: [userId] }, system)

@@ -11,6 +11,8 @@ import { keysOf, removeKey } from '../user-keys.ts'
 import type { AccountBase } from './accounts.ts'
 import { storePasswordHash } from './users.ts'
 
+export type RecoveryParts = Pick<AccountBase, 'records' | 'run' | 'revokeAll' | 'now' | 'codes'>
+
 /** The number of each. */
 export interface Holdings {
   readonly sessions: number
@@ -43,7 +45,7 @@ async function count(records: Records, kind: string, userId: number): Promise<nu
   return (await records.byOwner(kind, String(userId))).length
 }
 
-async function holdingsOf({ records, run, codes }: AccountBase, userId: number): Promise<Holdings> {
+async function holdingsOf({ records, run, codes }: RecoveryParts, userId: number): Promise<Holdings> {
   const [sessions, apps, passkeys] = await Promise.all(
     ['Session', 'Consent', 'Passkey'].map(kind => count(records, kind, userId)),
   )
@@ -91,7 +93,7 @@ export interface Extent {
  * process dies. Requests that were under way meanwhile are revoked afterwards.
  */
 export async function replacePassword(
-  base: AccountBase,
+  base: RecoveryParts,
   userId: number,
   hashed: string,
   extent: Extent,

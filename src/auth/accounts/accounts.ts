@@ -22,7 +22,7 @@ import {
   signInAllowances,
   type Throttle,
 } from './throttle.ts'
-import { findUser } from './users.ts'
+import { findUser, type UserRow } from './users.ts'
 
 /** `confirmed`: an account is created when the link sent to its address is opened. */
 export type SignUpMode = 'off' | 'open' | 'confirmed'
@@ -86,11 +86,15 @@ export function createAccountBase(parts: AccountParts): AccountBase {
   }
 }
 
-const idById = itemShape('users', ['id'])
+const disabledById = itemShape('users', ['disabled'])
 
+/** Whether there is such an account, and it is enabled. */
 export function accountFinder(run: Run) {
   return (userId: number): Awaitable<boolean> =>
-    then(readItem(run, idById, userId), user => user !== undefined)
+    then(
+      readItem<Pick<UserRow, 'disabled'>>(run, disabledById, userId),
+      user => user !== undefined && !user.disabled,
+    )
 }
 
 /** `profile` and `email` claims of an account (OpenID Connect Core, 5.1); undefined where it was deleted. */

@@ -1,6 +1,7 @@
 /** New passwords: by a mailed link for users who forgot theirs, and by the old password. */
 
 import { hash } from 'node:crypto'
+import { disabledSignIn } from '../disabled-account.ts'
 import { hashPassword } from '../password.ts'
 import { type Ended, replacePassword } from './account-recovery.ts'
 import type { AccountBase } from './accounts.ts'
@@ -22,10 +23,16 @@ async function sendLink(
   const user = await findByEmail(run, email)
   // Write access to an account must not be enough to take it over by setting one's own address.
   if (!user || !(await addresses.isTrusted(user.id, user.email))) return
+  if (user.disabled) return mail.send({ to: user.email, ...disabledMessage(name) })
   const pending: Pending = { userId: user.id, email: user.email }
   const token = await tokens.issue('PasswordReset', pending, { owner: String(user.id) })
   const text = `Open this link within an hour to set a new password at ${name}:\n\n${issuer}/account/reset?token=${token}\n\nIf you did not ask for it, do nothing: your password stays as it is.\n`
   await mail.send({ to: user.email, subject: `A new password at ${name}`, text })
+}
+
+function disabledMessage(name: string) {
+  const text = `Somebody, perhaps you, asked for a new password at ${name}. Your account there is disabled, so it gets none. Write to whoever runs ${name}.\n`
+  return { subject: `Your account at ${name}`, text }
 }
 
 /** Whether another message may be sent to the address now. Links sent before still work if not. */
@@ -80,6 +87,8 @@ export async function reset(base: AccountBase, token: string, password: string):
   if (!waiting) return { kind: 'over' }
   const message = passwordFault(password, waiting.email)
   if (message !== undefined) return { kind: 'fault', field: 'password', message }
+  // Whoever has the link has the account's mail. The link works again once the account is enabled.
+  if ((await findUser(run, waiting.userId))?.disabled) throw disabledSignIn(base.name)
   // First, because it may fail: then the link still works.
   const hashed = await hashPassword(password)
   const pending = await tokens.redeem<Pending>('PasswordReset', token)

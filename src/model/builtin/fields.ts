@@ -33,6 +33,12 @@ export const userFields = {
   name: string({ max: 100, pattern: visible }),
   email: email({ unique: true }),
   role: string({ default: 'user', max: 50, access: { write: role('admin') } }),
+  disabled: boolean({
+    default: false,
+    access: { read: role('admin'), write: role('admin') },
+    description:
+      'Whether the account is suspended: every credential of it is refused until it is enabled again.',
+  }),
   password_hash: string({ optional: true, internal: true }),
 }
 

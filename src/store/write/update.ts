@@ -15,6 +15,7 @@ import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } from './documents.ts'
 import type { Author, ItemChange } from './event.ts'
+import { lastAdministrator } from './last-administrator.ts'
 import { References } from './references.ts'
 import { rowLock } from './row-lock.ts'
 import { type WriteRun, writeInputs } from './steps.ts'
@@ -30,7 +31,16 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   const logic = updateLogic(shape, database)
   const outputs = storedOutputs(shape, row)
   const groupsAt = outputs.length + (logic === undefined ? 0 : 1)
-  const more = [...(logic === undefined ? [] : [logic.stored(row)]), ...(limits?.groups(row) ?? [])]
+  const administrator = lastAdministrator(
+    collection,
+    database,
+    set.map(({ field }) => field.name),
+  )
+  const more = [
+    ...(logic === undefined ? [] : [logic.stored(row)]),
+    ...(limits?.groups(row) ?? []),
+    ...(administrator === undefined ? [] : [administrator.was(row)]),
+  ]
   const look = database.prepare(rowSql(row, id, [...outputs, ...more]))
   const references = new References(shape.references, database)
   const change = changer(shape, database)
@@ -56,6 +66,7 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     requireAllowed(shape, became)
     if (limits !== undefined && changed.length > 0)
       yield* limits.require(itemId, stored?.[0]?.slice(groupsAt))
+    if (changed.length > 0) yield* administrator?.require(stored?.[0]?.at(-1)) ?? []
     const event = eventOf(shape, plan.principal, itemId, changed, [stored?.[0]?.[BEFORE], became[EVENT]])
     if (event !== undefined) scope.log(event)
     return {

@@ -33,6 +33,11 @@ function failingAtOnce(check: Check): Check {
   }
 }
 
+/** The session outlives the time in which its account is disabled, and counts for nothing meanwhile. */
+function orWithoutAccount(check: Check): Check {
+  return async ctx => (await check(ctx)) || (ctx.oidc.session.accountId !== undefined && !ctx.oidc.account)
+}
+
 /** A user who has just signed in has chosen the account. */
 function mustChoose({ oidc }: Context): boolean {
   return oidc.promptPending('select_account') && !oidc.result?.login
@@ -52,6 +57,7 @@ export function promptPolicy(): InteractionPolicy {
     change(login, reason, failingAfterLogin)
   }
   for (const reason of ['essential_acr', 'essential_acrs']) change(login, reason, failingAtOnce)
+  change(login, 'no_session', orWithoutAccount)
   const choice = new interactionPolicy.Prompt({ name: 'select_account', requestable: true })
   change(choice.checks, 'select_account_prompt', () => mustChoose)
   policy.add(choice, 1)
