@@ -3,7 +3,6 @@ import type { Duplex } from 'node:stream'
 import type { Authenticate } from './auth/authenticate.ts'
 import { bootstrap } from './auth/bootstrap.ts'
 import type { EncryptedRecords } from './auth/encryption/encrypted-records.ts'
-import { createMail, shownMail } from './auth/mail.ts'
 import { isHealthCheck, type Reply, type TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
@@ -30,6 +29,7 @@ import { faultLog } from './serve/fault-log.ts'
 import type { LazyGraphql } from './serve/graphql.ts'
 import { type HealthChecks, healthChecks, requireStarted } from './serve/health-checks.ts'
 import { identifier } from './serve/identify.ts'
+import { openMailer } from './serve/mailer.ts'
 import {
   cacheMetrics,
   clusterMetrics,
@@ -128,7 +128,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
-  const mail = mailOf(parts)
+  const mail = await openMailer({ settings, records: credentials.records, logger: log.logger, options })
   const clock = simulation?.clock ?? systemClock
   const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail, clock } })
   const { rest, graphql, oauth, events, webhooks, reactions } = transports
@@ -215,12 +215,6 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const { handler, upgrade } = http
   const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
   return { service, run, records: credentials.records, feed: store.changes, http, data, rest, reactions }
-}
-
-function mailOf({ settings, log, options: { simulation, onMail } }: Parts) {
-  const sending = { smtp: settings['mail.smtp'], from: settings['mail.from'] }
-  const mail = simulation?.mail ?? createMail(sending, log.logger)
-  return onMail ? shownMail(mail, onMail) : mail
 }
 
 function bootstrapped({ encrypted, settings }: Parts, run: Run, http: HttpServer) {

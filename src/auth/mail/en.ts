@@ -1,0 +1,192 @@
+/** The mails in English. */
+import type { Holdings } from '../accounts/account-recovery.ts'
+import type { MailParagraph, OwnTexts } from './content.ts'
+import type { ProtectionChange } from './values.ts'
+
+function count(number: number, one: string): string[] {
+  return number === 0 ? [] : [`${number} ${one}${number === 1 ? '' : 's'}`]
+}
+
+function holdings({ sessions, apps, keys, passkeys, codes }: Holdings, none: string): string {
+  const listed = [
+    ...count(sessions, 'session'),
+    ...count(apps, 'connected app'),
+    ...count(keys, 'API key'),
+    ...count(passkeys, 'passkey'),
+    ...(codes ? ['one-time codes'] : []),
+  ]
+  return listed.length === 0 ? none : listed.join(', ')
+}
+
+const changes: Readonly<Record<ProtectionChange, readonly [what: string, meaning: string]>> = {
+  'passkey-added': [
+    'A passkey was added to your account',
+    'Whoever has it can sign in without your password.',
+  ],
+  'codes-on': [
+    'One-time codes were turned on for your account',
+    'Signing in by password now also needs a code.',
+  ],
+  'codes-off': ['One-time codes were turned off for your account', 'The password is now enough to sign in.'],
+  'recovery-codes': ['New recovery codes were made for your account', 'The earlier ones no longer work.'],
+}
+
+function notYou(resetLink: string): MailParagraph {
+  return { text: 'If it was not you, set a new password now:', link: resetLink }
+}
+
+function addressNotYou(service: string, accountLink: string): readonly MailParagraph[] {
+  return [
+    {
+      text: 'If it was not you, sign in, change your password and look through your connected apps:',
+      link: accountLink,
+    },
+    `If you cannot sign in, write to the people who run ${service}.`,
+  ]
+}
+
+function expiry(duration: string): string {
+  return `The link works once, within ${duration}.`
+}
+
+export const en: OwnTexts = {
+  layout: {
+    linkHint: 'If the button does not work, open this address:',
+    time: 'Time',
+    device: 'Device',
+    address: 'IP address',
+    footer: service => `${service} sent this message automatically.`,
+  },
+  finishSignUp: ({ service, link, minutes, duration }) => ({
+    subject: `Finish your account at ${service}`,
+    preview: `One step is left. ${expiry(duration(minutes))}`,
+    heading: 'Finish your account',
+    paragraphs: [
+      `Somebody, probably you, signed up at ${service} with this address. Open the link and enter the password that you chose.`,
+    ],
+    action: { label: 'Finish your account', link },
+    notes: [
+      expiry(duration(minutes)),
+      'If it was not you, do nothing: without the link there will be no account.',
+    ],
+  }),
+  knownAddress: ({ service, signInLink, resetLink }) => ({
+    subject: `You have an account at ${service} already`,
+    preview: 'Somebody, probably you, signed up again with this address.',
+    heading: 'You have an account already',
+    paragraphs: [
+      `Somebody, probably you, signed up at ${service} with this address. It has an account already: sign in instead.`,
+    ],
+    action: { label: 'Sign in', link: signInLink },
+    notes: [
+      { text: 'If you have forgotten your password, set a new one:', link: resetLink },
+      'If it was not you, do nothing: your account is as it was.',
+    ],
+  }),
+  confirmAddress: ({ service, link, minutes, duration }) => ({
+    subject: `Confirm your address at ${service}`,
+    preview: expiry(duration(minutes)),
+    heading: 'Confirm your address',
+    paragraphs: [`Open the link to confirm that this is the address of your account at ${service}.`],
+    action: { label: 'Confirm address', link },
+    notes: [
+      expiry(duration(minutes)),
+      'If you have no account there, do nothing: somebody has probably mistyped their address.',
+    ],
+  }),
+  newAddress: ({ service, link, minutes, duration }) => ({
+    subject: `Confirm your new address at ${service}`,
+    preview: `Until then, your account keeps its old address. ${expiry(duration(minutes))}`,
+    heading: 'Confirm your new address',
+    paragraphs: [
+      `Open the link to make this the address of your account at ${service}. You will need your password.`,
+    ],
+    action: { label: 'Confirm new address', link },
+    notes: [
+      `${expiry(duration(minutes))} Until then, your account keeps its old address.`,
+      'If you did not ask for this, do nothing.',
+    ],
+  }),
+  addressTaken: ({ service, signInLink }) => ({
+    subject: `This address has an account at ${service} already`,
+    preview: 'Nothing was changed.',
+    heading: 'This address has an account already',
+    paragraphs: [
+      `Somebody, probably you, wanted to give an account at ${service} this address. It belongs to an account already, so nothing was changed.`,
+    ],
+    action: { label: 'Sign in', link: signInLink },
+    notes: ['If it was not you, do nothing.'],
+  }),
+  resetPassword: ({ service, link, minutes, duration }) => ({
+    subject: `Set a new password at ${service}`,
+    preview: expiry(duration(minutes)),
+    heading: 'Set a new password',
+    paragraphs: [
+      `Somebody, probably you, asked for a new password for your account at ${service}. Open the link to choose one.`,
+    ],
+    action: { label: 'Set a new password', link },
+    notes: [expiry(duration(minutes)), 'If it was not you, do nothing: your password stays as it is.'],
+  }),
+  passwordChanged: ({ service, how, ended, left, ownApps, resetLink }) => ({
+    subject: `Your password at ${service} was changed`,
+    preview: 'If it was not you, act now.',
+    heading: 'Your password was changed',
+    paragraphs: [
+      how === 'reset'
+        ? `The password of your account at ${service} was set anew, by a link that was sent to this address.`
+        : `The password of your account at ${service} was changed.`,
+    ],
+    facts: [
+      ['No longer valid', holdings(ended, 'nothing else')],
+      ['Still valid', holdings(left, 'nothing but the new password')],
+      ...(ownApps.length === 0 ? [] : [['Your own apps, with their secrets', ownApps.join(', ')] as const]),
+    ],
+    notes: [notYou(resetLink)],
+  }),
+  protectionChanged: ({ service, change, resetLink }) => {
+    const [what, meaning] = changes[change]
+    return {
+      subject: `${what} at ${service}`,
+      preview: meaning,
+      heading: what,
+      paragraphs: [`${what} at ${service}. ${meaning}`],
+      notes: [notYou(resetLink)],
+    }
+  },
+  addressRequested: ({ service, address, accountLink }) => ({
+    subject: `A new address for your account at ${service}`,
+    preview: 'It was asked for, and is not confirmed yet.',
+    heading: 'A new address was asked for',
+    paragraphs: [
+      `Somebody, probably you, asked to give your account at ${service} the address ${address}.`,
+      'Until a link that was sent there is opened and your password is entered, your account keeps this address.',
+    ],
+    notes: addressNotYou(service, accountLink),
+  }),
+  addressChanged: ({ service, address, by, accountLink }) => ({
+    subject: `The address of your account at ${service} was changed`,
+    preview: 'If it was not you, act now.',
+    heading: 'Your address was changed',
+    paragraphs: [
+      by === 'administrator'
+        ? `An administrator has given your account at ${service} the address ${address}.`
+        : `Your account at ${service} now has the address ${address}.`,
+      'Messages about it no longer come here.',
+    ],
+    notes: addressNotYou(service, accountLink),
+  }),
+  webhookPaused: ({ service, webhook, host, reason, enableLink }) => ({
+    subject: `A webhook at ${service} was paused`,
+    preview: 'No event is lost: it keeps its place.',
+    heading: 'A webhook was paused',
+    paragraphs: [
+      `Your webhook ${webhook} at ${service}, which sends to ${host}, was paused: ${
+        reason === 'gone' ? 'it answered a delivery with 410 Gone' : 'no delivery has succeeded for 24 hours'
+      }.`,
+      {
+        text: 'It keeps its place in the events. To go on where it stopped, send a POST to:',
+        link: enableLink,
+      },
+    ],
+  }),
+}
