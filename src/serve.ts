@@ -45,7 +45,7 @@ import {
 } from './serve/metrics.ts'
 import type { LazyOauth } from './serve/oauth.ts'
 import { serverTiming } from './serve/server-timing.ts'
-import type { OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
+import type { OpenService, OwnPages, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { type State, shutdown } from './serve/shutdown.ts'
 import { SlowListRecorder } from './serve/slow-lists.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
@@ -152,6 +152,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const state: State = { starting: worker === undefined, closing: false }
   const stages: Stages = {
     state,
+    ownPages: options.ownPages,
     healthChecks: healthChecks({
       store,
       cluster,
@@ -239,6 +240,8 @@ type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
 
 interface Stages {
   readonly state: Readonly<State>
+  /** Of the development mode. */
+  readonly ownPages: OwnPages | undefined
   /** Health checks and metrics, which take no credential and draw no budget. */
   readonly healthChecks: HealthChecks
   /** Notices what other nodes have committed. */
@@ -261,12 +264,14 @@ function createPipeline({
   bodyLimit,
   oauth,
   transport,
+  ownPages,
 }: Stages) {
   const identify = identifier(authenticate, limits)
   return (exchange: Exchange): Awaitable<Reply | TakenOver> => {
     const check = isHealthCheck(exchange.path) ? healthChecks.get(exchange.path) : undefined
     if (check) return check(exchange)
     requireStarted(state)
+    if (ownPages?.owns(exchange.path)) return ownPages.answer(exchange)
     return then(refresh(), () => {
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)
       return then(identify(exchange), principal => {
