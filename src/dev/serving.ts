@@ -94,8 +94,9 @@ class ServingProcess {
     this.#files.push(...hashesOf(projectFiles(process.cwd())))
     try {
       loadEnvFile()
-      const { model: file } = await loadSettings(given)
-      if (file !== undefined) this.#noteFile(resolve(file), fileHash(resolve(file)))
+      const { model: file, 'mail.templates': mails } = await loadSettings(given)
+      for (const path of [file, mails])
+        if (path !== undefined) this.#noteFile(resolve(path), fileHash(resolve(path)))
       this.#project = await loadProject(given)
       const { settings, path: model } = this.#project
       await loadMailTemplates(settings)

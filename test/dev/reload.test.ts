@@ -125,17 +125,22 @@ test('requests, events and mails are lines that people read, and nobody writes l
       headers: { Cookie: cookie, Origin: dev.url },
       body: form,
     })
-    const [, shown = ''] = await dev.says(/mail +to ada@example\.com: Finish your account at Portico (http:\S+)/)
+    const [, shown = ''] = await dev.says(
+      /mail +to ada@example\.com: Finish signing up at Portico (http:\S+)/,
+    )
     assert.equal(shown, `${dev.url}/dev/mail/1`)
     assert.doesNotMatch(dev.said(), /verify\?account=/, 'links are not in the log')
     const mail = await dev.call('/dev/mail/1')
     assert.equal(mail.status, 200)
-    assert.match(mail.text, /<a href="http:\/\/127\.0\.0\.1:\d+\/account\/verify\?account=[\w-]+" target="_blank"/)
+    assert.match(
+      mail.text,
+      /<a href="http:\/\/127\.0\.0\.1:\d+\/account\/verify\?account=[\w-]+" target="_blank"/,
+    )
 
     dev.edit('anyone, create', 'anyone,   create')
     await dev.says(/Reloaded/)
     const later = await dev.call('/dev/mail')
-    assert.match(later.text, /href="\/dev\/mail\/1">.*Finish your account/, 'the next version shows it too')
+    assert.match(later.text, /href="\/dev\/mail\/1">.*Finish signing up/, 'the next version shows it too')
     const asked = async (headers: Readonly<Record<string, string>>) =>
       (await dev.call('/dev/mail/1/text', { headers })).status
     assert.equal(await asked({}), 200)

@@ -1,6 +1,6 @@
 /** A mail of a template: its subject, its plain part and its HTML part, in a language. */
 import type { Theme } from '../pages/theme.ts'
-import type { LayoutTexts, MailContent, MailTemplates, MailTexts } from './content.ts'
+import type { Facts, LayoutTexts, MailTemplates, MailTexts } from './content.ts'
 import { htmlPart } from './layout.ts'
 import { plainPart } from './plain.ts'
 import { quotedValues } from './quoted.ts'
@@ -33,8 +33,6 @@ function time(language: string, at: number): string {
     ...{ hourCycle: 'h23', timeZone: 'UTC', timeZoneName: 'short' },
   } as const).format(at)
 }
-
-type Facts = NonNullable<MailContent['facts']>
 
 /** When, by which program and from where the mail was asked for. */
 function requestFacts(language: string, texts: LayoutTexts, request: MailRequest | undefined): Facts {
@@ -79,11 +77,7 @@ export function compose<Name extends MailName>(
   const made = templates[name]({ ...quotedValues(values), ...common })
   const subject = oneLine(made.subject)
   if ('html' in made) return { subject, text: made.text, html: made.html }
-  const facts = [...(made.facts ?? []), ...requestFacts(language, texts.layout, request)]
-  const content = { ...made, subject, facts }
-  return {
-    subject,
-    text: plainPart(content, texts.layout, theme.name),
-    html: htmlPart(content, { theme, language, texts: texts.layout }),
-  }
+  const content = { ...made, subject, asked: requestFacts(language, texts.layout, request) }
+  const layout = { theme, language, texts: texts.layout }
+  return { subject, text: plainPart(content, layout), html: htmlPart(content, layout) }
 }

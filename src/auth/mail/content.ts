@@ -1,8 +1,12 @@
 /** What a mail says, before it has a plain and an HTML part. */
+import type { Theme } from '../pages/theme.ts'
 import type { MailName, TemplateValues } from './values.ts'
 
 /** A paragraph; or one that leads to a link, which stands below it. */
 export type MailParagraph = string | { readonly text: string; readonly link: string }
+
+/** Names and values, below each other. */
+export type Facts = readonly (readonly [name: string, value: string])[]
 
 /** Both parts are made of it: texts are escaped, and no text becomes a link by itself. */
 export interface MailContent {
@@ -13,10 +17,23 @@ export interface MailContent {
   readonly paragraphs: readonly MailParagraph[]
   /** The one thing to do: a button, and its link as text. */
   readonly action?: { readonly label: string; readonly link: string } | undefined
-  /** Names and values, below each other. */
-  readonly facts?: readonly (readonly [name: string, value: string])[] | undefined
+  readonly facts?: Facts | undefined
   /** How long it counts, and what to do if it was not you. */
   readonly notes?: readonly MailParagraph[] | undefined
+}
+
+/** What the parts are made of. */
+export interface WholeContent extends MailContent {
+  /** When, by which program and from where it was asked for. */
+  readonly asked: Facts
+}
+
+/** What the parts are made with. */
+export interface Layout {
+  readonly theme: Theme
+  /** BCP 47. */
+  readonly language: string
+  readonly texts: LayoutTexts
 }
 
 /** A mail whose parts were written by the project. `html` is sent as it is: whoever writes it escapes the values. */

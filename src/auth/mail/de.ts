@@ -162,7 +162,7 @@ export const de: OwnTexts = {
       ['Gilt weiterhin', holdings(left, 'nur das neue Passwort')],
       ...(ownApps.length === 0
         ? []
-        : [['Ihre eigenen Apps, mit ihren Geheimnissen', ownApps.join(', ')] as const]),
+        : [['Ihre eigenen Apps', `${ownApps.join(', ')}, mit ihren Geheimnissen`] as const]),
     ],
     notes: [notYou(resetLink)],
   }),

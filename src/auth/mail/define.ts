@@ -20,8 +20,10 @@ export interface DeclaredMailTemplates {
  * `mail.templates` names. A language that Portico does not have needs every text; English and German, and regional variants
  * such as `de-AT`, only those that differ.
  */
-export function defineMailTemplates<const Languages extends Readonly<Record<string, PartialTexts>>>(
-  languages: Languages & { readonly [Tag in Exclude<keyof Languages, Known>]: MailTexts },
+export function defineMailTemplates<const Tag extends string>(
+  languages: {
+    readonly [T in Tag]: T extends Known ? PartialTexts : MailTexts
+  },
 ): DeclaredMailTemplates {
-  return { kind: declaredKind, languages }
+  return { kind: declaredKind, languages: languages as Readonly<Record<string, PartialTexts>> }
 }

@@ -58,13 +58,13 @@ export const en: OwnTexts = {
     footer: service => `${service} sent this message automatically.`,
   },
   finishSignUp: ({ service, link, minutes, duration }) => ({
-    subject: `Finish your account at ${service}`,
+    subject: `Finish signing up at ${service}`,
     preview: `One step is left. ${expiry(duration(minutes))}`,
-    heading: 'Finish your account',
+    heading: 'Finish signing up',
     paragraphs: [
       `Somebody, probably you, signed up at ${service} with this address. Open the link and enter the password that you chose.`,
     ],
-    action: { label: 'Finish your account', link },
+    action: { label: 'Finish signing up', link },
     notes: [
       expiry(duration(minutes)),
       'If it was not you, do nothing: without the link there will be no account.',
@@ -139,7 +139,9 @@ export const en: OwnTexts = {
     facts: [
       ['No longer valid', holdings(ended, 'nothing else')],
       ['Still valid', holdings(left, 'nothing but the new password')],
-      ...(ownApps.length === 0 ? [] : [['Your own apps, with their secrets', ownApps.join(', ')] as const]),
+      ...(ownApps.length === 0
+        ? []
+        : [['Your own apps', `${ownApps.join(', ')}, with their secrets`] as const]),
     ],
     notes: [notYou(resetLink)],
   }),

@@ -4,14 +4,7 @@
  */
 import { attributes, type Html, html } from '../pages/html.ts'
 import { palettes, type Theme } from '../pages/theme.ts'
-import type { LayoutTexts, MailContent, MailParagraph } from './content.ts'
-
-export interface Layout {
-  readonly theme: Theme
-  /** BCP 47. */
-  readonly language: string
-  readonly texts: LayoutTexts
-}
+import type { Facts, Layout, MailParagraph, WholeContent } from './content.ts'
 
 const colours = {
   light: { ground: '#f3f4f6', card: '#ffffff', text: '#1f2328', faint: '#59626d', line: '#e1e4e8' },
@@ -93,7 +86,8 @@ function button({ label, link }: { readonly label: string; readonly link: string
 <p class="faint" style="${noteStyle}">${layout.texts.linkHint}<br>${linkAs(link, accent)}</p>`
 }
 
-function facts(rows: NonNullable<MailContent['facts']>): Html {
+function list(rows: Facts): Html | undefined {
+  if (rows.length === 0) return undefined
   const cell = (style: string) => `padding:8px 0;font-size:14px;line-height:21px;vertical-align:top;${style}`
   const shown = rows.map(
     ([name, value]) =>
@@ -111,27 +105,31 @@ function direction(language: string): string {
 }
 
 /** A whole document. */
-export function htmlPart(content: MailContent, layout: Layout): string {
+export function htmlPart(content: WholeContent, layout: Layout): string {
   const { theme, language, texts } = layout
-  const { subject, preview, heading, paragraphs, action, notes = [] } = content
+  const { subject, preview, heading, paragraphs, action, facts = [], notes = [], asked } = content
   const { accent } = palettes(theme).light
-  const rows = content.facts ?? []
+  // Where nothing is to be done, they say what matters most.
+  const noteKind = action ? 'faint' : 'text'
   const cardStyle = `max-width:560px;margin:0 auto;padding:36px 40px;background-color:${card};border:1px solid ${line};border-radius:12px;text-align:start;box-sizing:border-box`
   const made = html`<!doctype html>
 <html${attributes({ lang: language, dir: direction(language) })}>
 ${head(layout, subject)}
 <body class="ground" style="margin:0;padding:0;background-color:${ground};font-family:${fonts}">
 <div style="display:none;max-height:0;overflow:hidden;opacity:0">${preview}${filler}</div>
+<div role="article" aria-roledescription="email"${attributes({ 'aria-label': subject, lang: language })}>
 <table role="presentation" class="ground" width="100%" cellpadding="0" cellspacing="0" border="0" style="background-color:${ground};font-family:${fonts}"><tr><td class="outer" align="center" style="padding:32px 12px">
 <div class="card" style="${cardStyle}">
 ${brand(theme)}
 <h1 class="text" style="margin:0 0 16px;font-size:24px;line-height:32px;font-weight:700;color:${text}">${heading}</h1>
 ${paragraphs.map(each => paragraph(each, 'text', accent))}${action && button(action, layout)}
-${rows.length > 0 && facts(rows)}
-${notes.length > 0 && html`<div style="margin-top:24px">${notes.map(each => paragraph(each, 'faint', accent))}</div>`}
+${list(facts)}
+${notes.length > 0 && html`<div style="margin-top:24px">${notes.map(each => paragraph(each, noteKind, accent))}</div>`}
+${list(asked)}
 <p class="faint line" style="margin:28px 0 0;padding-top:16px;border-top:1px solid ${line};font-size:13px;line-height:20px;color:${faint}">${texts.footer(theme.name)}</p>
 </div>
 </td></tr></table>
+</div>
 </body>
 </html>
 `

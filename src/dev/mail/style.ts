@@ -10,7 +10,7 @@ header a{text-decoration:none;padding:2px 0}
 header a[aria-current]{color:var(--text);box-shadow:0 2px 0 var(--link)}
 main{max-width:1080px;margin:0 auto;padding:24px}
 h1{margin:0 0 16px;font-size:24px;line-height:1.3;overflow-wrap:anywhere}
-h2{margin:28px 0 8px;font-size:17px}
+h2{margin:28px 0 12px;font-size:17px}
 p{margin:0 0 12px}
 .faint{color:var(--faint)}
 .card{background:var(--card);border:1px solid var(--line);border-radius:10px}
