@@ -2,8 +2,9 @@
 
 import type { Asker } from '../mail/mailer.ts'
 import type { MailName, MailValues, ProtectionChange } from '../mail/values.ts'
-import type { Ended, Holdings } from './account-recovery.ts'
+import type { Ended } from './account-recovery.ts'
 import type { AccountBase } from './accounts.ts'
+import type { Holdings } from './holdings.ts'
 import type { UserRow } from './users.ts'
 
 function some(count: number, one: string, many = `${one}s`): string[] {

@@ -1,5 +1,5 @@
 /** The mails in German. */
-import type { Holdings } from '../accounts/account-recovery.ts'
+import type { Holdings } from '../accounts/holdings.ts'
 import type { MailParagraph, OwnTexts } from './content.ts'
 import type { ProtectionChange } from './values.ts'
 

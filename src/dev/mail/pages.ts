@@ -27,7 +27,7 @@ function page(title: string, here: string | undefined, content: Part): string {
 <link rel="stylesheet" href="${stylePath}">
 </head>
 <body>
-<header><strong>Mails</strong><nav aria-label="Mails">${links.map(link => html`${link} `)}</nav></header>
+<header><strong>Mails</strong><nav aria-label="Mails">${links}</nav></header>
 <main>
 ${content}
 </main>
@@ -41,13 +41,19 @@ function time(at: number): Html {
   return html`<time datetime="${date.toISOString()}">${date.toLocaleTimeString('en-GB')}</time>`
 }
 
+const languageNames = new Intl.DisplayNames('en', { type: 'language' })
+
+function languageName(tag: string): string {
+  return `${languageNames.of(tag) ?? tag} (${tag})`
+}
+
 function shown(text: string): Html {
   return named(printable(text))
 }
 
-function row({ id, at, to, subject, language = '' }: ShownMail): Html {
+function row({ id, at, to, subject, language }: ShownMail): Html {
   return html`<tr><td class="nowrap faint">${time(at)}</td><td>${shown(to)}</td>
-<td><a class="subject" href="${mailPath}/${id}">${shown(subject)}</a></td><td class="faint">${language}</td></tr>`
+<td><a class="subject" href="${mailPath}/${id}">${shown(subject)}</a></td><td class="faint">${language !== undefined && languageName(language)}</td></tr>`
 }
 
 export function listPage(mails: readonly ShownMail[], delivers: boolean): string {
@@ -125,7 +131,7 @@ export function sentPage(
       ['To', shown(to)],
       ['Time', time(at)],
       ['Sent', isSent ? 'by the mail server' : 'no: no mail server is set'],
-      ...(language === undefined ? [] : [['Language', language] as const]),
+      ...(language === undefined ? [] : [['Language', languageName(language)] as const]),
       [
         'Template',
         template === undefined
@@ -150,7 +156,7 @@ export function templatesPage(rows: readonly TemplateRow[], languages: readonly 
   const content = html`<h1>Templates</h1>
 <p class="faint">Every mail that Portico sends, with sample values. A file that <code>mail.templates</code> names replaces texts and adds languages.</p>
 <div class="card scroll"><table>
-<thead><tr><th scope="col">Mail</th>${languages.map(language => html`<th scope="col">${language}</th>`)}</tr></thead>
+<thead><tr><th scope="col">Mail</th>${languages.map(language => html`<th scope="col">${languageName(language)}</th>`)}</tr></thead>
 <tbody>${rows.map(one => html`<tr><th scope="row">${one.name}</th>${cells(one)}</tr>`)}</tbody></table></div>`
   return page('Templates', templatesPath, content)
 }

@@ -6,6 +6,7 @@ body{margin:0;background:var(--ground);color:var(--text);font:15px/1.5 system-ui
 a{color:var(--link)}
 header{display:flex;flex-wrap:wrap;gap:4px 20px;align-items:baseline;padding:14px 24px;background:var(--card);border-bottom:1px solid var(--line)}
 header strong{font-size:16px}
+header nav{display:flex;gap:16px}
 header a{text-decoration:none;padding:2px 0}
 header a[aria-current]{color:var(--text);box-shadow:0 2px 0 var(--link)}
 main{max-width:1080px;margin:0 auto;padding:24px}
