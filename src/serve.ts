@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { Authenticate } from './auth/authenticate.ts'
 import { bootstrap } from './auth/bootstrap.ts'
 import type { EncryptedRecords } from './auth/encryption/encrypted-records.ts'
+import type { MailCatalogue } from './auth/mail/catalogue.ts'
 import { isHealthCheck, type Reply, type TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
@@ -29,7 +30,7 @@ import { faultLog } from './serve/fault-log.ts'
 import type { LazyGraphql } from './serve/graphql.ts'
 import { type HealthChecks, healthChecks, requireStarted } from './serve/health-checks.ts'
 import { identifier } from './serve/identify.ts'
-import { openMailer } from './serve/mailer.ts'
+import { loadMailTemplates, openMailer } from './serve/mailer.ts'
 import {
   cacheMetrics,
   clusterMetrics,
@@ -85,6 +86,8 @@ export async function open(
   options: StartOptions,
 ): Promise<OpenService> {
   const { worker, simulation } = options
+  // First: a fault in them must not have changed the database.
+  const mailCatalogue = await loadMailTemplates(settings)
   const store = await openStore(model, settings, { log, worker, now: simulation?.clock.now })
   let cluster: Cluster | undefined
   let traces: Traces | undefined
@@ -92,7 +95,7 @@ export async function open(
     cluster = await openCluster(settings, log.logger, worker?.cluster)
     traces = await openTraces(settings, log.logger)
     const encrypted = await openEncrypted(store, settings, log)
-    return await assemble({ model, store, encrypted, cluster, log, traces, settings, options })
+    return await assemble({ model, store, encrypted, cluster, log, traces, settings, options, mailCatalogue })
   } catch (error) {
     await traces?.close()
     await cluster?.close()
@@ -111,6 +114,7 @@ interface Parts {
   readonly traces: Traces | undefined
   readonly settings: Settings
   readonly options: StartOptions
+  readonly mailCatalogue: MailCatalogue
 }
 
 async function assemble(parts: Parts): Promise<OpenService> {
@@ -128,7 +132,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
-  const mail = await openMailer({ settings, records: credentials.records, logger: log.logger, options })
+  const mail = openMailer({ ...parts, records: credentials.records, logger: log.logger })
   const clock = simulation?.clock ?? systemClock
   const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail, clock } })
   const { rest, graphql, oauth, events, webhooks, reactions } = transports

@@ -52,9 +52,10 @@ interface MailerParts {
   readonly records: Records
   readonly logger: Logger
   readonly options: StartOptions
+  readonly mailCatalogue: MailCatalogue
 }
 
-export async function openMailer({ settings, records, logger, options }: MailerParts): Promise<Mailer> {
+export function openMailer({ settings, records, logger, options, mailCatalogue }: MailerParts): Mailer {
   const { simulation, onMail } = options
   const sending = { smtp: settings['mail.smtp'], from: settings['mail.from'] }
   const mail = simulation?.mail ?? createMail(sending, logger)
@@ -62,7 +63,7 @@ export async function openMailer({ settings, records, logger, options }: MailerP
     mail: onMail ? shownMail(mail, onMail) : mail,
     records,
     theme: themeOf(settings),
-    catalogue: await loadMailTemplates(settings),
+    catalogue: mailCatalogue,
     language: settings['mail.language'],
     log: logger,
     ...(simulation && { now: simulation.clock.now }),
