@@ -24,10 +24,9 @@ function rangesOf(header: string): readonly LanguageRange[] {
   return ranges.sort((one, other) => other.quality - one.quality)
 }
 
-/** The next shorter tag of RFC 4647, 3.4; undefined after the shortest. */
+/** The next shorter tag; undefined after the shortest. One that ends in a lone letter is no language's, and needs no rule. */
 function shortened(tag: string): string | undefined {
   const parts = tag.split('-').slice(0, -1)
-  if (parts.at(-1)?.length === 1) parts.pop()
   return parts.length === 0 ? undefined : parts.join('-')
 }
 
