@@ -2,7 +2,7 @@
  * The HTML part of a mail. Mail programs drop stylesheets, scripts and most of CSS: styles stand in attributes, one table
  * centres the rest, and the few rules for dark mode and narrow windows are for those that know them.
  */
-import { attributes, type Html, html } from '../pages/html.ts'
+import { attributes, type Html, html, named } from '../pages/html.ts'
 import { palettes, type Theme } from '../pages/theme.ts'
 import type { Facts, Layout, MailParagraph, WholeContent } from './content.ts'
 
@@ -70,7 +70,7 @@ function brand({ name, logo, colour }: Theme): Html {
 }
 
 function linkAs(link: string, accent: string): Html {
-  return html`<a class="link" href="${link}" style="color:${accent};word-break:break-all">${link}</a>`
+  return html`<a class="link" dir="ltr" href="${link}" style="color:${accent};word-break:break-all">${link}</a>`
 }
 
 function paragraph(shown: MailParagraph, kind: 'text' | 'faint', accent: string): Html {
@@ -91,7 +91,7 @@ function list(rows: Facts): Html | undefined {
   const cell = (style: string) => `padding:8px 0;font-size:14px;line-height:21px;vertical-align:top;${style}`
   const shown = rows.map(
     ([name, value]) =>
-      html`<tr><td class="faint line" style="${cell(`padding-inline-end:16px;border-top:1px solid ${line};color:${faint}`)}">${name}</td><td class="text line" style="${cell(`border-top:1px solid ${line};color:${text}`)}">${value}</td></tr>`,
+      html`<tr><td class="faint line" style="${cell(`padding-inline-end:16px;border-top:1px solid ${line};color:${faint}`)}">${name}</td><td class="text line" style="${cell(`border-top:1px solid ${line};color:${text}`)}">${named(value)}</td></tr>`,
   )
   return html`<table role="presentation" cellpadding="0" cellspacing="0" border="0" width="100%" style="margin:20px 0;border-collapse:collapse">${shown}</table>`
 }
