@@ -4,6 +4,8 @@
  */
 
 const maxCharacters = 100
+/** With those that are dropped. */
+const maxReadCharacters = 2000
 
 /** Invisible. No mail program takes what it splits for a host, an address or a scheme. */
 const wordJoiner = '\u2060'
@@ -15,6 +17,7 @@ const [isolate, endIsolate] = ['\u2068', '\u2069']
 /** One line without controls or format characters, at most 100 characters, of which no link can be made. */
 export function quoted(text: string): string {
   const line = text
+    .slice(0, maxReadCharacters)
     .normalize('NFC')
     .replace(/[\p{Z}\p{Cc}]+/gu, ' ')
     // Also bidirectional controls, and whatever else is not seen.
