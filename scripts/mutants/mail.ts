@@ -46,11 +46,7 @@ export const mail: readonly Mutant[] = [
     [
       ['other machines read mails', 'isLoopback(from) || from === to', 'from !== to || from === to'],
       ['mails are read through a proxy', 'headers[name] !== undefined', 'headers[name] === name'],
-      [
-        'any host name will do',
-        'hostname === undefined || !isOwnHost',
-        'hostname === undefined && !isOwnHost',
-      ],
+      ['any host name will do', 'hostname !== undefined && isOwnHost', 'hostname !== undefined || isOwnHost'],
       ['other origins read mails', 'origin !== `http://${host}`', 'origin === `http://${host}`'],
       [
         'a foreign page embeds mails',

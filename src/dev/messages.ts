@@ -11,6 +11,8 @@ export interface VersionOptions {
   readonly given: Readonly<Record<string, unknown>>
   /** The file for the types of the client, renewed with each version; undefined: none. */
   readonly client: string | undefined
+  /** Whether other machines may read the mails. */
+  readonly areMailsShared: boolean
 }
 
 export type ToServing =

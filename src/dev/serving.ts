@@ -82,14 +82,16 @@ class ServingProcess {
   #files: (readonly [string, string | null])[] = []
   #isLoaded = false
   #client: string | undefined
+  #areMailsShared = false
   #project: Project | undefined
   #service: OpenService | undefined
   #events: EventLines | undefined
   readonly #mailbox = new Mailbox()
   readonly #permission = Promise.withResolvers<true>()
 
-  async load({ given, client }: VersionOptions): Promise<void> {
+  async load({ given, client, areMailsShared }: VersionOptions): Promise<void> {
     this.#client = client
+    this.#areMailsShared = areMailsShared
     recordFiles((path, hash) => this.#noteFile(path, hash))
     this.#files.push(...hashesOf(projectFiles(process.cwd())))
     try {
@@ -219,6 +221,7 @@ class ServingProcess {
         theme: themeOf(settings),
         delivers: settings['mail.smtp'] !== undefined,
         baseUrl: settings.baseUrl,
+        isShared: this.#areMailsShared,
       }),
     })
     this.#service = opened

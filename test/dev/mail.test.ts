@@ -5,7 +5,8 @@ import { type LocalRequest, refusalOf } from '../../src/dev/mail/local-request.t
 import { Mailbox, type NewMail } from '../../src/dev/mail/mailbox.ts'
 import { withService } from '../serve/service.ts'
 
-const baseUrl = 'http://product.test:3000'
+const alone = { baseUrl: 'http://product.test:3000', isShared: false }
+const shared = { ...alone, isShared: true }
 
 type Headers = LocalRequest['headers']
 
@@ -46,10 +47,18 @@ const refused: typeof shown = [
 
 describe('the mails of portico dev', () => {
   for (const [what, headers, peer = '127.0.0.1', local = '127.0.0.1'] of shown)
-    it(`are shown to ${what}`, () => assert.equal(refusalOf({ headers, peer, local }, baseUrl), undefined))
+    it(`are shown to ${what}`, () => assert.equal(refusalOf({ headers, peer, local }, alone), undefined))
   for (const [what, headers, peer = '127.0.0.1', local = '127.0.0.1'] of refused)
     it(`are not shown to ${what}`, () =>
-      assert.match(refusalOf({ headers, peer, local }, baseUrl) ?? '', /^Mails are (not )?shown/))
+      assert.match(refusalOf({ headers, peer, local }, alone) ?? '', /^Mails are (not )?shown/))
+})
+
+it('shared mails are shown to other machines and through proxies, and still to no rebound name or other origin', () => {
+  const from = (headers: Headers) => refusalOf({ headers, peer: '172.17.0.1', local: '172.17.0.2' }, shared)
+  for (const headers of [{ host }, { host: '192.168.1.5:3000' }, { host, 'x-forwarded-for': '192.0.2.1' }])
+    assert.equal(from(headers), undefined, JSON.stringify(headers))
+  for (const headers of [{ host: 'evil.example' }, {}, { host, origin: 'http://localhost:5173' }])
+    assert.match(from(headers) ?? '', /^Mails are not shown/, JSON.stringify(headers))
 })
 
 it('portico start has no such pages', () =>

@@ -45,15 +45,26 @@ function isForeign(headers: IncomingHttpHeaders): boolean {
   return site !== 'none' && site !== 'same-origin' && headers['sec-fetch-dest'] !== 'document'
 }
 
+export interface MailReaders {
+  readonly baseUrl: string | undefined
+  /** Every machine that reaches the port. */
+  readonly isShared: boolean
+}
+
 /** Why the request is refused; undefined: it is not. */
-export function refusalOf({ headers, peer, local }: LocalRequest, baseUrl?: string): string | undefined {
+export function refusalOf(
+  { headers, peer, local }: LocalRequest,
+  { baseUrl, isShared }: MailReaders,
+): string | undefined {
   const [from, to] = [withoutPrefix(peer), withoutPrefix(local)]
-  if (from === '' || !(isLoopback(from) || from === to))
-    return 'Mails are shown on the machine on which `portico dev` runs, and nowhere else.'
-  if (proxyHeaders.some(name => headers[name] !== undefined))
+  if (!isShared && (from === '' || !(isLoopback(from) || from === to)))
+    return 'Mails are shown on the machine on which `portico dev` runs, and nowhere else. `--share-mails` shows them to others too.'
+  if (!isShared && proxyHeaders.some(name => headers[name] !== undefined))
     return 'Mails are not shown through a proxy: open the address of this machine.'
   const hostname = hostnameOf(headers.host)
-  if (hostname === undefined || !isOwnHost(hostname, to, baseUrl))
+  const isOwn = hostname !== undefined && isOwnHost(hostname, to, baseUrl)
+  // No name leads to an address that stands there itself.
+  if (!isOwn && !(isShared && isIP(hostname ?? '') !== 0))
     return 'Mails are not shown under this host name: open them at localhost.'
   return isForeign(headers) ? 'Mails are not shown to pages of other origins.' : undefined
 }

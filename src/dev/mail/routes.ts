@@ -6,7 +6,7 @@ import type { Theme } from '../../auth/pages/theme.ts'
 import type { Reply } from '../../call.ts'
 import type { Exchange } from '../../http.ts'
 import type { OwnPages } from '../../serve/service.ts'
-import { refusalOf } from './local-request.ts'
+import { type MailReaders, refusalOf } from './local-request.ts'
 import type { Mailbox } from './mailbox.ts'
 import {
   listPage,
@@ -20,13 +20,12 @@ import {
 } from './pages.ts'
 import { style } from './style.ts'
 
-export interface MailPagesParts {
+export interface MailPagesParts extends MailReaders {
   readonly mailbox: Mailbox
   readonly catalogue: MailCatalogue
   readonly theme: Theme
   /** Whether there is a mail server. */
   readonly delivers: boolean
-  readonly baseUrl: string | undefined
 }
 
 const common = [
@@ -72,12 +71,12 @@ function notFound(): Reply {
 type Part = 'page' | 'html' | 'text'
 
 export function createMailPages(parts: MailPagesParts): OwnPages {
-  const { mailbox, catalogue, baseUrl } = parts
+  const { mailbox, catalogue } = parts
   return {
     owns: path => path === mailPath || path.startsWith(`${mailPath}/`),
     answer({ method, path, headers, req }: Exchange): Reply {
       const { remoteAddress: peer, localAddress: local } = req.socket
-      const refusal = refusalOf({ headers, peer, local }, baseUrl)
+      const refusal = refusalOf({ headers, peer, local }, parts)
       if (refusal !== undefined) return pageReply(problemPage('This is not shown here', refusal), 403)
       if (method !== 'GET' && method !== 'HEAD') {
         const reply = pageReply(problemPage('This does not work', 'Mails can only be looked at.'), 405)
