@@ -145,7 +145,8 @@ export class Supervisor {
     const one = new ServingProcess({
       onLine: line => this.#terminal.line(line),
       onFiles: files => this.#watcher.add(files),
-      onNote: sentence => this.#terminal.note(sentence),
+      // After what the same chunk of messages says of readiness, which takes some turns of promises.
+      onNote: sentence => setImmediate(() => this.#terminal.note(sentence)),
       onMail: mail => this.#onMail(mail),
       onReturned: socket => this.#onReturned(one, socket),
     })
