@@ -102,8 +102,19 @@ test('a sign-up’s mail is found, looked at and followed in the browser; nothin
       await landed.getByRole('heading', { level: 1 }).waitFor()
       assert.match(landed.url(), /\/account\/verify\?account=/)
       await landed.getByText('ada@example.com').first().waitFor()
+      await landed.getByLabel('Password').fill('correct horse battery')
+      await landed.getByRole('button', { name: 'Create the account' }).click()
+      await landed.waitForURL(/\/account\?done=verified/)
       await landed.close()
       assert.deepEqual(faults, [])
+
+      const stranger = await visitor(browser, { locale: 'en-GB' })
+      await stranger.page.goto(`${dev.url}/account/reset`)
+      await stranger.page.getByLabel('E-mail address').fill('ada@example.com')
+      await stranger.page.getByRole('button', { name: 'Send the link' }).click()
+      // The language of Ada's sign-in, whoever asks.
+      await dev.says(/mail +to ada@example\.com: Neues Passwort bei Portico festlegen http/)
+      await stranger.context.close()
 
       await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'Hostile' } })
       const [, hostile = ''] = await dev.says(/mail +to ada@example\.com: Hostile (http:\S+)/)
