@@ -49,15 +49,16 @@ export function notifyOfPassword(
   notify(base, user, asker, ['passwordChanged', { how, ended, left, ownApps, resetLink }])
 }
 
-/** The ways to sign in have changed. */
+/** The ways to sign in have changed. `provider`: the name of the one that was linked or unlinked. */
 export function notifyOfProtection(
   base: AccountBase,
   user: Receiver,
   change: ProtectionChange,
   asker?: Asker,
+  provider?: string,
 ): void {
   const resetLink = `${base.issuer}/account/reset`
-  notify(base, user, asker, ['protectionChanged', { change, resetLink }])
+  notify(base, user, asker, ['protectionChanged', { change, provider, resetLink }])
 }
 
 export type AddressNotice =

@@ -59,6 +59,7 @@ const withRequest: ReadonlySet<MailName> = new Set([
   'resetPassword',
   'passwordChanged',
   'protectionChanged',
+  'accountDeleted',
 ])
 
 export function compose<Name extends MailName>(

@@ -1,7 +1,7 @@
 /** The mails in German. */
 import type { Holdings } from '../accounts/holdings.ts'
 import type { MailParagraph, OwnTexts } from './content.ts'
-import type { ProtectionChange } from './values.ts'
+import type { MailValues, ProtectionChange } from './values.ts'
 
 function count(number: number, one: string, many: string): string[] {
   return number === 0 ? [] : [`${number} ${number === 1 ? one : many}`]
@@ -20,35 +20,62 @@ function holdings({ sessions, apps, keys, passkeys, codes }: Holdings, none: str
 
 interface ChangeTexts {
   readonly heading: string
-  what(service: string): string
+  readonly what: string
   readonly meaning: string
 }
 
-const changes: Readonly<Record<ProtectionChange, ChangeTexts>> = {
-  'passkey-added': {
+/** `provider`: by which people sign in, if it is about one. */
+const changes: Readonly<Record<ProtectionChange, (service: string, provider: string) => ChangeTexts>> = {
+  'passkey-added': service => ({
     heading: 'Neuer Passkey für Ihr Konto',
-    what: service => `Zu Ihrem Konto bei ${service} wurde ein Passkey hinzugefügt.`,
+    what: `Zu Ihrem Konto bei ${service} wurde ein Passkey hinzugefügt.`,
     meaning: 'Wer ihn hat, kann sich ohne Ihr Passwort anmelden.',
-  },
-  'codes-on': {
+  }),
+  'codes-on': service => ({
     heading: 'Einmalcodes für Ihr Konto eingeschaltet',
-    what: service => `Für Ihr Konto bei ${service} wurden Einmalcodes eingeschaltet.`,
+    what: `Für Ihr Konto bei ${service} wurden Einmalcodes eingeschaltet.`,
     meaning: 'Die Anmeldung mit Passwort braucht jetzt auch einen Code.',
-  },
-  'codes-off': {
+  }),
+  'codes-off': service => ({
     heading: 'Einmalcodes für Ihr Konto ausgeschaltet',
-    what: service => `Für Ihr Konto bei ${service} wurden Einmalcodes ausgeschaltet.`,
+    what: `Für Ihr Konto bei ${service} wurden Einmalcodes ausgeschaltet.`,
     meaning: 'Zur Anmeldung genügt jetzt das Passwort.',
-  },
-  'recovery-codes': {
+  }),
+  'recovery-codes': service => ({
     heading: 'Neue Wiederherstellungscodes für Ihr Konto',
-    what: service => `Für Ihr Konto bei ${service} wurden neue Wiederherstellungscodes erstellt.`,
+    what: `Für Ihr Konto bei ${service} wurden neue Wiederherstellungscodes erstellt.`,
     meaning: 'Die früheren gelten nicht mehr.',
-  },
+  }),
+  'provider-linked': (service, provider) => ({
+    heading: `Anmeldung mit ${provider} hinzugefügt`,
+    what: `Zu Ihrem Konto bei ${service} wurde die Anmeldung mit ${provider} hinzugefügt.`,
+    meaning: `Wer bei diesem Konto von ${provider} angemeldet ist, kann sich ohne Ihr Passwort anmelden.`,
+  }),
+  'provider-unlinked': (service, provider) => ({
+    heading: `Anmeldung mit ${provider} entfernt`,
+    what: `Von Ihrem Konto bei ${service} wurde die Anmeldung mit ${provider} entfernt.`,
+    meaning: `Ein Konto von ${provider} meldet dort nicht mehr an.`,
+  }),
+}
+
+const passwordChanges: Readonly<Record<MailValues['passwordChanged']['how'], (service: string) => string>> = {
+  changed: service => `Das Passwort Ihres Kontos bei ${service} wurde geändert.`,
+  reset: service =>
+    `Das Passwort Ihres Kontos bei ${service} wurde neu festgelegt, über einen Link, der an diese Adresse ging.`,
+  administrator: service =>
+    `Ein Administrator hat für Ihr Konto bei ${service} ein neues Passwort festgelegt.`,
 }
 
 function notYou(resetLink: string): MailParagraph {
   return { text: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest:', link: resetLink }
+}
+
+function chooseOwn(resetLink: string): MailParagraph {
+  return { text: 'So legen Sie eines fest, das nur Sie kennen:', link: resetLink }
+}
+
+function unexpected(service: string): string {
+  return `Wenn Sie das nicht erwartet haben, wenden Sie sich an die Betreiber von ${service}.`
 }
 
 function addressNotYou(service: string, accountLink: string): readonly MailParagraph[] {
@@ -150,13 +177,12 @@ export const de: OwnTexts = {
   }),
   passwordChanged: ({ service, how, ended, left, ownApps, resetLink }) => ({
     subject: `Ihr Passwort bei ${service} wurde geändert`,
-    preview: 'Wenn Sie das nicht waren, handeln Sie sofort.',
+    preview:
+      how === 'administrator'
+        ? 'Ein Administrator hat ein neues festgelegt.'
+        : 'Wenn Sie das nicht waren, handeln Sie sofort.',
     heading: 'Ihr Passwort wurde geändert',
-    paragraphs: [
-      how === 'reset'
-        ? `Das Passwort Ihres Kontos bei ${service} wurde neu festgelegt, über einen Link, der an diese Adresse ging.`
-        : `Das Passwort Ihres Kontos bei ${service} wurde geändert.`,
-    ],
+    paragraphs: [passwordChanges[how](service)],
     facts: [
       ['Gilt nicht mehr', holdings(ended, 'sonst nichts')],
       ['Gilt weiterhin', holdings(left, 'nur das neue Passwort')],
@@ -164,15 +190,15 @@ export const de: OwnTexts = {
         ? []
         : [['Ihre eigenen Apps', `${ownApps.join(', ')}, mit ihren Geheimnissen`] as const]),
     ],
-    notes: [notYou(resetLink)],
+    notes: how === 'administrator' ? [chooseOwn(resetLink), unexpected(service)] : [notYou(resetLink)],
   }),
-  protectionChanged: ({ service, change, resetLink }) => {
-    const { heading, what, meaning } = changes[change]
+  protectionChanged: ({ service, change, provider = '', resetLink }) => {
+    const { heading, what, meaning } = changes[change](service, provider)
     return {
       subject: `${service}: ${heading}`,
       preview: meaning,
       heading,
-      paragraphs: [`${what(service)} ${meaning}`],
+      paragraphs: [`${what} ${meaning}`],
       notes: [notYou(resetLink)],
     }
   },
@@ -197,6 +223,28 @@ export const de: OwnTexts = {
       'Nachrichten zu Ihrem Konto kommen nicht mehr hierher.',
     ],
     notes: addressNotYou(service, accountLink),
+  }),
+  accountDisabled: ({ service }) => ({
+    subject: `Ihr Konto bei ${service} wurde gesperrt`,
+    preview: 'Ein Administrator hat es gesperrt.',
+    heading: 'Ihr Konto wurde gesperrt',
+    paragraphs: [
+      `Ein Administrator hat Ihr Konto bei ${service} gesperrt.`,
+      'Sie sind überall abgemeldet, und Ihre Apps und API-Schlüssel gelten nicht mehr. Gelöscht wurde nichts.',
+    ],
+    notes: [unexpected(service)],
+  }),
+  accountDeleted: ({ service, by }) => ({
+    subject: `Ihr Konto bei ${service} wurde gelöscht`,
+    preview: 'Auch seine Sitzungen, API-Schlüssel und Apps.',
+    heading: 'Ihr Konto wurde gelöscht',
+    paragraphs: [
+      by === 'administrator'
+        ? `Ein Administrator hat Ihr Konto bei ${service} gelöscht.`
+        : `Ihr Konto bei ${service} wurde auf Wunsch seines Inhabers gelöscht.`,
+      'Seine Sitzungen, API-Schlüssel und Apps gibt es nicht mehr. Dies ist die letzte Nachricht dazu.',
+    ],
+    notes: [unexpected(service)],
   }),
   webhookPaused: ({ service, webhook, host, reason, enableLink }) => ({
     subject: `Ein Webhook bei ${service} wurde angehalten`,

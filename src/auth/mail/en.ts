@@ -1,7 +1,7 @@
 /** The mails in English. */
 import type { Holdings } from '../accounts/holdings.ts'
 import type { MailParagraph, OwnTexts } from './content.ts'
-import type { ProtectionChange } from './values.ts'
+import type { MailValues, ProtectionChange } from './values.ts'
 
 function count(number: number, one: string): string[] {
   return number === 0 ? [] : [`${number} ${one}${number === 1 ? '' : 's'}`]
@@ -18,21 +18,53 @@ function holdings({ sessions, apps, keys, passkeys, codes }: Holdings, none: str
   return listed.length === 0 ? none : listed.join(', ')
 }
 
-const changes: Readonly<Record<ProtectionChange, readonly [what: string, meaning: string]>> = {
-  'passkey-added': [
+/** By which provider, if it is about one. */
+type ChangeTexts = (provider: string) => readonly [what: string, meaning: string]
+
+const changes: Readonly<Record<ProtectionChange, ChangeTexts>> = {
+  'passkey-added': () => [
     'A passkey was added to your account',
     'Whoever has it can sign in without your password.',
   ],
-  'codes-on': [
+  'codes-on': () => [
     'One-time codes were turned on for your account',
     'Signing in by password now also needs a code.',
   ],
-  'codes-off': ['One-time codes were turned off for your account', 'The password is now enough to sign in.'],
-  'recovery-codes': ['New recovery codes were made for your account', 'The earlier ones no longer work.'],
+  'codes-off': () => [
+    'One-time codes were turned off for your account',
+    'The password is now enough to sign in.',
+  ],
+  'recovery-codes': () => [
+    'New recovery codes were made for your account',
+    'The earlier ones no longer work.',
+  ],
+  'provider-linked': provider => [
+    `Sign-in with ${provider} was added to your account`,
+    `Whoever is signed in to that account of ${provider} can sign in without your password.`,
+  ],
+  'provider-unlinked': provider => [
+    `Sign-in with ${provider} was removed from your account`,
+    `An account of ${provider} no longer signs in.`,
+  ],
+}
+
+const passwordChanges: Readonly<Record<MailValues['passwordChanged']['how'], (service: string) => string>> = {
+  changed: service => `The password of your account at ${service} was changed.`,
+  reset: service =>
+    `The password of your account at ${service} was set anew, by a link that was sent to this address.`,
+  administrator: service => `An administrator has set a new password for your account at ${service}.`,
 }
 
 function notYou(resetLink: string): MailParagraph {
   return { text: 'If it was not you, set a new password now:', link: resetLink }
+}
+
+function chooseOwn(resetLink: string): MailParagraph {
+  return { text: 'To choose one that only you know:', link: resetLink }
+}
+
+function unexpected(service: string): string {
+  return `If you did not expect this, write to the people who run ${service}.`
 }
 
 function addressNotYou(service: string, accountLink: string): readonly MailParagraph[] {
@@ -129,13 +161,9 @@ export const en: OwnTexts = {
   }),
   passwordChanged: ({ service, how, ended, left, ownApps, resetLink }) => ({
     subject: `Your password at ${service} was changed`,
-    preview: 'If it was not you, act now.',
+    preview: how === 'administrator' ? 'An administrator has set a new one.' : 'If it was not you, act now.',
     heading: 'Your password was changed',
-    paragraphs: [
-      how === 'reset'
-        ? `The password of your account at ${service} was set anew, by a link that was sent to this address.`
-        : `The password of your account at ${service} was changed.`,
-    ],
+    paragraphs: [passwordChanges[how](service)],
     facts: [
       ['No longer valid', holdings(ended, 'nothing else')],
       ['Still valid', holdings(left, 'nothing but the new password')],
@@ -143,10 +171,10 @@ export const en: OwnTexts = {
         ? []
         : [['Your own apps', `${ownApps.join(', ')}, with their secrets`] as const]),
     ],
-    notes: [notYou(resetLink)],
+    notes: how === 'administrator' ? [chooseOwn(resetLink), unexpected(service)] : [notYou(resetLink)],
   }),
-  protectionChanged: ({ service, change, resetLink }) => {
-    const [what, meaning] = changes[change]
+  protectionChanged: ({ service, change, provider = '', resetLink }) => {
+    const [what, meaning] = changes[change](provider)
     return {
       subject: `${what} at ${service}`,
       preview: meaning,
@@ -176,6 +204,28 @@ export const en: OwnTexts = {
       'Messages about it no longer come here.',
     ],
     notes: addressNotYou(service, accountLink),
+  }),
+  accountDisabled: ({ service }) => ({
+    subject: `Your account at ${service} was disabled`,
+    preview: 'An administrator has disabled it.',
+    heading: 'Your account was disabled',
+    paragraphs: [
+      `An administrator has disabled your account at ${service}.`,
+      'You are signed out everywhere, and your apps and API keys no longer work. Nothing was deleted.',
+    ],
+    notes: [unexpected(service)],
+  }),
+  accountDeleted: ({ service, by }) => ({
+    subject: `Your account at ${service} was deleted`,
+    preview: 'So were its sessions, API keys and apps.',
+    heading: 'Your account was deleted',
+    paragraphs: [
+      by === 'administrator'
+        ? `An administrator has deleted your account at ${service}.`
+        : `Your account at ${service} was deleted, as its owner asked.`,
+      'Its sessions, API keys and apps no longer exist. This is the last message about it.',
+    ],
+    notes: [unexpected(service)],
   }),
   webhookPaused: ({ service, webhook, host, reason, enableLink }) => ({
     subject: `A webhook at ${service} was paused`,

@@ -8,7 +8,13 @@ export interface LinkValues {
 }
 
 /** What a user may change about the ways to sign in. */
-export type ProtectionChange = 'passkey-added' | 'codes-on' | 'codes-off' | 'recovery-codes'
+export type ProtectionChange =
+  | 'passkey-added'
+  | 'codes-on'
+  | 'codes-off'
+  | 'recovery-codes'
+  | 'provider-linked'
+  | 'provider-unlinked'
 
 export interface MailValues {
   /** To an address that signed up: its account is created by the link. */
@@ -23,8 +29,8 @@ export interface MailValues {
   readonly addressTaken: { readonly signInLink: string }
   readonly resetPassword: LinkValues
   readonly passwordChanged: {
-    /** `reset`: by a link that was sent to the address. */
-    readonly how: 'changed' | 'reset'
+    /** `reset`: by a link that was sent to the address; `administrator`: one has set it. */
+    readonly how: 'changed' | 'reset' | 'administrator'
     /** The number of each that no longer works. */
     readonly ended: Holdings
     /** The number of each that still works. */
@@ -33,7 +39,12 @@ export interface MailValues {
     readonly ownApps: readonly string[]
     readonly resetLink: string
   }
-  readonly protectionChanged: { readonly change: ProtectionChange; readonly resetLink: string }
+  readonly protectionChanged: {
+    readonly change: ProtectionChange
+    /** By which people sign in, e.g. `Google`; where `change` is about one. */
+    readonly provider?: string | undefined
+    readonly resetLink: string
+  }
   /** To the present address: another one was asked for. */
   readonly addressRequested: { readonly address: string; readonly accountLink: string }
   /** To the previous address. */
@@ -42,6 +53,9 @@ export interface MailValues {
     readonly by: 'owner' | 'administrator'
     readonly accountLink: string
   }
+  /** An administrator has disabled the account. */
+  readonly accountDisabled: Readonly<Record<never, never>>
+  readonly accountDeleted: { readonly by: 'owner' | 'administrator' }
   readonly webhookPaused: {
     readonly webhook: number
     readonly host: string
@@ -96,6 +110,8 @@ export const sampleValues: { readonly [Name in MailName]: MailValues[Name] } = {
   protectionChanged: { change: 'passkey-added', resetLink: link('reset') },
   addressRequested: { address: 'ada.new@example.com', accountLink: link('').slice(0, -1) },
   addressChanged: { address: 'ada.new@example.com', by: 'owner', accountLink: link('').slice(0, -1) },
+  accountDisabled: {},
+  accountDeleted: { by: 'owner' },
   webhookPaused: {
     webhook: 7,
     host: 'hooks.example.com',

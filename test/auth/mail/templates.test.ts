@@ -87,9 +87,46 @@ it('the languages differ in every text, and English knows one from many', () => 
   assert.match(mail('resetPassword', 'de').text, /innerhalb von 1 Stunde\./)
 })
 
+it('every kind of a change has its words, in both languages', () => {
+  const texts = ['en', 'de'].flatMap(language => [
+    ...(['changed', 'reset', 'administrator'] as const).map(
+      how => mail('passwordChanged', language, { ...sampleValues.passwordChanged, how }).text,
+    ),
+    ...(
+      [
+        'passkey-added',
+        'codes-on',
+        'codes-off',
+        'recovery-codes',
+        'provider-linked',
+        'provider-unlinked',
+      ] as const
+    ).map(change => {
+      const values = { ...sampleValues.protectionChanged, change, provider: 'Goo.gle' }
+      const { subject, text } = mail('protectionChanged', language, values)
+      assert.equal(/Goo\.\u2060gle/.test(subject + text), change.startsWith('provider'), change)
+      return text
+    }),
+    ...(['owner', 'administrator'] as const).flatMap(by => [
+      mail('accountDeleted', language, { by }).text,
+      mail('addressChanged', language, { ...sampleValues.addressChanged, by }).text,
+    ]),
+    ...(['gone', 'failing'] as const).map(
+      reason => mail('webhookPaused', language, { ...sampleValues.webhookPaused, reason }).text,
+    ),
+  ])
+  assert.equal(new Set(texts).size, 30)
+})
+
 it('where it was asked for is told to the owner of an account, and not to an address that may be a stranger’s', () => {
   const told = mailNames.filter(name => mail(name, 'en').text.includes('203.0.113.7'))
-  assert.deepEqual(told, ['knownAddress', 'resetPassword', 'passwordChanged', 'protectionChanged'])
+  assert.deepEqual(told, [
+    'knownAddress',
+    'resetPassword',
+    'passwordChanged',
+    'protectionChanged',
+    'accountDeleted',
+  ])
   assert.match(
     mail('resetPassword', 'de').text,
     /Zeit: 2\. Januar 2026 um 03:04 UTC\nGerät: Firefox, Linux\nIP-Adresse: 203\.0\.113\.7\n/,
