@@ -91,6 +91,7 @@ export const modules: Readonly<Record<string, Module>> = {
   workers: { imports: 'all' },
   cli: { imports: 'all' },
   bin: { imports: 'all' },
-  index: { imports: ['model', 'serve', 'config'] },
+  // `define.ts` alone of auth: what a project's own mail templates import.
+  index: { imports: ['model', 'serve', 'config', 'auth'] },
   layers: { imports: [] },
 }

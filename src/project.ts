@@ -25,7 +25,8 @@ export const configNames = [
   'portico.config.json',
 ]
 
-async function importFile(path: string, what: string): Promise<Readonly<Record<string, unknown>>> {
+/** Throws a `ProjectError` that says where the fault is. */
+export async function importFile(path: string, what: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     return await import(pathToFileURL(path).href)
   } catch (error) {

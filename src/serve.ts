@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { Authenticate } from './auth/authenticate.ts'
 import { bootstrap } from './auth/bootstrap.ts'
 import type { EncryptedRecords } from './auth/encryption/encrypted-records.ts'
-import { createMail, shownMail } from './auth/mail.ts'
+import type { MailCatalogue } from './auth/mail/catalogue.ts'
 import { isHealthCheck, type Reply, type TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
@@ -30,6 +30,7 @@ import { faultLog } from './serve/fault-log.ts'
 import type { LazyGraphql } from './serve/graphql.ts'
 import { type HealthChecks, healthChecks, requireStarted } from './serve/health-checks.ts'
 import { identifier } from './serve/identify.ts'
+import { loadMailTemplates, openMailer } from './serve/mailer.ts'
 import {
   cacheMetrics,
   clusterMetrics,
@@ -45,7 +46,7 @@ import {
 } from './serve/metrics.ts'
 import type { LazyOauth } from './serve/oauth.ts'
 import { serverTiming } from './serve/server-timing.ts'
-import type { OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
+import type { OpenService, OwnPages, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { type State, shutdown } from './serve/shutdown.ts'
 import { SlowListRecorder } from './serve/slow-lists.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
@@ -85,6 +86,8 @@ export async function open(
   options: StartOptions,
 ): Promise<OpenService> {
   const { worker, simulation } = options
+  // First: a fault in them must not have changed the database.
+  const mailCatalogue = await loadMailTemplates(settings)
   const store = await openStore(model, settings, { log, worker, now: simulation?.clock.now })
   let cluster: Cluster | undefined
   let traces: Traces | undefined
@@ -92,7 +95,7 @@ export async function open(
     cluster = await openCluster(settings, log.logger, worker?.cluster)
     traces = await openTraces(settings, log.logger)
     const encrypted = await openEncrypted(store, settings, log)
-    return await assemble({ model, store, encrypted, cluster, log, traces, settings, options })
+    return await assemble({ model, store, encrypted, cluster, log, traces, settings, options, mailCatalogue })
   } catch (error) {
     await traces?.close()
     await cluster?.close()
@@ -111,6 +114,7 @@ interface Parts {
   readonly traces: Traces | undefined
   readonly settings: Settings
   readonly options: StartOptions
+  readonly mailCatalogue: MailCatalogue
 }
 
 async function assemble(parts: Parts): Promise<OpenService> {
@@ -128,7 +132,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
-  const mail = mailOf(parts)
+  const mail = openMailer({ ...parts, records: credentials.records, logger: log.logger })
   const clock = simulation?.clock ?? systemClock
   const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail, clock } })
   const { rest, graphql, oauth, events, webhooks, reactions } = transports
@@ -152,6 +156,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const state: State = { starting: worker === undefined, closing: false }
   const stages: Stages = {
     state,
+    ownPages: options.ownPages,
     healthChecks: healthChecks({
       store,
       cluster,
@@ -217,12 +222,6 @@ async function assemble(parts: Parts): Promise<OpenService> {
   return { service, run, records: credentials.records, feed: store.changes, http, data, rest, reactions }
 }
 
-function mailOf({ settings, log, options: { simulation, onMail } }: Parts) {
-  const sending = { smtp: settings['mail.smtp'], from: settings['mail.from'] }
-  const mail = simulation?.mail ?? createMail(sending, log.logger)
-  return onMail ? shownMail(mail, onMail) : mail
-}
-
 function bootstrapped({ encrypted, settings }: Parts, run: Run, http: HttpServer) {
   return bootstrap(run, encrypted, settings).catch(async error => {
     await http.close()
@@ -245,6 +244,8 @@ type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
 
 interface Stages {
   readonly state: Readonly<State>
+  /** Of the development mode. */
+  readonly ownPages: OwnPages | undefined
   /** Health checks and metrics, which take no credential and draw no budget. */
   readonly healthChecks: HealthChecks
   /** Notices what other nodes have committed. */
@@ -267,12 +268,14 @@ function createPipeline({
   bodyLimit,
   oauth,
   transport,
+  ownPages,
 }: Stages) {
   const identify = identifier(authenticate, limits)
   return (exchange: Exchange): Awaitable<Reply | TakenOver> => {
     const check = isHealthCheck(exchange.path) ? healthChecks.get(exchange.path) : undefined
     if (check) return check(exchange)
     requireStarted(state)
+    if (ownPages?.owns(exchange.path)) return ownPages.answer(exchange)
     return then(refresh(), () => {
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)
       return then(identify(exchange), principal => {

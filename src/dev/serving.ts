@@ -15,12 +15,16 @@ import { loadEnvFile } from '../env-file.ts'
 import type { Model } from '../model/model.ts'
 import { createLog } from '../observability/log.ts'
 import { loadSettings } from '../project.ts'
+import { themeOf } from '../serve/account-pages.ts'
+import { loadMailTemplates } from '../serve/mailer.ts'
 import type { OpenService } from '../serve/service.ts'
 import { open } from '../serve.ts'
 import { describeCrash } from '../source/describe.ts'
 import type { Step } from '../store/schema/diff.ts'
-import { EventLines, mailLine } from './event-lines.ts'
+import { EventLines } from './event-lines.ts'
 import { fileHash, hashesOf, projectFiles, recordFiles } from './loaded-files.ts'
+import { Mailbox, type ShownMail } from './mail/mailbox.ts'
+import { createMailPages } from './mail/routes.ts'
 import type { FileHashes, FromServing, ToServing, VersionOptions } from './messages.ts'
 
 /** How long requests get to be answered before their connections end with them. */
@@ -83,21 +87,26 @@ class ServingProcess {
   #files: (readonly [string, string | null])[] = []
   #isLoaded = false
   #client: string | undefined
+  #areMailsShared = false
   #project: Project | undefined
   #service: OpenService | undefined
   #events: EventLines | undefined
+  readonly #mailbox = new Mailbox()
   readonly #permission = Promise.withResolvers<true>()
 
-  async load({ given, client }: VersionOptions): Promise<void> {
+  async load({ given, client, areMailsShared }: VersionOptions): Promise<void> {
     this.#client = client
+    this.#areMailsShared = areMailsShared
     recordFiles((path, hash) => this.#noteFile(path, hash))
     this.#files.push(...hashesOf(projectFiles(process.cwd())))
     try {
       loadEnvFile()
-      const { model: file } = await loadSettings(given, developmentDefaults)
-      if (file !== undefined) this.#noteFile(resolve(file), fileHash(resolve(file)))
+      const { model: file, 'mail.templates': mails } = await loadSettings(given, developmentDefaults)
+      for (const path of [file, mails])
+        if (path !== undefined) this.#noteFile(resolve(path), fileHash(resolve(path)))
       this.#project = await loadProject(given, developmentDefaults)
       const { settings, path: model } = this.#project
+      await loadMailTemplates(settings)
       report({ kind: 'loaded', files: this.#takeFiles(), host: settings.host, port: settings.port, model })
     } catch (error) {
       await this.#failed(error, false)
@@ -121,6 +130,11 @@ class ServingProcess {
     } catch (error) {
       await this.#failed(error, true)
     }
+  }
+
+  /** Of this run. */
+  show(mails: readonly ShownMail[]): void {
+    for (const mail of mails) this.#mailbox.put(mail)
   }
 
   permit(): void {
@@ -205,7 +219,15 @@ class ServingProcess {
     const opened = await open(model, settings, log, {
       listen: 'elsewhere',
       ownProcess: true,
-      onMail: (message, isSent) => output.write(mailLine(message, isSent)),
+      onMail: (message, isSent) => report({ kind: 'mail', mail: { ...message, isSent, at: Date.now() } }),
+      ownPages: createMailPages({
+        mailbox: this.#mailbox,
+        catalogue: await loadMailTemplates(settings),
+        theme: themeOf(settings),
+        delivers: settings['mail.smtp'] !== undefined,
+        baseUrl: settings.baseUrl,
+        isShared: this.#areMailsShared,
+      }),
     })
     this.#service = opened
     this.#events = new EventLines(model, opened.feed, log.logger)
@@ -222,6 +244,7 @@ function receive(message: ToServing, socket?: Socket): void {
   else if (message.kind === 'migrate') serving.permit()
   else if (message.kind === 'give-back') void serving.giveBack()
   else if (message.kind === 'keep') serving.keep()
+  else if (message.kind === 'mails') serving.show(message.mails)
   else if (message.kind === 'stop') void serving.stop(message.isReplaced)
   // The client may be gone already.
   else if (socket) serving.accept(socket)

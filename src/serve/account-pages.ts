@@ -1,7 +1,7 @@
 /** The pages of accounts, loaded when the first one is asked for. */
 import type { AccountRoutes, Visit } from '../auth/accounts/routes/routes.ts'
 import type { BackgroundWork } from '../auth/background.ts'
-import type { Mail } from '../auth/mail.ts'
+import type { Mailer } from '../auth/mail/mailer.ts'
 import type { Theme } from '../auth/pages/theme.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
 import type { Call, Reply } from '../call.ts'
@@ -19,7 +19,7 @@ interface AccountParts {
   readonly records: Records
   readonly counters: RateCounters
   readonly settings: Settings
-  readonly mail: Mail
+  readonly mail: Mailer
   readonly work: BackgroundWork
   readonly server: () => Promise<AuthorizationServer>
 }

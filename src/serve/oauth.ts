@@ -5,7 +5,7 @@ import type { Authenticate } from '../auth/authenticate.ts'
 import type { BackgroundWork } from '../auth/background.ts'
 import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
-import type { Mail } from '../auth/mail.ts'
+import type { Mailer } from '../auth/mail/mailer.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
 import { parseBody } from '../auth/server/requests/form.ts'
 import { redirectPostToGet } from '../auth/server/requests/post-to-get.ts'
@@ -40,7 +40,7 @@ export interface LazyOauthParts {
   readonly issuer: () => string
   /** Takes the reasons for which token requests are refused. */
   readonly logger: Pick<Log['logger'], 'info'>
-  readonly mail: Mail
+  readonly mail: Mailer
   /** Work that no request waits for. */
   readonly work: BackgroundWork
   readonly onFault: (error: unknown) => void

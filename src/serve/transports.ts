@@ -2,7 +2,7 @@
 import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import { type BackgroundWork, createBackground } from '../auth/background.ts'
-import type { Mail } from '../auth/mail.ts'
+import type { Mailer } from '../auth/mail/mailer.ts'
 import { ownCollections } from '../auth/own-collections.ts'
 import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
@@ -50,7 +50,7 @@ interface TransportParts {
   readonly cluster: Cluster
   readonly settings: Settings
   readonly log: Log
-  readonly mail: Mail
+  readonly mail: Mailer
   /** What rules, actions, reactions and jobs go by. */
   readonly clock: Clock
   /** The address of the service. */
@@ -114,7 +114,7 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
   return ownCollections({
     ...{ run, records, secrets, maxKeysPerUser, serviceName: name },
     writeAddress: addressWriter({
-      ...{ run, records, mail, issuer, name, background },
+      ...{ run, records, mail, issuer, background },
       counters: cluster.counters,
     }),
     webhooks: {

@@ -9,20 +9,10 @@ import type { Records } from '../../records.ts'
 import { accountEndRecord } from '../server/sessions/session-ends.ts'
 import { keysOf, removeKey } from '../user-keys.ts'
 import type { AccountBase } from './accounts.ts'
+import type { Holdings } from './holdings.ts'
 import { storePasswordHash } from './users.ts'
 
 export type RecoveryParts = Pick<AccountBase, 'records' | 'run' | 'revokeAll' | 'now' | 'codes'>
-
-/** The number of each. */
-export interface Holdings {
-  readonly sessions: number
-  /** Third-party apps that the user has granted access. */
-  readonly apps: number
-  readonly keys: number
-  readonly passkeys: number
-  /** Whether signing in by password needs a one-time code. */
-  readonly codes: boolean
-}
 
 /** What was revoked, and what is left. */
 export interface Ended {

@@ -6,7 +6,7 @@ import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
 import type { Records } from '../../records.ts'
 import type { BackgroundWork } from '../background.ts'
-import type { Mail } from '../mail.ts'
+import type { Mailer } from '../mail/mailer.ts'
 import type { AccountClaims } from '../server/server.ts'
 import { type Addresses, createAddresses } from './addresses.ts'
 import { createDevices, type Devices } from './known-devices.ts'
@@ -31,7 +31,7 @@ export interface AccountParts {
   readonly model: Model
   readonly run: Run
   readonly records: Records
-  readonly mail: Mail
+  readonly mail: Mailer
   /** Counters shared by all nodes, for attempts. */
   readonly counters: RateCounters
   /** The service's own address, for links. Never taken from a request. */

@@ -17,6 +17,7 @@ import {
 } from '../sign-in.ts'
 import { signUp, signUpIsOff } from '../sign-up.ts'
 import { type SignUpField, signUpFields } from '../sign-up-fields.ts'
+import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, safeNext, signedIn, tooMany, type Visit } from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
@@ -259,7 +260,10 @@ export async function handleSignUp(
   const address = parts.throttleAddress(visit.address)
   const fields = signUpFields(parts.base.model)
   const answers = new Map(fields.map(one => [one.name, form.text(formName(one.name))]))
-  const answer = await signUp(parts.base, { name, email, password: form.text('password'), address, answers })
+  const answer = await signUp(parts.base, {
+    ...{ name, email, password: form.text('password'), address, answers },
+    asker: askerOf(visit),
+  })
   if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
   if (answer.kind === 'faults')
     return showSignUp(parts, visit, context, { faults: answer.faults, name, email, answers })
