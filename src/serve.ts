@@ -131,7 +131,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const mail = mailOf(parts)
   const clock = simulation?.clock ?? systemClock
   const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail, clock } })
-  const { rest, graphql, oauth, events, webhooks, reactions } = transports
+  const { rest, explain, graphql, oauth, events, webhooks, reactions } = transports
   const metrics = createMetrics(
     () => [
       ...requestMetrics(limits, credentials.counts),
@@ -214,7 +214,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
   const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
-  return { service, run, records: credentials.records, feed: store.changes, http, data, rest, reactions }
+  return { service, run, records: credentials.records, feed: store.changes, http, data, rest, explain, reactions }
 }
 
 function mailOf({ settings, log, options: { simulation, onMail } }: Parts) {

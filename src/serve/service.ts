@@ -73,5 +73,6 @@ export interface OpenService {
   readonly http: HttpServer
   readonly data: DataParts
   readonly rest: Transports['rest']
+  readonly explain: Transports['explain']
   readonly reactions: RunningReactions
 }

@@ -25,7 +25,9 @@ import { createRest, type Rest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
 import type { TimeLimit } from '../time-limit.ts'
 import { clientOf } from './connected-client.ts'
+import type { Explainer } from '../explain/explain.ts'
 import { createProcessEvents } from './events.ts'
+import { openExplainer } from './explain.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
 import { openPortal } from './portal.ts'
@@ -60,6 +62,7 @@ export interface Transports {
   readonly run: Run
   readonly hooks: CreateHooks
   readonly rest: Rest
+  readonly explain: Explainer
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
   readonly events: Events
@@ -87,9 +90,11 @@ export function openTransports(parts: TransportParts): Transports {
     attempts: createTokenLimits(settings, limits, counters),
     onFault: faultsOf('the authorization server'),
   })
+  const explain = openExplainer({ ...parts, idempotency, logic })
   const rest = createRest({
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
     actions: openWebhookActions(parts),
+    explain: (body, asker) => explain.request(body, asker),
     pages: openPortal({ ...parts, sessionOf: oauth.sessionOf }),
     // Every call is an exchange: it carries the headers of the budget.
     draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
@@ -101,7 +106,7 @@ export function openTransports(parts: TransportParts): Transports {
   })
   const reactions = openReactions({ model, store, run, hooks, mail, settings, logger, clock, timeLimit })
   const webhooks = openWebhookSender({ ...parts, grants: parts.webhookGrants, logger })
-  return { run, hooks, rest, graphql, oauth, events, reactions, webhooks }
+  return { run, hooks, rest, explain, graphql, oauth, events, reactions, webhooks }
 }
 
 /** What clients' requests write to Portico's own collections has rules beyond those of the model. */
