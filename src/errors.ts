@@ -154,6 +154,8 @@ export class ApiError extends Error {
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly isUnconfirmed: boolean
   readonly refused: Refused | undefined
+  /** Why, in words: set in development alone, and shown to the client then. */
+  explain: string | undefined
 
   constructor(code: ErrorCode, message?: string, options: ApiErrorOptions = {}) {
     super(

@@ -48,6 +48,7 @@ import { serverTiming } from './serve/server-timing.ts'
 import type { OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { type State, shutdown } from './serve/shutdown.ts'
 import { SlowListRecorder } from './serve/slow-lists.ts'
+import { withReasons } from './serve/refusals.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
 import { logStrayRejections } from './serve/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
@@ -147,8 +148,10 @@ async function assemble(parts: Parts): Promise<OpenService> {
     () => `${graphql.metrics()}${cacheMetrics()}`,
   )
   worker?.reportMetricsBy(() => metrics.text())
-  const transport: Transport = (exchange, principal) =>
+  const plain: Transport = (exchange, principal) =>
     isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
+  const tells = options.explainsRefusals === true
+  const transport = withReasons(plain, { explain, logger: log.logger, tells })
   const state: State = { starting: worker === undefined, closing: false }
   const stages: Stages = {
     state,

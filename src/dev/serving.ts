@@ -200,6 +200,7 @@ class ServingProcess {
     const opened = await open(model, settings, log, {
       listen: 'elsewhere',
       ownProcess: true,
+      explainsRefusals: true,
       onMail: (message, isSent) => output.write(mailLine(message, isSent)),
     })
     this.#service = opened

@@ -53,6 +53,8 @@ export interface StartOptions {
   readonly ownProcess?: boolean | undefined
   /** Notified of every message, and whether a mail server took it: without one it is logged nowhere else. */
   readonly onMail?: ((message: Message, isSent: boolean) => void) | undefined
+  /** In development alone: error answers say which rule refused, with values. No setting does this. */
+  readonly explainsRefusals?: boolean | undefined
   /** For tests. */
   readonly simulation?: Simulation | undefined
 }
