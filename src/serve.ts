@@ -44,15 +44,15 @@ import {
   webhookMetrics,
 } from './serve/metrics.ts'
 import type { LazyOauth } from './serve/oauth.ts'
+import { withReasons } from './serve/refusals.ts'
 import { serverTiming } from './serve/server-timing.ts'
 import type { OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { type State, shutdown } from './serve/shutdown.ts'
 import { SlowListRecorder } from './serve/slow-lists.ts'
-import { withReasons } from './serve/refusals.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
 import { logStrayRejections } from './serve/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
-import { openTransports } from './serve/transports.ts'
+import { openTransports, type Transports } from './serve/transports.ts'
 import type { Store } from './store/store.ts'
 
 /**
@@ -148,10 +148,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
     () => `${graphql.metrics()}${cacheMetrics()}`,
   )
   worker?.reportMetricsBy(() => metrics.text())
-  const plain: Transport = (exchange, principal) =>
-    isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
-  const tells = options.explainsRefusals === true
-  const transport = withReasons(plain, { explain, logger: log.logger, tells })
+  const transport = transportOf(transports, parts)
   const state: State = { starting: worker === undefined, closing: false }
   const stages: Stages = {
     state,
@@ -217,7 +214,15 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
   const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
-  return { service, run, records: credentials.records, feed: store.changes, http, data, rest, explain, reactions }
+  const opened = { service, run, http, data, rest, explain, reactions }
+  return { ...opened, records: credentials.records, feed: store.changes }
+}
+
+function transportOf({ rest, graphql, explain }: Transports, { log, options }: Parts): Transport {
+  const plain: Transport = (exchange, principal) =>
+    isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
+  const tells = options.explainsRefusals === true
+  return withReasons(plain, { explain, logger: log.logger, tells })
 }
 
 function mailOf({ settings, log, options: { simulation, onMail } }: Parts) {

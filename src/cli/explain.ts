@@ -13,7 +13,10 @@ export function requestOf(args: ParsedArgs): Readonly<Record<string, unknown>> {
   const [line = '', body] = args.arguments
   const [method = '', path, ...rest] = line.trim().split(/\s+/)
   if (path === undefined || rest.length > 0) {
-    throw new Failure(`Write the request as one argument, e.g. 'PATCH /api/v1/tasks/7', not ${JSON.stringify(line)}.`, 2)
+    throw new Failure(
+      `Write the request as one argument, e.g. 'PATCH /api/v1/tasks/7', not ${JSON.stringify(line)}.`,
+      2,
+    )
   }
   const as = args.text('as') ?? 'anonymous'
   const scopes = args.text('scopes')?.split(/[\s,]+/)

@@ -49,7 +49,12 @@ interface Outcome {
 
 export function createExplainer(parts: ExplainerParts): Explainer {
   const probes = probesOf(parts.model)
-  const explain = async (asked: ExplainRequest, call: Call, principal: Principal, asker: Principal | undefined) => {
+  const explain = async (
+    asked: ExplainRequest,
+    call: Call,
+    principal: Principal,
+    asker: Principal | undefined,
+  ) => {
     const { path } = call
     if (path === '/api/v1/events' || path === '/api/v1/explain') {
       throw new ApiError('BAD_REQUEST', `${path} cannot be explained.`)
@@ -68,14 +73,28 @@ export function createExplainer(parts: ExplainerParts): Explainer {
       const { principal, fault } = await subjectOf(parts, asked)
       if (fault !== undefined) {
         const error = new ApiError('UNAUTHORIZED')
-        return explanation(asked, principal, { status: 401, error }, [{ kind: 'credential', message: fault }], [])
+        return explanation(
+          asked,
+          principal,
+          { status: 401, error },
+          [{ kind: 'credential', message: fault }],
+          [],
+        )
       }
       return explain(asked, callOf(asked), principal, asker)
     },
     call(call, principal) {
       const { method, url: path, headers } = call
       const body = call.body.length === 0 ? undefined : parsed(call.body)
-      const asked = { as: principal.userId, scopes: undefined, key: undefined, method, path, body, headers: {} }
+      const asked = {
+        as: principal.userId,
+        scopes: undefined,
+        key: undefined,
+        method,
+        path,
+        body,
+        headers: {},
+      }
       const { 'idempotency-key': _key, ...kept } = headers
       return explain(asked, { ...rehearsedCall(call), headers: kept }, principal, undefined)
     },
@@ -138,13 +157,18 @@ function graphqlOutcome(text: string, rehearsed: Rehearsal): Outcome {
   const [first] = errors
   if (first === undefined || rehearsed.reachedCode) return { status: 200, error: undefined }
   const { code = 'BAD_REQUEST' } = first.extensions ?? {}
-  const thrown = rehearsed.attempts.map(one => one.error).find(one => one instanceof ApiError && one.code === code)
+  const thrown = rehearsed.attempts
+    .map(one => one.error)
+    .find(one => one instanceof ApiError && one.code === code)
   const listedRefusal = rehearsed.attempts
     .flatMap(({ plan, principal }) =>
-      plan.shape.kind === 'composite' ? rehearsed.run.refusals({ ...plan, shape: plan.shape }, principal) : [],
+      plan.shape.kind === 'composite'
+        ? rehearsed.run.refusals({ ...plan, shape: plan.shape }, principal)
+        : [],
     )
     .find(({ error }) => error.code === code)
-  const error = thrown instanceof ApiError ? thrown : (listedRefusal?.error ?? new ApiError(code, first.message))
+  const error =
+    thrown instanceof ApiError ? thrown : (listedRefusal?.error ?? new ApiError(code, first.message))
   return { status: 200, error }
 }
 

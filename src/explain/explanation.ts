@@ -48,7 +48,11 @@ export interface Explanation {
   readonly code: string | null
   /** The error's message; null where it is allowed. */
   readonly message: string | null
-  readonly as: { readonly user: number | null; readonly role: string | null; readonly scopes: 'all' | readonly string[] }
+  readonly as: {
+    readonly user: number | null
+    readonly role: string | null
+    readonly scopes: 'all' | readonly string[]
+  }
   readonly request: { readonly method: string; readonly path: string }
   readonly reasons: readonly Reason[]
   /** What else one should know, e.g. that the code of an action was not run. */

@@ -2,8 +2,8 @@
 import { ApiError } from '../errors.ts'
 import type { Collection, Field, Model } from '../model/model.ts'
 import type { Rule } from '../model/rule.ts'
-import { namesFor, type Guard } from '../plan/guard.ts'
 import type { Probes } from '../plan/guard/probe.ts'
+import { type Guard, namesFor } from '../plan/guard.ts'
 import type { GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { Plan, WriteShape } from '../plan/plan.ts'
 import type { Principal, Scopes } from '../principal.ts'
@@ -11,8 +11,8 @@ import { inWords } from '../rest/openapi/rule-text.ts'
 import type { Store } from '../store/store.ts'
 import type { Reason, RulePart } from './explanation.ts'
 import type { Attempt } from './rehearsal.ts'
-import { type Looks, ruleTree } from './rule-tree.ts'
 import { ruleSource } from './rule-source.ts'
+import { type Looks, ruleTree } from './rule-tree.ts'
 
 export interface ReasonParts {
   readonly model: Model
@@ -61,7 +61,8 @@ function isWrite(plan: Plan): plan is Plan<WriteShape> {
 /** The item that a plan names. */
 function itemOf({ shape, args }: Plan): { readonly collection: string; readonly id: number } | undefined {
   if (shape.kind === 'composite') {
-    for (const root of shape.roots) if (root.kind === 'item') return { collection: root.collection, id: Number(args[root.id]) }
+    for (const root of shape.roots)
+      if (root.kind === 'item') return { collection: root.collection, id: Number(args[root.id]) }
     return undefined
   }
   if (shape.kind === 'list' || shape.kind === 'aggregate') {
@@ -94,7 +95,11 @@ function treeAfter(parts: ReasonParts, rule: Rule, collection: Collection, { pla
   return look(parts, id => ruleTree(parts, rule, { collection, id }), guarded)
 }
 
-function guardedFor({ guard, probes }: ReasonParts, plan: Plan<WriteShape>, principal: Principal): GuardedWrite | undefined {
+function guardedFor(
+  { guard, probes }: ReasonParts,
+  plan: Plan<WriteShape>,
+  principal: Principal,
+): GuardedWrite | undefined {
   try {
     return probes.unchecked(guard(plan, principal) as never, principal) as GuardedWrite
   } catch {
@@ -103,7 +108,12 @@ function guardedFor({ guard, probes }: ReasonParts, plan: Plan<WriteShape>, prin
   }
 }
 
-const verbs: Readonly<Record<string, string>> = { read: 'Reading', create: 'Creating', update: 'Changing', delete: 'Deleting' }
+const verbs: Readonly<Record<string, string>> = {
+  read: 'Reading',
+  create: 'Creating',
+  update: 'Changing',
+  delete: 'Deleting',
+}
 
 function deedOf(operation: string, collection: string, id: number | undefined): string {
   const what = id === undefined ? collection : `${collection}/${id}`
@@ -132,7 +142,12 @@ async function ruleReason(
   const rule = ruleOf(parts.model, collection, operation)
   const at = attempt && itemOf(attempt.plan)
   const id = at?.collection === name ? at.id : undefined
-  const base = { kind: 'rule' as const, ...(name !== '' && { collection: name }), operation, ...(id !== undefined && { id }) }
+  const base = {
+    kind: 'rule' as const,
+    ...(name !== '' && { collection: name }),
+    operation,
+    ...(id !== undefined && { id }),
+  }
   if (rule === undefined || collection === undefined) {
     return { ...base, message: `${deedOf(operation, name, id)} is ${isAllowed ? 'allowed' : 'refused'}.` }
   }
@@ -141,7 +156,8 @@ async function ruleReason(
   const isAfter = operation === 'create' || (operation === 'update' && tree?.holds === true && !isAllowed)
   if (isAfter && attempt !== undefined) {
     const after = await treeAfter(parts, rule, collection, attempt)
-    if (after !== undefined) when = operation === 'create' ? ' for the new item' : ' for the item after the change'
+    if (after !== undefined)
+      when = operation === 'create' ? ' for the new item' : ' for the item after the change'
     tree = after ?? tree
   }
   const source = ruleSource(rule)
@@ -153,7 +169,11 @@ async function ruleReason(
 
 function fieldIn({ fields, computed, relations }: Collection, name: string): Field | undefined {
   const relation = relations.get(name)
-  return fields.get(name) ?? computed.get(name) ?? (relation?.kind === 'one' ? fields.get(relation.field) : undefined)
+  return (
+    fields.get(name) ??
+    computed.get(name) ??
+    (relation?.kind === 'one' ? fields.get(relation.field) : undefined)
+  )
 }
 
 async function fieldReasons(
@@ -180,7 +200,10 @@ async function fieldReasons(
 }
 
 /** Whether an item is hidden, and by what, or is not there. */
-async function absence(parts: ReasonParts, { collection: name, id }: { readonly collection: string; readonly id: number }): Promise<Reason> {
+async function absence(
+  parts: ReasonParts,
+  { collection: name, id }: { readonly collection: string; readonly id: number },
+): Promise<Reason> {
   const collection = parts.model.collections.get(name)
   const base = { collection: name, operation: 'read', id }
   const exists =
@@ -189,18 +212,34 @@ async function absence(parts: ReasonParts, { collection: name, id }: { readonly 
       const { text } = yield parts.probes.holds({ kind: 'anyone' }, collection, id, parts.principal)
       return text !== null
     }))
-  if (!collection || !exists) return { kind: 'missing', ...base, message: `There is no item ${id} in ${name}.` }
+  if (!collection || !exists)
+    return { kind: 'missing', ...base, message: `There is no item ${id} in ${name}.` }
   const rule = collection.access.read
   const tree = await treeAt(parts, rule, collection, id)
   const source = ruleSource(rule)
   if (tree?.holds === true) {
-    return { kind: 'missing', ...base, message: `${name}/${id} is there and may be read, but not at this path.` }
+    return {
+      kind: 'missing',
+      ...base,
+      message: `${name}/${id} is there and may be read, but not at this path.`,
+    }
   }
   const message = `${name}/${id} is there, and hidden: the read rule ${source} does not hold.${first(tree)}`
-  return { kind: 'hidden', ...base, message, rule: source, words: inWords(rule), ...(tree && { parts: [tree] }) }
+  return {
+    kind: 'hidden',
+    ...base,
+    message,
+    rule: source,
+    words: inWords(rule),
+    ...(tree && { parts: [tree] }),
+  }
 }
 
-async function validationReasons(parts: ReasonParts, error: ApiError, attempt: Attempt | undefined): Promise<readonly Reason[]> {
+async function validationReasons(
+  parts: ReasonParts,
+  error: ApiError,
+  attempt: Attempt | undefined,
+): Promise<readonly Reason[]> {
   const details = error.details ?? [{ field: '', code: 'invalid', message: error.message }]
   const plan = attempt && isWrite(attempt.plan) ? attempt.plan : undefined
   return Promise.all(
@@ -273,10 +312,23 @@ async function hiddenFields(parts: ReasonParts, { plan, principal }: Attempt): P
     const tree = await treeAt(parts, rule, collection, id)
     const isAbsent = !names.has(field.name)
     if (!isAbsent && (id === undefined ? false : tree?.holds !== false)) continue
-    const what = isAbsent ? 'is left out' : id === undefined ? 'is null where its read rule does not hold' : 'is null'
+    const what = isAbsent
+      ? 'is left out'
+      : id === undefined
+        ? 'is null where its read rule does not hold'
+        : 'is null'
     const source = ruleSource(rule)
     const message = `The field ${field.name} ${what}: its read rule is ${source}.`
-    reasons.push({ kind: 'field', collection: collection.name, operation: 'read', fields: [field.name], message, rule: source, words: inWords(rule), ...(tree && { parts: [tree] }) })
+    reasons.push({
+      kind: 'field',
+      collection: collection.name,
+      operation: 'read',
+      fields: [field.name],
+      message,
+      rule: source,
+      words: inWords(rule),
+      ...(tree && { parts: [tree] }),
+    })
   }
   return reasons
 }

@@ -28,7 +28,15 @@ export function explainRequest(given: unknown): ExplainRequest {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new ApiError('BAD_REQUEST', 'The body must be a JSON object with `method` and `path`.')
   }
-  const { as = null, scopes, api_key: key, method = 'GET', path, body, if_match: ifMatch } = given as Record<string, unknown>
+  const {
+    as = null,
+    scopes,
+    api_key: key,
+    method = 'GET',
+    path,
+    body,
+    if_match: ifMatch,
+  } = given as Record<string, unknown>
   const faults: FieldFault[] = Object.keys(given)
     .filter(name => !members.has(name))
     .map(field => ({ field, code: 'unknown_field', message: 'There is no such member.' }))
@@ -36,10 +44,14 @@ export function explainRequest(given: unknown): ExplainRequest {
     if (!holds) faults.push({ field, code: 'invalid', message })
   }
   const verb = typeof method === 'string' ? method.toUpperCase() : ''
-  require(as === null || isId(as) || (typeof as === 'string' && as.length <= 320), 'as', 'A user id, an e-mail address, or null for nobody.')
+  require(as === null ||
+    isId(as) ||
+    (typeof as === 'string' && as.length <= 320), 'as', 'A user id, an e-mail address, or null for nobody.')
   require(key === undefined || isId(key), 'api_key', 'The id of an API key.')
   require(methods.includes(verb), 'method', `One of ${methods.join(', ')}.`)
-  require(typeof path === 'string' && path.startsWith('/') && path.length <= maxPathCharacters, 'path', 'A path that begins with /, e.g. /tasks/7.')
+  require(typeof path === 'string' &&
+    path.startsWith('/') &&
+    path.length <= maxPathCharacters, 'path', 'A path that begins with /, e.g. /tasks/7.')
   require(isScopes(scopes), 'scopes', `A list of at most ${maxScopes} scopes.`)
   require(ifMatch === undefined || typeof ifMatch === 'string', 'if_match', 'As the header If-Match.')
   const [first] = faults
@@ -57,7 +69,11 @@ export function explainRequest(given: unknown): ExplainRequest {
 
 function isScopes(value: unknown): boolean {
   if (value === undefined) return true
-  return Array.isArray(value) && value.length <= maxScopes && value.every(one => typeof one === 'string' && one.length <= 100)
+  return (
+    Array.isArray(value) &&
+    value.length <= maxScopes &&
+    value.every(one => typeof one === 'string' && one.length <= 100)
+  )
 }
 
 function fullPath(path: string): string {

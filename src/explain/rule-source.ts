@@ -8,7 +8,9 @@ function operandSource(operand: RuleOperand): string {
     case 'userId':
       return "caller('id')"
     case 'now':
-      return operand.shiftMs === 0 ? 'now' : `now${operand.shiftMs < 0 ? ' - ' : ' + '}${Math.abs(operand.shiftMs) / 1000} s`
+      return operand.shiftMs === 0
+        ? 'now'
+        : `now${operand.shiftMs < 0 ? ' - ' : ' + '}${Math.abs(operand.shiftMs) / 1000} s`
     case 'field':
       return `field('${operand.field}')`
     case 'caller':

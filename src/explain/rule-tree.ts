@@ -6,9 +6,9 @@ import type { Collection, Model } from '../model/model.ts'
 import { followPath, pathsOf } from '../model/rule/paths.ts'
 import type { Rule } from '../model/rule.ts'
 import type { ReadAnswer } from '../plan/answer.ts'
-import type { GuardedRead } from '../plan/guarded.ts'
-import type { Guard } from '../plan/guard.ts'
 import { maxRelated, type Probes } from '../plan/guard/probe.ts'
+import type { Guard } from '../plan/guard.ts'
+import type { GuardedRead } from '../plan/guarded.ts'
 import { itemShape } from '../plan/system-plans.ts'
 import type { Principal } from '../principal.ts'
 import type { RulePart } from './explanation.ts'
@@ -95,11 +95,16 @@ function* comparison(parts: TreeParts, rule: Compare, place: Place): Looks<strin
   for (const path of pathsOf(rule)) said.push(`${path} is ${yield* shownValue(parts, path, place)}`)
   const { operand } = rule
   const { userId, claims } = parts.principal
-  if (operand.kind === 'userId') said.push(userId === null ? 'nobody is signed in' : `the caller is ${userId}`)
+  if (operand.kind === 'userId')
+    said.push(userId === null ? 'nobody is signed in' : `the caller is ${userId}`)
   if (operand.kind === 'now') said.push(`the time is ${new Date(Date.now() + operand.shiftMs).toISOString()}`)
   if (operand.kind === 'claim') {
     const value = claims?.values.get(operand.claim)
-    said.push(value === undefined ? `the token has no claim ${operand.claim}` : `the claim ${operand.claim} is ${JSON.stringify(value)}`)
+    said.push(
+      value === undefined
+        ? `the token has no claim ${operand.claim}`
+        : `the claim ${operand.claim} is ${JSON.stringify(value)}`,
+    )
   }
   if (operand.kind === 'caller') said.push(yield* callerField(parts, operand.field))
   return said.join(', ')
@@ -140,7 +145,10 @@ function* mayShow(parts: TreeParts, path: string, place: Place): Looks<boolean> 
     at = { collection: target, id: Number(innermost(JSON.parse(text ?? 'null'))) }
   }
   try {
-    const read = parts.guard({ shape: itemShape(at.collection.name, [field.name]), args: [at.id] }, parts.asker)
+    const read = parts.guard(
+      { shape: itemShape(at.collection.name, [field.name]), args: [at.id] },
+      parts.asker,
+    )
     const { text } = yield read
     return text !== null && JSON.parse(text)[field.name] !== null
   } catch {
@@ -165,12 +173,20 @@ function* relatedItems(parts: TreeParts, rule: Related, place: Place): Looks<Par
     const { text } = yield parts.probes.value(relation.field, place.collection, place.id, parts.principal)
     const id = innermost(text === null ? null : JSON.parse(text))
     if (typeof id !== 'number') return { because: `${relation.field} is empty` }
-    return { because: `it is ${target.singular} ${id}`, parts: [yield* ruleTree(parts, rule.rule, { collection: target, id })] }
+    return {
+      because: `it is ${target.singular} ${id}`,
+      parts: [yield* ruleTree(parts, rule.rule, { collection: target, id })],
+    }
   }
   return yield* amongMany(parts, rule, place, target)
 }
 
-function* amongMany(parts: TreeParts, rule: Related, place: Place, target: Collection): Looks<Partial<RulePart>> {
+function* amongMany(
+  parts: TreeParts,
+  rule: Related,
+  place: Place,
+  target: Collection,
+): Looks<Partial<RulePart>> {
   const found = yield* relatedIds(parts, rule, rule.rule, place)
   const [one] = found
   if (one !== undefined) {
@@ -190,10 +206,18 @@ function* amongMany(parts: TreeParts, rule: Related, place: Place, target: Colle
   }
   const all = yield* relatedIds(parts, rule, { kind: 'anyone' }, place)
   const count = all.length >= maxRelated ? 'several' : String(all.length)
-  return { because: all.length === 0 ? `there are no ${rule.relation}` : `none of the ${count} ${rule.relation} fulfils it` }
+  return {
+    because:
+      all.length === 0 ? `there are no ${rule.relation}` : `none of the ${count} ${rule.relation} fulfils it`,
+  }
 }
 
-function* relatedIds(parts: TreeParts, { relation }: Related, rule: Rule, { collection, id }: Place): Looks<readonly number[]> {
+function* relatedIds(
+  parts: TreeParts,
+  { relation }: Related,
+  rule: Rule,
+  { collection, id }: Place,
+): Looks<readonly number[]> {
   const { text } = yield parts.probes.related(rule, collection, relation, id, parts.principal)
   return (JSON.parse(text ?? '[]') as readonly { readonly id: number }[]).map(one => one.id)
 }

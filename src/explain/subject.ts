@@ -48,7 +48,8 @@ export async function subjectOf(
   const row = await userRow(model, run, who)
   if (row === undefined) throw invalid('as', `There is no user ${JSON.stringify(who)}.`)
   const principal = user(row.id, row.role, scopesOf(limit))
-  if (row.disabled) return { principal, fault: `The account ${row.id} is disabled: no credential of it is taken.` }
+  if (row.disabled)
+    return { principal, fault: `The account ${row.id} is disabled: no credential of it is taken.` }
   if (found?.expires_at && Date.parse(found.expires_at) <= now()) {
     return { principal, fault: `The API key ${found.id} has expired: ${found.expires_at}.` }
   }

@@ -15,9 +15,9 @@ import { type AggregateRoute, aggregatedScope, answerAggregate, boundAggregate }
 import { answerBatch } from './batch/batch.ts'
 import { BatchRequests } from './batch/requests.ts'
 import { answerCreate } from './create.ts'
-import { answerExplain, requireAdministrator } from './explain.ts'
 import { createEventsHandler, type EventsHandler } from './events/events.ts'
 import type { EventsParts } from './events/parts.ts'
+import { answerExplain, requireAdministrator } from './explain.ts'
 import { allowedMethods, isReadable } from './methods.ts'
 import { openapi } from './openapi/document.ts'
 import type { Operation } from './operations.ts'
@@ -136,7 +136,11 @@ class RestHandler {
     return view
   }
 
-  #read(route: Exclude<Route, { kind: 'events' | 'explain' }>, call: Call, principal: Principal): Awaitable<Reply> {
+  #read(
+    route: Exclude<Route, { kind: 'events' | 'explain' }>,
+    call: Call,
+    principal: Principal,
+  ): Awaitable<Reply> {
     if (route.kind === 'openapi') return this.#readDocument(call)
     if (route.kind === 'me') return this.#readMe(route, call, principal)
     if (route.kind === 'batch' || route.kind === 'action') refuseMethod(route)

@@ -34,7 +34,14 @@ export interface ExplainParts {
 export function openExplainer(parts: ExplainParts): Explainer {
   const { model, run, store } = parts
   const guard = createGuard(model)
-  return createExplainer({ model, guard, run, store, now: parts.logic.now, transportsOn: on => rehearsed(parts, on) })
+  return createExplainer({
+    model,
+    guard,
+    run,
+    store,
+    now: parts.logic.now,
+    transportsOn: on => rehearsed(parts, on),
+  })
 }
 
 /** Records as they are: what a rehearsed request would store of them is not stored. */
@@ -85,7 +92,8 @@ function rehearsed(parts: ExplainParts, rehearsal: Run): Rehearsed {
       if (prepared.outcome === 'request error') return prepared.text
       const bound = engine.bind(prepared, request.variables)
       if (bound.outcome === 'request error') return bound.text
-      if (prepared.operation === 'subscription') return '{"errors":[{"message":"Subscriptions are not explained."}]}'
+      if (prepared.operation === 'subscription')
+        return '{"errors":[{"message":"Subscriptions are not explained."}]}'
       const onFault = () => {}
       return (await engine.execute(bound, principal, { rateLimit: undefined, onFault })).text
     },

@@ -59,7 +59,12 @@ interface GraphqlError {
 }
 
 /** The same for the errors of a GraphQL reply, which does not fail as a whole. */
-async function shown(reply: Reply, parts: RefusalParts, exchange: Exchange, principal: Principal): Promise<Reply> {
+async function shown(
+  reply: Reply,
+  parts: RefusalParts,
+  exchange: Exchange,
+  principal: Principal,
+): Promise<Reply> {
   const { body, kept: _kept, ...rest } = reply
   if (exchange.path !== '/graphql' || typeof body !== 'string' || !body.startsWith('{"errors"')) return reply
   const answer: { readonly errors: readonly GraphqlError[] } = JSON.parse(body)

@@ -24,7 +24,11 @@ import type {
 import { viewOf } from './model-view.ts'
 
 /** Gives the brand. */
-export type Seal = <S extends GuardedShape>(shape: S, args: readonly JsonValue[], principal: Principal) => GuardedPlan<S>
+export type Seal = <S extends GuardedShape>(
+  shape: S,
+  args: readonly JsonValue[],
+  principal: Principal,
+) => GuardedPlan<S>
 
 export interface Probes {
   /** The item where the rule of this principal holds for it, whether or not they may read it. */
@@ -69,14 +73,22 @@ function idOf({ fields }: Collection): GuardedSelected[] {
 
 export function createProbes(model: Model, seal: Seal): Probes {
   const collectionOf = (name: string) => viewOf(model, nobody).collection(name)
-  const item = (collection: Collection, rows: Condition, select: readonly GuardedSelected[]): GuardedItem => ({
+  const item = (
+    collection: Collection,
+    rows: Condition,
+    select: readonly GuardedSelected[],
+  ): GuardedItem => ({
     ...{ kind: 'item', collection, id: 0, rows, select, ...plain },
   })
   const condition = (rule: Rule, collection: Collection, { access }: Principal) =>
     viewOf(model, access).holds(rule, collection)
   return {
     holds: (rule, collection, id, principal) =>
-      seal(item(collection, condition(rule, collection, principal), idOf(collection)), [id], unhidden(principal)),
+      seal(
+        item(collection, condition(rule, collection, principal), idOf(collection)),
+        [id],
+        unhidden(principal),
+      ),
     related(rule, collection, name, id, principal) {
       const relation = collection.relations.get(name)
       if (relation === undefined || relation.kind === 'one') throw new Error(`${name} leads to no list`)
@@ -113,7 +125,11 @@ export function createProbes(model: Model, seal: Seal): Probes {
       const free = 'references' in shape ? { references: [] } : {}
       const before = 'before' in shape ? { before: [], rows: always } : {}
       const after = 'after' in shape ? { after: [] } : {}
-      return seal({ ...shape, ...free, ...before, ...after, select: idOf(shape.collection) }, args, unhidden(principal))
+      return seal(
+        { ...shape, ...free, ...before, ...after, select: idOf(shape.collection) },
+        args,
+        unhidden(principal),
+      )
     },
   }
 }

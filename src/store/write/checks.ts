@@ -25,7 +25,8 @@ export function requireChecks(
     return row[at + index] !== 1 && (field === undefined || !unchanged.has(field))
   })
   if (failed.length === 0) return
-  if (failed.some(check => check.field === undefined)) throw new ApiError('FORBIDDEN', undefined, { refused: { collection, operation } })
+  if (failed.some(check => check.field === undefined))
+    throw new ApiError('FORBIDDEN', undefined, { refused: { collection, operation } })
   const names = failed.map(check => `"${check.field?.name}"`).join(', ')
   const details = failed.map(({ field }) => ({
     field: field?.name ?? '',
