@@ -1,10 +1,10 @@
 /** Explanations: the verdict is the real answer, nothing is written, and nobody else is told. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { readSettings } from '../../src/config.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createLog } from '../../src/observability/log.ts'
 import { open } from '../../src/serve.ts'
-import { readSettings } from '../../src/config.ts'
 import { fetchInMemory } from '../../src/testing/requests.ts'
 import { testService } from '../../src/testing.ts'
 import { newDatabase } from '../databases/postgres.ts'
@@ -199,7 +199,11 @@ test('without the development mode an error says nothing of the rule', async () 
 
 test('in development the refusal itself says why, by REST and GraphQL; the log at debug has no values', async () => {
   const lines: string[] = []
-  const given = { logLevel: 'debug', database: ':memory:', secretKeys: ['a'.repeat(40)], rateLimit: 'off' } as const
+  const given = {
+    logLevel: 'debug',
+    secretKeys: ['a'.repeat(40)],
+    rateLimit: 'off',
+  } as const
   const settings = { ...readSettings({ given }), database: ':memory:' }
   const log = createLog(settings, { write: line => void lines.push(line) })
   const opened = await open(checkModel(blog), settings, log, {
