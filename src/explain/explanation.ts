@@ -1,6 +1,4 @@
 /** What an explanation says. `docs/explain.md` describes it. */
-import type { Operation } from '../rest/operations.ts'
-
 /** One part of a rule, as it is for one item. */
 export interface RulePart {
   /** As a model file has it: `owner('author_id')`. */
@@ -58,5 +56,3 @@ export interface Explanation {
   /** What else one should know, e.g. that the code of an action was not run. */
   readonly notes: readonly string[]
 }
-
-export type { Operation }

@@ -31,7 +31,8 @@ export function admitOperation(model: Model, operation: Operation, { access }: P
 export function refused({ name, collection = '' }: Operation, access: AccessClass): ApiError {
   const options = { refused: { collection, operation: name } }
   const deed = name.replaceAll('_', ' ')
-  if (isAnonymous(access)) return new ApiError('UNAUTHORIZED', `Nobody may ${deed} without a credential.`, options)
+  if (isAnonymous(access))
+    return new ApiError('UNAUTHORIZED', `Nobody may ${deed} without a credential.`, options)
   if (!access.signedIn) {
     return new ApiError('FORBIDDEN', `An app may not ${deed} by itself: it needs a user.`, options)
   }
