@@ -161,9 +161,10 @@ async function ruleReason(
     tree = after ?? tree
   }
   const source = ruleSource(rule)
+  const nobody = parts.principal.userId === null ? ' Nobody is signed in.' : ''
   const message = isAllowed
     ? `${deedOf(operation, name, id)} is allowed by the rule ${source}.`
-    : `${deedOf(operation, name, id)} is refused: the rule ${source} does not hold${when}.${first(tree)}`
+    : `${deedOf(operation, name, id)} is refused: the rule ${source} does not hold${when}.${first(tree)}${nobody}`
   return { ...base, message, rule: source, words: inWords(rule), ...(tree && { parts: [tree] }) }
 }
 

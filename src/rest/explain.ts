@@ -1,20 +1,22 @@
 /** `POST /api/v1/explain`: why a request of somebody is allowed or refused. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
-import type { Principal } from '../principal.ts'
+import { isAnonymous, type Principal } from '../principal.ts'
 import { readBody } from './body.ts'
 import { parseQuery, unknownParameter } from './query/query-string.ts'
 import { makePresentation } from './reply/headers.ts'
 import { json } from './write.ts'
 
 /**
- * Throws NOT_FOUND for whoever is no administrator: the path does not exist for them. Nor does it for an app, and for a
- * credential that scopes limit: an explanation says more than any scope names.
+ * Throws UNAUTHORIZED or FORBIDDEN for whoever is no administrator, and for an app or a credential that scopes limit: an
+ * explanation says more than any scope names.
  */
 export function requireAdministrator({ access, appId }: Principal): void {
   const { role, scopes } = access
-  const isLimited = scopes !== 'all' && !scopes.has('*')
-  if (role !== 'admin' || isLimited || appId !== null) throw new ApiError('NOT_FOUND')
+  if (isAnonymous(access)) throw new ApiError('UNAUTHORIZED')
+  if (role !== 'admin') throw new ApiError('FORBIDDEN', 'Only administrators may explain requests.')
+  if (appId === null && (scopes === 'all' || scopes.has('*'))) return
+  throw new ApiError('FORBIDDEN', 'This needs a credential that is no app’s, and that no scope limits.')
 }
 
 const { unstored: headers } = makePresentation(true, [])

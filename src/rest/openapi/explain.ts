@@ -7,6 +7,7 @@ import { errors, json } from './responses.ts'
 import { securitySchemes } from './security.ts'
 
 const text: JsonSchema = { type: 'string' }
+const id: JsonSchema = { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }
 const list = (items: JsonSchema, maxItems: number): JsonSchema => ({ type: 'array', items, maxItems })
 const reference = (name: string) => referTo('schemas', name)
 const nullable = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: 'null' }] })
@@ -18,11 +19,11 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
     additionalProperties: false,
     properties: {
       as: {
-        anyOf: [{ type: 'integer', minimum: 1 }, { type: 'string', maxLength: 320 }, { type: 'null' }],
+        anyOf: [id, { type: 'string', maxLength: 320 }, { type: 'null' }],
         description: 'A user’s id or e-mail address; null: nobody signed in.',
       },
       scopes: { ...list(text, 200), description: 'Of the credential; left out: no scope limits it.' },
-      api_key: { type: 'integer', minimum: 1, description: 'The id of an API key, in place of `as`.' },
+      api_key: { ...id, description: 'The id of an API key, in place of `as`.' },
       method: { type: 'string', description: '`GET` where it is left out.' },
       path: {
         type: 'string',
@@ -43,18 +44,19 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
       parts: list(reference('RulePart'), 1000),
     },
   },
+  ReasonKind: {
+    type: 'string',
+    enum: ['rule', 'scope', 'field', 'credential', 'hidden', 'missing', 'limit', 'validation', 'request'],
+  },
   Reason: {
     type: 'object',
     required: ['kind', 'message'],
     properties: {
-      kind: {
-        type: 'string',
-        enum: ['rule', 'scope', 'field', 'credential', 'hidden', 'missing', 'limit', 'validation', 'request'],
-      },
+      kind: reference('ReasonKind'),
       message: text,
       collection: text,
       operation: text,
-      id: { type: 'integer' },
+      id,
       fields: list(text, 1000),
       scope: text,
       scopes: list(text, 1000),
@@ -68,7 +70,13 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
     required: ['allowed', 'status', 'code', 'message', 'as', 'request', 'reasons', 'notes'],
     properties: {
       allowed: { type: 'boolean' },
-      status: { type: 'integer', description: 'Of the answer that the request would get.' },
+      status: {
+        type: 'integer',
+        format: 'int32',
+        minimum: 200,
+        maximum: 599,
+        description: 'Of the answer that the request would get.',
+      },
       code: nullable(text),
       message: nullable(text),
       as: { type: 'object', additionalProperties: true },
@@ -80,7 +88,7 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
 }
 
 const description =
-  'Carries a request out as somebody else, undoes all of it, and says which rule, scope or field decided. Nothing is written, and nobody is told. Who may: administrators, by a credential that no scope limits and that is no app’s; for others the path does not exist.'
+  'Carries a request out as somebody else, undoes all of it, and says which rule, scope or field decided. Nothing is written, and nobody is told. Who may: administrators, by a credential that no scope limits and that is no app’s.'
 
 export function explainPath(document: Document): [string, JsonSchema] {
   return [
