@@ -45,6 +45,7 @@ import {
   webhookMetrics,
 } from './serve/metrics.ts'
 import type { LazyOauth } from './serve/oauth.ts'
+import { withReasons } from './serve/refusals.ts'
 import { serverTiming } from './serve/server-timing.ts'
 import type { OpenService, OwnPages, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { type State, shutdown } from './serve/shutdown.ts'
@@ -52,7 +53,7 @@ import { SlowListRecorder } from './serve/slow-lists.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
 import { logStrayRejections } from './serve/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
-import { openTransports } from './serve/transports.ts'
+import { openTransports, type Transports } from './serve/transports.ts'
 import type { Store } from './store/store.ts'
 
 /**
@@ -135,7 +136,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const mail = openMailer({ ...parts, records: credentials.records, logger: log.logger })
   const clock = simulation?.clock ?? systemClock
   const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail, clock } })
-  const { rest, graphql, oauth, events, webhooks, reactions } = transports
+  const { rest, explain, graphql, oauth, events, webhooks, reactions } = transports
   const metrics = createMetrics(
     () => [
       ...requestMetrics(limits, credentials.counts),
@@ -151,8 +152,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
     () => `${graphql.metrics()}${cacheMetrics()}`,
   )
   worker?.reportMetricsBy(() => metrics.text())
-  const transport: Transport = (exchange, principal) =>
-    isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
+  const transport = transportOf(transports, parts)
   const state: State = { starting: worker === undefined, closing: false }
   const stages: Stages = {
     state,
@@ -219,7 +219,15 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
   const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
-  return { service, run, records: credentials.records, feed: store.changes, http, data, rest, reactions }
+  const opened = { service, run, http, data, rest, explain, reactions }
+  return { ...opened, records: credentials.records, feed: store.changes }
+}
+
+function transportOf({ rest, graphql, explain }: Transports, { log, options }: Parts): Transport {
+  const plain: Transport = (exchange, principal) =>
+    isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
+  const tells = options.explainsRefusals === true
+  return withReasons(plain, { explain, logger: log.logger, tells })
 }
 
 function bootstrapped({ encrypted, settings }: Parts, run: Run, http: HttpServer) {

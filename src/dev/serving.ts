@@ -219,6 +219,7 @@ class ServingProcess {
     const opened = await open(model, settings, log, {
       listen: 'elsewhere',
       ownProcess: true,
+      explainsRefusals: true,
       onMail: (message, isSent) => report({ kind: 'mail', mail: { ...message, isSent, at: Date.now() } }),
       ownPages: createMailPages({
         mailbox: this.#mailbox,

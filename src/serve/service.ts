@@ -57,6 +57,8 @@ export interface StartOptions {
   readonly onMail?: ((message: Message, isSent: boolean) => void) | undefined
   /** Pages of the development mode, which are answered before any other path. */
   readonly ownPages?: OwnPages | undefined
+  /** In development alone: error answers say which rule refused, with values. No setting does this. */
+  readonly explainsRefusals?: boolean | undefined
   /** For tests. */
   readonly simulation?: Simulation | undefined
 }
@@ -83,5 +85,6 @@ export interface OpenService {
   readonly http: HttpServer
   readonly data: DataParts
   readonly rest: Transports['rest']
+  readonly explain: Transports['explain']
   readonly reactions: RunningReactions
 }

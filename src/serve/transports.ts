@@ -15,6 +15,7 @@ import type { RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
 import type { Clock } from '../events/consumer/timetable.ts'
 import type { Events } from '../events/events.ts'
+import type { Explainer } from '../explain/explain.ts'
 import type { Exchange } from '../http.ts'
 import { createIdempotency } from '../idempotency.ts'
 import type { OperationParts } from '../logic/operations/call.ts'
@@ -27,6 +28,7 @@ import type { Store } from '../store/store.ts'
 import type { TimeLimit } from '../time-limit.ts'
 import { clientOf } from './connected-client.ts'
 import { createProcessEvents } from './events.ts'
+import { openExplainer } from './explain.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
 import { openPortal } from './portal.ts'
@@ -62,6 +64,7 @@ export interface Transports {
   readonly run: Run
   readonly hooks: CreateHooks
   readonly rest: Rest
+  readonly explain: Explainer
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
   readonly events: Events
@@ -89,9 +92,11 @@ export function openTransports(parts: TransportParts): Transports {
     attempts: createTokenLimits(settings, limits, counters),
     onFault: faultsOf('the authorization server'),
   })
+  const explain = openExplainer({ ...parts, idempotency, logic })
   const rest = createRest({
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
     actions: openWebhookActions(parts),
+    explain: (body, asker) => explain.request(body, asker),
     pages: openPortal(parts),
     // Every call is an exchange: it carries the headers of the budget.
     draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
@@ -103,7 +108,7 @@ export function openTransports(parts: TransportParts): Transports {
   })
   const reactions = openReactions({ model, store, run, hooks, mail, settings, logger, clock, timeLimit })
   const webhooks = openWebhookSender({ ...parts, grants: parts.webhookGrants, logger })
-  return { run, hooks, rest, graphql, oauth, events, reactions, webhooks }
+  return { run, hooks, rest, explain, graphql, oauth, events, reactions, webhooks }
 }
 
 /** What clients' requests write to Portico's own collections has rules beyond those of the model. */
