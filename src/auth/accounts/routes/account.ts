@@ -21,6 +21,7 @@ const notes: ReadonlyMap<string, string> = new Map([
   ['others', 'You are signed out everywhere else.'],
   ['passkey-added', 'The passkey is added.'],
   ['passkey-removed', 'The passkey is removed.'],
+  ['key-revoked', 'The key is revoked. It works no more.'],
   ['totp-off', 'One-time codes are turned off.'],
 ])
 

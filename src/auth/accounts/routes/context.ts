@@ -8,7 +8,9 @@ import { pageReply } from '../../pages/reply.ts'
 import type { Theme } from '../../pages/theme.ts'
 import type { AuthorizationServer, NextPath, SessionInfo } from '../../server/server.ts'
 import type { AccountBase } from '../accounts.ts'
+import type { OwnItemsParts } from '../own-items.ts'
 import type { Passkeys } from '../passkeys.ts'
+import type { ShownOnce } from '../shown-once.ts'
 import { findUser, type UserRow } from '../users.ts'
 import type { Csrf } from './csrf.ts'
 
@@ -26,6 +28,9 @@ export interface RouteParts {
   readonly passkeys: Passkeys
   readonly theme: Theme
   readonly csrf: Csrf
+  /** What users make, change and delete on their pages, with the rules of the API. */
+  readonly own: Pick<OwnItemsParts, 'run' | 'hooks'>
+  readonly shownOnce: ShownOnce
   /** Whose attempts are counted: see `budgetAddress`. */
   readonly throttleAddress: (address: string) => string
 }
@@ -60,7 +65,7 @@ export async function signedIn(parts: RouteParts, visit: Visit): Promise<SignedI
   return { user, session, menu: { here: visit.path, csrf, email: user.email } }
 }
 
-const nextForm = /^\/account(?:\/[a-z-]{1,30}){0,2}$/
+const nextForm = /^\/account(?:\/[a-z0-9-]{1,30}){0,4}$/
 
 /** A path that somebody may be sent to after signing in: of the account's own pages, and nothing else. */
 export function safeNext(path: string | undefined): string | undefined {

@@ -10,8 +10,10 @@ import { stylesheet } from '../../pages/stylesheet.ts'
 import type { Theme } from '../../pages/theme.ts'
 import type { AuthorizationServer } from '../../server/server.ts'
 import { type AccountParts, createAccountBase } from '../accounts.ts'
+import type { OwnItemsParts } from '../own-items.ts'
 import { createPasskeys } from '../passkeys.ts'
 import { interactionPrefix } from '../paths.ts'
+import { createShownOnce } from '../shown-once.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
 import {
   methodNotAllowed,
@@ -23,6 +25,7 @@ import {
 } from './context.ts'
 import { createCsrf } from './csrf.ts'
 import { interactionRoute } from './interaction.ts'
+import { keysRoute, madeKeyRoute, newKeyRoute, revokeKeyRoute } from './keys.ts'
 import { resetRoute, verifyRoute } from './reset.ts'
 import { passkeyOptionsRoute, securityRoute } from './security.ts'
 import { signInRoute, signOutRoute, signUpRoute } from './sign-in.ts'
@@ -35,6 +38,8 @@ export interface AccountRouteOptions
   readonly server: AuthorizationServer
   readonly theme: Theme
   readonly throttleAddress: (address: string) => string
+  /** With the rules of what clients write. */
+  readonly own: Pick<OwnItemsParts, 'run' | 'hooks'>
 }
 
 export interface AccountRoutes {
@@ -44,17 +49,25 @@ export interface AccountRoutes {
   errorReply(error: unknown): Reply
 }
 
-type Route = (parts: RouteParts, visit: Visit) => Promise<Reply>
-type OwnRoute = (parts: RouteParts, visit: Visit, who: SignedIn) => Promise<Reply>
+/** `ids`: those in the path. */
+type Route = (parts: RouteParts, visit: Visit, ...ids: number[]) => Promise<Reply>
+type OwnRoute = (parts: RouteParts, visit: Visit, who: SignedIn, ...ids: number[]) => Promise<Reply>
 
 const both = 'GET, HEAD, POST'
 
 /** Pages for who is signed in; others sign in first and come back. */
 function own(route: OwnRoute): Route {
-  return async (parts, visit) => {
+  return async (parts, visit, ...ids) => {
     const who = await signedIn(parts, visit)
-    return who ? route(parts, visit, who) : redirect(`/account/sign-in?next=${visit.path}`)
+    return who ? route(parts, visit, who, ...ids) : redirect(`/account/sign-in?next=${visit.path}`)
   }
+}
+
+type ItemRoute = (parts: RouteParts, visit: Visit, who: SignedIn, id: number) => Promise<Reply>
+
+/** For paths with `{id}`. */
+function withId(route: ItemRoute): OwnRoute {
+  return (parts, visit, who, id = 0) => route(parts, visit, who, id)
 }
 
 interface Entry {
@@ -70,6 +83,10 @@ const routes: ReadonlyMap<string, Entry> = new Map([
   ['/account/apps', { allow: both, route: own(appsRoute) }],
   ['/account/sessions', { allow: both, route: own(sessionsRoute) }],
   ['/account/security', { allow: both, route: own(securityRoute) }],
+  ['/account/keys', { allow: 'GET, HEAD', route: own(keysRoute) }],
+  ['/account/keys/new', { allow: both, route: own(newKeyRoute) }],
+  ['/account/keys/{id}', { allow: 'GET, HEAD', route: own(withId(madeKeyRoute)) }],
+  ['/account/keys/{id}/revoke', { allow: both, route: own(withId(revokeKeyRoute)) }],
   ['/account/reset', { allow: both, route: resetRoute }],
   ['/account/verify', { allow: both, route: verifyRoute }],
   [
@@ -81,6 +98,9 @@ const routes: ReadonlyMap<string, Entry> = new Map([
     { allow: 'POST', route: (parts, visit) => passkeyOptionsRoute(parts, visit, 'create') },
   ],
 ])
+
+/** As a decimal number that is exact in JavaScript. */
+const idInPath = /\/([1-9]\d{0,14})(?=\/|$)/g
 
 const interaction: Entry = {
   allow: both,
@@ -114,7 +134,7 @@ function errorPageReply(theme: Theme, error: unknown): Reply {
 }
 
 export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes {
-  const { server, theme, throttleAddress, ...rest } = options
+  const { server, theme, throttleAddress, own, ...rest } = options
   const { issuer } = server
   const base = createAccountBase({
     ...rest,
@@ -125,17 +145,23 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
   })
   const { records, now } = base
   const passkeys = createPasskeys({ records, tokens: base.tokens, issuer, rpName: theme.name, now })
-  const parts: RouteParts = { base, server, passkeys, theme, csrf: createCsrf(issuer), throttleAddress }
+  const parts: RouteParts = {
+    ...{ base, server, passkeys, theme, throttleAddress, own },
+    csrf: createCsrf(issuer),
+    shownOnce: createShownOnce(records, now),
+  }
   const assets = assetsOf(theme)
   const answerAsset = serveStatic({ assets })
 
   const answer = async (visit: Visit): Promise<Reply> => {
     const { path, method } = visit
     if (assets.has(path)) return answerAsset(visit)
-    const entry = routes.get(path) ?? (path.startsWith(interactionPrefix) ? interaction : undefined)
+    const ids = [...path.matchAll(idInPath)].map(([, id]) => Number(id))
+    const template = path.replaceAll(idInPath, '/{id}')
+    const entry = routes.get(template) ?? (path.startsWith(interactionPrefix) ? interaction : undefined)
     if (!entry) throw new ApiError('NOT_FOUND')
     if (!entry.allow.split(', ').includes(method)) throw methodNotAllowed(entry.allow)
-    return entry.route(parts, visit)
+    return entry.route(parts, visit, ...ids)
   }
   return {
     errorReply: error => errorPageReply(theme, error),
