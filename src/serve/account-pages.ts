@@ -54,7 +54,7 @@ export function accountPages({
     return createAccountRoutes({
       model,
       run,
-      own,
+      own: { ...own, secretOverlapSeconds: settings['oauth.secretOverlap'] },
       records,
       counters,
       server: await server(),

@@ -94,21 +94,37 @@ export class OwnItems {
   }
 }
 
+/** What is wrong with the body of a create, as `faultsOf` says it. */
+export function bodyFaults(
+  { collections }: Pick<Model, 'collections'>,
+  name: string,
+  body: Values,
+  fieldOf: (name: string) => string | undefined,
+): ReadonlyMap<string, string> {
+  const collection = collections.get(name)
+  try {
+    if (collection) bodyValidator(collection).create(body)
+    return new Map()
+  } catch (error) {
+    return faultsOf(error, fieldOf)
+  }
+}
+
 /**
  * What a form says of a refusal, by the name of the field; of no field: `form`. `fieldOf`: the field of the form for a
- * path in the body, e.g. `redirect_uris/0`. Throws what is no fault of the form.
+ * field of the body. Throws what is no fault of the form.
  */
 export function faultsOf(
   error: unknown,
-  fieldOf: (path: string) => string | undefined,
+  fieldOf: (name: string) => string | undefined,
 ): ReadonlyMap<string, string> {
   const isForm = error instanceof ApiError && error.status < 500 && error.code !== 'NOT_FOUND'
   if (!isForm) throw error
   const faults = new Map<string, string>()
   for (const { field, message } of error.details ?? []) {
-    const name = fieldOf(field) ?? 'form'
-    const said = faults.get(name)
-    faults.set(name, said === undefined ? message : `${said} ${message}`)
+    const name = fieldOf(field.split('/', 1)[0] ?? '') ?? 'form'
+    const before = faults.get(name)
+    faults.set(name, before === undefined ? message : `${before} ${message}`)
   }
   return faults.size > 0 ? faults : new Map([['form', error.message]])
 }

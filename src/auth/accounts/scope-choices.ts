@@ -1,4 +1,5 @@
 /** The scopes of the model as forms offer them and lists show them: in plain words, by collection. */
+import { openidScopes } from '../../model/builtin.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { staticRule } from '../../plan/guard.ts'
 import type { AccessClass } from '../../principal.ts'
@@ -16,6 +17,8 @@ export interface CollectionChoice {
 }
 
 export interface ScopeChoices {
+  /** Those of OpenID Connect, which apps have and keys have not. */
+  readonly signIn: readonly (readonly [scope: string, sentence: string])[]
   /** Of the model. */
   readonly items: readonly CollectionChoice[]
   /** Built in: users, keys, apps, webhooks. */
@@ -80,10 +83,16 @@ export function scopeChoices(model: Model, access?: AccessClass): ScopeChoices {
     [...model.collections.values()].flatMap(({ singular }) => [`read:${singular}`, `write:${singular}`]),
   )
   return {
+    signIn: [],
     items: all.filter(({ name }) => !builtIn.has(name)),
     account: all.filter(({ name }) => builtIn.has(name)),
     others: [...model.scopes].filter(([scope]) => !ofCollections.has(scope)),
   }
+}
+
+/** What an app may ask for: everything, since its users decide. */
+export function appScopeChoices(model: Model): ScopeChoices {
+  return { ...scopeChoices(model), signIn: [...openidScopes] }
 }
 
 /** What a form has: the level of each collection, and the other scopes. */
@@ -110,21 +119,29 @@ export function chosenIn(
     if (level) levels.set(type, level)
   }
   const ticked = new Set(form.list('scope'))
-  return { levels, others: new Set(choices.others.flatMap(([scope]) => (ticked.has(scope) ? [scope] : []))) }
+  const offered = [...choices.signIn, ...choices.others].map(([scope]) => scope)
+  return { levels, others: new Set(offered.filter(scope => ticked.has(scope))) }
 }
 
 /** As a form has them that edits these scopes. */
-export function chosenOf(scopes: readonly string[]): ChosenScopes {
+export function chosenOf(
+  { items, account }: Pick<ScopeChoices, 'items' | 'account'>,
+  scopes: readonly string[],
+): ChosenScopes {
+  const types = new Set([...items, ...account].map(({ type }) => type))
   const levels = new Map<string, Level>()
+  const others = new Set<string>()
   for (const scope of scopes) {
     const [, level, type] = /^(read|write):(.+)$/.exec(scope) ?? []
-    if (type !== undefined && levels.get(type) !== 'write') levels.set(type, level as Level)
+    // An operation’s own scope may look like one of a collection.
+    if (type === undefined || !types.has(type)) others.add(scope)
+    else if (levels.get(type) !== 'write') levels.set(type, level as Level)
   }
-  return { levels, others: new Set(scopes) }
+  return { levels, others }
 }
 
 export function scopesIn({ levels, others }: ChosenScopes): readonly string[] {
-  return [...[...levels].map(([type, level]) => `${level}:${type}`), ...others]
+  return [...others, ...[...levels].map(([type, level]) => `${level}:${type}`)]
 }
 
 /** One sentence for each scope; reading is part of writing, so it has none of its own beside it. */
@@ -132,8 +149,9 @@ export function sentencesOf(
   { scopes: known }: Pick<Model, 'scopes'>,
   scopes: readonly string[],
 ): readonly string[] {
+  const sentences = new Map([...openidScopes, ...known])
   const all = new Set(scopes)
   return scopes
     .filter(scope => !(scope.startsWith('read:') && all.has(scope.replace('read:', 'write:'))))
-    .map(scope => known.get(scope) ?? scope)
+    .map(scope => sentences.get(scope) ?? scope)
 }

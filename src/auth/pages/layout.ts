@@ -27,6 +27,7 @@ const entries = [
   ['/account/apps', 'Connected apps'],
   ['/account/sessions', 'Sessions'],
   ['/account/keys', 'API keys'],
+  ['/account/developer', 'Developer'],
 ] as const
 
 /** Pages below an entry's belong to it. */

@@ -36,8 +36,13 @@ function other([scope, sentence]: readonly [string, string], chosen: ChosenScope
   return html`<div class="choice"><input type="checkbox" id="${id}" name="scope" value="${scope}"${chosen.others.has(scope) && html` checked`}><label for="${id}">${sentence}</label></div>`
 }
 
-export function scopeFields({ items, account, others }: ScopeChoices, chosen: ChosenScopes): Html {
-  return html`<div class="scopes">${part('Data', items, chosen)}
-${others.length > 0 && html`<h3>Operations</h3>${others.map(one => other(one, chosen))}`}
+function ticks(title: string, scopes: ScopeChoices['others'], chosen: ChosenScopes): Part {
+  return scopes.length > 0 && html`<h3>${title}</h3>${scopes.map(one => other(one, chosen))}`
+}
+
+export function scopeFields({ signIn, items, account, others }: ScopeChoices, chosen: ChosenScopes): Html {
+  return html`<div class="scopes">${ticks('Sign-in', signIn, chosen)}
+${part('Data', items, chosen)}
+${ticks('Operations', others, chosen)}
 ${part('Accounts, keys and apps', account, chosen)}</div>`
 }

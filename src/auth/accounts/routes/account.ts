@@ -22,6 +22,9 @@ const notes: ReadonlyMap<string, string> = new Map([
   ['passkey-added', 'The passkey is added.'],
   ['passkey-removed', 'The passkey is removed.'],
   ['key-revoked', 'The key is revoked. It works no more.'],
+  ['saved', 'Your changes are saved.'],
+  ['app-deleted', 'The app is deleted. Its tokens work no more.'],
+  ['secret-ended', 'The secret has ended.'],
   ['totp-off', 'One-time codes are turned off.'],
 ])
 

@@ -22,6 +22,12 @@ export interface Visit extends Call {
   userId: number | null
 }
 
+/** For the pages of one's own keys, apps and webhooks. */
+export interface OwnPages extends Pick<OwnItemsParts, 'run' | 'hooks'> {
+  /** How long a secret of an app works beside a newer one. */
+  readonly secretOverlapSeconds: number
+}
+
 export interface RouteParts {
   readonly base: AccountBase
   readonly server: AuthorizationServer
@@ -29,7 +35,7 @@ export interface RouteParts {
   readonly theme: Theme
   readonly csrf: Csrf
   /** What users make, change and delete on their pages, with the rules of the API. */
-  readonly own: Pick<OwnItemsParts, 'run' | 'hooks'>
+  readonly own: OwnPages
   readonly shownOnce: ShownOnce
   /** Whose attempts are counted: see `budgetAddress`. */
   readonly throttleAddress: (address: string) => string

@@ -114,10 +114,6 @@ const formFields: ReadonlyMap<string, string> = new Map([
   ['scopes', 'access'],
 ])
 
-function formField(at: string): string | undefined {
-  return formFields.get(at.split('/', 1)[0] ?? '')
-}
-
 export async function newKeyRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
   const asked = confirmation(parts, visit, who)
   if (visit.method !== 'POST') return asked ?? showForm(parts, who, first, noFaults)
@@ -132,7 +128,12 @@ export async function newKeyRoute(parts: RouteParts, visit: Visit, who: SignedIn
     return await createShown(parts, visit, who, collection, body, ({ id }) => `${path}/${id}`)
   } catch (error) {
     if (error instanceof ApiError && error.code === 'UNAUTHORIZED') throw error
-    return showForm(parts, who, entered, faultsOf(error, formField))
+    return showForm(
+      parts,
+      who,
+      entered,
+      faultsOf(error, name => formFields.get(name)),
+    )
   }
 }
 

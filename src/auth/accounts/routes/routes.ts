@@ -10,13 +10,14 @@ import { stylesheet } from '../../pages/stylesheet.ts'
 import type { Theme } from '../../pages/theme.ts'
 import type { AuthorizationServer } from '../../server/server.ts'
 import { type AccountParts, createAccountBase } from '../accounts.ts'
-import type { OwnItemsParts } from '../own-items.ts'
 import { createPasskeys } from '../passkeys.ts'
 import { interactionPrefix } from '../paths.ts'
 import { createShownOnce } from '../shown-once.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
+import { editAppRoute, newAppRoute } from './app-form.ts'
 import {
   methodNotAllowed,
+  type OwnPages,
   type RouteParts,
   redirect,
   type SignedIn,
@@ -24,6 +25,7 @@ import {
   type Visit,
 } from './context.ts'
 import { createCsrf } from './csrf.ts'
+import { appRoute, deleteAppRoute, developerRoute, endSecretRoute } from './developer.ts'
 import { interactionRoute } from './interaction.ts'
 import { keysRoute, madeKeyRoute, newKeyRoute, revokeKeyRoute } from './keys.ts'
 import { resetRoute, verifyRoute } from './reset.ts'
@@ -39,7 +41,7 @@ export interface AccountRouteOptions
   readonly theme: Theme
   readonly throttleAddress: (address: string) => string
   /** With the rules of what clients write. */
-  readonly own: Pick<OwnItemsParts, 'run' | 'hooks'>
+  readonly own: OwnPages
 }
 
 export interface AccountRoutes {
@@ -70,6 +72,19 @@ function withId(route: ItemRoute): OwnRoute {
   return (parts, visit, who, id = 0) => route(parts, visit, who, id)
 }
 
+type NestedRoute = (
+  parts: RouteParts,
+  visit: Visit,
+  who: SignedIn,
+  id: number,
+  nested: number,
+) => Promise<Reply>
+
+/** For paths with two `{id}`. */
+function withIds(route: NestedRoute): OwnRoute {
+  return (parts, visit, who, id = 0, nested = 0) => route(parts, visit, who, id, nested)
+}
+
 interface Entry {
   readonly allow: string
   readonly route: Route
@@ -87,6 +102,12 @@ const routes: ReadonlyMap<string, Entry> = new Map([
   ['/account/keys/new', { allow: both, route: own(newKeyRoute) }],
   ['/account/keys/{id}', { allow: 'GET, HEAD', route: own(withId(madeKeyRoute)) }],
   ['/account/keys/{id}/revoke', { allow: both, route: own(withId(revokeKeyRoute)) }],
+  ['/account/developer', { allow: 'GET, HEAD', route: own(developerRoute) }],
+  ['/account/developer/new', { allow: both, route: own(newAppRoute) }],
+  ['/account/developer/{id}', { allow: both, route: own(withId(appRoute)) }],
+  ['/account/developer/{id}/edit', { allow: both, route: own(withId(editAppRoute)) }],
+  ['/account/developer/{id}/delete', { allow: both, route: own(withId(deleteAppRoute)) }],
+  ['/account/developer/{id}/secrets/{id}/end', { allow: both, route: own(withIds(endSecretRoute)) }],
   ['/account/reset', { allow: both, route: resetRoute }],
   ['/account/verify', { allow: both, route: verifyRoute }],
   [
