@@ -54,7 +54,11 @@ export function accountPages({
     return createAccountRoutes({
       model,
       run,
-      own: { ...own, secretOverlapSeconds: settings['oauth.secretOverlap'] },
+      own: {
+        ...own,
+        secretOverlapSeconds: settings['oauth.secretOverlap'],
+        selfDeletion: settings['accounts.selfDeletion'],
+      },
       records,
       counters,
       server: await server(),

@@ -44,7 +44,7 @@ const titles: ReadonlyMap<string, string> = new Map([
 ])
 
 /** `blog_posts` → `Blog posts`. */
-function titleOf({ name }: Collection): string {
+export function titleOf(name: string): string {
   const known = titles.get(name)
   if (known !== undefined) return known
   const words = name.replaceAll('_', ' ')
@@ -77,7 +77,7 @@ export function scopeChoices(model: Model, access?: AccessClass): ScopeChoices {
     const levels = levelsOf(model, collection, access)
     if (levels.length === 0) return []
     const { name, singular: type, description } = collection
-    return [{ name, type, title: titleOf(collection), description, levels }]
+    return [{ name, type, title: titleOf(name), description, levels }]
   })
   const ofCollections = new Set(
     [...model.collections.values()].flatMap(({ singular }) => [`read:${singular}`, `write:${singular}`]),

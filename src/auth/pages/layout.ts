@@ -23,6 +23,7 @@ export const scriptPath = '/account/assets/passkeys.js'
 
 const entries = [
   ['/account', 'Account'],
+  ['/account/profile', 'Profile'],
   ['/account/security', 'Security'],
   ['/account/apps', 'Connected apps'],
   ['/account/sessions', 'Sessions'],

@@ -25,6 +25,10 @@ const notes: ReadonlyMap<string, string> = new Map([
   ['saved', 'Your changes are saved.'],
   ['app-deleted', 'The app is deleted. Its tokens work no more.'],
   ['secret-ended', 'The secret has ended.'],
+  [
+    'address-asked',
+    'We have sent a link to the new address. It becomes yours when you open the link and type your password.',
+  ],
   ['totp-off', 'One-time codes are turned off.'],
 ])
 

@@ -26,6 +26,8 @@ export interface Visit extends Call {
 export interface OwnPages extends Pick<OwnItemsParts, 'run' | 'hooks'> {
   /** How long a secret of an app works beside a newer one. */
   readonly secretOverlapSeconds: number
+  /** Whether users can delete their account. */
+  readonly selfDeletion: boolean
 }
 
 export interface RouteParts {

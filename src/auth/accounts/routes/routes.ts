@@ -28,6 +28,8 @@ import { createCsrf } from './csrf.ts'
 import { appRoute, deleteAppRoute, developerRoute, endSecretRoute } from './developer.ts'
 import { interactionRoute } from './interaction.ts'
 import { keysRoute, madeKeyRoute, newKeyRoute, revokeKeyRoute } from './keys.ts'
+import { deleteRoute, exportRoute } from './leaving.ts'
+import { profileRoute } from './profile.ts'
 import { resetRoute, verifyRoute } from './reset.ts'
 import { passkeyOptionsRoute, securityRoute } from './security.ts'
 import { signInRoute, signOutRoute, signUpRoute } from './sign-in.ts'
@@ -108,6 +110,9 @@ const routes: ReadonlyMap<string, Entry> = new Map([
   ['/account/developer/{id}/edit', { allow: both, route: own(withId(editAppRoute)) }],
   ['/account/developer/{id}/delete', { allow: both, route: own(withId(deleteAppRoute)) }],
   ['/account/developer/{id}/secrets/{id}/end', { allow: both, route: own(withIds(endSecretRoute)) }],
+  ['/account/profile', { allow: both, route: own(profileRoute) }],
+  ['/account/profile/export', { allow: both, route: own(exportRoute) }],
+  ['/account/profile/delete', { allow: both, route: own(deleteRoute) }],
   ['/account/reset', { allow: both, route: resetRoute }],
   ['/account/verify', { allow: both, route: verifyRoute }],
   [
