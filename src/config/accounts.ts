@@ -1,5 +1,5 @@
 /** The settings of accounts, of their pages and of the mail that they send. */
-import { choice, text } from './kinds.ts'
+import { choice, flag, text } from './kinds.ts'
 import { optional, setting } from './setting.ts'
 import { colour, language, sender, smtp, webImage } from './theme-kinds.ts'
 
@@ -10,6 +10,13 @@ export const accountSettings = {
     defaultText: '`confirmed` where `mail.smtp` is set, else `open`',
     description:
       'Whether people can create accounts: not at all (`off`), immediately (`open`), or by a link that is sent to their address (`confirmed`), which also hides whether an address has an account.',
+  }),
+  'accounts.selfDeletion': setting({
+    variable: 'PORTICO_SELF_DELETION',
+    kind: flag,
+    default: true,
+    description:
+      'Whether people can delete their own account on `/account/profile`. Deleting other accounts is up to the rules of the model.',
   }),
   'theme.name': setting({
     variable: 'PORTICO_THEME_NAME',

@@ -9,13 +9,15 @@ import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
-import type { Run } from '../plan/run.ts'
+import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import { readBody } from '../rest/body.ts'
 
 interface AccountParts {
   readonly model: Model
   readonly run: Run
+  /** For what users write on their pages: the rules of the built-in collections. */
+  readonly own: { readonly run: Run; readonly hooks: CreateHooks }
   readonly records: Records
   readonly counters: RateCounters
   readonly settings: Settings
@@ -45,6 +47,7 @@ export function themeOf(settings: Settings): Theme {
 export function accountPages({
   model,
   run,
+  own,
   records,
   counters,
   settings,
@@ -57,6 +60,11 @@ export function accountPages({
     return createAccountRoutes({
       model,
       run,
+      own: {
+        ...own,
+        secretOverlapSeconds: settings['oauth.secretOverlap'],
+        selfDeletion: settings['accounts.selfDeletion'],
+      },
       records,
       counters,
       server: await server(),

@@ -88,7 +88,7 @@ export function openTransports(parts: TransportParts): Transports {
     onFault: faultsOf('the delivery of events'),
   })
   const oauth = createLazyOauth({
-    ...{ ...parts, counters, work, logger },
+    ...{ ...parts, counters, work, logger, own: { run, hooks } },
     attempts: createTokenLimits(settings, limits, counters),
     onFault: faultsOf('the authorization server'),
   })

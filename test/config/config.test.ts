@@ -318,6 +318,7 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: ['on', 'Open'],
     wrongValues: [false, null],
   },
+  'accounts.selfDeletion': flags,
   'theme.name': words,
   'theme.logo': {
     text: same('https://example.com/logo.svg'),

@@ -16,6 +16,7 @@ import {
   type Allowances,
   codeAllowances,
   createThrottle,
+  exportAllowances,
   mailAllowances,
   passkeyAllowances,
   resetAllowances,
@@ -63,6 +64,7 @@ export interface AccountBase extends AccountParts, BackgroundWork {
   /** Each purpose has its own throttle: attempts that strangers use up for one do not block another. */
   readonly signUpMails: Throttle
   readonly confirmationMails: Throttle
+  readonly exports: Throttle
 }
 
 export function createAccountBase(parts: AccountParts): AccountBase {
@@ -82,6 +84,7 @@ export function createAccountBase(parts: AccountParts): AccountBase {
     resets: throttle('reset', resetAllowances),
     signUpMails: throttle('mail-sign-up', mailAllowances),
     confirmationMails: throttle('mail-confirm', mailAllowances),
+    exports: throttle('export', exportAllowances),
     ...work,
   }
 }

@@ -23,15 +23,24 @@ export const scriptPath = '/account/assets/passkeys.js'
 
 const entries = [
   ['/account', 'Account'],
+  ['/account/profile', 'Profile'],
   ['/account/security', 'Security'],
   ['/account/apps', 'Connected apps'],
   ['/account/sessions', 'Sessions'],
+  ['/account/keys', 'API keys'],
+  ['/account/developer', 'Developer'],
 ] as const
+
+/** Pages below an entry's belong to it. */
+function currency(path: string, here: string): 'page' | 'true' | false {
+  if (path === here) return 'page'
+  return path !== '/account' && here.startsWith(`${path}/`) && 'true'
+}
 
 function menu({ here, csrf, email }: Menu): Html {
   const links = entries.map(
     ([path, name]) =>
-      html`<li><a${attributes({ href: path, 'aria-current': path === here && 'page' })}>${name}</a></li>`,
+      html`<li><a${attributes({ href: path, 'aria-current': currency(path, here) })}>${name}</a></li>`,
   )
   return html`<nav aria-label="Account"><ul>${links}</ul></nav>
 <form class="who" method="post" action="/account/sign-out"><input type="hidden" name="csrf" value="${csrf}">

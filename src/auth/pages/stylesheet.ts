@@ -70,6 +70,40 @@ button:hover { filter: brightness(.93) }
 .qr svg { display: block; width: 100%; height: auto }
 .or { display: flex; align-items: center; gap: 1rem; margin: 1.5rem 0; color: var(--faint) }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line) }
+/* Keys, apps, webhooks and profile */
+a.button {
+  display: inline-flex; align-items: center; justify-content: center; min-height: 2.75rem; padding: .5rem 1rem; border: 1px solid transparent;
+  border-radius: .375rem; font-weight: 600; text-decoration: none; color: var(--on-accent); background: var(--accent)
+}
+a.button.plain { color: var(--text); background: transparent; border-color: var(--edge) }
+a.button.danger { color: var(--fault); background: transparent; border-color: currentcolor }
+a.button:hover { filter: brightness(.93) }
+.buttons a.button { flex: 1 1 10rem }
+.heading { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between; margin: 1.5rem 0 1rem }
+.heading :is(h1, h2, h3) { flex: 1 1 12rem; min-width: 0; margin: 0; overflow-wrap: anywhere }
+.card > .heading { margin-bottom: .5rem }
+.card dd > ul { margin: 0; padding-left: 1.125rem }
+.empty { padding: 2rem 1rem; border: 1px dashed var(--edge); border-radius: .5rem; text-align: center }
+.state { display: inline-block; margin-left: .5rem; padding: 0 .5rem; border: 1px solid currentcolor; border-radius: 1rem; font-size: .8125rem; font-weight: 600; color: var(--faint) }
+.state.bad { color: var(--fault) }
+input[type=radio] { flex: none; width: 1.25rem; height: 1.25rem; margin: .125rem 0 0; accent-color: var(--accent) }
+.choice .hint { margin: .125rem 0 0 }
+.scopes { margin: 0 0 1rem; padding: 0 1rem; border: 1px solid var(--line); border-radius: .5rem }
+.scopes h3 { margin: 1rem 0 .25rem; font-size: .9375rem }
+.levels { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: center; margin: 0; padding: .625rem 0; border-top: 1px solid var(--line) }
+.levels legend { float: left; flex: 1 1 14rem; margin: 0 }
+.levels legend .hint { margin: 0; font-weight: 400 }
+.levels > div { display: flex; flex-wrap: wrap; gap: .25rem 1rem }
+.levels span:not(.hint) { display: inline-flex; gap: .5rem; align-items: center; min-height: 1.75rem }
+.levels input { margin: 0 }
+div.weighted { padding: .25rem 1rem; border: 1px solid var(--fault); border-radius: .5rem }
+.copy { display: flex; gap: .75rem; align-items: flex-end; margin: 0 0 1rem }
+.copy .field { flex: 1; min-width: 0; margin: 0 }
+.copy input.secret { font-size: .9375rem; letter-spacing: 0; text-overflow: ellipsis }
+.code { margin: 0 0 1rem }
+.code figcaption { margin-bottom: .25rem; font-weight: 600 }
+.code pre { margin: 0 0 .5rem; padding: .75rem 1rem; overflow-x: auto; border: 1px solid var(--line); border-radius: .375rem; font: .875rem/1.5 ui-monospace, monospace; background: var(--field) }
+/* */
 [hidden] { display: none !important }
 @media (max-width: 24rem) { .card dl { display: block } .card dd:not(:last-child) { margin-bottom: .375rem } .codes { columns: 1 } .buttons button { flex-basis: 100% } }
 @media (prefers-reduced-motion: reduce) { * { transition: none !important; animation: none !important } }

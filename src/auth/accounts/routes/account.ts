@@ -21,6 +21,14 @@ const notes: ReadonlyMap<string, string> = new Map([
   ['others', 'You are signed out everywhere else.'],
   ['passkey-added', 'The passkey is added.'],
   ['passkey-removed', 'The passkey is removed.'],
+  ['key-revoked', 'The key is revoked. It works no more.'],
+  ['saved', 'Your changes are saved.'],
+  ['app-deleted', 'The app is deleted. Its tokens work no more.'],
+  ['secret-ended', 'The secret has ended.'],
+  [
+    'address-asked',
+    'We have sent a link to the new address. It becomes yours when you open the link and type your password.',
+  ],
   ['totp-off', 'One-time codes are turned off.'],
 ])
 

@@ -12,9 +12,12 @@ import type { AuthorizationServer } from '../../server/server.ts'
 import { type AccountParts, createAccountBase } from '../accounts.ts'
 import { createPasskeys } from '../passkeys.ts'
 import { interactionPrefix, isJsonCall } from '../paths.ts'
+import { createShownOnce } from '../shown-once.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
+import { editAppRoute, newAppRoute } from './app-form.ts'
 import {
   methodNotAllowed,
+  type OwnPages,
   type RouteParts,
   redirect,
   type SignedIn,
@@ -22,8 +25,12 @@ import {
   type Visit,
 } from './context.ts'
 import { createCsrf } from './csrf.ts'
+import { appRoute, deleteAppRoute, developerRoute, endSecretRoute } from './developer.ts'
 import { interactionRoute } from './interaction.ts'
 import { answerJson } from './json.ts'
+import { keysRoute, madeKeyRoute, newKeyRoute, revokeKeyRoute } from './keys.ts'
+import { deleteRoute, exportRoute } from './leaving.ts'
+import { profileRoute } from './profile.ts'
 import { resetRoute, verifyRoute } from './reset.ts'
 import { passkeyOptionsRoute, securityRoute } from './security.ts'
 import { signInRoute, signOutRoute, signUpRoute } from './sign-in.ts'
@@ -37,6 +44,8 @@ export interface AccountRouteOptions
   readonly theme: Theme
   readonly throttleAddress: (address: string) => string
   readonly readJson: (call: Call) => unknown
+  /** With the rules of what clients write. */
+  readonly own: OwnPages
 }
 
 export interface AccountRoutes {
@@ -46,17 +55,38 @@ export interface AccountRoutes {
   errorReply(error: unknown): Reply
 }
 
-type Route = (parts: RouteParts, visit: Visit) => Promise<Reply>
-type OwnRoute = (parts: RouteParts, visit: Visit, who: SignedIn) => Promise<Reply>
+/** `ids`: those in the path. */
+type Route = (parts: RouteParts, visit: Visit, ...ids: number[]) => Promise<Reply>
+type OwnRoute = (parts: RouteParts, visit: Visit, who: SignedIn, ...ids: number[]) => Promise<Reply>
 
 const both = 'GET, HEAD, POST'
 
 /** Pages for who is signed in; others sign in first and come back. */
 function own(route: OwnRoute): Route {
-  return async (parts, visit) => {
+  return async (parts, visit, ...ids) => {
     const who = await signedIn(parts, visit)
-    return who ? route(parts, visit, who) : redirect(`/account/sign-in?next=${visit.path}`)
+    return who ? route(parts, visit, who, ...ids) : redirect(`/account/sign-in?next=${visit.path}`)
   }
+}
+
+type ItemRoute = (parts: RouteParts, visit: Visit, who: SignedIn, id: number) => Promise<Reply>
+
+/** For paths with `{id}`. */
+function withId(route: ItemRoute): OwnRoute {
+  return (parts, visit, who, id = 0) => route(parts, visit, who, id)
+}
+
+type NestedRoute = (
+  parts: RouteParts,
+  visit: Visit,
+  who: SignedIn,
+  id: number,
+  nested: number,
+) => Promise<Reply>
+
+/** For paths with two `{id}`. */
+function withIds(route: NestedRoute): OwnRoute {
+  return (parts, visit, who, id = 0, nested = 0) => route(parts, visit, who, id, nested)
 }
 
 interface Entry {
@@ -72,6 +102,19 @@ const routes: ReadonlyMap<string, Entry> = new Map([
   ['/account/apps', { allow: both, route: own(appsRoute) }],
   ['/account/sessions', { allow: both, route: own(sessionsRoute) }],
   ['/account/security', { allow: both, route: own(securityRoute) }],
+  ['/account/keys', { allow: 'GET, HEAD', route: own(keysRoute) }],
+  ['/account/keys/new', { allow: both, route: own(newKeyRoute) }],
+  ['/account/keys/{id}', { allow: 'GET, HEAD', route: own(withId(madeKeyRoute)) }],
+  ['/account/keys/{id}/revoke', { allow: both, route: own(withId(revokeKeyRoute)) }],
+  ['/account/developer', { allow: 'GET, HEAD', route: own(developerRoute) }],
+  ['/account/developer/new', { allow: both, route: own(newAppRoute) }],
+  ['/account/developer/{id}', { allow: both, route: own(withId(appRoute)) }],
+  ['/account/developer/{id}/edit', { allow: both, route: own(withId(editAppRoute)) }],
+  ['/account/developer/{id}/delete', { allow: both, route: own(withId(deleteAppRoute)) }],
+  ['/account/developer/{id}/secrets/{id}/end', { allow: both, route: own(withIds(endSecretRoute)) }],
+  ['/account/profile', { allow: both, route: own(profileRoute) }],
+  ['/account/profile/export', { allow: both, route: own(exportRoute) }],
+  ['/account/profile/delete', { allow: both, route: own(deleteRoute) }],
   ['/account/reset', { allow: both, route: resetRoute }],
   ['/account/verify', { allow: both, route: verifyRoute }],
   [
@@ -83,6 +126,9 @@ const routes: ReadonlyMap<string, Entry> = new Map([
     { allow: 'POST', route: (parts, visit) => passkeyOptionsRoute(parts, visit, 'create') },
   ],
 ])
+
+/** As a decimal number that is exact in JavaScript. */
+const idInPath = /\/([1-9]\d{0,14})(?=\/|$)/g
 
 const interaction: Entry = {
   allow: both,
@@ -116,7 +162,7 @@ function errorPageReply(theme: Theme, error: unknown): Reply {
 }
 
 export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes {
-  const { server, theme, throttleAddress, readJson, ...rest } = options
+  const { server, theme, throttleAddress, readJson, own, ...rest } = options
   const { issuer } = server
   const base = createAccountBase({
     ...rest,
@@ -127,18 +173,23 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
   })
   const { records, now } = base
   const passkeys = createPasskeys({ records, tokens: base.tokens, issuer, rpName: theme.name, now })
-  const csrf = createCsrf(issuer)
-  const parts: RouteParts = { base, server, passkeys, theme, csrf, readJson, throttleAddress }
+  const parts: RouteParts = {
+    ...{ base, server, passkeys, theme, throttleAddress, readJson, own },
+    csrf: createCsrf(issuer),
+    shownOnce: createShownOnce(records, now),
+  }
   const assets = assetsOf(theme)
   const answerAsset = serveStatic({ assets })
 
   const answer = async (visit: Visit): Promise<Reply> => {
     const { path, method } = visit
     if (assets.has(path)) return answerAsset(visit)
-    const entry = routes.get(path) ?? (path.startsWith(interactionPrefix) ? interaction : undefined)
+    const ids = [...path.matchAll(idInPath)].map(([, id]) => Number(id))
+    const template = path.replaceAll(idInPath, '/{id}')
+    const entry = routes.get(template) ?? (path.startsWith(interactionPrefix) ? interaction : undefined)
     if (!entry) throw new ApiError('NOT_FOUND')
     if (!entry.allow.split(', ').includes(method)) throw methodNotAllowed(entry.allow)
-    return entry.route(parts, visit)
+    return entry.route(parts, visit, ...ids)
   }
   return {
     errorReply: error => errorPageReply(theme, error),

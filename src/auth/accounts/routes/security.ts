@@ -16,9 +16,7 @@ import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm } from './form-body.ts'
-
-/** How long after signing in one may change how the account is protected, in milliseconds. */
-const recentSignInMs = 15 * 60 * 1000
+import { isFresh } from './own.ts'
 
 const here = '/account/security'
 
@@ -146,10 +144,6 @@ const changes: ReadonlyMap<string, Change> = new Map([
   ['recovery-codes', recoveryCodes],
   ['remove-totp', removeTotp],
 ])
-
-function isFresh({ base }: RouteParts, { session }: SignedIn): boolean {
-  return base.now() - session.signedInAt < recentSignInMs
-}
 
 export async function securityRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
   if (visit.method !== 'POST') return show(parts, visit, who, noFaults)

@@ -186,7 +186,7 @@ export async function signInRoute(parts: RouteParts, visit: Visit): Promise<Repl
   const asks = query.text('confirm') === 'yes'
   const who = await signedIn(parts, visit)
   if (who && !asks) return redirect(next ?? '/account')
-  const note = asks ? 'Confirm that it is you: this changes how your account is protected.' : undefined
+  const note = asks ? 'Confirm that it is you: sign in once more to go on.' : undefined
   const context = accountContext(parts, visit, next, note)
   return showSignIn(parts, visit, context, { faults: noFaults, email: who?.user.email })
 }
