@@ -10,6 +10,7 @@ import { accountEndRecord } from '../server/sessions/session-ends.ts'
 import { keysOf, removeKey } from '../user-keys.ts'
 import type { AccountBase } from './accounts.ts'
 import type { Holdings } from './holdings.ts'
+import { identityKind } from './identities.ts'
 import { storePasswordHash } from './users.ts'
 
 export type RecoveryParts = Pick<AccountBase, 'records' | 'run' | 'revokeAll' | 'now' | 'codes'>
@@ -36,13 +37,14 @@ async function count(records: Records, kind: string, userId: number): Promise<nu
 }
 
 async function holdingsOf({ records, run, codes }: RecoveryParts, userId: number): Promise<Holdings> {
-  const [sessions, apps, passkeys] = await Promise.all(
-    ['Session', 'Consent', 'Passkey'].map(kind => count(records, kind, userId)),
+  const [sessions, apps, passkeys, identities] = await Promise.all(
+    ['Session', 'Consent', 'Passkey', identityKind].map(kind => count(records, kind, userId)),
   )
   return {
     sessions: sessions ?? 0,
     apps: apps ?? 0,
     passkeys: passkeys ?? 0,
+    identities: identities ?? 0,
     keys: (await keysOf(run, userId)).length,
     codes: await codes.isOn(userId),
   }
@@ -54,6 +56,7 @@ function difference(before: Holdings, left: Holdings): Holdings {
     apps: before.apps - left.apps,
     keys: before.keys - left.keys,
     passkeys: before.passkeys - left.passkeys,
+    identities: before.identities - left.identities,
     codes: before.codes && !left.codes,
   }
 }
@@ -66,6 +69,8 @@ const unfinishedKinds = [
   'AddressVerification',
   'PendingAddress',
   'PasskeyChallenge',
+  'ProviderSignIn',
+  'IdentityOffer',
 ]
 const codeKinds = ['Totp', 'RecoveryCode']
 
@@ -74,6 +79,7 @@ export interface Extent {
   /** The session that stays. */
   readonly except?: string
   readonly keys: boolean
+  /** And identities at other providers: whoever had the account could have added either. */
   readonly passkeys: boolean
   readonly codes: boolean
 }
@@ -92,7 +98,7 @@ export async function replacePassword(
   const owner = String(userId)
   const kinds = [
     ...unfinishedKinds,
-    ...(extent.passkeys ? ['Passkey'] : []),
+    ...(extent.passkeys ? ['Passkey', identityKind] : []),
     ...(extent.codes ? codeKinds : []),
   ]
   const before = await holdingsOf(base, userId)
@@ -114,7 +120,7 @@ export async function replacePassword(
 }
 
 /** Kinds that store the session in which they were made. */
-const ofSessions = ['Passkey', 'Totp']
+const ofSessions = ['Passkey', 'Totp', identityKind]
 
 async function endMadeElsewhere({ records }: AccountBase, owner: string, session: string): Promise<void> {
   for (const kind of ofSessions) {
@@ -136,7 +142,13 @@ export async function revokeBeforeProof(base: AccountBase, userId: number, sessi
   await records.put(await accountEndRecord(records, userId, now(), session))
   await revokeOthers(userId, session)
   await endMadeElsewhere(base, owner, session)
-  await records.deleteOwned(owner, ['SecondFactor', 'PendingAddress', 'KnownDevice'])
+  await records.deleteOwned(owner, [
+    'SecondFactor',
+    'PendingAddress',
+    'KnownDevice',
+    'ProviderSignIn',
+    'IdentityOffer',
+  ])
   await removeAll(run, userId)
 }
 

@@ -3,6 +3,7 @@ import { maxPasswordCharacters } from '../password.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
 import { html, named } from './html.ts'
 import type { Page } from './layout.ts'
+import { type ProviderButtons, providerButtons } from './providers.ts'
 
 export interface SignInPage {
   readonly action: string
@@ -15,6 +16,7 @@ export interface SignInPage {
   /** Where to sign up; undefined: nobody can. */
   readonly signUp: string | undefined
   readonly next?: string | undefined
+  readonly others?: ProviderButtons
   /** Said above the form. */
   readonly note?: string | undefined
 }
@@ -44,6 +46,7 @@ ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 <div class="buttons">${button('Sign in')}</div>`,
 )}
 ${passkeyForm(page)}
+${providerButtons(page.others)}
 <p><a href="/account/reset">Forgotten your password?</a></p>
 ${signUp !== undefined && html`<p>No account yet? <a href="${signUp}">Create one</a></p>`}`
   return { title: 'Sign in', content, faulty: faults.size > 0, script: true }

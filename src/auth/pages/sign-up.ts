@@ -4,6 +4,7 @@ import { maxPasswordCharacters } from '../password.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
 import { html, named } from './html.ts'
 import type { Page } from './layout.ts'
+import { type ProviderButtons, providerButtons } from './providers.ts'
 import { type AskedField, askedField } from './sign-up-field.ts'
 
 export interface SignUpPage {
@@ -16,6 +17,7 @@ export interface SignUpPage {
   readonly signIn: string
   /** What the model asks for beside these. */
   readonly asked: readonly AskedField[]
+  readonly others?: ProviderButtons
 }
 
 export function newPassword(name: string, label: string, faults: Faults) {
@@ -33,7 +35,17 @@ export function newPassword(name: string, label: string, faults: Faults) {
   )
 }
 
-export function signUpPage({ action, csrf, faults, name, email, app, signIn, asked }: SignUpPage): Page {
+export function signUpPage({
+  action,
+  csrf,
+  faults,
+  name,
+  email,
+  app,
+  signIn,
+  asked,
+  others,
+}: SignUpPage): Page {
   const content = html`<h1>Create an account${app !== undefined && html` to continue to ${named(app)}`}</h1>
 ${summary(faults)}
 ${form(
@@ -45,6 +57,7 @@ ${asked.map(one => askedField(one, faults))}
 ${newPassword('password', 'Password', faults)}
 <div class="buttons">${button('Create account')}</div>`,
 )}
+${providerButtons(others)}
 <p>Have an account already? <a href="${signIn}">Sign in</a></p>`
   return { title: 'Create an account', content, faulty: faults.size > 0 }
 }

@@ -29,6 +29,9 @@ const notes: ReadonlyMap<string, string> = new Map([
     'address-asked',
     'We have sent a link to the new address. It becomes yours when you open the link and type your password.',
   ],
+  ['provider-linked', 'It is linked, and signs in to your account from now on.'],
+  ['provider-unlinked', 'It is unlinked.'],
+  ['password-set', 'Your password is set.'],
   ['totp-off', 'One-time codes are turned off.'],
 ])
 

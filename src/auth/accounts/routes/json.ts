@@ -113,7 +113,13 @@ const resetOperation: Operation = async (parts, visit, given) => {
   if (!body.has('token')) {
     body.require('email')
     const { address, secrets } = fromOf(parts, visit)
-    const seconds = await requestReset(base, body.text('email').slice(0, 300), address, secrets, askerOf(visit))
+    const seconds = await requestReset(
+      base,
+      body.text('email').slice(0, 300),
+      address,
+      secrets,
+      askerOf(visit),
+    )
     if (seconds !== undefined) throw tooMany(seconds)
     return answer(202, { message: messages.resetSent })
   }
