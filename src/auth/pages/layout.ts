@@ -29,6 +29,7 @@ const entries = [
   ['/account/sessions', 'Sessions'],
   ['/account/keys', 'API keys'],
   ['/account/developer', 'Developer'],
+  ['/account/webhooks', 'Webhooks'],
 ] as const
 
 /** Pages below an entry's belong to it. */

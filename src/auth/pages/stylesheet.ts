@@ -103,6 +103,8 @@ div.weighted { padding: .25rem 1rem; border: 1px solid var(--fault); border-radi
 .code { margin: 0 0 1rem }
 .code figcaption { margin-bottom: .25rem; font-weight: 600 }
 .code pre { margin: 0 0 .5rem; padding: .75rem 1rem; overflow-x: auto; border: 1px solid var(--line); border-radius: .375rem; font: .875rem/1.5 ui-monospace, monospace; background: var(--field) }
+.excerpt { margin: .5rem 0 0; padding: .75rem; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: .375rem; font: .8125rem/1.5 ui-monospace, monospace }
+summary { cursor: pointer }
 /* */
 [hidden] { display: none !important }
 @media (max-width: 24rem) { .card dl { display: block } .card dd:not(:last-child) { margin-bottom: .375rem } .codes { columns: 1 } .buttons button { flex-basis: 100% } }

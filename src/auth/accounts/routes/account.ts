@@ -29,6 +29,15 @@ const notes: ReadonlyMap<string, string> = new Map([
     'address-asked',
     'We have sent a link to the new address. It becomes yours when you open the link and type your password.',
   ],
+  ['webhook-deleted', 'The webhook is deleted.'],
+  ['webhook-enabled', 'The webhook goes on from where it stopped.'],
+  ['webhook-on', 'The webhook is turned on.'],
+  ['webhook-off', 'The webhook is turned off.'],
+  [
+    'webhook-tested',
+    'A test was sent. Its answer stands below, or appears there when you load the page again.',
+  ],
+  ['redelivered', 'The event is sent again.'],
   ['totp-off', 'One-time codes are turned off.'],
 ])
 
