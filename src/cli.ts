@@ -17,6 +17,10 @@ const commands: Commands = {
     sentence: 'Check the model, and list every fault of it.',
     load: async () => (await import('./cli/check.ts')).command,
   },
+  explain: {
+    sentence: 'Say why a request of a user is allowed or refused, without carrying it out.',
+    load: async () => (await import('./cli/explain.ts')).command,
+  },
   'explain-queries': {
     sentence: 'List the slow lists that a service has answered, and the index that each lacks.',
     load: async () => (await import('./cli/explain-queries.ts')).command,
@@ -163,6 +167,26 @@ const commands: Commands = {
     sentence: 'Give a user a role.',
     load: async () => (await import('./cli/users.ts')).setRole,
   },
+  'users disable': {
+    sentence: 'Suspend an account: every credential of it is refused.',
+    load: async () => (await import('./cli/users.ts')).disable,
+  },
+  'users enable': {
+    sentence: 'End the suspension of an account.',
+    load: async () => (await import('./cli/users.ts')).enable,
+  },
+  'users set-password': {
+    sentence: 'Give a user a new password, and end their sessions, tokens and keys.',
+    load: async () => (await import('./cli/users.ts')).newPassword,
+  },
+  'users sessions': {
+    sentence: 'List or end the sessions of a user.',
+    load: async () => (await import('./cli/users.ts')).sessions,
+  },
+  'users grants': {
+    sentence: 'List or revoke what a user has allowed apps.',
+    load: async () => (await import('./cli/users.ts')).grants,
+  },
 }
 
 function version(): string {
@@ -184,7 +208,8 @@ export async function main(words: readonly string[]): Promise<number> {
     // No command is loaded yet: some read the environment when they are.
     loadEnvFile()
     await print(await execute(words))
-    return 0
+    // `explain` has done what was asked where the request is refused.
+    return Number(process.exitCode ?? 0)
   } catch (error) {
     const { failureOf } = await import('./cli/error-message.ts')
     const failure = await failureOf(error)

@@ -42,6 +42,7 @@ CREATE TABLE "users" (
   "name" TEXT NOT NULL,
   "email" TEXT NOT NULL,
   "role" TEXT DEFAULT 'user' NOT NULL,
+  "disabled" INTEGER DEFAULT 0 NOT NULL CHECK ("disabled" IN (0, 1)),
   "password_hash" TEXT,
   "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;
@@ -113,6 +114,7 @@ CREATE TABLE "oauth_apps" (
   "access_token_format" TEXT,
   "logo_uri" TEXT,
   "homepage_uri" TEXT,
+  "first_party" INTEGER DEFAULT 0 NOT NULL CHECK ("first_party" IN (0, 1)),
   "client_id" TEXT NOT NULL,
   "secret_hash" TEXT,
   "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL

@@ -8,6 +8,7 @@ import { app, commonScopes, type Principal, user } from '../principal.ts'
 import type { Records, StoredRecord } from '../records.ts'
 import type { CredentialReader } from './authenticate.ts'
 import type { Credential, CredentialSource } from './credentials.ts'
+import { disabledCredential } from './disabled-account.ts'
 import type { Proofs } from './dpop.ts'
 import { dpopRefusal } from './dpop-challenge.ts'
 import type { AppRights } from './server/clients/apps.ts'
@@ -21,7 +22,12 @@ const maxCachedTokens = 100_000
 const maxCachedTexts = 10_000
 const maxCachedRoles = 100_000
 
-const userById = itemShape('users', ['role'])
+interface TokenUser {
+  readonly role: string
+  readonly disabled: boolean
+}
+
+const userById = itemShape('users', ['role', 'disabled'])
 
 /** What is known of an access token. */
 interface Token extends Pick<StoredToken, 'clientId' | 'accountId' | 'scope' | 'jkt'> {
@@ -249,12 +255,14 @@ class AccessTokenReader {
     )
   }
 
+  /** Throws UNAUTHORIZED where the account is disabled. */
   #roleOf(id: number): Awaitable<string | undefined> {
     const { run, version } = this.#options
     const at = version('users')
     const known = this.#roles.get(id, at)
     if (known !== undefined) return known
-    return then(readItem<{ readonly role: string }>(run, userById, id), user => {
+    return then(readItem<TokenUser>(run, userById, id), user => {
+      if (user?.disabled) throw disabledCredential()
       if (user) this.#roles.set(id, user.role, 1, at)
       return user?.role
     })

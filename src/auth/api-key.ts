@@ -5,6 +5,7 @@ import type { Run } from '../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../plan/system-plans.ts'
 import { type Principal, type Scopes, user } from '../principal.ts'
 import type { PlainReader } from './authenticate.ts'
+import { disabledCredential } from './disabled-account.ts'
 import { isKey, keyHash } from './key.ts'
 
 const maxCachedKeys = 100_000
@@ -18,7 +19,13 @@ const byHash = listShape(
     'user_id',
     'scopes',
     'expires_at',
-    { kind: 'relation', key: 'user', relation: 'user', select: selected(['role']), list: undefined },
+    {
+      kind: 'relation',
+      key: 'user',
+      relation: 'user',
+      select: selected(['role', 'disabled']),
+      list: undefined,
+    },
   ],
   where('hash'),
 )
@@ -28,7 +35,7 @@ interface KeyRow {
   readonly user_id: number
   readonly scopes: readonly string[] | null
   readonly expires_at: string | null
-  readonly user: { readonly role: string } | null
+  readonly user: { readonly role: string; readonly disabled: boolean } | null
 }
 
 /** What a key's `scopes` allow: `*` is everything that the user may do. */
@@ -45,6 +52,8 @@ interface KeyOwner {
   readonly principal: Principal | null
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
+  /** The key would be accepted if its user's account were enabled. */
+  readonly isDisabled: boolean
 }
 
 interface ApiKeyOptions {
@@ -76,13 +85,18 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
 
   const remember = (hash: string, row: KeyRow | undefined, stamp: number) => {
     const expiresAt = row?.expires_at ? Date.parse(row.expires_at) : Number.POSITIVE_INFINITY
-    const principal = row?.user ? principalOf(row, row.user.role, expiresAt) : null
-    const owner = { principal, expiresAt }
+    const isDisabled = row?.user?.disabled === true
+    const principal = row?.user && !isDisabled ? principalOf(row, row.user.role, expiresAt) : null
+    const owner = { principal, expiresAt, isDisabled }
     const cache = principal ? known : refused
     cache.set(hash, owner, 1, stamp)
     return owner
   }
-  const unexpired = (owner: KeyOwner) => (owner.expiresAt > now() ? owner.principal : null)
+  const unexpired = (owner: KeyOwner) => {
+    if (owner.expiresAt <= now()) return null
+    if (owner.isDisabled) throw disabledCredential()
+    return owner.principal
+  }
 
   return {
     counts,

@@ -21,11 +21,26 @@ function accepted(principal: Principal | null): Principal {
   throw new ApiError('UNAUTHORIZED', 'The credential is wrong, expired or revoked.')
 }
 
-/** Asks the readers in order. Throws UNAUTHORIZED or BAD_REQUEST; without a credential the principal is anonymous. */
-export function createAuthenticate(readers: readonly CredentialReader[]): Authenticate {
+/** Reads the session of a browser, which sends its cookie unasked: null where it counts for nothing. */
+export type SessionReader = (headers: CredentialSource['headers']) => Awaitable<Principal | null>
+
+const noSession: SessionReader = () => null
+
+/**
+ * Asks the readers in order, and for the session only where there is no other credential. Throws UNAUTHORIZED or
+ * BAD_REQUEST; without a credential the principal is anonymous.
+ */
+export function createAuthenticate(
+  readers: readonly CredentialReader[],
+  sessionOf: SessionReader = noSession,
+): Authenticate {
   return (source, budgetAddress) => {
     const credential = findCredential(source)
-    if (credential === null) return anonymous(budgetAddress)
+    if (credential === null) {
+      const { headers } = source
+      if (headers.cookie === undefined) return anonymous(budgetAddress)
+      return then(sessionOf(headers), principal => principal ?? anonymous(budgetAddress))
+    }
     for (const reader of readers) {
       const read = reader.read(credential, source)
       if (read !== undefined) return then(read, accepted)

@@ -8,7 +8,7 @@ import { newKeyHook } from './new-key.ts'
 import { newAppHook, newSecretHook, secretRule } from './server/clients/app-hooks.ts'
 import type { AppSecrets } from './server/clients/app-secrets.ts'
 import { appRule } from './server/clients/apps.ts'
-import { endWebhooks } from './webhooks/grants.ts'
+import { endWebhooks, pauseOfUser } from './webhooks/grants.ts'
 import { newWebhookHook, type WebhookRuleParts, webhookRule } from './webhooks/write-rules.ts'
 
 interface OwnCollections {
@@ -68,8 +68,15 @@ function both(first: WriteRule, second: WriteRule): WriteRule {
   }
 }
 
-function setsAddress({ shape }: Plan<WriteShape>): boolean {
-  return shape.kind !== 'delete' && shape.set.some(({ field }) => field === 'email')
+function sets({ shape }: Plan<WriteShape>, name: string): boolean {
+  return shape.kind !== 'delete' && shape.set.some(({ field }) => field === name)
+}
+
+/** Whether the account's webhooks are to be paused. What fails, or goes another way, is found at the next delivery. */
+function isDisabling({ shape, args }: Plan<WriteShape>): boolean {
+  if (shape.kind === 'delete') return false
+  const param = shape.set.find(({ field }) => field === 'disabled')?.param
+  return param !== undefined && args[param] === true
 }
 
 /** `checked`: runs writes of collections with rules. */
@@ -85,14 +92,23 @@ function withRules(
     await afterwards?.()
     return answer
   }
+  const writeUser: Run['write'] = (plan, principal, within) =>
+    plan.shape.collection === 'users' && sets(plan, 'email')
+      ? writeAddress(plan, principal, within)
+      : run.write(plan, principal, within)
+  const disabling: Run['write'] = async (plan, principal, within) => {
+    const answer = await writeUser(plan, principal, within)
+    if (isDisabling(plan)) await pauseOfUser(run, answer.id).catch(() => undefined)
+    return answer
+  }
   return {
     ...run,
     // Hot path: synchronous.
     write(plan, principal, within) {
       const { collection } = plan.shape
       if (rules.has(collection)) return ruled(plan, principal, within)
-      if (collection === 'users' && setsAddress(plan)) return writeAddress(plan, principal, within)
-      return run.write(plan, principal, within)
+      if (collection === 'users' && sets(plan, 'disabled')) return disabling(plan, principal, within)
+      return writeUser(plan, principal, within)
     },
   }
 }

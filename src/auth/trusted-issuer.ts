@@ -13,6 +13,7 @@ import { isStorable } from '../model/fields/textual.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import { type Claims, type Principal, user } from '../principal.ts'
 import type { PlainReader } from './authenticate.ts'
+import { disabledCredential } from './disabled-account.ts'
 import { jwtPart, looksLikeJwt } from './server/tokens/jwt.ts'
 
 export interface TrustedIssuer {
@@ -27,6 +28,7 @@ export interface TrustedIssuer {
 export interface LocalUser {
   readonly id: number
   readonly role: string
+  readonly disabled: boolean
 }
 
 export interface TrustedIssuerOptions {
@@ -179,6 +181,7 @@ export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader 
     const claims = await verified(text, issuer, keys).catch(() => undefined)
     const found = claims && (await userOf(claims, issuer, options))
     if (!claims || !found) return null
+    if (found.disabled) throw disabledCredential()
     const budget = `user:${found.id}:issuer:${issuer.issuer}`
     const end = Math.min(Number(claims.exp) * 1000, lastTime)
     const caller = user(found.id, found.role, scopesOf(claims, options.scopes), budget, end)

@@ -20,7 +20,7 @@ import { Failure } from './failure.ts'
 import { type Listed, tableOr } from './table.ts'
 import { userIdOf } from './users.ts'
 
-const columns = ['id', 'name', 'type', 'client_id', 'redirect_uris', 'scopes', 'created_at']
+const columns = ['id', 'name', 'type', 'client_id', 'redirect_uris', 'scopes', 'first_party', 'created_at']
 const everyApp = listShape('oauth_apps', columns)
 const appsOfUser = listShape('oauth_apps', columns, where('user_id'))
 const appColumns = ['id', 'name', 'type']
@@ -56,6 +56,7 @@ async function createApp(opened: OpenedDatabase, args: ParsedArgs): Promise<stri
     redirect_uris: [...args.list('redirect-uri')],
     ...(type === undefined ? undefined : { type }),
     ...(scopes === undefined ? undefined : { scopes: [...listed(scopes)] }),
+    ...(args.flag('first-party') && { first_party: true }),
   })
   const makeApp = newAppHook(settings['theme.name'])
   const { computed, revealed, afterwards } = await makeApp(values, system)
@@ -140,6 +141,7 @@ export const create: Command = {
       sentence: 'Where browsers come back; can be given again.',
       multiple: true,
     },
+    'first-party': { value: undefined, sentence: 'It is the service’s own: no consent is asked for.' },
     scopes: { value: 'list', sentence: 'What it may ask for, separated by commas; else any scope.' },
     ...files,
   },

@@ -1,6 +1,20 @@
 /** `portico users`: accounts, beside a service that may be running. */
+import {
+  type AdministrationParts,
+  disableUser,
+  enableUser,
+  endSession,
+  endSessions,
+  grantsOf,
+  revokeGrant,
+  sessionsOf,
+  setPassword,
+} from '../auth/accounts/administration.ts'
+import { passwordFault } from '../auth/accounts/password-rules.ts'
 import { createUser, generatePassword } from '../auth/bootstrap.ts'
 import { isPasswordTooLong, maxPasswordCharacters } from '../auth/password.ts'
+import { withDenials } from '../auth/server/tokens/deny-list.ts'
+import { withWebhookEnds } from '../auth/webhooks/grants.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Model } from '../model/model.ts'
 import { bodyValidator } from '../model/validate.ts'
@@ -12,7 +26,7 @@ import { files, type OpenedModel, withDatabase } from './database.ts'
 import { Failure } from './failure.ts'
 import { type Listed, tableOr } from './table.ts'
 
-const columns = ['id', 'name', 'email', 'role', 'created_at']
+const columns = ['id', 'name', 'email', 'role', 'disabled', 'created_at']
 const idByEmail = listShape('users', ['id'], where('email'))
 const newRole = updateShape('users', ['role'])
 
@@ -96,4 +110,117 @@ export const setRole: Command = {
   options: files,
   run: args =>
     withDatabase(args, opened => giveRole(opened, args.arguments[0] ?? '', args.arguments[1] ?? '')),
+}
+
+type UserCommand = (parts: AdministrationParts, email: string, userId: number) => Promise<string>
+
+/** For commands whose first argument is the user's address. */
+function administer(args: ParsedArgs, act: UserCommand): Promise<string> {
+  const email = args.arguments[0] ?? ''
+  return withDatabase(args, async ({ run, records, settings }) => {
+    const denying = withDenials(await records(), settings['oauth.accessTokenLife'])
+    const parts = {
+      run,
+      records: withWebhookEnds(denying, run),
+      sessionLife: settings['oauth.sessionLife'],
+    }
+    return act(parts, email, await userIdOf(run, email))
+  })
+}
+
+export const disable: Command = {
+  arguments: ['email'],
+  options: files,
+  run: args =>
+    administer(args, async (parts, email, id) => {
+      await disableUser(parts, id)
+      return `${email} is disabled: no credential of this user is accepted any more\n`
+    }),
+}
+
+export const enable: Command = {
+  arguments: ['email'],
+  options: files,
+  run: args =>
+    administer(args, async (parts, email, id) => {
+      await enableUser(parts, id)
+      return `${email} is enabled; their paused webhooks have to be enabled too\n`
+    }),
+}
+
+async function givePassword(
+  parts: AdministrationParts,
+  email: string,
+  id: number,
+  given: string | undefined,
+): Promise<string> {
+  const password = given ?? generatePassword()
+  const fault = passwordFault(password, email)
+  if (fault !== undefined) throw new Failure(`\`--password\`: ${fault}`, 2)
+  await setPassword(parts, id, password)
+  const shown = given === undefined ? `: ${password} (shown once)` : ''
+  return `${email} has a new password${shown}\nTheir sessions, tokens, connected apps and API keys have ended.\n`
+}
+
+export const newPassword: Command = {
+  arguments: ['email'],
+  options: {
+    password: { value: 'text', sentence: 'The password; else one is made and printed once.' },
+    ...files,
+  },
+  run: args => administer(args, (parts, email, id) => givePassword(parts, email, id, args.text('password'))),
+}
+
+const sessionColumns = ['id', 'signed_in_at', 'expires_at', 'address', 'browser']
+
+async function listSessions(parts: AdministrationParts, email: string, id: number): Promise<string> {
+  const rows = (await sessionsOf(parts, id)).map(one => ({
+    id: one.id,
+    signed_in_at: new Date(one.signedInAt).toISOString(),
+    expires_at: new Date(one.expiresAt).toISOString(),
+    address: one.address,
+    browser: one.userAgent,
+  }))
+  return tableOr(`${email} is signed in nowhere.`, sessionColumns, rows)
+}
+
+export const sessions: Command = {
+  arguments: ['email'],
+  options: {
+    end: { value: 'id', sentence: 'End this session, by its id in the list.' },
+    'end-all': { value: undefined, sentence: 'End all of them, and every sign-in under way.' },
+    ...files,
+  },
+  run: args =>
+    administer(args, async (parts, email, id) => {
+      if (args.flag('end-all')) return `Ended ${await endSessions(parts, id)} sessions of ${email}\n`
+      const one = args.text('end')
+      if (one === undefined) return listSessions(parts, email, id)
+      if (await endSession(parts, id, one)) return `Ended the session ${one}\n`
+      throw new Failure(`${email} has no session ${one}. \`portico users sessions ${email}\` shows all.`)
+    }),
+}
+
+async function listGrants(parts: AdministrationParts, email: string, id: number): Promise<string> {
+  const rows = (await grantsOf(parts, id)).map(({ clientId, scopes, at }) => ({
+    client_id: clientId,
+    scopes: scopes.join(' '),
+    allowed_at: new Date(at).toISOString(),
+  }))
+  return tableOr(`${email} has allowed no app anything.`, ['client_id', 'scopes', 'allowed_at'], rows)
+}
+
+export const grants: Command = {
+  arguments: ['email'],
+  options: {
+    revoke: { value: 'client_id', sentence: 'End everything that this app was allowed.' },
+    ...files,
+  },
+  run: args =>
+    administer(args, async (parts, email, id) => {
+      const app = args.text('revoke')
+      if (app === undefined) return listGrants(parts, email, id)
+      if (await revokeGrant(parts, id, app)) return `Revoked what ${email} had allowed ${app}\n`
+      throw new Failure(`${email} has allowed ${app} nothing. \`portico users grants ${email}\` shows all.`)
+    }),
 }

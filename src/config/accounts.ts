@@ -1,7 +1,7 @@
 /** The settings of accounts, of their pages and of the mail that they send. */
 import { choice, flag, text } from './kinds.ts'
 import { optional, setting } from './setting.ts'
-import { colour, sender, smtp, webImage } from './theme-kinds.ts'
+import { colour, language, sender, smtp, webImage } from './theme-kinds.ts'
 
 export const accountSettings = {
   'accounts.signUp': optional<'off' | 'open' | 'confirmed'>({
@@ -57,5 +57,19 @@ export const accountSettings = {
     kind: sender,
     default: 'Portico <no-reply@localhost>',
     description: 'The sender of mail: an address, or a name with an address in angle brackets.',
+  }),
+  'mail.language': setting({
+    variable: 'PORTICO_MAIL_LANGUAGE',
+    kind: language,
+    default: 'en',
+    description:
+      'The language of mails to people whose browser has not told one that there are mails in. Portico has `en` and `de`; `mail.templates` adds others.',
+  }),
+  'mail.templates': optional({
+    variable: 'PORTICO_MAIL_TEMPLATES',
+    kind: text,
+    defaultText: 'none: Portico’s own texts',
+    description:
+      'The file that replaces texts of mails, or adds a language: its default export is `defineMailTemplates({ … })`.',
   }),
 } as const

@@ -7,6 +7,8 @@ import type { Principal } from '../principal.ts'
 export interface CredentialHeaders {
   readonly authorization?: string | undefined
   readonly 'x-api-key'?: string | undefined
+  /** With a session that a request of the service's own pages has brought; a session that is over is refused. */
+  readonly cookie?: string | undefined
   /** The HTTP request that carried the credential was accepted, with the proof that the credential needs (RFC 9449, 7). */
   readonly proven?: boolean
 }
@@ -67,8 +69,9 @@ export class CredentialMonitor {
     const answers = new Map<string, Awaitable<Principal | ApiError | undefined>>()
     const pending: Promise<void>[] = []
     for (const client of this.#clients) {
-      const { authorization, 'x-api-key': key } = client.credential ?? {}
-      const text = `${authorization} ${key}`
+      const { authorization, 'x-api-key': key, cookie } = client.credential ?? {}
+      // No header contains a line end.
+      const text = `${authorization}\n${key}\n${cookie}`
       const answer = answers.get(text) ?? this.#identified(client)
       answers.set(text, answer)
       if (answer instanceof Promise) pending.push(answer.then(later => this.#apply(client, later)))

@@ -11,7 +11,8 @@ const keys = /(pk)_[A-Za-z0-9]{6,}|(ps)_[A-Za-z0-9_-]{43}/g
 /** The credentials in an Authorization header. */
 const tokens = /\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]+/gi
 /** Query parameters whose names say that they are credentials. */
-const parameters = /\b(api_key|access_token|refresh_token|client_secret|password)=[^&\s"\\]*/gi
+const parameters =
+  /\b(api_key|access_token|refresh_token|client_secret|password|portico_session)=[^&;\s"\\]*/gi
 
 const hidden = '[hidden]'
 
@@ -23,7 +24,16 @@ export function redact(text: string): string {
     .replace(parameters, `$1=${hidden}`)
 }
 
-const secretFields = ['password', 'password_hash', 'key', 'hash', 'token', 'authorization', 'api_key']
+const secretFields = [
+  'password',
+  'password_hash',
+  'key',
+  'hash',
+  'token',
+  'authorization',
+  'api_key',
+  'cookie',
+]
 const paths = ['', '*.', '*.*.', '*.*.*.'].flatMap(depth => [
   ...secretFields.map(field => depth + field),
   `${depth}["x-api-key"]`,

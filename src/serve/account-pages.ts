@@ -1,17 +1,18 @@
 /** The pages of accounts, loaded when the first one is asked for. */
 import type { AccountRoutes, Visit } from '../auth/accounts/routes/routes.ts'
 import type { BackgroundWork } from '../auth/background.ts'
-import type { Mail } from '../auth/mail.ts'
+import type { Mailer } from '../auth/mail/mailer.ts'
 import type { Theme } from '../auth/pages/theme.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
 import type { WebhookOperations } from '../auth/webhooks/operations.ts'
-import type { Reply } from '../call.ts'
+import type { Call, Reply } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
+import { readBody } from '../rest/body.ts'
 
 /** What users write on their pages. */
 export interface OwnWrites {
@@ -28,7 +29,7 @@ interface AccountParts {
   readonly records: Records
   readonly counters: RateCounters
   readonly settings: Settings
-  readonly mail: Mail
+  readonly mail: Mailer
   readonly work: BackgroundWork
   readonly server: () => Promise<AuthorizationServer>
 }
@@ -39,6 +40,11 @@ export interface AccountPages {
   errorReply(error: unknown): Reply | undefined
   /** When every message is sent that was promised. */
   idle(): Promise<void>
+}
+
+/** An operation without a body, such as a sign-out, needs none. */
+function readJson(call: Call): unknown {
+  return call.body.length === 0 ? {} : readBody(call, ['application/json'])
 }
 
 export function themeOf(settings: Settings): Theme {
@@ -75,6 +81,7 @@ export function accountPages({
       mail,
       signUp: settings['accounts.signUp'] ?? (mail.delivers ? 'confirmed' : 'open'),
       throttleAddress: budgetAddress,
+      readJson,
       work,
     })
   }

@@ -16,7 +16,7 @@ export function credentialOf(
   const { authorization } = headers
   if (authorization !== undefined) return { authorization, proven: true }
   const key = headers['x-api-key'] ?? keyInQuery(req.url ?? '')
-  return { 'x-api-key': key === undefined ? undefined : String(key) }
+  return key === undefined ? { cookie: headers.cookie } : { 'x-api-key': String(key) }
 }
 
 function keyInQuery(url: string): string | undefined {

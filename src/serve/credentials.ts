@@ -5,6 +5,7 @@ import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
 import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import { type Apps, createApps, rightsOfApp } from '../auth/server/clients/apps.ts'
 import { withDenials } from '../auth/server/tokens/deny-list.ts'
+import { type SessionCookieReader, sessionCookieReader } from '../auth/session-cookie.ts'
 import { WebhookGrants, withWebhookEnds } from '../auth/webhooks/grants.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
@@ -33,6 +34,8 @@ interface Credentials {
   readonly authenticate: Authenticate
   /** How often a key was known without asking the database. */
   readonly counts: { readonly hits: number; readonly misses: number }
+  /** Who is signed in in a browser. */
+  readonly sessions: SessionCookieReader
   readonly apps: Apps
   readonly secrets: AppSecrets
   readonly records: Records
@@ -70,7 +73,9 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     settings,
     logger: log.logger,
   })
-  const authenticate = tracedAuthenticate(createAuthenticate([keys, tokens, ...ofTrustedIssuers]), traces)
+  const sessions = sessionCookieReader({ run, records, version, issuer })
+  const readers = [keys, tokens, ...ofTrustedIssuers]
+  const authenticate = tracedAuthenticate(createAuthenticate(readers, sessions.read), traces)
   const webhookGrants = new WebhookGrants({ run, records, rightsOfApp: rightsOf })
-  return { authenticate, counts: keys.counts, apps, secrets, records, webhookGrants }
+  return { authenticate, counts: keys.counts, sessions, apps, secrets, records, webhookGrants }
 }

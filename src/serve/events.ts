@@ -1,10 +1,12 @@
 /** The events of the process, for every transport of them. */
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { Settings } from '../config.ts'
+import { ApiError } from '../errors.ts'
 import type { ChangeFeed } from '../events/change-feed.ts'
 import type { CredentialHeaders, Identify } from '../events/credential-monitor.ts'
 import { createEvents, type Events } from '../events/events.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
+import { isAnonymous, type Principal } from '../principal.ts'
 
 export interface ProcessEventsParts {
   readonly feed: ChangeFeed
@@ -23,7 +25,10 @@ export function createProcessEvents(parts: ProcessEventsParts): ProcessEvents {
   const { feed, authenticate, refresh, settings, onFault } = parts
   const identify: Identify = (headers, address) =>
     then(refresh(), () =>
-      authenticate({ headers: sentHeaders(headers), query: '', proven: headers.proven }, address),
+      then(
+        authenticate({ headers: sentHeaders(headers), query: '', proven: headers.proven }, address),
+        principal => (headers.cookie === undefined ? principal : stillSignedIn(principal)),
+      ),
     )
   const events = createEvents({
     feed,
@@ -40,10 +45,18 @@ function share(most: number, { maxConnections }: Settings): number {
   return Math.min(most, Math.max(1, Math.floor(maxConnections / 2)))
 }
 
+/** A request goes on without its session, a connection does not. */
+function stillSignedIn(principal: Principal): Principal {
+  if (isAnonymous(principal.access)) throw new ApiError('UNAUTHORIZED', 'The session is over.')
+  return principal
+}
+
 /** Without headers that are undefined. */
-function sentHeaders({ authorization, 'x-api-key': key }: CredentialHeaders) {
+function sentHeaders({ authorization, 'x-api-key': key, cookie }: CredentialHeaders) {
   return {
     ...(authorization === undefined ? {} : { authorization }),
     ...(key === undefined ? {} : { 'x-api-key': key }),
+    // Where the page is was checked when it connected.
+    ...(cookie === undefined ? {} : { cookie, 'sec-fetch-site': 'same-origin' }),
   }
 }

@@ -1,15 +1,15 @@
 /** The authorization server as the service uses it: loaded with the first request for it, to keep starts short. */
 
-import { isAccountPath, isForPeople } from '../auth/accounts/paths.ts'
+import { isAccountPath, isForPeople, isJsonCall } from '../auth/accounts/paths.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { BackgroundWork } from '../auth/background.ts'
 import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
-import type { Mail } from '../auth/mail.ts'
+import type { Mailer } from '../auth/mail/mailer.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
 import { parseBody } from '../auth/server/requests/form.ts'
 import { redirectPostToGet } from '../auth/server/requests/post-to-get.ts'
-import type { AuthorizationServer, SessionInfo } from '../auth/server/server.ts'
+import type { AuthorizationServer } from '../auth/server/server.ts'
 import type { Call, Reply, TakenOver } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress, type RateLimits } from '../cluster/rate-limits.ts'
@@ -41,7 +41,7 @@ export interface LazyOauthParts {
   readonly issuer: () => string
   /** Takes the reasons for which token requests are refused. */
   readonly logger: Pick<Log['logger'], 'info'>
-  readonly mail: Mail
+  readonly mail: Mailer
   /** Work that no request waits for. */
   readonly work: BackgroundWork
   readonly onFault: (error: unknown) => void
@@ -53,8 +53,6 @@ export interface LazyOauth {
   /** Whether apps call the path: they get OAuth's own errors. */
   isForApps(path: string): boolean
   answer(exchange: Exchange): Awaitable<Reply | TakenOver>
-  /** Who is signed in in the browser; loads nothing for those without a session's cookie. */
-  sessionOf(exchange: Exchange): Awaitable<SessionInfo | undefined>
   /** An error as a page; undefined where a program made the request. */
   errorReply(error: unknown, call: Call): Reply | undefined
   /** Resolves when all pending mail is sent. */
@@ -136,7 +134,7 @@ function whoDraws({ path, address, headers }: Exchange, authenticate: Authentica
 
 /** Whether a person reads the answer. */
 function isPage({ path, method, headers }: Call): boolean {
-  if (isAccountPath(path)) return true
+  if (isAccountPath(path)) return !isJsonCall({ method, headers })
   const isTyped = path === '/oauth/device' && method !== 'POST'
   return (isTyped || isForPeople(path)) && headers.accept?.includes('text/html') === true
 }
@@ -207,10 +205,6 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
     owns: path => isAccountPath(path) || path.startsWith('/oauth/') || path.startsWith('/.well-known/'),
     isForApps: path => isThere(path) && (programs.has(path) || registered.test(path)),
     idle: pages.idle,
-    sessionOf: ({ headers, req, res }) =>
-      headers.cookie?.includes('portico_session=')
-        ? load().then(server => server.session(req, res))
-        : undefined,
     errorReply: (error, call) => (isPage(call) ? pages.errorReply(error) : undefined),
     answer(exchange) {
       const { path } = exchange

@@ -1,26 +1,22 @@
 /** The pages at `/` and `/docs`, with the settings of the service and the visitor's session. */
-import { findUser } from '../auth/accounts/users.ts'
-import type { SessionInfo } from '../auth/server/server.ts'
+import type { SessionCookieReader } from '../auth/session-cookie.ts'
 import type { Settings } from '../config.ts'
 import type { ExplorerFrame } from '../graphql/transports/graphiql.ts'
-import type { Exchange } from '../http.ts'
 import type { JsonSchema } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
-import { type Awaitable, then } from '../plan/answer.ts'
-import type { Run } from '../plan/run.ts'
+import { then } from '../plan/answer.ts'
 import { explorerPage } from '../portal/explorer.ts'
 import { type FrameOptions, framed, type Visitor } from '../portal/frame.ts'
 import { createPortal, type Portal } from '../portal/portal.ts'
+import type { Principal } from '../principal.ts'
 import { referenceDocument } from '../rest/openapi/reference/reference.ts'
 import { themeOf } from './account-pages.ts'
 
 interface PortalParts {
   readonly model: Model
-  readonly run: Run
   readonly settings: Settings
   readonly issuer: () => string
-  /** Who is signed in in the browser. */
-  readonly sessionOf: (exchange: Exchange) => Awaitable<SessionInfo | undefined>
+  readonly sessions: SessionCookieReader
 }
 
 function frameOf(settings: Settings): FrameOptions {
@@ -31,12 +27,12 @@ function frameOf(settings: Settings): FrameOptions {
   }
 }
 
-export function openPortal({ model, run, settings, issuer, sessionOf }: PortalParts): Portal {
-  const visitorOf = async ({ userId }: SessionInfo): Promise<Visitor> => {
-    const user = await findUser(run, userId)
-    if (user === undefined) return 'anyone'
-    return user.role === 'admin' ? 'admin' : 'user'
-  }
+function visitorOf(principal: Principal | null): Visitor {
+  if (principal === null) return 'anyone'
+  return principal.access.role === 'admin' ? 'admin' : 'user'
+}
+
+export function openPortal({ model, settings, issuer, sessions }: PortalParts): Portal {
   let document: JsonSchema | undefined
   return createPortal({
     frame: frameOf(settings),
@@ -45,9 +41,7 @@ export function openPortal({ model, run, settings, issuer, sessionOf }: PortalPa
     guides: settings['docs.guides'],
     baseUrl: settings.baseUrl,
     origin: issuer,
-    // Every call is an exchange.
-    visitorOf: call =>
-      then(sessionOf(call as Exchange), session => (session === undefined ? 'anyone' : visitorOf(session))),
+    visitorOf: ({ headers }) => then(sessions.signedIn(headers), visitorOf),
   })
 }
 

@@ -22,7 +22,7 @@ interface TrustedIssuerParts {
   readonly logger?: Logger
 }
 
-const byId = itemShape('users', ['id', 'role'])
+const byId = itemShape('users', ['id', 'role', 'disabled'])
 
 /** Reads JWTs of the trusted issuers; what checks them is loaded with the first one. None where none is trusted. */
 export async function trustedIssuerReaders(parts: TrustedIssuerParts): Promise<readonly CredentialReader[]> {

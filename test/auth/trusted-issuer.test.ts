@@ -46,11 +46,11 @@ async function setup(given: Partial<TrustedIssuer> = {}) {
         ),
       }
     },
-    findById: id => (id === 7 ? { id, role: 'user' } : undefined),
+    findById: id => (id === 7 ? { id, role: 'user', disabled: false } : undefined),
     findByEmail: email => {
       asked.push(email)
       clock.during()
-      return email === 'ann@example.com' ? { id: 7, role: 'user' } : undefined
+      return email === 'ann@example.com' ? { id: 7, role: 'user', disabled: false } : undefined
     },
   })
   const token = async (
@@ -258,7 +258,7 @@ async function withServer(
       throw new Error(`status ${answer.status}`)
     },
     onChange: (named, trouble) => void notes.push(`${named}: ${trouble ?? 'again'}`),
-    findById: id => ({ id, role: 'user' }),
+    findById: id => ({ id, role: 'user', disabled: false }),
     findByEmail: () => undefined,
   })
   let made = 0

@@ -108,6 +108,30 @@ test('an authenticator makes one passkey for an account: a second would take the
   })
 })
 
+test('an app’s own page signs in with a passkey by JSON, as the guide shows', async () => {
+  await scene(true, async here => {
+    const { page } = here
+    await addPasskey(here)
+    await page.getByText('The passkey is added.').waitFor()
+    await signOut(here)
+    const user = await page.evaluate(`(async () => {
+      const account = (path, body) => fetch('/account/' + path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      }).then(answer => answer.json())
+      const options = await account('passkeys/get', {})
+      const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
+      const passkey = await navigator.credentials.get({ publicKey })
+      const first = await account('sign-in', { passkey: passkey.toJSON() })
+      const again = await account('sign-in', { passkey: passkey.toJSON() })
+      const me = await fetch('/api/v1/me').then(answer => answer.json())
+      return [first.user.email, again.error.code, me.email]
+    })()`)
+    assert.deepEqual(user, ['ada@example.com', 'UNAUTHORIZED', 'ada@example.com'])
+  })
+})
+
 test('an authenticator that does not know its owner is not enough', async () => {
   await scene(false, async here => {
     await addPasskey(here)

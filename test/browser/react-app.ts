@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 import { build, type Rolldown } from 'vite'
 
-const root = join(import.meta.dirname, '..', '..', 'examples', 'react')
+const example = join(import.meta.dirname, '..', '..', 'examples', 'react')
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html',
@@ -20,13 +20,17 @@ export interface AppFile {
 }
 
 /** The files that `vite build` makes, with `VITE_…` variables; nothing is written. */
-export async function buildApp(variables: Readonly<Record<string, string>>): Promise<readonly AppFile[]> {
+export async function buildApp(
+  variables: Readonly<Record<string, string>>,
+  { root = example, base = '/' } = {},
+): Promise<readonly AppFile[]> {
   const define = Object.entries(variables).map(([name, value]) => [
     `import.meta.env.${name}`,
     JSON.stringify(value),
   ])
   const made = (await build({
     root,
+    base,
     logLevel: 'error',
     define: Object.fromEntries(define),
     // The package is this clone.

@@ -32,8 +32,12 @@ test('an app’s secrets are made, listed and ended, at once in a running servic
     const again = await portico('apps', 'end-secret', id, row)
     assert.equal(again.code, 1)
     assert.match(again.err, /has no secret .*portico apps secrets app_/)
-    const other = await portico('apps', 'create', '--type', 'public', ...own)
+    const other = await portico('apps', 'create', '--type', 'public', '--first-party', ...own)
     const [, open = ''] = /client_id +(\S+)/.exec(other.out) ?? []
+    const all = await portico('apps', 'list')
+    assert.match(all.out, /^id .*first_party/)
+    assert.match(String(all.out.split('\n').find(line => line.includes(open))), / true /)
+    assert.match(String(all.out.split('\n').find(line => line.includes(id))), / false /)
     assert.match((await portico('apps', 'secrets', open)).err, /is a public app: it has no secret/)
   })
 })

@@ -340,6 +340,15 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: ['operators', 'on'],
     wrongValues: [true, 1, null],
   },
+  'mail.templates': words,
+  'mail.language': {
+    text: [
+      ['de', 'de'],
+      ['pt-br', 'pt-BR'],
+    ],
+    wrong: ['x', 'en_GB', 'de, en', 'language-tag-too-long'],
+    wrongValues: ['', 1, null],
+  },
   'mail.from': {
     text: same('a@example.com', 'Blog <a@example.com>'),
     wrong: ['a', 'a@b@c', 'a <b'],

@@ -57,16 +57,23 @@ export interface Stream {
   leave(): void
 }
 
+interface StreamOptions {
+  readonly key?: string | undefined
+  readonly lastEventId?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 /** Opens a stream of server-sent events. */
 export async function stream(
   url: string,
   query = '',
-  { key, lastEventId }: { readonly key?: string | undefined; readonly lastEventId?: string } = {},
+  { key, lastEventId, headers }: StreamOptions = {},
 ): Promise<Stream> {
   const controller = new AbortController()
   const response = await fetch(`${url}/api/v1/events?${query}`, {
     headers: {
       Accept: 'text/event-stream',
+      ...headers,
       ...(key !== undefined && { Authorization: `Bearer ${key}` }),
       ...(lastEventId !== undefined && { 'Last-Event-ID': lastEventId }),
     },

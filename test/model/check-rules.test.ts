@@ -231,7 +231,7 @@ test('a built-in field of users is narrowed: its rules hold beside those that ar
   assert.equal(fields?.get('email')?.unique, true)
   assert.deepEqual(
     [...(fields?.keys() ?? [])],
-    ['id', 'name', 'email', 'role', 'password_hash', 'created_at'],
+    ['id', 'name', 'email', 'role', 'disabled', 'password_hash', 'created_at'],
   )
 })
 

@@ -82,7 +82,10 @@ test('the reference model becomes the collections of the interface', () => {
   const users = collections.get('users')
   assert.ok(posts && users)
   assert.deepEqual([...posts.fields.keys()], ['id', 'title', 'body', 'author_id', 'created_at'])
-  assert.deepEqual([...users.fields.keys()], ['id', 'name', 'email', 'role', 'password_hash', 'created_at'])
+  assert.deepEqual(
+    [...users.fields.keys()],
+    ['id', 'name', 'email', 'role', 'disabled', 'password_hash', 'created_at'],
+  )
   assert.deepEqual(posts.relations.get('author'), {
     ...{ kind: 'one', name: 'author', target: 'users', field: 'author_id', onDelete: 'restrict' },
   })
@@ -136,6 +139,7 @@ test('a declaration may add to the accounts, and change who may do what', () => 
       'name',
       'email',
       'role',
+      'disabled',
       'password_hash',
       'bio',
       'phone',
@@ -295,7 +299,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'a name that a field of users is to have',
       () => faultsOf(model({ users: users({ fields: { disabled: boolean({ default: false }) } }) })),
-      [/^users.fields.disabled: The name is reserved: .*`renamedFrom: 'disabled'` keeps its data/],
+      [/^users.fields.disabled: The field is built in .*`renamedFrom: 'disabled'` keeps its data/],
     ],
     ['a column of the database', () => fieldFaults({ rowid: integer() }), [/posts.fields.rowid: .*database/]],
     ...[

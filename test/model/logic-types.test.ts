@@ -179,6 +179,7 @@ test('an item has its computed fields where they are asked for; a narrowed field
     readonly id: number
     readonly name: string
     readonly role: string
+    readonly disabled?: boolean | null
     readonly email?: string | null
     readonly created_at: string
   }

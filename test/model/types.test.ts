@@ -72,6 +72,7 @@ test('a user has the built-in fields and those that were added', () => {
     readonly name: string
     readonly email: string
     readonly role: string
+    readonly disabled?: boolean | null
     readonly bio: string | null
     readonly phone?: string | null
     readonly created_at: string
@@ -86,6 +87,7 @@ test('the built-in collections are there without a declaration', () => {
     readonly name: string
     readonly email: string
     readonly role: string
+    readonly disabled?: boolean | null
     readonly created_at: string
   }
   type Key = {

@@ -5,10 +5,18 @@ import { type Wire, wire } from '../transports/service.ts'
 
 const query = 'subscription { newPost { id } }'
 
+/** A token, or the headers that carry another credential. */
+export type Sent = string | Readonly<Record<string, string>>
+
+export function headersOf(sent: Sent): Readonly<Record<string, string>> {
+  return typeof sent === 'string' ? { Authorization: `Bearer ${sent}` } : sent
+}
+
 /** A WebSocket with a subscription. */
-export async function listen(url: string, token: string): Promise<Wire> {
-  const opened = await wire(`${url.replace('http', 'ws')}/graphql`)
-  opened.say({ type: 'connection_init', payload: { Authorization: `Bearer ${token}` } })
+export async function listen(url: string, sent: Sent): Promise<Wire> {
+  const isToken = typeof sent === 'string'
+  const opened = await wire(`${url.replace('http', 'ws')}/graphql`, undefined, isToken ? {} : sent)
+  opened.say({ type: 'connection_init', ...(isToken && { payload: headersOf(sent) }) })
   while (opened.heard.length === 0) await wait(5)
   assert.match(opened.heard[0] ?? '', /connection_ack/)
   opened.say({ id: '1', type: 'subscribe', payload: { query } })
@@ -16,11 +24,11 @@ export async function listen(url: string, token: string): Promise<Wire> {
 }
 
 /** A stream of server-sent events; `ended` resolves when it is over. */
-export async function stream(url: string, token: string): Promise<{ readonly ended: Promise<string> }> {
+export async function stream(url: string, sent: Sent): Promise<{ readonly ended: Promise<string> }> {
   const answer = await fetch(`${url}/graphql`, {
     method: 'POST',
     headers: {
-      Authorization: `Bearer ${token}`,
+      ...headersOf(sent),
       Accept: 'text/event-stream',
       'Content-Type': 'application/json',
     },

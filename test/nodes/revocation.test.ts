@@ -1,6 +1,7 @@
 /** What is taken back on one node is over on all: the next request, and connections that are open. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { postJson, sameOrigin, signedInCookie } from '../auth/own-page.ts'
 import type { Browser } from '../conformance/oauth/browser.ts'
 import {
   type App,
@@ -14,13 +15,12 @@ import {
 import { call } from '../serve/service.ts'
 import { nodeSetups } from '../setups/setups.ts'
 import { endWithinSecond } from '../within-second.ts'
-import { listen, stream } from './listeners.ts'
+import { headersOf, listen, type Sent, stream } from './listeners.ts'
 
 const scope = 'openid offline_access read:user read:post'
 
 interface Given {
-  /** What is sent as a bearer token. */
-  readonly token: string
+  readonly token: Sent
   revoke(url: string): Promise<unknown>
 }
 
@@ -81,14 +81,19 @@ const ways: Readonly<Record<string, (fixture: Fixture) => Promise<Given>>> = {
     const { token, browser } = await issue(fixture, 'opaque')
     return { token, revoke: () => disconnect(browser, fixture) }
   },
+  'the cookie of a session that signs out': async fixture => {
+    const token = { Cookie: await signedInCookie(fixture.url, fixture.ben), ...sameOrigin }
+    const revoke = (url: string) => postJson(`${url}/account/sign-out`, {}, token)
+    return { token, revoke }
+  },
   'a JWT whose app is deleted': async fixture => {
     const { app, token } = await issue(fixture, 'jwt')
     return { token, revoke: url => remove(`${url}/api/v1/oauth_apps/${app.id}`, fixture.ann.key) }
   },
 }
 
-async function statusOf(url: string, token: string): Promise<number> {
-  return (await call(`${url}/api/v1/me`, { key: token })).status
+async function statusOf(url: string, token: Sent): Promise<number> {
+  return (await call(`${url}/api/v1/me`, { headers: headersOf(token) })).status
 }
 
 for (const setup of nodeSetups)

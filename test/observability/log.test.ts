@@ -138,6 +138,7 @@ const secrets: readonly (readonly [string, (log: ReturnType<typeof open>['log'])
   ['in a key field', log => log.logger.trace({ key }, 'x')],
   ['deep in an object', log => log.logger.fatal({ a: { b: { c: { d: { e: key } } } } }, 'x')],
   ['in a URL', log => log.logger.warn({ url: `/x?api_key=${key}` }, 'x')],
+  ['in a cookie field', log => log.logger.warn({ req: { headers: { cookie: key } } }, 'x')],
   ['as a request id', log => log.logger.warn({ request_id: key }, 'x')],
 ]
 
@@ -164,6 +165,7 @@ const redacted = [
   ['Authorization: bearer abc.def', 'Authorization: bearer [hidden]'],
   ['/x?api_key=abc&y=1', '/x?api_key=[hidden]&y=1'],
   ['?access_token=a&refresh_token=b', '?access_token=[hidden]&refresh_token=[hidden]'],
+  ['Cookie: a=b; __Host-portico_session=c; d=e', 'Cookie: a=b; __Host-portico_session=[hidden]; d=e'],
   ['nothing secret here', 'nothing secret here'],
 ] as const
 

@@ -69,7 +69,7 @@ describe('media types', () => {
   }
   it('says what the answer varies by, and that nobody keeps it', async () => {
     const { headers } = await post(service.url, hello)
-    assert.equal(headers.get('Vary'), 'Authorization, X-API-Key, Accept')
+    assert.equal(headers.get('Vary'), 'Authorization, X-API-Key, Cookie, Accept')
     assert.equal(headers.get('Cache-Control'), 'no-store')
   })
 })

@@ -10,18 +10,10 @@ import { accountEndRecord } from '../server/sessions/session-ends.ts'
 import { keysOf, removeKey } from '../user-keys.ts'
 import { pauseMadeInSessions } from '../webhooks/grants.ts'
 import type { AccountBase } from './accounts.ts'
+import type { Holdings } from './holdings.ts'
 import { storePasswordHash } from './users.ts'
 
-/** The number of each. */
-export interface Holdings {
-  readonly sessions: number
-  /** Third-party apps that the user has granted access. */
-  readonly apps: number
-  readonly keys: number
-  readonly passkeys: number
-  /** Whether signing in by password needs a one-time code. */
-  readonly codes: boolean
-}
+export type RecoveryParts = Pick<AccountBase, 'records' | 'run' | 'revokeAll' | 'now' | 'codes'>
 
 /** What was revoked, and what is left. */
 export interface Ended {
@@ -44,7 +36,7 @@ async function count(records: Records, kind: string, userId: number): Promise<nu
   return (await records.byOwner(kind, String(userId))).length
 }
 
-async function holdingsOf({ records, run, codes }: AccountBase, userId: number): Promise<Holdings> {
+async function holdingsOf({ records, run, codes }: RecoveryParts, userId: number): Promise<Holdings> {
   const [sessions, apps, passkeys] = await Promise.all(
     ['Session', 'Consent', 'Passkey'].map(kind => count(records, kind, userId)),
   )
@@ -92,7 +84,7 @@ export interface Extent {
  * process dies. Requests that were under way meanwhile are revoked afterwards.
  */
 export async function replacePassword(
-  base: AccountBase,
+  base: RecoveryParts,
   userId: number,
   hashed: string,
   extent: Extent,

@@ -6,7 +6,7 @@ import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
 import type { Records } from '../../records.ts'
 import type { BackgroundWork } from '../background.ts'
-import type { Mail } from '../mail.ts'
+import type { Mailer } from '../mail/mailer.ts'
 import type { AccountClaims } from '../server/server.ts'
 import { type Addresses, createAddresses } from './addresses.ts'
 import { createDevices, type Devices } from './known-devices.ts'
@@ -23,7 +23,7 @@ import {
   signInAllowances,
   type Throttle,
 } from './throttle.ts'
-import { findUser } from './users.ts'
+import { findUser, type UserRow } from './users.ts'
 
 /** `confirmed`: an account is created when the link sent to its address is opened. */
 export type SignUpMode = 'off' | 'open' | 'confirmed'
@@ -32,7 +32,7 @@ export interface AccountParts {
   readonly model: Model
   readonly run: Run
   readonly records: Records
-  readonly mail: Mail
+  readonly mail: Mailer
   /** Counters shared by all nodes, for attempts. */
   readonly counters: RateCounters
   /** The service's own address, for links. Never taken from a request. */
@@ -89,11 +89,15 @@ export function createAccountBase(parts: AccountParts): AccountBase {
   }
 }
 
-const idById = itemShape('users', ['id'])
+const disabledById = itemShape('users', ['disabled'])
 
+/** Whether there is such an account, and it is enabled. */
 export function accountFinder(run: Run) {
   return (userId: number): Awaitable<boolean> =>
-    then(readItem(run, idById, userId), user => user !== undefined)
+    then(
+      readItem<Pick<UserRow, 'disabled'>>(run, disabledById, userId),
+      user => user !== undefined && !user.disabled,
+    )
 }
 
 /** `profile` and `email` claims of an account (OpenID Connect Core, 5.1); undefined where it was deleted. */

@@ -2,6 +2,7 @@
 import type { Run } from '../../plan/run.ts'
 import { deleteShape, listShape, readFirst, where } from '../../plan/system-plans.ts'
 import { system } from '../../principal.ts'
+import type { Asker } from '../mail/mailer.ts'
 import type { AccountBase } from './accounts.ts'
 import { type Consequence, deletionPlan } from './own-data.ts'
 import type { UserRow } from './users.ts'
@@ -28,10 +29,12 @@ async function isUsed(run: Run, { collection, field }: Consequence, userId: numb
  * act: the model's rules say who deletes other people’s accounts. Throws CONFLICT where items still refer to it, or nobody
  * would be left to administer the service.
  */
-export async function deleteAccount(base: AccountBase, user: Pick<UserRow, 'id' | 'email'>): Promise<void> {
-  const { run, mail, name, background } = base
+export async function deleteAccount(
+  { run, mail, background }: AccountBase,
+  { id, email }: Pick<UserRow, 'id' | 'email'>,
+  asker: Asker,
+): Promise<void> {
   // In the event log, the user has done it.
-  await run.write({ shape: removal, args: [user.id] }, { ...system, userId: user.id })
-  const text = `Your account at ${name} was deleted, as was asked for on its own pages, and with it everything that was stored for it.\n\nIf it was not you, write to whoever runs ${name}.\n`
-  background(() => mail.send({ to: user.email, subject: `Your account at ${name} is deleted`, text }))
+  await run.write({ shape: removal, args: [id] }, { ...system, userId: id })
+  background(() => mail.sendTemplate('accountDeleted', { to: email, asker }, { by: 'owner' }))
 }

@@ -8,10 +8,12 @@ export interface UserRow {
   readonly name: string
   readonly email: string
   readonly role: string
+  /** Its credentials are refused: see `disabled-accounts.ts`. */
+  readonly disabled: boolean
   readonly password_hash: string | null
 }
 
-const fields = ['id', 'name', 'email', 'role', 'password_hash']
+const fields = ['id', 'name', 'email', 'role', 'disabled', 'password_hash']
 const byId = itemShape('users', fields)
 const byEmail = listShape('users', fields, where('email'))
 

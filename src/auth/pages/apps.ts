@@ -17,7 +17,7 @@ function connected({ app, scopes, allowedAt }: ConnectedApp, csrf: string): Html
   return html`<section class="card" aria-labelledby="app-${app.clientId}">
 <div class="app">${logo(app)}<h2 id="app-${app.clientId}">${named(app.name)}</h2></div>
 <ul>${scopes.map(({ sentence }) => html`<li>${sentence}</li>`)}</ul>
-<p class="faint">Allowed on ${time(allowedAt)}</p>
+<p class="faint">${app.firstParty ? html`Part of this service: you were not asked. Last used to sign in on ${time(allowedAt)}` : html`Allowed on ${time(allowedAt)}`}</p>
 ${form(
   { action: '/account/apps', csrf, hidden: { client_id: app.clientId } },
   button('Disconnect', 'danger', { 'aria-label': `Disconnect ${app.name}` }),

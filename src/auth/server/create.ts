@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call, Reply } from '../../call.ts'
 import { openidScopes } from '../../model/builtin.ts'
 import type { Collection, Model } from '../../model/model.ts'
+import { disabledSignIn } from '../disabled-account.ts'
 import { defaultScopesOf } from './clients/apps.ts'
 import { appOf } from './clients/client-metadata.ts'
 import { Consents } from './consent/consents.ts'
@@ -49,6 +50,7 @@ function scopeSentences(model: Pick<Model, 'scopes'>): ReadonlyMap<string, strin
 
 export class Server implements AuthorizationServer {
   readonly issuer: string
+  readonly #parts: Pick<ServerParts, 'hasAccount' | 'serviceName'>
   readonly #sentences: ReadonlyMap<string, string>
   readonly #consents: Consents
   readonly #sessions: Sessions
@@ -60,6 +62,7 @@ export class Server implements AuthorizationServer {
   constructor(parts: ServerParts) {
     const { issuer, model, records, apps, hasAccount, settings, serviceName } = parts
     this.issuer = issuer
+    this.#parts = { hasAccount, serviceName }
     this.#sentences = scopeSentences(model)
     this.#consents = new Consents(records)
     this.#sessions = new Sessions(records, settings.sessionLife)
@@ -108,10 +111,14 @@ export class Server implements AuthorizationServer {
   }
 
   async interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction> {
-    return this.#interactions.find(await this.#request(req, res))
+    const found = await this.#interactions.find(await this.#request(req, res))
+    // Who signs in may be somebody else.
+    if (found.prompt !== 'login' && found.userId !== undefined) await this.#requireEnabled(found.userId)
+    return found
   }
 
   async finishLogin(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<NextPath> {
+    await this.#requireEnabled(signIn.userId)
     return this.#interactions.finishLogin(await this.#request(req, res), signIn)
   }
 
@@ -140,10 +147,12 @@ export class Server implements AuthorizationServer {
 
   async session(req: IncomingMessage, res: ServerResponse): Promise<SessionInfo | undefined> {
     const { provider } = await this.#provider.get()
-    return this.#sessions.current(provider, req, res)
+    const found = await this.#sessions.current(provider, req, res)
+    return found && (await this.#parts.hasAccount(found.userId)) ? found : undefined
   }
 
   async signIn(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<SessionInfo> {
+    await this.#requireEnabled(signIn.userId)
     const { provider } = await this.#provider.get()
     const state = { browser: browserOf(req, signIn.address ?? '') }
     return withRequestState(state, () => this.#sessions.signIn(provider, req, res, signIn))
@@ -164,7 +173,7 @@ export class Server implements AuthorizationServer {
 
   async connectedApps(userId: number): Promise<readonly ConnectedApp[]> {
     const { provider } = await this.#provider.get()
-    const consents = await this.#consents.all(userId)
+    const consents = [...(await this.#consents.all(userId)), ...(await this.#consents.withoutConsent(userId))]
     const apps = await Promise.all(
       consents.map(async ({ clientId, scopes, at }) => {
         const client = await provider.Client.find(clientId)
@@ -186,6 +195,11 @@ export class Server implements AuthorizationServer {
   async revokeOthers(userId: number, session: string): Promise<void> {
     await this.#sessions.revokeAll(userId, session)
     await this.#consents.endOthers(userId, session)
+  }
+
+  /** Throws FORBIDDEN. To be called only after the user has proven who they are. */
+  async #requireEnabled(userId: number): Promise<void> {
+    if (!(await this.#parts.hasAccount(userId))) throw disabledSignIn(this.#parts.serviceName)
   }
 
   async #request(req: IncomingMessage, res: ServerResponse): Promise<InteractionRequest> {

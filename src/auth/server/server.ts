@@ -11,6 +11,8 @@ export interface App {
   readonly type: 'confidential' | 'public'
   readonly logoUri: string | undefined
   readonly homepageUri: string | undefined
+  /** Whether it is the service's own; left out: it is not. */
+  readonly firstParty?: boolean
 }
 
 /** A scope with its sentence in plain words. */
@@ -85,7 +87,7 @@ export interface AuthorizationServer {
   introspect(call: Pick<Call, 'headers'>, form: Parameters): Promise<Reply | undefined>
   /** What the request `/oauth/interaction/{uid}` of this browser is about; NOT_FOUND where it is over. */
   interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction>
-  /** The user has signed in: the authorization request goes on. */
+  /** The user has signed in: the authorization request goes on. FORBIDDEN where the account is disabled. */
   finishLogin(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<NextPath>
   /** The user goes on as who is signed in in this browser. */
   keepAccount(req: IncomingMessage, res: ServerResponse): Promise<NextPath>
@@ -95,9 +97,9 @@ export interface AuthorizationServer {
   deny(req: IncomingMessage, res: ServerResponse): Promise<NextPath>
   /** Signs this browser out; the request goes on with a sign-in. */
   switchAccount(req: IncomingMessage, res: ServerResponse): Promise<NextPath>
-  /** Who is signed in in this browser. */
+  /** Who is signed in in this browser, with an account that is enabled. */
   session(req: IncomingMessage, res: ServerResponse): Promise<SessionInfo | undefined>
-  /** Signs this browser in, with a new session; sets its cookie. */
+  /** Signs this browser in, with a new session; sets its cookie. FORBIDDEN where the account is disabled. */
   signIn(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<SessionInfo>
   signOut(req: IncomingMessage, res: ServerResponse): Promise<void>
   /** All browsers in which the user is signed in, the newest first. `currentId`: the one that asks. */
@@ -144,6 +146,7 @@ export interface AccountClaims {
   readonly emailVerified: boolean
 }
 
+/** Whether there is such an account, and it is enabled. */
 export type HasAccount = (userId: number) => Awaitable<boolean>
 
 export type FindAccount = (userId: number) => Awaitable<AccountClaims | undefined>

@@ -11,6 +11,9 @@ import type { StoredWebhook } from './stored.ts'
 
 export const endedReason = 'The credential that made it has ended. Enable it with another one to go on.'
 
+export const disabledReason =
+  'The account of its owner was disabled. Once that is enabled again, enable this to go on.'
+
 interface GrantParts {
   readonly run: Run
   readonly records: Records
@@ -81,10 +84,15 @@ const pause: UpdateShape = {
 const pausedAt = itemShape('webhooks', ['paused_at'])
 
 /** Pauses a webhook whose grant has ended, unless it is paused already. */
-export async function pauseEnded(run: Run, id: number): Promise<void> {
+export function pauseEnded(run: Run, id: number): Promise<void> {
+  return pauseWebhook(run, id, endedReason)
+}
+
+/** Unless it is paused already. It resumes from where it stopped: see `enableWebhook`. */
+export async function pauseWebhook(run: Run, id: number, reason: string): Promise<void> {
   const found = await readItem<{ readonly paused_at: string | null }>(run, pausedAt, id)
   if (found?.paused_at !== null) return
-  await run.write({ shape: pause, args: [id, new Date().toISOString(), endedReason] }, system)
+  await run.write({ shape: pause, args: [id, new Date().toISOString(), reason] }, system)
 }
 
 /** Pauses the webhooks that a grant has made, which has ended. `grant`: see `Principal.grant`. */
@@ -102,6 +110,14 @@ const grantsOfUser = listShape('webhooks', ['id', 'grant'], where('user_id'))
 export async function pauseMadeInSessions(run: Run, userId: number): Promise<void> {
   const found = await readAll<Pick<StoredWebhook, 'id' | 'grant'>>(run, grantsOfUser, userId)
   await Promise.all(found.filter(({ grant }) => grant === null).map(({ id }) => pauseEnded(run, id)))
+}
+
+const ofUser = listShape('webhooks', ['id'], where('user_id'))
+
+/** Pauses the webhooks of an account that was disabled. */
+export async function pauseOfUser(run: Run, userId: number): Promise<void> {
+  const found = await readAll<{ readonly id: number }>(run, ofUser, userId)
+  await Promise.all(found.map(({ id }) => pauseWebhook(run, id, disabledReason)))
 }
 
 /**

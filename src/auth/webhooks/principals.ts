@@ -5,7 +5,7 @@ import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
 import { commonScopes, type Principal, type Scopes, user } from '../../principal.ts'
 import type { Records } from '../../records.ts'
-import { pauseEnded, type WebhookGrants } from './grants.ts'
+import { disabledReason, pauseEnded, pauseWebhook, type WebhookGrants } from './grants.ts'
 
 export interface WebhookOf {
   readonly id: number
@@ -35,7 +35,12 @@ const minRefreshMs = 1000
 const maxRefreshShare = 0.05
 const pageLength = 500
 
-const roleById = itemShape('users', ['role'])
+interface Caller {
+  readonly role: string
+  readonly disabled: boolean
+}
+
+const userById = itemShape('users', ['role', 'disabled'])
 const appById = itemShape('oauth_apps', ['client_id', 'scopes'])
 
 interface AppRow {
@@ -74,7 +79,9 @@ export class WebhookPrincipals {
       await pauseEnded(this.#parts.run, id)
       return undefined
     }
-    if (userId === null) return this.#user(ownerId, allowed, { appId: null, grant })
+    const owner = await this.#user(ownerId, allowed, { appId: null, grant })
+    if (owner === undefined) await pauseWebhook(this.#parts.run, id, disabledReason)
+    if (owner === undefined || userId === null) return owner
     const granted = await this.#grantedBy(userId, appId)
     return granted && this.#user(userId, bothScopes(granted, allowed), { appId, grant: null })
   }
@@ -84,8 +91,9 @@ export class WebhookPrincipals {
     scopes: Scopes,
     through: { readonly appId: number | null; readonly grant: string | null },
   ): Promise<Principal | undefined> {
-    const row = await readItem<{ readonly role: string }>(this.#parts.run, roleById, id)
-    return row && user(id, row.role, scopes, undefined, undefined, through)
+    const row = await readItem<Caller>(this.#parts.run, userById, id)
+    if (row === undefined || row.disabled) return undefined
+    return user(id, row.role, scopes, undefined, undefined, through)
   }
 
   async #appOf(appId: number | null): Promise<AppRow | undefined> {

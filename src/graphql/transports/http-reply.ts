@@ -7,7 +7,7 @@ import { type Accepted, type JsonType, readAccept } from './accept.ts'
 export const path = '/graphql'
 export const assetsPath = '/graphql/assets/'
 
-const caching = ['Cache-Control', 'no-store', 'Vary', 'Authorization, X-API-Key, Accept']
+const caching = ['Cache-Control', 'no-store', 'Vary', 'Authorization, X-API-Key, Cookie, Accept']
 
 const jsonHeaders = {
   'application/json': ['Content-Type', 'application/json; charset=utf-8', ...caching],

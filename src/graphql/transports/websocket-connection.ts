@@ -200,8 +200,11 @@ export class Connection implements ConnectedClient, Peer {
     this.#state = 'identifying'
     try {
       const given = credentialOf(payload)
-      if (given && this.credential) throw new ApiError('BAD_REQUEST', 'Send one credential, not two.')
-      this.credential ??= given
+      // Browsers send cookies unasked: a session counts only where nothing else is sent.
+      if (given && this.credential && this.credential.cookie === undefined) {
+        throw new ApiError('BAD_REQUEST', 'Send one credential, not two.')
+      }
+      this.credential = given ?? this.credential
       const principal = given ? this.#parts.identify(given, this.address) : this.principal
       if (principal instanceof Promise) {
         principal.then(

@@ -1,5 +1,6 @@
 /** The fields of the built-in collections. */
 import { role } from '../access.ts'
+import { boolean } from '../fields/boolean.ts'
 import { choice } from '../fields/choice.ts'
 import { datetime } from '../fields/datetime.ts'
 import { declared } from '../fields/declared.ts'
@@ -32,6 +33,12 @@ export const userFields = {
   name: string({ max: 100, pattern: visible }),
   email: email({ unique: true }),
   role: string({ default: 'user', max: 50, access: { write: role('admin') } }),
+  disabled: boolean({
+    default: false,
+    access: { read: role('admin'), write: role('admin') },
+    description:
+      'Whether the account is suspended: every credential of it is refused until it is enabled again.',
+  }),
   password_hash: string({ optional: true, internal: true }),
 }
 
@@ -124,6 +131,11 @@ export function oauthAppFields(scopes: readonly string[]) {
       description: 'A picture that stands for it: an https address with a public host name.',
     }),
     homepage_uri: url({ optional: true, description: 'Where users read more about it.' }),
+    first_party: boolean({
+      default: false,
+      access: { write: role('admin') },
+      description: 'Whether it is the service’s own: its users are not asked for consent.',
+    }),
     client_id: string({
       unique: true,
       readOnly: true,

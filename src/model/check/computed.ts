@@ -25,7 +25,7 @@ function isComputed(value: unknown): value is ComputedDeclaration {
 }
 
 function checkName(name: string, outline: Outline, place: string, faults: Faults): void {
-  checkFieldName(name, place, faults, outline.name)
+  checkFieldName(name, place, faults)
   const taken = outline.fields.has(name) ? 'field' : outline.relations.has(name) ? 'relation' : undefined
   if (taken === undefined) return
   faults.add(place, `The collection has a ${taken} of this name already. Choose another name.`)

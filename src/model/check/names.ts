@@ -34,9 +34,6 @@ const reservedFields: Reasons = {
 /** Databases and Portico reserve these table names. */
 const reservedPrefix = /^(?:sqlite|pg|portico)_/
 
-/** Also refused on `users`. */
-const reservedUserFields: Reasons = because('it says whether the account may be used', 'disabled')
-
 function nameFault(name: string, reserved: Reasons): string | undefined {
   if (name.length > maxNameLength) return `The name is longer than ${maxNameLength} characters. Shorten it.`
   if (!grammar.test(name)) return badName(name)
@@ -70,9 +67,8 @@ export function checkCollectionName(name: string, place: string, faults: Faults)
 }
 
 /** Fields and relations. */
-export function checkFieldName(name: string, place: string, faults: Faults, collection = ''): void {
-  const reserved = collection === 'users' ? { ...reservedFields, ...reservedUserFields } : reservedFields
-  const fault = nameFault(name, reserved)
+export function checkFieldName(name: string, place: string, faults: Faults): void {
+  const fault = nameFault(name, reservedFields)
   if (fault !== undefined) faults.add(place, fault)
 }
 

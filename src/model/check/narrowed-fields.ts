@@ -28,7 +28,7 @@ export function narrowedField(
   if (!isObject(added) || added.kind === 'field') {
     return fault(
       place,
-      `The field is built in and cannot be declared anew, but its rules can be narrowed. ${narrowing}`,
+      `The field is built in and cannot be declared anew, but its rules can be narrowed. ${narrowing} A field of your own needs another name; \`renamedFrom: '${name}'\` keeps its data.`,
     )
   }
   if (options.internal) return fault(place, 'The field is never given out nor taken. Leave it out.')

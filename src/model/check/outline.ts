@@ -117,7 +117,7 @@ function ownFields(
       faults.add(place, 'This is no field. Write one of the field types, e.g. `string()`.')
       return false
     }
-    checkFieldName(field, place, faults, name)
+    checkFieldName(field, place, faults)
     return true
   })
 }

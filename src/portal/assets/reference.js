@@ -31,12 +31,20 @@ const hiddenClients = {
   shell: ['httpie', 'wget'],
 }
 
+/** Where no token was typed, Scalar sends an empty one, which would count in place of the session's cookie. */
+const sendWithoutEmptyToken = (input, init) => {
+  const request = new Request(input, init)
+  if (/^Bearer\s*$/.test(request.headers.get('authorization') ?? '')) request.headers.delete('authorization')
+  return fetch(request)
+}
+
 const configuration = () => ({
   url: '/docs/openapi.json',
   theme: 'none',
   withDefaultFonts: false,
   telemetry: false,
   proxyUrl: '',
+  customFetch: sendWithoutEmptyToken,
   agent: { disabled: true },
   mcp: { disabled: true },
   hideClientButton: true,

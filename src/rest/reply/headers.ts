@@ -12,7 +12,7 @@ export interface Presentation {
   readonly unstored: readonly string[]
 }
 
-export const vary = 'Authorization, X-API-Key, Accept'
+export const vary = 'Authorization, X-API-Key, Cookie, Accept'
 
 function earliest(times: readonly (string | undefined)[]): Date | undefined {
   const known = times.filter(time => time !== undefined).sort()

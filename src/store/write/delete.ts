@@ -9,6 +9,7 @@ import { arg, type Sql, sql } from '../sql/writer.ts'
 import { noSlots } from '../values.ts'
 import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
+import { lastAdministrator } from './last-administrator.ts'
 import type { Removal } from './removal.ts'
 import { rowLock } from './row-lock.ts'
 import { type WriteRun, writeInputs } from './steps.ts'
@@ -27,7 +28,12 @@ export function deleteRun<S>(
   const id = arg(shape.id)
   const row = new Row(database.dialect, collection.name)
   const lock = rowLock(collection, id, 'remove', database)
-  const look = database.prepare(rowSql(row, id, storedOutputs(shape, row)))
+  const administrator = lastAdministrator(collection, database)
+  const outputs = [
+    ...storedOutputs(shape, row),
+    ...(administrator === undefined ? [] : [administrator.was(row)]),
+  ]
+  const look = database.prepare(rowSql(row, id, outputs))
   const permission = database.permission?.(collection)
   return function* remove(plan, scope) {
     const { args, principal } = plan
@@ -41,7 +47,7 @@ export function deleteRun<S>(
     ]
     const stored = found?.[0]
     if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
-    requireChecks(before, stored, CHECKS)
+    requireChecks(before, stored, CHECKS, shape)
     if (ifMatch !== undefined) requireMatch(args[ifMatch], stored[REPRESENTATION])
     if (permission !== undefined && allowed?.length === 0) throw new ApiError('FORBIDDEN')
     const { changed, removed } = yield* removal.remove(
@@ -50,6 +56,7 @@ export function deleteRun<S>(
       principal,
       scope,
     )
+    yield* administrator?.require(stored.at(-1)) ?? []
     return { id: itemId, text: null, changed, removed }
   }
 }

@@ -15,6 +15,7 @@ import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } from './documents.ts'
 import type { Author, ItemChange } from './event.ts'
+import { lastAdministrator } from './last-administrator.ts'
 import { References } from './references.ts'
 import { rowLock } from './row-lock.ts'
 import { type WriteRun, writeInputs } from './steps.ts'
@@ -30,7 +31,16 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   const logic = updateLogic(shape, database)
   const outputs = storedOutputs(shape, row)
   const groupsAt = outputs.length + (logic === undefined ? 0 : 1)
-  const more = [...(logic === undefined ? [] : [logic.stored(row)]), ...(limits?.groups(row) ?? [])]
+  const administrator = lastAdministrator(
+    collection,
+    database,
+    set.map(({ field }) => field.name),
+  )
+  const more = [
+    ...(logic === undefined ? [] : [logic.stored(row)]),
+    ...(limits?.groups(row) ?? []),
+    ...(administrator === undefined ? [] : [administrator.was(row)]),
+  ]
   const look = database.prepare(rowSql(row, id, [...outputs, ...more]))
   const references = new References(shape.references, database)
   const change = changer(shape, database)
@@ -56,6 +66,7 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     requireAllowed(shape, became)
     if (limits !== undefined && changed.length > 0)
       yield* limits.require(itemId, stored?.[0]?.slice(groupsAt))
+    if (changed.length > 0) yield* administrator?.require(stored?.[0]?.at(-1)) ?? []
     const event = eventOf(shape, plan.principal, itemId, changed, [stored?.[0]?.[BEFORE], became[EVENT]])
     if (event !== undefined) scope.log(event)
     return {
@@ -96,18 +107,19 @@ interface Decision {
  * the assignments, of which those that merge documents are replaced by what they make.
  */
 function decide(
-  { set, before, ifMatch }: GuardedUpdate,
+  shape: GuardedUpdate,
   plan: GuardedPlan,
   stored: ResultRow | undefined,
   values: SqlValue[],
 ): Decision {
+  const { set, before, ifMatch } = shape
   if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
   const changesAt = STORED_CHECKS + before.length
   const documents = mergedDocuments(set, plan, stored, changesAt + set.length)
   for (const { index, text } of documents) values[index] = text
   const changes = changesOf(set, stored, changesAt, documents)
   const unchanged = new Set(set.filter((_, index) => !changes[index]).map(({ field }) => field))
-  requireChecks(before, stored, STORED_CHECKS, unchanged)
+  requireChecks(before, stored, STORED_CHECKS, shape, unchanged)
   if (ifMatch !== undefined) requireMatch(plan.args[ifMatch], stored[1])
   requireValues(set, values, changes)
   requireFit(documents)
@@ -135,8 +147,8 @@ function changedAssignments(
 }
 
 /** Throws FORBIDDEN unless the row may be as it became. */
-function requireAllowed({ after }: GuardedUpdate, became: ResultRow): void {
-  requireChecks(after, became, CHECKS)
+function requireAllowed(shape: GuardedUpdate, became: ResultRow): void {
+  requireChecks(shape.after, became, CHECKS, shape)
 }
 
 /** The event, with the texts of the row before and after; none where all that changed is internal. */

@@ -74,6 +74,7 @@ test('every kind of field is asked for, and what was answered is stored', async 
         name: 'Ada Lovelace',
         email: 'ada@example.com',
         role: 'user',
+        disabled: false,
         handle: 'ada',
         company_name: 'Analytical Engines',
         about: 'First line\nsecond line',

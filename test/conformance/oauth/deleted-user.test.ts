@@ -37,6 +37,7 @@ const kinds = [
   'Grant',
   'Interaction',
   'KnownDevice',
+  'MailLanguage',
   'Passkey',
   'PasskeyChallenge',
   'PasswordReset',
@@ -70,7 +71,7 @@ function kindsOf(fixture: Fixture, { id }: Person): Promise<string[]> {
 async function remember(fixture: Fixture, { id, email, name }: Person): Promise<void> {
   const owner = String(id)
   await withRecords(fixture, async records => {
-    for (const kind of ['Passkey', 'TotpUsed']) {
+    for (const kind of ['MailLanguage', 'Passkey', 'TotpUsed']) {
       await records.put({ kind, id: `${kind} of ${owner}`, payload: '{}', expiresAt: null, owner })
     }
     await createAddresses(records).wait(id, 'another@example.com')
@@ -218,3 +219,49 @@ for (const [face, remove] of Object.entries(transports)) {
     })
   })
 }
+
+test('a disabled user is out with every credential, and back with all of them once enabled', async () => {
+  await withFixture({}, async fixture => {
+    const { admin, ben, url, call } = fixture
+    const app = await fixture.app()
+    const jwtApp = await fixture.app({ access_token_format: 'jwt' })
+    const life = await lives(fixture, app, jwtApp, ben)
+    const accepted = await life.kept()
+    const stream = await fetch(`${url}/api/v1/events`, {
+      headers: { Authorization: `Bearer ${ben.key}`, Accept: 'text/event-stream' },
+    })
+    assert.equal(stream.status, 200)
+    const change = (disabled: boolean) =>
+      call(`/api/v1/users/${ben.id}`, { method: 'PATCH', key: admin.key, body: { disabled } })
+
+    assert.equal((await change(true)).status, 200)
+    // The stream ends.
+    await stream.text()
+    assert.deepEqual(await life.kept(), {
+      opaque: 401,
+      jwt: 401,
+      key: 401,
+      userinfo: 401,
+      introspected: false,
+      page: '/account/sign-in',
+    })
+    const { refresh, code, device, consent } = await life.last()
+    for (const { status, json } of [refresh, code, device]) {
+      assert.deepEqual([status, json.error], [400, 'invalid_grant'])
+    }
+    assert.ok(!('left' in consent) && consent.status === 403, JSON.stringify(consent))
+    const browser = fixture.browser()
+    const signIn = async (password: string) => {
+      const page = (await browser.open(`${url}/account/sign-in`)) as Page
+      const form = page.forms[0]
+      assert.ok(form)
+      return (await browser.submit(form, { email: ben.email, password }, form.buttons[0])) as Page
+    }
+    assert.match((await signIn('not his password')).text, /address or the password is wrong/)
+    assert.match((await signIn(ben.password)).text, /This account is disabled/)
+
+    assert.equal((await change(false)).status, 200)
+    assert.deepEqual(await life.kept(), accepted)
+    assert.equal((await life.last()).refresh.status, 200)
+  })
+})

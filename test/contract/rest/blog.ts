@@ -31,7 +31,7 @@ const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const open = 'public, no-cache'
 const own = 'private, no-cache'
 const json = 'application/json'
-const vary = 'Authorization, X-API-Key, Accept'
+const vary = 'Authorization, X-API-Key, Cookie, Accept'
 
 function error(code: string, message?: RegExp) {
   return { error: { code, ...(message && { message }) } }

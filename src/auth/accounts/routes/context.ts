@@ -40,6 +40,8 @@ export interface RouteParts {
   readonly passkeys: Passkeys
   readonly theme: Theme
   readonly csrf: Csrf
+  /** The body as a JSON value. */
+  readonly readJson: (call: Call) => unknown
   /** What users make, change and delete on their pages, with the rules of the API. */
   readonly own: OwnPages
   readonly shownOnce: ShownOnce

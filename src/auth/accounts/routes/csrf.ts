@@ -3,6 +3,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Call } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
+import { cameFrom } from '../../same-origin.ts'
 import { cookieOf } from './cookie.ts'
 
 const secretBytes = 32
@@ -13,6 +14,8 @@ export interface Csrf {
   token(call: Call, res: ServerResponse): string
   /** FORBIDDEN unless the form is one of ours, and was sent from our own page. */
   check(call: Call, token: string): void
+  /** Whether a page of the service's own origin has sent the call, which then needs no token. */
+  isOwnPage(call: Call): boolean
 }
 
 function secretOf(call: Call, name: string): string | undefined {
@@ -32,13 +35,6 @@ function forbidden(): ApiError {
   return new ApiError('FORBIDDEN', 'This form is no longer valid. Go back, load the page again and repeat.')
 }
 
-/** What browsers say of where a request comes from; old ones say nothing. */
-function isForeign({ headers }: Call, origin: string): boolean {
-  const site = headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin') return true
-  return headers.origin !== undefined && headers.origin !== origin && site !== 'same-origin'
-}
-
 /** `issuer`: the service's own address. */
 export function createCsrf(issuer: string): Csrf {
   const { origin, protocol } = new URL(issuer)
@@ -55,10 +51,12 @@ export function createCsrf(issuer: string): Csrf {
       res.appendHeader('Set-Cookie', `${name}=${secret}${tail}`)
       return tokenOf(secret)
     },
+    isOwnPage: ({ headers }) => cameFrom(headers, origin) === 'same-origin',
     check(call, token) {
       const secret = secretOf(call, name)
-      if (secret === undefined || !isEqual(token, tokenOf(secret)) || isForeign(call, origin))
-        throw forbidden()
+      // Old browsers do not say where a form comes from; the token does.
+      const isForeign = cameFrom(call.headers, origin) === 'elsewhere'
+      if (secret === undefined || !isEqual(token, tokenOf(secret)) || isForeign) throw forbidden()
     },
   }
 }

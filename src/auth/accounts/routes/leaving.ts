@@ -10,6 +10,7 @@ import { exportedCollections, exportedData } from '../data-export.ts'
 import { blockersOf, deleteAccount } from '../deletion.ts'
 import { deletionPlan } from '../own-data.ts'
 import { titleOf } from '../scope-choices.ts'
+import { askerOf } from './asker.ts'
 import { type RouteParts, type SignedIn, tooMany, type Visit } from './context.ts'
 import { confirmation, postedForm } from './own.ts'
 
@@ -96,7 +97,7 @@ async function showDeletion({ base, theme }: RouteParts, who: SignedIn, faults: 
 async function deleted(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
   const { base, server, theme } = parts
   try {
-    await deleteAccount(base, who.user)
+    await deleteAccount(base, who.user, askerOf(visit))
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
     return showDeletion(parts, who, new Map([['form', `Your account was not deleted. ${error.message}`]]))

@@ -1,5 +1,5 @@
 /** The account pages: a call comes in, a page goes out. */
-import type { Reply } from '../../../call.ts'
+import type { Call, Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { type StaticAsset, serveStatic } from '../../../static-assets.ts'
 import { scriptPath, stylesheetPath } from '../../pages/layout.ts'
@@ -11,7 +11,7 @@ import type { Theme } from '../../pages/theme.ts'
 import type { AuthorizationServer } from '../../server/server.ts'
 import { type AccountParts, createAccountBase } from '../accounts.ts'
 import { createPasskeys } from '../passkeys.ts'
-import { interactionPrefix } from '../paths.ts'
+import { interactionPrefix, isJsonCall } from '../paths.ts'
 import { createShownOnce } from '../shown-once.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
 import { editAppRoute, newAppRoute } from './app-form.ts'
@@ -27,6 +27,7 @@ import {
 import { createCsrf } from './csrf.ts'
 import { appRoute, deleteAppRoute, developerRoute, endSecretRoute } from './developer.ts'
 import { interactionRoute } from './interaction.ts'
+import { answerJson } from './json.ts'
 import { keysRoute, madeKeyRoute, newKeyRoute, revokeKeyRoute } from './keys.ts'
 import { deleteRoute, exportRoute } from './leaving.ts'
 import { profileRoute } from './profile.ts'
@@ -45,12 +46,13 @@ export interface AccountRouteOptions
   readonly server: AuthorizationServer
   readonly theme: Theme
   readonly throttleAddress: (address: string) => string
+  readonly readJson: (call: Call) => unknown
   /** With the rules of what clients write. */
   readonly own: OwnPages
 }
 
 export interface AccountRoutes {
-  /** The body is read already. Errors that a client may see are pages; others are thrown. */
+  /** The body is read already. Errors that a client may see are pages, unless it speaks JSON; others are thrown. */
   answer(visit: Visit): Promise<Reply>
   /** An error as a page. */
   errorReply(error: unknown): Reply
@@ -168,7 +170,7 @@ function errorPageReply(theme: Theme, error: unknown): Reply {
 }
 
 export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes {
-  const { server, theme, throttleAddress, own, ...rest } = options
+  const { server, theme, throttleAddress, readJson, own, ...rest } = options
   const { issuer } = server
   const base = createAccountBase({
     ...rest,
@@ -180,7 +182,7 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
   const { records, now } = base
   const passkeys = createPasskeys({ records, tokens: base.tokens, issuer, rpName: theme.name, now })
   const parts: RouteParts = {
-    ...{ base, server, passkeys, theme, throttleAddress, own },
+    ...{ base, server, passkeys, theme, throttleAddress, readJson, own },
     csrf: createCsrf(issuer),
     shownOnce: createShownOnce(records, now),
   }
@@ -200,6 +202,7 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
   return {
     errorReply: error => errorPageReply(theme, error),
     async answer(visit) {
+      if (isJsonCall(visit)) return answerJson(parts, visit)
       try {
         return await answer(visit)
       } catch (error) {

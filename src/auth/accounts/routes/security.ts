@@ -12,6 +12,7 @@ import type { Enrolment } from '../one-time-codes.ts'
 import { changePassword } from '../reset.ts'
 import { passkeyOptions } from '../sign-in.ts'
 import { noteOf } from './account.ts'
+import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm } from './form-body.ts'
@@ -56,6 +57,7 @@ const password: Change = async (parts, visit, who, form) => {
     ...fromOf(parts, visit),
     session: who.session.id,
     keys: form.text('keys') === 'yes',
+    asker: askerOf(visit),
   })
   if (answer.kind === 'done') {
     await rememberDevice(parts, visit, who.user.id)
@@ -82,7 +84,7 @@ const addPasskey: Change = async (parts, visit, who, form) => {
   if (added !== undefined && !(await isStillSignedIn(parts, visit)))
     await parts.passkeys.remove(who.user.id, added)
   else if (added !== undefined) {
-    notifyOfProtection(parts.base, who.user, 'A passkey was added to your account')
+    notifyOfProtection(parts.base, who.user, 'passkey-added', askerOf(visit))
     return redirect(`${here}?done=passkey-added`)
   }
   return show(parts, visit, who, new Map([['form', 'The passkey was not added. Try again.']]))
@@ -110,7 +112,7 @@ const confirmTotp: Change = async (parts, visit, who, form) => {
   const codes = await base.codes.confirm(id, form.text('code'), who.session.id)
   if (codes && !(await isStillSignedIn(parts, visit))) await base.codes.turnOff(id)
   else if (codes) {
-    notifyOfProtection(base, who.user, 'One-time codes were turned on for your account')
+    notifyOfProtection(base, who.user, 'codes-on', askerOf(visit))
     base.codeAttempts.succeed(key, address)
     return pageReply(theme, recoveryCodesPage({ menu: who.menu, codes }))
   }
@@ -120,16 +122,16 @@ const confirmTotp: Change = async (parts, visit, who, form) => {
   return showTotp(parts, who, waiting, new Map([['code', message]]))
 }
 
-const recoveryCodes: Change = async ({ base, theme }, _visit, who) => {
+const recoveryCodes: Change = async ({ base, theme }, visit, who) => {
   if (!(await base.codes.isOn(who.user.id))) return redirect(here)
   const codes = await base.codes.newRecoveryCodes(who.user.id)
-  notifyOfProtection(base, who.user, 'New recovery codes were made for your account')
+  notifyOfProtection(base, who.user, 'recovery-codes', askerOf(visit))
   return pageReply(theme, recoveryCodesPage({ menu: who.menu, codes }))
 }
 
-const removeTotp: Change = async ({ base }, _visit, who) => {
+const removeTotp: Change = async ({ base }, visit, who) => {
   await base.codes.turnOff(who.user.id)
-  notifyOfProtection(base, who.user, 'One-time codes were turned off for your account')
+  notifyOfProtection(base, who.user, 'codes-off', askerOf(visit))
   return redirect(`${here}?done=totp-off`)
 }
 
@@ -171,7 +173,7 @@ async function creationOptions(parts: RouteParts, visit: Visit): Promise<object>
   return parts.passkeys.creationOptions({ userId, email, name })
 }
 
-async function requestOptions(parts: RouteParts, visit: Visit): Promise<object> {
+export async function requestOptions(parts: RouteParts, visit: Visit): Promise<object> {
   const options = await passkeyOptions(parts.base, parts.passkeys, fromOf(parts, visit))
   if (typeof options !== 'number') return options
   throw new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': String(options) } })

@@ -17,6 +17,7 @@ import {
 } from '../sign-in.ts'
 import { signUp, signUpIsOff } from '../sign-up.ts'
 import { type SignUpField, signUpFields } from '../sign-up-fields.ts'
+import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, safeNext, signedIn, tooMany, type Visit } from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
@@ -35,13 +36,16 @@ export interface SignInContext {
   finish(proven: Proven): Promise<NextPath>
 }
 
-const messages = {
+export const messages = {
   wrong: 'The e-mail address or the password is wrong.',
   code: 'The code is wrong, or was used already.',
   ready:
     'If this address had no account yet, it has one now. Sign in with the password that you have just chosen.',
   over: 'That took too long. Sign in again.',
   passkey: 'The passkey was not accepted. Try again, or use your password.',
+  sent: 'We have sent you a message. Open the link in it within 24 hours to go on.',
+  resetSent: 'If there is an account with this address, we have sent a link to it. It works for an hour.',
+  linkOver: 'This link does not work any more. It is too old, or was used already.',
 }
 
 function formFault(message: string): Faults {
@@ -240,7 +244,7 @@ export function showSignUp(
 function linkSent({ theme }: RouteParts, signIn: string): Reply {
   const page = messagePage({
     title: 'Look into your mail',
-    paragraphs: ['We have sent you a message. Open the link in it within 24 hours to go on.'],
+    paragraphs: [messages.sent],
     link: { href: signIn, label: 'Back to sign-in' },
   })
   return pageReply(theme, page)
@@ -256,7 +260,10 @@ export async function handleSignUp(
   const address = parts.throttleAddress(visit.address)
   const fields = signUpFields(parts.base.model)
   const answers = new Map(fields.map(one => [one.name, form.text(formName(one.name))]))
-  const answer = await signUp(parts.base, { name, email, password: form.text('password'), address, answers })
+  const answer = await signUp(parts.base, {
+    ...{ name, email, password: form.text('password'), address, answers },
+    asker: askerOf(visit),
+  })
   if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
   if (answer.kind === 'faults')
     return showSignUp(parts, visit, context, { faults: answer.faults, name, email, answers })

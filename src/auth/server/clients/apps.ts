@@ -1,5 +1,6 @@
 /** OAuth apps as the authorization server reads them, and the rules for changing one. */
 
+import { isDeepStrictEqual } from 'node:util'
 import { Cache, CacheBound } from '../../../cache.ts'
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
@@ -35,6 +36,7 @@ export interface AppRow {
   readonly access_token_format: 'opaque' | 'jwt' | null
   readonly logo_uri: string | null
   readonly homepage_uri: string | null
+  readonly first_party: boolean
   readonly client_id: string
   /** Where older versions keep the first secret. */
   readonly secret_hash: string | null
@@ -55,6 +57,7 @@ const fields = [
   'access_token_format',
   'logo_uri',
   'homepage_uri',
+  'first_party',
   'client_id',
   'secret_hash',
   'created_at',
@@ -174,7 +177,7 @@ export function rightsOfApp(
  * the scopes change. Two parallel changes may still break the rule; then requests without a scope are refused.
  */
 export function appRule(run: Run, serviceName: string): WriteRule {
-  return ({ shape, args }, { userId }) => {
+  return ({ shape, args }, { userId, access }) => {
     if (shape.kind !== 'update') return undefined
     const given = (field: string) => {
       const found = shape.set.find(assignment => assignment.field === field)
@@ -183,15 +186,35 @@ export function appRule(run: Run, serviceName: string): WriteRule {
     requireName(given('name')?.value, serviceName)
     requireAddresses(given('redirect_uris')?.value)
     const [defaults, scopes] = [given('default_scopes'), given('scopes')]
-    if (shape.mode === 'merge' && !defaults && !scopes) return undefined
+    const uris = given('redirect_uris')
+    if (shape.mode === 'merge' && !defaults && !scopes && !uris) return undefined
     return then(findBy(run, byId, Number(args[shape.id])), app => {
       // The guard refuses an app of another user as if it did not exist.
       if (app?.user_id !== userId) return undefined
+      const left = shape.mode === 'merge' ? undefined : { value: null }
+      if (access.role !== 'admin') {
+        requireUntouched(app, { redirect_uris: uris ?? left, scopes: scopes ?? left })
+      }
       const kept = shape.mode === 'merge' ? app : undefined
       requireWithin(defaults ? defaults.value : kept?.default_scopes, scopes ? scopes.value : kept?.scopes)
       return undefined
     })
   }
+}
+
+/**
+ * Nobody is asked for consent to a first-party app, so only administrators decide where its codes go and what it may ask
+ * for. Throws FORBIDDEN for another value.
+ */
+function requireUntouched(
+  app: AppRow,
+  given: Readonly<Record<'redirect_uris' | 'scopes', { readonly value: JsonValue } | undefined>>,
+): void {
+  if (!app.first_party) return
+  const names = ['redirect_uris', 'scopes'] as const
+  const changed = names.find(name => given[name] && !isDeepStrictEqual(given[name].value, app[name]))
+  if (changed === undefined) return
+  throw new ApiError('FORBIDDEN', `Only an administrator changes the \`${changed}\` of a first-party app.`)
 }
 
 /** Throws VALIDATION_FAILED for what matches the pattern but is no URL, e.g. with the host 1.2.3.999. */

@@ -4,6 +4,8 @@ import type { Context, Grant } from 'oidc-provider'
 import { hasScope } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { grantClaims, scopesAskedFor } from './claims.ts'
+import { needsNoConsent } from './first-party.ts'
+import { scopeSet } from './scopes.ts'
 
 const KIND = 'Consent'
 
@@ -23,6 +25,13 @@ export interface Consent {
 interface StoredConsent extends Consent {
   /** The session of the last consent. */
   readonly session?: string | undefined
+}
+
+interface StoredGrant {
+  readonly clientId?: string
+  /** Seconds since 1970. */
+  readonly iat?: number
+  readonly openid?: { readonly scope?: string }
 }
 
 /** The kinds of records that give an app access to a user's data. */
@@ -49,6 +58,21 @@ export class Consents {
   async all(userId: number): Promise<readonly Consent[]> {
     const found = await this.#records.byOwner(KIND, String(userId))
     return found.map(({ payload }) => JSON.parse(payload) as Consent)
+  }
+
+  /** What apps hold by grants without a consent: those that are first-party, or were. */
+  async withoutConsent(userId: number): Promise<readonly Consent[]> {
+    const asked = new Set((await this.all(userId)).map(({ clientId }) => clientId))
+    const grants = await this.#records.byOwner('Grant', String(userId))
+    const held = new Map<string, Consent>()
+    for (const { payload } of grants) {
+      const { clientId, iat = 0, openid } = JSON.parse(payload) as StoredGrant
+      if (clientId === undefined || asked.has(clientId)) continue
+      const before = held.get(clientId)
+      const scopes = new Set([...(before?.scopes ?? []), ...scopeSet(openid?.scope)])
+      held.set(clientId, { clientId, scopes: [...scopes], at: Math.max(before?.at ?? 0, iat * 1000) })
+    }
+    return [...held.values()]
   }
 
   /** Replaces the consent for the `asked` scopes by the `allowed` ones. Stores nothing where the session has ended. */
@@ -117,9 +141,22 @@ export class Consents {
   }
 }
 
+/** Whether the user has allowed the app all of it before. `prompt=consent` asks again. */
+async function isAllowed(
+  consents: Consents,
+  { oidc }: Context,
+  scopes: readonly string[],
+  accountId: string,
+): Promise<boolean> {
+  if (oidc.prompts.has('consent')) return false
+  const before = await consents.find(Number(accountId), oidc.client.clientId)
+  const allowed = new Set(before?.scopes)
+  return scopes.every(scope => hasScope(allowed, scope))
+}
+
 /**
  * The grant of an authorization request: the one just consented to, or a new one where the user has allowed all of it
- * before. Each authorization has its own grant, so that revoking one leaves the app's others in force.
+ * before, or the app is the service's own. Each authorization has its own grant, so that revoking one leaves the app's others in force.
  */
 export async function loadGrant(
   provider: Provider,
@@ -130,10 +167,8 @@ export async function loadGrant(
   if (consented !== undefined) return provider.Grant.find(consented)
   const { client, account } = ctx.oidc
   const scopes = scopesAskedFor(ctx.oidc.params)
-  if (!account || scopes.length === 0 || ctx.oidc.prompts.has('consent')) return undefined
-  const before = await consents.find(Number(account.accountId), client.clientId)
-  const allowed = new Set(before?.scopes)
-  if (!scopes.every(scope => hasScope(allowed, scope))) return undefined
+  if (!account || scopes.length === 0) return undefined
+  if (!needsNoConsent(ctx) && !(await isAllowed(consents, ctx, scopes, account.accountId))) return undefined
   const grant = new provider.Grant({ accountId: account.accountId, clientId: client.clientId })
   grant.addOIDCScope([...ctx.oidc.requestParamScopes].join(' '))
   grantClaims(grant, ctx.oidc.params.claims, scopes)

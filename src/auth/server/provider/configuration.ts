@@ -4,6 +4,7 @@ import type { Awaitable } from '../../../plan/answer.ts'
 import { dpopAlgorithms } from '../../dpop-challenge.ts'
 import { ownMetadata } from '../clients/client-metadata.ts'
 import { claimsOfScopes, narrowClaims } from '../consent/claims.ts'
+import { impliedConsent } from '../consent/first-party.ts'
 import { requireKnownScopes, requireScope } from '../consent/scopes.ts'
 import type { FindAccount, HasAccount } from '../server.ts'
 import type { OauthSettings } from '../settings.ts'
@@ -36,6 +37,8 @@ export interface ConfigurationParts {
   readonly sources: Sources
   readonly invalidTarget: () => Error
   readonly secureCookies: boolean
+  /** See `sessionCookieName`. */
+  readonly sessionCookie: string
 }
 
 export const routes = {
@@ -169,8 +172,7 @@ function checkRequest(ctx: Context, known: ReadonlySet<string>): void {
 }
 
 export function configurationOf(parts: ConfigurationParts): Options {
-  const { settings, scopes, keys, adapter, loadGrant, sources, secureCookies } = parts
-  const host = secureCookies ? '__Host-' : ''
+  const { settings, scopes, keys, adapter, loadGrant, sources, secureCookies, sessionCookie } = parts
   const known = new Set(scopes)
   const cookie = { httpOnly: true, sameSite: 'lax', secure: secureCookies }
   return {
@@ -181,7 +183,11 @@ export function configurationOf(parts: ConfigurationParts): Options {
     // ID tokens contain name and e-mail too, because many clients do not read userinfo.
     conformIdTokenClaims: false,
     // A hook for our own checks of the request: it runs after oidc-provider's own.
-    extraParams: { claims: (ctx: Context) => checkRequest(ctx, known), [omittedRedirectUri]: null },
+    extraParams: {
+      claims: (ctx: Context) => checkRequest(ctx, known),
+      [omittedRedirectUri]: null,
+      [impliedConsent]: null,
+    },
     routes,
     ttl: ttl(settings),
     features: features(parts),
@@ -195,7 +201,7 @@ export function configurationOf(parts: ConfigurationParts): Options {
     clientBasedCORS: () => true,
     cookies: {
       names: {
-        session: `${host}portico_session`,
+        session: sessionCookie,
         interaction: 'portico_interaction',
         resume: 'portico_resume',
       },

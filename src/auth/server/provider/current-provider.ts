@@ -1,6 +1,7 @@
 /** oidc-provider, set up with our records, apps, pages and one set of signing keys. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Records } from '../../../records.ts'
+import { sessionCookieName } from '../../session-cookie.ts'
 import type { Apps } from '../clients/apps.ts'
 import { clientMetadata } from '../clients/client-metadata.ts'
 import { type Consents, loadGrant } from '../consent/consents.ts'
@@ -119,6 +120,7 @@ function makeProvider(parts: ProviderParts, keys: readonly SigningKey[]): KeyedP
       sources: pageSources(pages),
       invalidTarget: () => new errors.InvalidTarget('this server issues tokens for its own API only'),
       secureCookies: issuer.startsWith('https:'),
+      sessionCookie: sessionCookieName(issuer),
     }),
   )
   pinToIssuer(provider, issuer)

@@ -1,5 +1,6 @@
 /** When users are prompted (OpenID Connect Core 1.0, 3.1.2.3 and 3.1.2.4). No request may prompt in an endless loop. */
 import type { Context, InteractionPolicy, PromptCheck, PromptChecks } from 'oidc-provider'
+import { needsNoConsent } from '../consent/first-party.ts'
 import { errors, interactionPolicy } from './load.ts'
 
 type Check = PromptCheck['check']
@@ -32,9 +33,19 @@ function failingAtOnce(check: Check): Check {
   }
 }
 
+/** The session outlives the time in which its account is disabled, and counts for nothing meanwhile. */
+function orWithoutAccount(check: Check): Check {
+  return async ctx => (await check(ctx)) || (ctx.oidc.session.accountId !== undefined && !ctx.oidc.account)
+}
+
 /** A user who has just signed in has chosen the account. */
 function mustChoose({ oidc }: Context): boolean {
   return oidc.promptPending('select_account') && !oidc.result?.login
+}
+
+/** The service's own apps need no consent, native ones neither (RFC 8252, 8.6). */
+function unlessFirstParty(check: Check): Check {
+  return async ctx => !needsNoConsent(ctx) && (await check(ctx))
 }
 
 /** Prompts in this order: sign-in, choice of the account, consent. */
@@ -46,8 +57,12 @@ export function promptPolicy(): InteractionPolicy {
     change(login, reason, failingAfterLogin)
   }
   for (const reason of ['essential_acr', 'essential_acrs']) change(login, reason, failingAtOnce)
+  change(login, 'no_session', orWithoutAccount)
   const choice = new interactionPolicy.Prompt({ name: 'select_account', requestable: true })
   change(choice.checks, 'select_account_prompt', () => mustChoose)
   policy.add(choice, 1)
+  const { checks: consent } = policy.get('consent') ?? {}
+  if (!consent) throw new Error('oidc-provider has no prompt for consent.')
+  for (const reason of ['consent_prompt', 'native_client_prompt']) change(consent, reason, unlessFirstParty)
   return policy
 }

@@ -3,6 +3,7 @@
  * separate scopes by commas, as those of GitHub's dialect of OAuth do. Parameters that come twice stay as they are, so
  * that the request is refused.
  */
+import { impliedConsent } from '../consent/first-party.ts'
 import type { Parameters } from './form.ts'
 
 export interface RequestRules {
@@ -62,9 +63,11 @@ function scopesIn(parameters: Parameters): readonly string[] {
 
 /**
  * An authorization request (RFC 6749, 4.1.1), pushed or not. A request for `openid` must name its `response_type`
- * (OpenID Connect Core, 3.1.2.1). `offline_access` needs consent (11), so the request gets `prompt=consent`.
+ * (OpenID Connect Core, 3.1.2.1). `offline_access` needs consent (11), so the request gets `prompt=consent`, which no page
+ * follows for a first-party app.
  */
-export async function authorizationRequest(sent: Parameters, rules: RequestRules): Promise<Parameters> {
+export async function authorizationRequest(given: Parameters, rules: RequestRules): Promise<Parameters> {
+  const sent = given.filter(([name]) => name !== impliedConsent)
   // A pushed request (RFC 9126) was completed when it was pushed.
   if (has(sent, 'request_uri')) return sent
   // oidc-provider would fall back to the only registered address.
@@ -75,7 +78,9 @@ export async function authorizationRequest(sent: Parameters, rules: RequestRules
   const scopes = scopesIn(parameters)
   const added: [string, string][] = []
   if (!has(parameters, 'response_type') && !scopes.includes('openid')) added.push(['response_type', 'code'])
-  if (!has(parameters, 'prompt') && scopes.includes('offline_access')) added.push(['prompt', 'consent'])
+  if (!has(parameters, 'prompt') && scopes.includes('offline_access')) {
+    added.push(['prompt', 'consent'], [impliedConsent, 'yes'])
+  }
   return [...parameters, ...added]
 }
 

@@ -50,7 +50,7 @@ test('without a scope, or with an empty one, the app’s own count', async () =>
 test('lasting access asks for consent, unless the app says something else', async () => {
   assert.equal(
     await authorize('client_id=a&scope=offline_access&response_type=code'),
-    'client_id=a&scope=offline_access&response_type=code&prompt=consent',
+    'client_id=a&scope=offline_access&response_type=code&prompt=consent&portico_implied_consent=yes',
   )
   assert.equal(
     await authorize('client_id=a&scope=offline_access&response_type=code&prompt=none'),

@@ -1,0 +1,68 @@
+/** What an account's JSON operations are sent, and their faults. */
+import { ApiError, type FieldFault } from '../../../errors.ts'
+
+/** `'passkey'`: an object; `'any'`: a value of one of the model's fields. */
+type Kind = 'text' | 'flag' | 'object' | 'value'
+
+type Values = Readonly<Record<string, unknown>>
+
+const kinds: Readonly<Record<Kind, { readonly is: (value: unknown) => boolean; readonly name: string }>> = {
+  text: { is: value => typeof value === 'string' && value.isWellFormed(), name: 'a text' },
+  flag: { is: value => typeof value === 'boolean', name: 'true or false' },
+  object: { is: value => isObject(value), name: 'an object' },
+  value: {
+    is: value => ['number', 'boolean'].includes(typeof value) || kinds.text.is(value),
+    name: 'a text, a number, true or false',
+  },
+}
+
+function isObject(value: unknown): value is Values {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function invalid(details: readonly FieldFault[]): ApiError {
+  const message = details.map(fault => fault.message).join(' ')
+  return new ApiError('VALIDATION_FAILED', message, { details })
+}
+
+function faultOf(name: string, value: unknown, kind: Kind | undefined): FieldFault[] {
+  const field = name.slice(0, 100).toWellFormed()
+  if (kind === undefined) {
+    return [{ field, code: 'unknown_field', message: `There is no field \`${field}\` here.` }]
+  }
+  if (kinds[kind].is(value)) return []
+  return [{ field, code: 'wrong_type', message: `\`${field}\` must be ${kinds[kind].name}.` }]
+}
+
+/** The members of a body. Throws VALIDATION_FAILED for members that are not in `fields`, or of another type. */
+export class JsonBody {
+  readonly #values: Values
+
+  constructor(body: unknown, fields: Readonly<Record<string, Kind>>) {
+    if (!isObject(body)) throw new ApiError('BAD_REQUEST', 'The body must be an object.')
+    const kindOf = (name: string) => (Object.hasOwn(fields, name) ? fields[name] : undefined)
+    const faults = Object.entries(body).flatMap(([name, value]) => faultOf(name, value, kindOf(name)))
+    if (faults.length > 0) throw invalid(faults.slice(0, 20))
+    this.#values = body
+  }
+
+  has(name: string): boolean {
+    return Object.hasOwn(this.#values, name)
+  }
+
+  get(name: string): unknown {
+    return this.has(name) ? this.#values[name] : undefined
+  }
+
+  /** Empty where there is none. */
+  text(name: string): string {
+    return String(this.get(name) ?? '')
+  }
+
+  /** Throws VALIDATION_FAILED for those that are missing or blank. */
+  require(...names: readonly string[]): void {
+    const missing = names.filter(name => this.text(name).trim() === '')
+    if (missing.length === 0) return
+    throw invalid(missing.map(field => ({ field, code: 'required', message: `\`${field}\` is needed.` })))
+  }
+}

@@ -1,0 +1,28 @@
+/** Apps of the service's own makers: their users are asked to sign in, not for consent. */
+import type { Context } from 'oidc-provider'
+
+/**
+ * Marks an authorization request of which `prompt=consent` was added here, not sent: see `authorizationRequest`. Clients
+ * cannot send this parameter.
+ */
+export const impliedConsent = 'portico_implied_consent'
+
+const loopback = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/]|$)/
+
+/**
+ * RFC 8252, 8.6: any program of the user's machine can take the place of a public app that is reached there, so consent
+ * is asked for. Not where the service itself runs on that machine, as in development.
+ */
+function mayBeImpersonated({ oidc }: Context): boolean {
+  const { client, params, provider } = oidc
+  const address = params.redirect_uri
+  if (client.clientAuthMethod !== 'none' || typeof address !== 'string') return false
+  return !address.startsWith('https:') && !loopback.test(provider.issuer)
+}
+
+/** Whether the request goes on without a consent page. `prompt=consent` asks for one all the same. */
+export function needsNoConsent(ctx: Context): boolean {
+  const { client, prompts, params } = ctx.oidc
+  if (client.first_party !== true || mayBeImpersonated(ctx)) return false
+  return !prompts.has('consent') || params[impliedConsent] !== undefined
+}

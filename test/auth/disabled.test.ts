@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type TestService, withService } from '../serve/service.ts'
+
+const settings = { rateLimit: 'off' } as const
+const message =
+  'The account is disabled. Its credentials are accepted again when an administrator enables it.'
+
+async function person({ call, key }: TestService, name: string, role = 'user') {
+  const body = { name, email: `${name}@example.com`, role }
+  const made = await call('/api/v1/users', { method: 'POST', key, body })
+  assert.equal(made.status, 201, made.text)
+  return { id: Number(made.json.id), email: body.email }
+}
+
+test('`disabled` is read and written by administrators alone', async () => {
+  await withService(settings, async service => {
+    const { call, key } = service
+    const { id } = await person(service, 'ann')
+    const read = await call(`/api/v1/users/${id}`, { key })
+    assert.equal(read.json.disabled, false)
+    const changed = await call(`/api/v1/users/${id}`, { method: 'PATCH', key, body: { disabled: true } })
+    assert.equal(changed.status, 200, changed.text)
+    assert.equal(changed.json.disabled, true)
+  })
+})
+
+test('the last enabled administrator cannot be disabled, demoted or deleted', async () => {
+  await withService(settings, async service => {
+    const { call, key } = service
+    const me = await call('/api/v1/me', { key })
+    const path = `/api/v1/users/${me.json.id}`
+    for (const [method, body] of [
+      ['PATCH', { disabled: true }],
+      ['PATCH', { role: 'user' }],
+      ['DELETE', undefined],
+    ] as const) {
+      const refused = await call(path, { method, key, ...(body && { body }) })
+      assert.equal(refused.code, 'CONFLICT', `${method} ${JSON.stringify(body)}: ${refused.text}`)
+    }
+    const second = await person(service, 'bea', 'admin')
+    const demoted = await call(path, { method: 'PATCH', key, body: { role: 'user' } })
+    assert.equal(demoted.status, 200, demoted.text)
+    assert.ok(second.id)
+  })
+})
+
+test('an API key of a disabled user is refused with the reason, and accepted again once enabled', async () => {
+  await withService(settings, async service => {
+    const { call, key } = service
+    const { id } = await person(service, 'bea', 'admin')
+    const me = await call('/api/v1/me', { key })
+    const made = await call('/api/v1/api_keys', { method: 'POST', key, body: { name: 'x' } })
+    const own = String(made.json.key)
+    await call(`/api/v1/users/${me.json.id}`, { method: 'PATCH', key, body: { disabled: true } })
+    for (const one of [own, own]) {
+      const refused = await call('/api/v1/posts', { key: one })
+      assert.equal(refused.status, 401)
+      assert.ok(refused.text.includes(message), refused.text)
+    }
+    assert.ok(id)
+  })
+})

@@ -1,0 +1,285 @@
+/** The session's cookie as a credential of the API: for whom it counts, and when it stops. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createUser } from '../../src/auth/bootstrap.ts'
+import { generateKey } from '../../src/auth/key.ts'
+import { secretHash } from '../../src/auth/server/secret.ts'
+import { sessionCookieReader } from '../../src/auth/session-cookie.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { Records } from '../../src/records.ts'
+import { createRun } from '../../src/serve/store.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { type Fixture, formWith, newTokens, sharedFixtures } from '../conformance/oauth/server.ts'
+import { stream as openStream } from '../events/listener.ts'
+import blog from '../models/blog.ts'
+import { sqlite } from '../setups/sqlite.ts'
+import { until, wire } from '../transports/service.ts'
+import { sameOrigin, signedInCookie } from './own-page.ts'
+
+const withFixture = sharedFixtures(sqlite)
+
+/** Who the API takes the sender for: an id, or the status of the refusal. */
+async function whoIs({ call }: Fixture, headers: Readonly<Record<string, string>>): Promise<unknown> {
+  const { status, json } = await call('/api/v1/me', { headers })
+  return status === 200 ? (json.id ?? json) : status
+}
+
+test('a cookie counts for pages of the same origin alone, for reads as for writes', async () => {
+  await withFixture(async fixture => {
+    const { ann, call, url } = fixture
+    const Cookie = await signedInCookie(url, ann)
+    const rows: readonly [Readonly<Record<string, string>>, boolean][] = [
+      [{ 'Sec-Fetch-Site': 'same-origin' }, true],
+      [{ 'Sec-Fetch-Site': 'same-origin', Origin: 'https://evil.example' }, true],
+      [{ Origin: url }, true],
+      [{ Referer: `${url}/docs?x` }, true],
+      [{}, false],
+      [{ 'Sec-Fetch-Site': 'none' }, false],
+      [{ 'Sec-Fetch-Site': 'same-site' }, false],
+      [{ 'Sec-Fetch-Site': 'cross-site' }, false],
+      [{ 'Sec-Fetch-Site': 'cross-site', Origin: url, Referer: `${url}/` }, false],
+      [{ 'Sec-Fetch-Site': 'same-origin, cross-site' }, false],
+      [{ 'Sec-Fetch-Site': 'SAME-ORIGIN' }, false],
+      [{ 'Sec-Fetch-Site': '' }, false],
+      [{ Origin: 'null' }, false],
+      [{ Origin: `${url}.evil.example` }, false],
+      [{ Origin: url.replace('http:', 'https:') }, false],
+      [{ Origin: 'https://evil.example', Referer: `${url}/` }, false],
+      [{ Referer: `https://evil.example/?${url}/` }, false],
+      [{ Referer: `${url}.evil.example/` }, false],
+      [{ Referer: 'no address' }, false],
+    ]
+    for (const [headers, counts] of rows) {
+      const said = JSON.stringify(headers)
+      assert.equal(await whoIs(fixture, { Cookie, ...headers }), counts ? ann.id : 401, said)
+      const body = { title: 'By cookie', body: 'text', author_id: ann.id }
+      const made = await call('/api/v1/posts', { method: 'POST', body, headers: { Cookie, ...headers } })
+      assert.equal(made.status, counts ? 201 : 401, `${said} ${made.text}`)
+      const change = { headers: { Cookie, ...headers }, body: { name: 'Ann' } }
+      const changed = await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', ...change })
+      assert.equal(changed.status, counts ? 200 : 401, `${said} ${changed.text}`)
+      const query = { query: '{ me { id } }' }
+      const asked = await call('/graphql', { method: 'POST', body: query, headers: { Cookie, ...headers } })
+      assert.equal(asked.text.includes('"me":{"id":'), counts, `${said} ${asked.text}`)
+    }
+  })
+})
+
+test('every other credential counts in place of the cookie', async () => {
+  await withFixture(async fixture => {
+    const { ann, ben, url } = fixture
+    const Cookie = await signedInCookie(url, ann)
+    const own = { Cookie, ...sameOrigin }
+    const app = await fixture.app()
+    const { access_token } = await newTokens(fixture, app, {
+      browser: fixture.browser(),
+      person: ben,
+      scope: 'read:user',
+    })
+    assert.equal(await whoIs(fixture, { ...own, 'X-API-Key': ben.key }), ben.id)
+    assert.equal(await whoIs(fixture, { ...own, Authorization: `Bearer ${ben.key}` }), ben.id)
+    assert.equal(await whoIs(fixture, { ...own, Authorization: `Bearer ${access_token}` }), ben.id)
+    assert.equal(await whoIs(fixture, { ...own, Authorization: `Bearer ${generateKey()}` }), 401)
+    assert.equal(await whoIs(fixture, { ...own, Authorization: 'Basic eDp5' }), 401)
+    assert.equal(await whoIs(fixture, { ...own, 'X-API-Key': '' }), 401)
+  })
+})
+
+test('a cookie that is no session, or stands there twice, is ignored', async () => {
+  await withFixture(async fixture => {
+    const { ann, ben, call, url } = fixture
+    const cookie = await signedInCookie(url, ann)
+    const other = await signedInCookie(url, ben)
+    const id = cookie.slice('portico_session='.length)
+    const hostile = [
+      'portico_session=',
+      'portico_session',
+      `portico_session="${id}"`,
+      `portico_session=${id}x`,
+      `portico_session=${'A'.repeat(43)}`,
+      `portico_session=#${id}`,
+      `portico_session=%00${id.slice(3)}`,
+      "portico_session=' OR 1=1 --",
+      `portico_session=${'a'.repeat(8000)}`,
+      `x-portico_session=${id}`,
+      `__Host-portico_session=${id}`,
+      `PORTICO_SESSION=${id}`,
+      `portico_session.sig=${id}`,
+      `${cookie}; ${other}`,
+      `${cookie}; ${cookie}`,
+      ';;;=;portico_session=;',
+    ]
+    for (const Cookie of hostile) {
+      assert.equal(await whoIs(fixture, { Cookie, ...sameOrigin }), 401, Cookie.slice(0, 80))
+      const open = await call('/api/v1/posts', { headers: { Cookie, ...sameOrigin } })
+      assert.equal(open.status, 200, Cookie.slice(0, 80))
+    }
+    for (const Cookie of [`a=b; ${cookie}`, `${cookie}; theme=dark`, `${cookie};x=${'y'.repeat(4000)}`]) {
+      assert.equal(await whoIs(fixture, { Cookie, ...sameOrigin }), ann.id)
+    }
+  })
+})
+
+test('shared caches keep nothing by a cookie, and nothing for those with one', async () => {
+  await withFixture(async ({ ann, call, url }) => {
+    const Cookie = await signedInCookie(url, ann)
+    const paths = ['/api/v1/posts', '/api/v1/me', '/api/v1/events?after=0', '/api/v1/nothing']
+    for (const path of paths) {
+      const own = await call(path, { headers: { Cookie, ...sameOrigin } })
+      assert.match(own.headers.get('cache-control') ?? '', /private|no-store/, path)
+      assert.match(own.headers.get('vary') ?? '', /\bCookie\b/, path)
+      const open = await call(path)
+      assert.match(open.headers.get('vary') ?? '', /\bCookie\b/, path)
+    }
+    const ignored = await call('/api/v1/posts', { headers: { Cookie } })
+    assert.equal(ignored.headers.get('cache-control'), 'public, no-cache')
+  })
+})
+
+test('a session is over on the API when it is over in the browser', async () => {
+  await withFixture(async fixture => {
+    const { admin, ann, ben, call, url } = fixture
+    const first = { Cookie: await signedInCookie(url, ben), ...sameOrigin }
+    const second = { Cookie: await signedInCookie(url, ben), ...sameOrigin }
+    assert.deepEqual([await whoIs(fixture, first), await whoIs(fixture, second)], [ben.id, ben.id])
+    const out = await call('/account/sign-out', { method: 'POST', body: {}, headers: first })
+    assert.equal(out.status, 204)
+    assert.deepEqual([await whoIs(fixture, first), await whoIs(fixture, second)], [401, ben.id])
+    // Whoever signs in next in this browser is not taken for the last one.
+    const next = { Cookie: await signedInCookie(url, ann, { Cookie: first.Cookie }), ...sameOrigin }
+    assert.deepEqual([await whoIs(fixture, first), await whoIs(fixture, next)], [401, ann.id])
+    const role = (value: string) =>
+      call(`/api/v1/users/${ben.id}`, { method: 'PATCH', key: admin.key, body: { role: value } })
+    await role('admin')
+    assert.equal((await call('/api/v1/users', { headers: second })).status, 200)
+    await role('user')
+    assert.equal((await call(`/api/v1/users/${ben.id}`, { method: 'DELETE', key: admin.key })).status, 204)
+    assert.equal(await whoIs(fixture, second), 401)
+  })
+})
+
+test('a session that somebody has planted is not signed in', async () => {
+  await withFixture(async fixture => {
+    const { ann, ben, url } = fixture
+    const planted = `portico_session=${'p'.repeat(43)}`
+    const taken = await signedInCookie(url, ben)
+    for (const Cookie of [planted, taken]) {
+      const after = await signedInCookie(url, ann, { Cookie })
+      assert.notEqual(after, Cookie)
+      assert.equal(await whoIs(fixture, { Cookie, ...sameOrigin }), 401)
+      assert.equal(await whoIs(fixture, { Cookie: after, ...sameOrigin }), ann.id)
+    }
+  })
+})
+
+test('connections that a cookie has opened end with its session', async () => {
+  await withFixture(async ({ ann, call, url }) => {
+    const own = { Cookie: await signedInCookie(url, ann), ...sameOrigin }
+    const other = { Cookie: await signedInCookie(url, ann), ...sameOrigin }
+    const socketUrl = `${url.replace('http', 'ws')}/graphql`
+    const opened = async (headers: Readonly<Record<string, string>>) => {
+      const socket = await wire(socketUrl, undefined, headers)
+      socket.say({ type: 'connection_init' })
+      await until(() => socket.heard.length === 1)
+      socket.say({ id: '1', type: 'subscribe', payload: { query: '{ me { email } }' } })
+      await until(() => socket.heard.length >= 2)
+      return { ...socket, isAnn: socket.heard.join().includes(ann.email) }
+    }
+    const mine = await opened({ Cookie: own.Cookie, Origin: url })
+    const foreign = await opened({ Cookie: own.Cookie, Origin: 'https://evil.example' })
+    const keptOpen = await opened(other)
+    assert.deepEqual([mine.isAnn, foreign.isAnn, keptOpen.isAnn], [true, false, true])
+    const stream = await openStream(url, '', { headers: own })
+    assert.equal(stream.status, 200)
+    assert.match(stream.headers.get('vary') ?? '', /Cookie/)
+    await call('/account/sign-out', { method: 'POST', body: {}, headers: own })
+    assert.equal((await mine.closed).code, 4403)
+    await stream.ended
+    assert.equal(keptOpen.socket.readyState, keptOpen.socket.OPEN)
+    keptOpen.socket.close()
+    foreign.socket.close()
+  })
+})
+
+test('a credential of the first message counts in place of the cookie', async () => {
+  await withFixture(async ({ ann, ben, url }) => {
+    const headers = { Cookie: await signedInCookie(url, ann), Origin: url }
+    const ask = async (payload: unknown) => {
+      const socket = await wire(`${url.replace('http', 'ws')}/graphql`, undefined, headers)
+      socket.say({ type: 'connection_init', payload })
+      socket.say({ id: '1', type: 'subscribe', payload: { query: '{ me { email } }' } })
+      const code = await Promise.race([
+        socket.closed.then(closed => closed.code),
+        until(() => socket.heard.length >= 2).then(() => socket.heard.join()),
+      ])
+      socket.socket.close()
+      return code
+    }
+    assert.match(String(await ask({ authorization: `Bearer ${ben.key}` })), new RegExp(ben.email))
+    assert.match(String(await ask(undefined)), new RegExp(ann.email))
+    assert.equal(await ask({ authorization: `Bearer ${generateKey()}` }), 4403)
+  })
+})
+
+test('the form of the page signs in to the API as well', async () => {
+  await withFixture(async fixture => {
+    const browser = fixture.browser()
+    const { ann, url } = fixture
+    const page = await browser.open('/account/sign-in')
+    const form = 'left' in page ? undefined : formWith(page, 'password')
+    assert.ok(form)
+    await browser.submit(form, { email: ann.email, password: ann.password })
+    const me = await browser.send(new URL('/api/v1/me', url), {
+      headers: { ...sameOrigin, Accept: 'application/json' },
+    })
+    assert.equal(JSON.parse(me.text).id, ann.id)
+  })
+})
+
+test('a session is read once while nothing changes, and ends by the clock', async () => {
+  let time = Date.UTC(2026, 0, 1)
+  const now = () => time
+  const model = checkModel(blog)
+  const store = openSqlite(model, { file: ':memory:', now })
+  try {
+    const run = createRun(createGuard(model), store)
+    const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a good long password')
+    const cookie = 'c'.repeat(43)
+    const signedInFor = (accountId: string | undefined) => ({
+      kind: 'Session',
+      id: secretHash(cookie),
+      payload: JSON.stringify({ accountId }),
+      expiresAt: time + 60_000,
+    })
+    let reads = 0
+    const records: Records = Object.create(store.records, {
+      get: {
+        value: (kind: string, of: string) => {
+          reads++
+          return store.records.get(kind, of)
+        },
+      },
+      version: { value: (kind: string) => store.records.version(kind) },
+    })
+    const version = (name: string) => store.version(name)
+    const issuer = () => 'https://id.example.com'
+    const reader = sessionCookieReader({ run, records, version, issuer, now })
+    const headers = { cookie: `__Host-portico_session=${cookie}`, ...{ 'sec-fetch-site': 'same-origin' } }
+    const userId = async () => (await reader.read(headers))?.userId
+    await store.records.put(signedInFor(undefined))
+    assert.equal(await userId(), undefined)
+    await store.records.put(signedInFor(String(id)))
+    for (let count = 0; count < 3; count++) assert.equal(await userId(), id)
+    assert.equal(reads, 2)
+    assert.equal(await reader.read({ ...headers, cookie: `portico_session=${cookie}` }), null)
+    assert.equal(await reader.read({ 'sec-fetch-site': 'same-origin' }), null)
+    assert.equal(await reader.read({ ...headers, 'sec-fetch-site': 'cross-site' }), null)
+    assert.equal((await reader.signedIn({ cookie: headers.cookie }))?.userId, id)
+    time += 60_000
+    assert.equal(await userId(), undefined)
+    assert.equal(reads, 2)
+  } finally {
+    await store.close()
+  }
+})

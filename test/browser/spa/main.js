@@ -1,0 +1,72 @@
+/** An app of the service's own origin: signed in by the session's cookie, or by OAuth as a public app. */
+import { createClient, createSignIn } from 'portico/client'
+
+const at = id => document.getElementById(id)
+const signIn = createSignIn({
+  clientId: import.meta.env.VITE_CLIENT_ID,
+  scopes: ['openid', 'offline_access', 'read:user', 'write:post'],
+})
+// Without a token the browser sends the session's cookie.
+const api = createClient({ token: refused => signIn.token(refused) })
+
+async function account(path, body) {
+  const response = await fetch(`/account/${path}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const answer = response.status === 204 ? {} : await response.json()
+  if (!response.ok) throw new Error(answer.error.message)
+  return answer
+}
+
+function item(list, text) {
+  const shown = document.createElement('li')
+  shown.textContent = text
+  at(list).append(shown)
+}
+
+async function listen() {
+  try {
+    for await (const event of api.posts.subscribe()) item('events', event.data?.title)
+  } catch (error) {
+    item('events', `over: ${error.code}`)
+  }
+}
+
+async function show() {
+  try {
+    const me = await api.me()
+    at('user').textContent = `${me.name}, ${signIn.isSignedIn ? 'by OAuth' : 'by cookie'}`
+    const { data } = await api.posts.list({ sort: '-id' })
+    at('posts').replaceChildren()
+    for (const { title } of data) item('posts', title)
+    listen()
+  } catch (error) {
+    at('user').textContent = error.code
+  }
+}
+
+at('sign-in').addEventListener('submit', async event => {
+  event.preventDefault()
+  const { email, password } = Object.fromEntries(new FormData(event.target))
+  try {
+    await account('sign-in', { email, password })
+    await show()
+  } catch (error) {
+    at('user').textContent = error.message
+  }
+})
+at('oauth').addEventListener('click', () => signIn.signIn())
+at('write').addEventListener('submit', async event => {
+  event.preventDefault()
+  await api.posts.create({ title: new FormData(event.target).get('title') })
+})
+at('sign-out').addEventListener('click', async () => {
+  await signIn.signOut()
+  await account('sign-out', {})
+  at('user').textContent = 'signed out'
+})
+
+await signIn.handleRedirect()
+await show()

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { portico as command } from '../processes/command.ts'
+
+let folder = ''
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'portico-users-'))
+})
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const portico = (...words: string[]) =>
+  command(words, { folder, environment: { HOST: '127.0.0.1', PORT: '0' } })
+
+test('an operator disables and enables accounts, and sees what they hold', async () => {
+  await portico('users', 'create', '--email', 'root@b.example', '--role', 'admin')
+  await portico('users', 'create', '--email', 'ann@b.example')
+  const rows: readonly (readonly [string[], number, RegExp])[] = [
+    [['disable', 'ann@b.example'], 0, /is disabled/],
+    [['enable', 'ann@b.example'], 0, /is enabled/],
+    [['disable', 'root@b.example'], 1, /without an enabled administrator/],
+    [['disable', 'nobody@b.example'], 1, /No user has the e-mail address/],
+    [['set-password', 'ann@b.example', '--password', 'short'], 2, /--password.*at least/],
+    [['set-password', 'ann@b.example'], 0, /new password: .*shown once/],
+    [['sessions', 'ann@b.example'], 0, /signed in nowhere/],
+    [['sessions', 'ann@b.example', '--end', 'x'], 1, /has no session x/],
+    [['grants', 'ann@b.example', '--revoke', 'x'], 1, /has allowed x nothing/],
+  ]
+  for (const [words, code, said] of rows) {
+    const ended = await portico('users', ...words)
+    assert.match(ended.out + ended.err, said, words.join(' '))
+    assert.equal(ended.code, code, ended.err)
+  }
+})

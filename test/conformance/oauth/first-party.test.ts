@@ -1,0 +1,274 @@
+/** First-party apps: no consent page, and nobody but an administrator makes one. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createBySystem } from '../../../src/auth/bootstrap.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
+import { createRun } from '../../../src/serve/store.ts'
+import blog from '../../models/blog.ts'
+import { sqlite } from '../../setups/sqlite.ts'
+import {
+  type App,
+  afterSignIn,
+  authorizationUrl,
+  consentOf,
+  type Fixture,
+  formWith,
+  post,
+  redeem,
+  redirectUri,
+  secretOf,
+  sharedFixtures,
+  withFixture as withOwnFixture,
+} from './server.ts'
+
+const withFixture = sharedFixtures(sqlite)
+
+const scope = 'openid profile offline_access read:post write:post'
+const registrationToken = 'a-registration-token-of-this-file'
+const values = {
+  name: 'Console',
+  type: 'confidential',
+  redirect_uris: [redirectUri],
+  scopes: scope.split(' '),
+  first_party: true,
+}
+
+async function ownApp({ call, admin }: Fixture, more: object = {}): Promise<App> {
+  const made = await call('/api/v1/oauth_apps', {
+    method: 'POST',
+    key: admin.key,
+    body: { ...values, ...more },
+  })
+  assert.equal(made.status, 201, made.text)
+  assert.equal(made.json.first_party, true)
+  return made.json as unknown as App
+}
+
+type Parameters = Readonly<Record<string, string>>
+
+function addressOf({ url }: Fixture, app: App, more: Parameters = {}): URL {
+  return authorizationUrl(url, {
+    response_type: 'code',
+    client_id: app.client_id,
+    redirect_uri: app.redirect_uris[0] ?? redirectUri,
+    scope,
+    state: 's',
+    ...more,
+  })
+}
+
+test('after the sign-in the browser is back at the app, with everything that was asked for', async () => {
+  await withFixture(async fixture => {
+    const { ann, call, url } = fixture
+    const app = await ownApp(fixture)
+    const browser = fixture.browser()
+    const end = await afterSignIn(browser, addressOf(fixture, app), ann)
+    assert.ok('left' in end, 'a page was shown')
+    const tokens = await redeem(url, app, end.left.searchParams.get('code') ?? '')
+    assert.equal(tokens.status, 200, tokens.text)
+    assert.ok(tokens.json.refresh_token && tokens.json.id_token)
+    assert.deepEqual(String(tokens.json.scope).split(/[ ,]/).sort(), scope.split(' ').sort())
+    const key = String(tokens.json.access_token)
+    const body = { title: 'By an own app', body: 'text', author_id: ann.id }
+    assert.equal((await call('/api/v1/posts', { method: 'POST', key, body })).status, 201)
+    // Signed in, the browser comes back at once; `prompt=none` works too.
+    for (const prompt of [{}, { prompt: 'none' }]) {
+      const again = await browser.open(addressOf(fixture, app, prompt))
+      assert.ok('left' in again && again.left.searchParams.get('code'), JSON.stringify(prompt))
+    }
+    // It is among the connected apps, as the service's own, and can be disconnected.
+    const apps = await browser.open('/account/apps')
+    assert.ok('text' in apps)
+    assert.match(apps.text, /Console[\s\S]*Part of this service/)
+    const disconnect = apps.forms.find(({ fields }) => fields.some(({ name }) => name === 'client_id'))
+    assert.ok(disconnect)
+    await browser.submit(disconnect)
+    assert.equal((await call('/api/v1/me', { key })).status, 401)
+  })
+})
+
+test('`prompt=consent` shows the page, however the request is made', async () => {
+  await withFixture(async fixture => {
+    const app = await ownApp(fixture)
+    const browser = fixture.browser()
+    const page = await afterSignIn(browser, addressOf(fixture, app, { prompt: 'consent' }), fixture.ann)
+    assert.ok('text' in page && consentOf(page))
+    const marked = { prompt: 'consent', portico_implied_consent: 'yes' }
+    const again = await browser.open(addressOf(fixture, app, marked))
+    assert.ok('text' in again && consentOf(again))
+    const allowed = consentOf(again)
+    assert.ok(allowed)
+    const end = await browser.submit(allowed.form, {}, allowed.button)
+    assert.ok('left' in end && end.left.searchParams.get('code'))
+    const pushed = await post(`${fixture.url}/oauth/par`, {
+      ...{ response_type: 'code', redirect_uri: redirectUri, scope, ...secretOf(app) },
+    })
+    const { request_uri } = pushed.json as { request_uri: string }
+    const short = authorizationUrl(fixture.url, { client_id: app.client_id, request_uri })
+    const left = await browser.open(short)
+    assert.ok('left' in left && left.left.searchParams.get('code'), pushed.text)
+  })
+})
+
+test('an app that loses the mark asks for consent, as all others do', async () => {
+  await withFixture(async fixture => {
+    const { admin, ann, call } = fixture
+    const app = await ownApp(fixture)
+    const browser = fixture.browser()
+    assert.ok('left' in (await afterSignIn(browser, addressOf(fixture, app), ann)))
+    const body = { first_party: false }
+    const change = await call(`/api/v1/oauth_apps/${app.id}`, { method: 'PATCH', key: admin.key, body })
+    assert.equal(change.status, 200, change.text)
+    const page = await browser.open(addressOf(fixture, app))
+    assert.ok('text' in page && consentOf(page))
+    const other = await fixture.app()
+    const third = await browser.open(addressOf(fixture, other, { scope: 'read:post' }))
+    assert.ok('text' in third && consentOf(third))
+  })
+})
+
+test('a device is confirmed, and then needs no consent', async () => {
+  await withFixture(async fixture => {
+    const { ann, url } = fixture
+    const app = await ownApp(fixture)
+    const asked = await post(`${url}/oauth/device`, { scope: 'read:post', ...secretOf(app) })
+    const { verification_uri_complete: at, device_code } = asked.json as Readonly<Record<string, string>>
+    const browser = fixture.browser()
+    const typed = await browser.open(at ?? '')
+    assert.ok('text' in typed && typed.forms[0])
+    const confirm = await browser.submit(typed.forms[0])
+    assert.ok('text' in confirm && /Console/.test(confirm.text) && confirm.forms[0])
+    const signIn = await browser.submit(confirm.forms[0])
+    assert.ok('text' in signIn)
+    const password = formWith(signIn, 'password')
+    assert.ok(password)
+    const done = await browser.submit(password, { email: ann.email, password: ann.password })
+    assert.ok('text' in done && !consentOf(done), 'text' in done ? done.text : '')
+    const tokens = await post(`${url}/oauth/token`, {
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      device_code: device_code ?? '',
+      ...secretOf(app),
+    })
+    assert.equal(tokens.status, 200, tokens.text)
+  })
+})
+
+test('nobody but an administrator makes an app first-party: not by REST, a batch, GraphQL or registration', async () => {
+  await withOwnFixture({ 'oauth.registrationToken': registrationToken }, async fixture => {
+    const { ann, call } = fixture
+    const app = await fixture.app()
+    const own = `/api/v1/oauth_apps/${app.id}`
+    const key = ann.key
+    const tries: readonly [string, string, unknown][] = [
+      ['POST', '/api/v1/oauth_apps', values],
+      ['PATCH', own, { first_party: true }],
+      ['PUT', own, { ...values, type: undefined }],
+      ['PATCH', own, { first_party: null }],
+      [
+        'POST',
+        '/api/v1/batch',
+        { operations: [{ method: 'PATCH', path: `/oauth_apps/${app.id}`, body: { first_party: true } }] },
+      ],
+    ]
+    for (const [method, path, body] of tries) {
+      const answer = await call(path, { method, key, body })
+      assert.match(
+        String(answer.code),
+        /^(FORBIDDEN|VALIDATION_FAILED|BAD_REQUEST)$/,
+        `${method} ${path} ${answer.text}`,
+      )
+    }
+    const mutation = `mutation { updateOauthApp(id: "${app.id}", firstParty: true) { id } }`
+    const byGraphql = await call('/graphql', { method: 'POST', key, body: { query: mutation } })
+    assert.match(byGraphql.text, /"code":"(FORBIDDEN|VALIDATION_FAILED)"/)
+    const creation = `mutation { createOauthApp(name: "X", redirectUris: [], firstParty: true) { id } }`
+    const made = await call('/graphql', { method: 'POST', key, body: { query: creation } })
+    assert.match(made.text, /"code":"(FORBIDDEN|VALIDATION_FAILED)"/)
+    const registered = await call('/oauth/register', {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${registrationToken}` },
+      body: { redirect_uris: ['https://app.example.com/cb'], first_party: true, client_name: 'Sly' },
+    })
+    assert.equal(registered.status, 201, registered.text)
+    assert.equal(registered.json.first_party, undefined)
+    const stored = await call(own, { key })
+    assert.equal(stored.json.first_party, false)
+  })
+})
+
+test('an owner who is no administrator changes neither the addresses nor the scopes', async () => {
+  await withFixture(async fixture => {
+    const { ann, call, place } = fixture
+    const model = checkModel(blog)
+    const store = await place.openStore(model)
+    const { type: _type, ...rest } = values
+    const client_id = `app_of_${ann.id}`
+    const run = createRun(createGuard(model), store)
+    const id = await createBySystem(
+      run,
+      'oauth_apps',
+      { ...rest, type: 'public' },
+      { client_id, user_id: ann.id },
+    )
+    await store.close()
+    const own = `/api/v1/oauth_apps/${id}`
+    const key = ann.key
+    const evil = 'https://evil.example/cb'
+    const bodies: readonly [string, Readonly<Record<string, unknown>>, number][] = [
+      ['PATCH', { redirect_uris: [evil] }, 403],
+      ['PATCH', { redirect_uris: [redirectUri, evil] }, 403],
+      ['PATCH', { redirect_uris: [] }, 403],
+      ['PATCH', { scopes: null }, 403],
+      ['PATCH', { scopes: [...values.scopes, 'write:user'] }, 403],
+      ['PUT', { name: 'Console', redirect_uris: [evil], scopes: values.scopes }, 403],
+      ['PUT', { name: 'Console', redirect_uris: [redirectUri] }, 403],
+      ['PATCH', { name: 'The console', redirect_uris: [redirectUri] }, 200],
+      ['PUT', { name: 'Console', redirect_uris: [redirectUri], scopes: values.scopes }, 200],
+    ]
+    for (const [method, body, status] of bodies) {
+      const answer = await call(own, { method, key, body })
+      assert.equal(answer.status, status, `${method} ${JSON.stringify(body)} ${answer.text}`)
+    }
+    const query = `mutation { updateOauthApp(id: "${id}", redirectUris: ["${evil}"]) { id } }`
+    assert.match(
+      (await call('/graphql', { method: 'POST', key, body: { query } })).text,
+      /"code":"FORBIDDEN"/,
+    )
+    const operations = [{ method: 'PATCH', path: `/oauth_apps/${id}`, body: { redirect_uris: [evil] } }]
+    const batch = await call('/api/v1/batch', { method: 'POST', key, body: { operations } })
+    assert.match(batch.text, /each in a request of its own/)
+    const many = await call('/api/v1/oauth_apps', {
+      method: 'PATCH',
+      key,
+      body: [{ id, redirect_uris: [evil] }],
+    })
+    assert.ok(many.status >= 400, many.text)
+    const { json } = await call(own, { key })
+    assert.deepEqual(
+      [json.redirect_uris, json.scopes, json.first_party],
+      [[redirectUri], values.scopes, true],
+    )
+  })
+})
+
+test('a public app on the user’s own machine asks for consent, unless the service runs there too', async () => {
+  const pkce = { code_challenge: 'a'.repeat(43), code_challenge_method: 'S256' }
+  const uris = [redirectUri, 'com.example.app:/cb', 'https://app.example.com/cb']
+  const shown = async (fixture: Fixture) => {
+    const app = await ownApp(fixture, { type: 'public', redirect_uris: uris })
+    const browser = fixture.browser()
+    await afterSignIn(browser, '/account/sign-in', fixture.ann)
+    const pages: boolean[] = []
+    for (const redirect_uri of uris) {
+      const request = addressOf(fixture, app, { redirect_uri, scope: 'read:post', ...pkce })
+      const end = await browser.open(new URL(request.pathname + request.search, fixture.url))
+      pages.push('text' in end)
+    }
+    return pages
+  }
+  await withFixture(async fixture => assert.deepEqual(await shown(fixture), [false, false, false]))
+  await withOwnFixture({ baseUrl: 'http://id.example.com' }, async fixture => {
+    assert.deepEqual(await shown(fixture), [true, true, false])
+  })
+})
