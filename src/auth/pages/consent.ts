@@ -1,8 +1,9 @@
 /** Where a user decides what an app may do. */
 import type { App, Interaction, ScopeSentence } from '../server/server.ts'
 import { button, form } from './form.ts'
-import { type Html, html, named, type Part } from './html.ts'
+import { type Html, html, named } from './html.ts'
 import type { Page } from './layout.ts'
+import { appTile } from './tile.ts'
 
 export interface ConsentPage {
   readonly action: string
@@ -13,13 +14,6 @@ export interface ConsentPage {
 
 /** Without these the request is no sign-in (OpenID Connect Core, 3.1.2.1), so they cannot be unticked. */
 const fixed = new Set(['openid'])
-
-export function logo({ logoUri }: App): Part {
-  return (
-    logoUri !== undefined &&
-    html`<img src="${logoUri}" alt="" width="56" height="56" referrerpolicy="no-referrer">`
-  )
-}
 
 function choice({ scope, sentence }: ScopeSentence, isNew: boolean): Html {
   const id = `scope-${scope.replace(/[^\w-]/g, '-')}`
@@ -42,7 +36,7 @@ export function consentPage({ action, csrf, interaction, email }: ConsentPage): 
   const returning = allowedBefore.size > 0
   const isNew = ({ scope }: ScopeSentence) => returning && !allowedBefore.has(scope)
   const ordered = [...scopes.filter(isNew), ...scopes.filter(scope => !isNew(scope))]
-  const content = html`<div class="app">${logo(app)}<h1>${named(app.name)} asks for access to your account</h1></div>
+  const content = html`<div class="app">${appTile(app)}<h1>${named(app.name)} asks for access to your account</h1></div>
 <div class="who"><p class="faint">You are signed in as ${email}.</p>
 ${form({ action, csrf, hidden: { answer: 'other-account' } }, button('Use another account', 'plain'))}</div>
 ${returning && html`<p class="note">You have allowed ${named(app.name)} some of this before. What is new is marked.</p>`}
@@ -56,5 +50,5 @@ ${ordered.map(scope => choice(scope, isNew(scope)))}
 <div class="buttons">${button('Allow', undefined, { name: 'answer', value: 'allow' })}${button('Cancel', 'plain', { name: 'answer', value: 'deny' })}</div>`,
 )}
 <div class="card">${about(app, destination)}</div>`
-  return { title: `Allow ${app.name}?`, content }
+  return { title: `Allow ${app.name}?`, content, broad: true }
 }

@@ -106,7 +106,7 @@ test('a hostile app, address, name and fault stay text on every page', () => {
     userAgent: evil,
     current: false,
   }
-  const menu = { here: '/account/sessions', csrf: 'c', email: evil }
+  const menu = { here: '/account/sessions', csrf: 'c', name: 'Ada', email: evil }
   assertHarmless(layout(theme, sessionsPage({ menu, sessions: [session], note: undefined })))
 })
 
