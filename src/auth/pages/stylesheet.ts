@@ -1,5 +1,6 @@
 /** The one stylesheet of the pages. */
 import { base, tiles } from './styles/base.ts'
+import { consent } from './styles/consent.ts'
 import { forms } from './styles/forms.ts'
 import { frame } from './styles/frame.ts'
 import { parts } from './styles/parts.ts'
@@ -29,9 +30,9 @@ export function themeVariables(theme: Theme): string {
 
 /** The brand and the tiles of apps, on the pages of accounts and in the portal. */
 export const brandRules =
-  tiles + tileColours.map((colour, at) => `.tile.c${at} { color: #fff; background: ${colour} }\n`).join('')
+  tiles + tileColours.map((colour, at) => `.tile.c${at} { --tile: ${colour}; color: #fff }\n`).join('')
 
 /** The stylesheet of a theme. */
 export function stylesheet(theme: Theme): string {
-  return themeVariables(theme) + base + brandRules + frame + forms + parts
+  return themeVariables(theme) + base + brandRules + frame + forms + parts + consent
 }

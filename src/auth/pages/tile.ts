@@ -28,12 +28,18 @@ function tile(classes: readonly (string | undefined)[], content: Html | string):
   return html`<span${attributes({ class: named, 'aria-hidden': 'true' })}>${content}</span>`
 }
 
+/** The style sheet draws the initial in place of an image that cannot be loaded. */
+function image(address: string, name: string): Html {
+  return html`<img src="${address}" alt="" data-initial="${initialOf(name)}" referrerpolicy="no-referrer">`
+}
+
 export function appTile(
   { clientId, name, logoUri }: Pick<App, 'clientId' | 'name' | 'logoUri'>,
   size?: TileSize,
 ): Html {
-  if (logoUri === undefined) return tile([`c${tileColour(clientId)}`, size], initialOf(name))
-  return tile(['logo', size], html`<img src="${logoUri}" alt="" referrerpolicy="no-referrer">`)
+  const colour = `c${tileColour(clientId)}`
+  if (logoUri === undefined) return tile([colour, size], initialOf(name))
+  return tile([colour, 'logo', size], image(logoUri, name))
 }
 
 export function personTile(name: string, size?: TileSize): Html {
@@ -42,7 +48,7 @@ export function personTile(name: string, size?: TileSize): Html {
 
 export function brandTile({ logo, name }: Theme, size?: TileSize): Html {
   if (logo === undefined) return tile([size], initialOf(name))
-  return tile(['logo', size], html`<img src="${logo}" alt="">`)
+  return tile(['logo', size], image(logo, name))
 }
 
 /** The service's picture and name, as a link. */

@@ -11,6 +11,8 @@ export interface App {
   readonly type: 'confidential' | 'public'
   readonly logoUri: string | undefined
   readonly homepageUri: string | undefined
+  /** Milliseconds since 1970. */
+  readonly registeredAt?: number | undefined
 }
 
 /** A scope with its sentence in plain words. */

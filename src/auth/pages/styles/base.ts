@@ -27,13 +27,15 @@ svg { flex: none; vertical-align: -.1875em }
 /** Tiles with a logo or an initial, and the brand, which the portal has too. */
 export const tiles = `.tile {
   position: relative; flex: none; display: inline-grid; place-items: center; overflow: hidden; width: 2.5rem; height: 2.5rem; border-radius: .625rem;
-  font-size: 1.125rem; font-weight: 700; line-height: 1; text-transform: uppercase; color: var(--on-accent); background: var(--accent); forced-color-adjust: none
+  font-size: 1.125rem; font-weight: 700; line-height: 1; text-transform: uppercase; color: var(--on-accent); background: var(--tile, var(--accent)); forced-color-adjust: none
 }
 .tile.small { width: 2rem; height: 2rem; border-radius: .5rem; font-size: .9375rem }
 .tile.large { width: 4rem; height: 4rem; border-radius: 1rem; font-size: 1.75rem }
 .tile.round { border-radius: 50% }
 .tile.logo { background: none }
 .tile img { width: 100%; height: 100%; object-fit: contain }
+/* Drawn where the image cannot be loaded, and only there. */
+.tile img::after { content: attr(data-initial); position: absolute; inset: 0; display: grid; place-items: center; background: var(--tile, var(--accent)) }
 .brand { display: flex; align-items: center; gap: .625rem; min-width: 0; font-size: 1.0625rem; font-weight: 700; letter-spacing: -.01em; color: var(--text); text-decoration: none }
 .brand > :last-child { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
 `

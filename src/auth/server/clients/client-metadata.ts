@@ -14,6 +14,7 @@ export const ownMetadata = [
   'scope_separator',
   'access_token_format',
   'secret_hashes',
+  'registered_at',
 ]
 
 const deviceCode = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -51,6 +52,7 @@ export function clientMetadata(app: AppRow, secretOverlap: number): Record<strin
     ...(app.logo_uri === null ? undefined : { logo_uri: app.logo_uri }),
     ...(app.homepage_uri === null ? undefined : { client_uri: app.homepage_uri }),
     app_id: app.id,
+    registered_at: app.created_at,
     default_scopes: app.default_scopes ?? [],
     ...(app.scope_separator === null ? undefined : { scope_separator: app.scope_separator }),
     ...(app.access_token_format === null ? undefined : { access_token_format: app.access_token_format }),
@@ -104,5 +106,6 @@ export function appOf(client: Client): App {
     type: client.clientAuthMethod === 'none' ? 'public' : 'confidential',
     logoUri: client.logoUri,
     homepageUri: client.clientUri,
+    registeredAt: Date.parse(String(client.registered_at)),
   }
 }
