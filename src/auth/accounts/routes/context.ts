@@ -76,7 +76,7 @@ export async function signedIn(parts: RouteParts, visit: Visit): Promise<SignedI
   if (!session || !user) return undefined
   visit.userId = user.id
   const csrf = parts.csrf.token(visit, visit.res)
-  return { user, session, menu: { here: visit.path, csrf, email: user.email } }
+  return { user, session, menu: { here: visit.path, csrf, name: user.name, email: user.email } }
 }
 
 const nextForm = /^\/account(?:\/[a-z0-9-]{1,30}){0,4}$/
