@@ -44,7 +44,7 @@ import type {
 import type { ProgramPlan } from './transaction.ts'
 
 export { groupFault, measureFault } from './guard/aggregate.ts'
-export { namesFor, readsEveryRow, staticRule } from './guard/model-view.ts'
+export { namesFor, type Reach, reachOf, readsEveryRow, staticRule } from './guard/model-view.ts'
 
 /**
  * Throws an `ApiError`: UNAUTHORIZED, FORBIDDEN or INSUFFICIENT_SCOPE where the caller may not,

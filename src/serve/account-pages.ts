@@ -5,6 +5,7 @@ import type { BackgroundWork } from '../auth/background.ts'
 import type { Mailer } from '../auth/mail/mailer.ts'
 import type { Theme } from '../auth/pages/theme.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
+import type { WebhookOperations } from '../auth/webhooks/operations.ts'
 import type { Call, Reply } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress } from '../cluster/rate-limits.ts'
@@ -16,11 +17,18 @@ import type { Records } from '../records.ts'
 import { readBody } from '../rest/body.ts'
 import { providerRequests } from './provider-requests.ts'
 
+/** What users write on their pages. */
+export interface OwnWrites {
+  /** With the rules of the built-in collections. */
+  readonly run: Run
+  readonly hooks: CreateHooks
+  readonly webhooks: WebhookOperations
+}
+
 interface AccountParts {
   readonly model: Model
   readonly run: Run
-  /** For what users write on their pages: the rules of the built-in collections. */
-  readonly own: { readonly run: Run; readonly hooks: CreateHooks }
+  readonly own: OwnWrites
   readonly records: Records
   readonly counters: RateCounters
   readonly settings: Settings
@@ -72,6 +80,7 @@ export function accountPages({
       own: {
         ...own,
         secretOverlapSeconds: settings['oauth.secretOverlap'],
+        webhookOverlapSeconds: settings['webhooks.secretOverlap'],
         selfDeletion: settings['accounts.selfDeletion'],
       },
       records,

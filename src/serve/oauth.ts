@@ -20,17 +20,16 @@ import type { Exchange } from '../http.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
-import type { CreateHooks, Run } from '../plan/run.ts'
+import type { Run } from '../plan/run.ts'
 import { anonymous, type Principal } from '../principal.ts'
 import type { Records } from '../records.ts'
-import { accountPages, themeOf } from './account-pages.ts'
+import { accountPages, type OwnWrites, themeOf } from './account-pages.ts'
 import type { Attempts } from './token-rate-limit.ts'
 
 export interface LazyOauthParts {
   readonly model: Model
   readonly run: Run
-  /** For what users write on their pages: the rules of the built-in collections. */
-  readonly own: { readonly run: Run; readonly hooks: CreateHooks }
+  readonly own: OwnWrites
   readonly records: Records
   readonly apps: Apps
   readonly authenticate: Authenticate

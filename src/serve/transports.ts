@@ -38,7 +38,7 @@ import { openReactions, type RunningReactions } from './reactions.ts'
 import { loggedTimeLimit } from './time-limit.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
 import { openWebhookSender, type RunningSender } from './webhook-sender.ts'
-import { webhookActions } from './webhooks.ts'
+import { webhookActions, webhookOperations } from './webhooks.ts'
 
 interface TransportParts {
   readonly model: Model
@@ -90,15 +90,17 @@ export function openTransports(parts: TransportParts): Transports {
     ...{ feed: store.changes, authenticate: parts.authenticate, refresh, settings },
     onFault: faultsOf('the delivery of events'),
   })
+  const actions = openWebhookActions(parts)
   const oauth = createLazyOauth({
-    ...{ ...parts, counters, work, logger, own: { run, hooks } },
+    ...{ ...parts, counters, work, logger },
+    own: { run, hooks, webhooks: webhookOperations(run, actions) },
     attempts: createTokenLimits(settings, limits, counters),
     onFault: faultsOf('the authorization server'),
   })
   const explain = openExplainer({ ...parts, idempotency, logic })
   const rest = createRest({
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
-    actions: openWebhookActions(parts),
+    actions,
     explain: (body, asker) => explain.request(body, asker),
     pages: openPortal(parts),
     // Every call is an exchange: it carries the headers of the budget.

@@ -8,6 +8,7 @@ import { system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import { accountEndRecord } from '../server/sessions/session-ends.ts'
 import { keysOf, removeKey } from '../user-keys.ts'
+import { pauseMadeInSessions } from '../webhooks/grants.ts'
 import type { AccountBase } from './accounts.ts'
 import type { Holdings } from './holdings.ts'
 import { identityKind } from './identities.ts'
@@ -152,6 +153,8 @@ export async function revokeBeforeProof(base: AccountBase, userId: number, sessi
   await removeAll(run, userId)
 }
 
+/** Keys, and webhooks that end with none. */
 async function removeAll(run: Run, userId: number): Promise<void> {
   await Promise.all((await keysOf(run, userId)).map(id => removeKey(run, id)))
+  await pauseMadeInSessions(run, userId)
 }

@@ -27,7 +27,7 @@ export interface ScopeChoices {
   readonly others: readonly (readonly [scope: string, sentence: string])[]
 }
 
-const builtIn: ReadonlySet<string> = new Set([
+export const builtIn: ReadonlySet<string> = new Set([
   'users',
   'api_keys',
   'oauth_apps',

@@ -1,12 +1,12 @@
 /** One's OAuth apps: the list, one app with its secrets and first requests, and the questions before something ends. */
 import type { App } from '../server/server.ts'
 import { note } from './account.ts'
-import { logo } from './consent.ts'
 import { duration } from './duration.ts'
 import { button, type Faults, form } from './form.ts'
 import { type Html, html, named, type Part } from './html.ts'
 import type { Menu, Page } from './layout.ts'
 import { confirmPage, copied, copiedCode, linkButton, ownHeading } from './parts.ts'
+import { appTile } from './tile.ts'
 import { time } from './time.ts'
 
 export interface OwnApp extends App {
@@ -25,7 +25,7 @@ const kinds = { confidential: 'Confidential: it keeps a secret', public: 'Public
 function appCard(app: OwnApp): Html {
   const { id, name, type, clientId, createdAt } = app
   return html`<section class="card" aria-labelledby="app-${id}">
-<div class="app">${logo(app)}<h2 id="app-${id}"><a href="${path}/${id}">${named(name)}</a></h2></div>
+<div class="app">${appTile(app)}<h2 id="app-${id}"><a href="${path}/${id}">${named(name)}</a></h2></div>
 <dl><dt>Client ID</dt><dd><code>${clientId}</code></dd><dt>Type</dt><dd>${kinds[type]}</dd><dt>Registered</dt><dd>${time(createdAt)}</dd></dl>
 </section>`
 }
@@ -134,7 +134,7 @@ ${homepageUri !== undefined && html`<dt>Website</dt><dd><a href="${homepageUri}"
 /** `scope`: of the sample request. */
 export function appPage(page: AppPage, scope: string): Page {
   const { menu, app, revealed } = page
-  const content = html`<div class="heading"><div class="app">${logo(app)}<h1>${named(app.name)}</h1></div>${linkButton(`${path}/${app.id}/edit`, 'Edit', 'plain', { 'aria-label': `Edit ${app.name}` })}</div>
+  const content = html`<div class="heading"><div class="app">${appTile(app)}<h1>${named(app.name)}</h1></div>${linkButton(`${path}/${app.id}/edit`, 'Edit', 'plain', { 'aria-label': `Edit ${app.name}` })}</div>
 ${note(page.note)}
 ${
   revealed !== undefined &&

@@ -125,7 +125,7 @@ test('a new address waits until it is proven, is shown meanwhile, and can be wit
     assert.match(asked.text, /We have sent a link to the new address/)
     assert.ok(asked.text.includes(`<strong>${fresh}</strong> becomes`))
     assert.equal((await call(`/api/v1/users/${ben.id}`, { key: ben.key })).json.email, ben.email)
-    await link(received, new RegExp(`give your account the address ${fresh}`, 'g'))
+    await link(received, new RegExp(`give your account at Portico the address ${fresh}`, 'g'))
     const kept = await submitted(visitor, form(asked, 'drop'))
     assert.match(kept.text, /keeps its address/)
     assert.ok(!(await open(visitor, path)).text.includes(fresh))
@@ -226,5 +226,22 @@ test('an account is deleted by its owner: what blocks it is named, and nothing o
     assert.match(gone.text, /The e-mail address or the password is wrong/)
     const notes = await call(`/api/v1/users?email=${encodeURIComponent(email)}`, { key: ann.key })
     assert.deepEqual(notes.json.data, [])
+  })
+})
+
+test('the last administrator cannot leave, and learns why', async () => {
+  await withFixture(async fixture => {
+    const { admin, call } = fixture
+    const everybody = await call('/api/v1/users?role=admin&per_page=100', { key: admin.key })
+    for (const { id } of everybody.json.data as readonly { id: number }[]) {
+      const body = { role: 'user' }
+      if (id !== admin.id) await call(`/api/v1/users/${id}`, { method: 'PATCH', key: admin.key, body })
+    }
+    const { visitor, landed } = await signedIn(fixture, admin, `${path}/delete`)
+    const sent = formTo(landed, `${path}/delete`)
+    const refused = await submitted(visitor, sent, { address: admin.email })
+    assert.equal(refused.status, 400)
+    assert.match(refused.text, /Your account was not deleted\. This would leave the service without/)
+    assert.equal((await call('/api/v1/me', { key: admin.key })).status, 200)
   })
 })

@@ -32,6 +32,15 @@ const notes: ReadonlyMap<string, string> = new Map([
   ['provider-linked', 'It is linked, and signs in to your account from now on.'],
   ['provider-unlinked', 'It is unlinked.'],
   ['password-set', 'Your password is set.'],
+  ['webhook-deleted', 'The webhook is deleted.'],
+  ['webhook-enabled', 'The webhook goes on from where it stopped.'],
+  ['webhook-on', 'The webhook is turned on.'],
+  ['webhook-off', 'The webhook is turned off.'],
+  [
+    'webhook-tested',
+    'A test was sent. Its answer stands below, or appears there when you load the page again.',
+  ],
+  ['redelivered', 'The event is sent again.'],
   ['totp-off', 'One-time codes are turned off.'],
 ])
 

@@ -7,6 +7,7 @@ import { messagePage } from '../../pages/message.ts'
 import { pageReply } from '../../pages/reply.ts'
 import type { Theme } from '../../pages/theme.ts'
 import type { AuthorizationServer, NextPath, SessionInfo } from '../../server/server.ts'
+import type { WebhookOperations } from '../../webhooks/operations.ts'
 import type { AccountBase } from '../accounts.ts'
 import type { OwnItemsParts } from '../own-items.ts'
 import type { Passkeys } from '../passkeys.ts'
@@ -27,6 +28,9 @@ export interface Visit extends Call {
 export interface OwnPages extends Pick<OwnItemsParts, 'run' | 'hooks'> {
   /** How long a secret of an app works beside a newer one. */
   readonly secretOverlapSeconds: number
+  /** How long a secret of a webhook signs beside a newer one. */
+  readonly webhookOverlapSeconds: number
+  readonly webhooks: WebhookOperations
   /** Whether users can delete their account. */
   readonly selfDeletion: boolean
 }
@@ -79,7 +83,7 @@ export async function signedIn(parts: RouteParts, visit: Visit): Promise<SignedI
   if (!session || !user) return undefined
   visit.userId = user.id
   const csrf = parts.csrf.token(visit, visit.res)
-  return { user, session, menu: { here: visit.path, csrf, email: user.email } }
+  return { user, session, menu: { here: visit.path, csrf, name: user.name, email: user.email } }
 }
 
 const nextForm = /^\/account(?:\/[a-z0-9-]{1,30}){0,4}$/

@@ -38,6 +38,9 @@ import { resetRoute, verifyRoute } from './reset.ts'
 import { passkeyOptionsRoute, securityRoute } from './security.ts'
 import { signInRoute, signOutRoute, signUpRoute } from './sign-in.ts'
 
+import { editWebhookRoute, newWebhookRoute } from './webhook-form.ts'
+import { deleteWebhookRoute, webhookRoute, webhooksRoute } from './webhooks.ts'
+
 export type { Visit } from './context.ts'
 
 /** `issuer`, `name`, `revokeAll` and `revokeOthers` come from the server and the theme. */
@@ -126,6 +129,11 @@ const routes: ReadonlyMap<string, Entry> = new Map([
   ['/account/developer/{id}/edit', { allow: both, route: own(withId(editAppRoute)) }],
   ['/account/developer/{id}/delete', { allow: both, route: own(withId(deleteAppRoute)) }],
   ['/account/developer/{id}/secrets/{id}/end', { allow: both, route: own(withIds(endSecretRoute)) }],
+  ['/account/webhooks', { allow: 'GET, HEAD', route: own(webhooksRoute) }],
+  ['/account/webhooks/new', { allow: both, route: own(newWebhookRoute) }],
+  ['/account/webhooks/{id}', { allow: both, route: own(withId(webhookRoute)) }],
+  ['/account/webhooks/{id}/edit', { allow: both, route: own(withId(editWebhookRoute)) }],
+  ['/account/webhooks/{id}/delete', { allow: both, route: own(withId(deleteWebhookRoute)) }],
   ['/account/profile', { allow: both, route: own(profileRoute) }],
   ['/account/profile/export', { allow: both, route: own(exportRoute) }],
   ['/account/profile/delete', { allow: both, route: own(deleteRoute) }],
