@@ -5,12 +5,13 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { freemem } from 'node:os'
+import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { serveDatabases } from './databases.mjs'
@@ -24,13 +25,29 @@ function namesIn(args) {
   return args.filter(arg => !arg.startsWith('-'))
 }
 
-/** Their tests start no service and no process, so that a process for each file would take longer than they do. */
-const together = ['auth/pages', 'model', 'plan', 'rest', 'unicode']
+/**
+ * Folders whose small tests share a process: a process for each file would take longer than most of them do. By the name of
+ * the process.
+ */
+const together = {
+  accounts: ['auth'],
+  models: ['model', 'plan', 'unicode', 'computed', 'config', 'testing', 'outgoing', 'cluster'],
+  oauth: ['conformance/oauth'],
+  rest: ['rest', 'contract', 'http', 'graphql', 'transports', 'events', 'portal'],
+  serve: ['serve', 'logic', 'observability', 'idempotency'],
+  store: ['store', 'databases'],
+}
 
-function isTogether(file) {
+/** What changes more of its process than a test's own, or needs a process that does nothing else. */
+const ofItsOwn =
+  /\b(before|after|beforeEach|afterEach|serviceOfFile|sharedFixtures|shareSetup)\(|node:(child_process|worker_threads)|\.mock\.|process\.(env\.\w+ =|exit|memoryUsage)/
+
+/** The process that runs the file with others; undefined where it has one of its own. */
+function sharedBy(file) {
   // Those take seconds, and databases.
-  if (file.endsWith('.property.test.ts')) return false
-  return together.some(folder => file.startsWith(`test/${folder}/`))
+  if (file.endsWith('.property.test.ts') || ofItsOwn.test(readFileSync(join(root, file), 'utf8')))
+    return undefined
+  return Object.keys(together).find(name => together[name].some(folder => file.startsWith(`test/${folder}/`)))
 }
 
 /** Every test file, from the root. */
@@ -44,9 +61,31 @@ function testFiles() {
     .filter(name => name.endsWith('.test.ts'))
 }
 
-/** What `node --test` is given: of all tests, those that share a process are one file. */
+/** Writes what runs these files in one process. Returns its path. */
+function writeShared(folder, name, files) {
+  const path = join(folder, `${name}.mjs`)
+  const urls = files.map(file => pathToFileURL(join(root, file)).href)
+  const program = pathToFileURL(join(root, 'test', 'together.ts')).href
+  writeFileSync(
+    path,
+    `import { runTogether } from '${program}'\nawait runTogether(${JSON.stringify(urls, null, 2)})\n`,
+  )
+  return path
+}
+
+/** Of every test: the programs that run several files, and the files that are run alone. */
+function everyTest() {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-together-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const processes = Object.groupBy(testFiles().sort(), file => sharedBy(file) ?? '')
+  return Object.entries(processes).flatMap(([name, files]) =>
+    name === '' ? files : [writeShared(folder, name, files)],
+  )
+}
+
+/** What `node --test` is given. */
 function patterns(named) {
-  if (named.length === 0) return ['test/together.ts', ...testFiles().filter(file => !isTogether(file))]
+  if (named.length === 0) return everyTest()
   return named.map(name => {
     const folder = existsSync(join(root, name)) && statSync(join(root, name)).isDirectory()
     return folder ? `${name.replace(/[\\/]$/, '')}/**/*.test.ts` : name
@@ -116,7 +155,6 @@ const child = spawn(
       // Each test file is a process of its own: they share what is compiled.
       NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
       ...sourceEnvironment(),
-      PORTICO_TESTS_TOGETHER: testFiles().filter(isTogether).sort().join('\n'),
       ...(databases && { PORTICO_TEST_SERVERS: databases.path }),
     },
     detached: process.platform !== 'win32',

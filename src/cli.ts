@@ -17,6 +17,10 @@ const commands: Commands = {
     sentence: 'Check the model, and list every fault of it.',
     load: async () => (await import('./cli/check.ts')).command,
   },
+  explain: {
+    sentence: 'Say why a request of a user is allowed or refused, without carrying it out.',
+    load: async () => (await import('./cli/explain.ts')).command,
+  },
   'explain-queries': {
     sentence: 'List the slow lists that a service has answered, and the index that each lacks.',
     load: async () => (await import('./cli/explain-queries.ts')).command,
@@ -204,7 +208,8 @@ export async function main(words: readonly string[]): Promise<number> {
     // No command is loaded yet: some read the environment when they are.
     loadEnvFile()
     await print(await execute(words))
-    return 0
+    // `explain` has done what was asked where the request is refused.
+    return Number(process.exitCode ?? 0)
   } catch (error) {
     const { failureOf } = await import('./cli/error-message.ts')
     const failure = await failureOf(error)

@@ -124,7 +124,17 @@ export interface FieldFault {
   readonly message: string
 }
 
+/** Which rule refused: for the log at `debug` and for explanations. Clients never see it. */
+export interface Refused {
+  readonly collection: string
+  /** `read`, `create`, `update`, `delete`, or the name of an action or query. */
+  readonly operation: string
+  /** Where the rules of fields refused. */
+  readonly fields?: readonly string[]
+}
+
 interface ApiErrorOptions {
+  readonly refused?: Refused | undefined
   readonly details?: readonly FieldFault[]
   /** The scope that was missing, for `INSUFFICIENT_SCOPE`. */
   readonly scope?: string
@@ -143,6 +153,9 @@ export class ApiError extends Error {
   readonly scope: string | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly isUnconfirmed: boolean
+  readonly refused: Refused | undefined
+  /** Why, in words: set in development alone, and shown to the client then. */
+  explain: string | undefined
 
   constructor(code: ErrorCode, message?: string, options: ApiErrorOptions = {}) {
     super(
@@ -156,5 +169,6 @@ export class ApiError extends Error {
     this.scope = options.scope
     this.headers = options.headers
     this.isUnconfirmed = options.isUnconfirmed === true
+    this.refused = options.refused
   }
 }

@@ -1,4 +1,6 @@
 /** The package's exports: for model files, and for programs that embed Portico. */
+export { defineMailTemplates } from './auth/mail/define.ts'
+
 import type { GivenSettings } from './config.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { ServeOptions } from './serve/service.ts'

@@ -48,6 +48,7 @@ export const modules: Readonly<Record<string, Module>> = {
   rest: { imports: ['plan', 'model', 'events', 'idempotency', 'logic'] },
   events: { imports: ['plan', 'model', 'outgoing'] },
   logic: { imports: ['plan', 'model', 'events', 'outgoing'] },
+  explain: { imports: ['plan', 'model', 'rest', 'store'] },
   graphql: {
     imports: ['plan', 'model', 'events', 'idempotency', 'logic'],
     packages: ['graphql', 'graphql-ws', 'ws'],
@@ -91,6 +92,7 @@ export const modules: Readonly<Record<string, Module>> = {
   workers: { imports: 'all' },
   cli: { imports: 'all' },
   bin: { imports: 'all' },
-  index: { imports: ['model', 'serve', 'config'] },
+  // `define.ts` alone of auth: what a project's own mail templates import.
+  index: { imports: ['model', 'serve', 'config', 'auth'] },
   layers: { imports: [] },
 }

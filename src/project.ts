@@ -25,7 +25,8 @@ export const configNames = [
   'portico.config.json',
 ]
 
-async function importFile(path: string, what: string): Promise<Readonly<Record<string, unknown>>> {
+/** Throws a `ProjectError` that says where the fault is. */
+export async function importFile(path: string, what: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     return await import(pathToFileURL(path).href)
   } catch (error) {
@@ -57,10 +58,14 @@ async function configFile(folder: string): Promise<SettingsSources['file']> {
 
 /**
  * The settings: given ones, then the environment, then the config file of the working folder. The model
- * file is `model.ts` in that folder where they name none.
+ * file is `model.ts` in that folder where they name none. `defaults` replace those of the table.
  */
-export async function loadSettings(given: Readonly<Record<string, unknown>>): Promise<Settings> {
-  const settings = readSettings({ given, environment: process.env, file: await configFile(process.cwd()) })
+export async function loadSettings(
+  given: Readonly<Record<string, unknown>>,
+  defaults?: SettingsSources['defaults'],
+): Promise<Settings> {
+  const file = await configFile(process.cwd())
+  const settings = readSettings({ given, environment: process.env, file, defaults })
   return settings.model === undefined && existsSync(defaultModel)
     ? { ...settings, model: defaultModel }
     : settings

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { Authenticate } from './auth/authenticate.ts'
 import { bootstrap } from './auth/bootstrap.ts'
 import type { EncryptedRecords } from './auth/encryption/encrypted-records.ts'
-import { createMail, shownMail } from './auth/mail.ts'
+import type { MailCatalogue } from './auth/mail/catalogue.ts'
 import { isHealthCheck, type Reply, type TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
@@ -30,6 +30,7 @@ import { faultLog } from './serve/fault-log.ts'
 import type { LazyGraphql } from './serve/graphql.ts'
 import { type HealthChecks, healthChecks, requireStarted } from './serve/health-checks.ts'
 import { identifier } from './serve/identify.ts'
+import { loadMailTemplates, openMailer } from './serve/mailer.ts'
 import {
   cacheMetrics,
   clusterMetrics,
@@ -44,14 +45,15 @@ import {
   webhookMetrics,
 } from './serve/metrics.ts'
 import type { LazyOauth } from './serve/oauth.ts'
+import { withReasons } from './serve/refusals.ts'
 import { serverTiming } from './serve/server-timing.ts'
-import type { OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
+import type { OpenService, OwnPages, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { type State, shutdown } from './serve/shutdown.ts'
 import { SlowListRecorder } from './serve/slow-lists.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
 import { logStrayRejections } from './serve/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
-import { openTransports } from './serve/transports.ts'
+import { openTransports, type Transports } from './serve/transports.ts'
 import type { Store } from './store/store.ts'
 
 /**
@@ -85,6 +87,8 @@ export async function open(
   options: StartOptions,
 ): Promise<OpenService> {
   const { worker, simulation } = options
+  // First: a fault in them must not have changed the database.
+  const mailCatalogue = await loadMailTemplates(settings)
   const store = await openStore(model, settings, { log, worker, now: simulation?.clock.now })
   let cluster: Cluster | undefined
   let traces: Traces | undefined
@@ -92,7 +96,7 @@ export async function open(
     cluster = await openCluster(settings, log.logger, worker?.cluster)
     traces = await openTraces(settings, log.logger)
     const encrypted = await openEncrypted(store, settings, log)
-    return await assemble({ model, store, encrypted, cluster, log, traces, settings, options })
+    return await assemble({ model, store, encrypted, cluster, log, traces, settings, options, mailCatalogue })
   } catch (error) {
     await traces?.close()
     await cluster?.close()
@@ -111,6 +115,7 @@ interface Parts {
   readonly traces: Traces | undefined
   readonly settings: Settings
   readonly options: StartOptions
+  readonly mailCatalogue: MailCatalogue
 }
 
 async function assemble(parts: Parts): Promise<OpenService> {
@@ -128,12 +133,12 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
-  const mail = mailOf(parts)
+  const mail = openMailer({ ...parts, records: credentials.records, logger: log.logger })
   const clock = simulation?.clock ?? systemClock
   const { sendToProviders } = options
   const given = { ...parts, ...credentials, run, limits, issuer, mail, clock, sendToProviders }
   const transports = openTransports(given)
-  const { rest, graphql, oauth, events, webhooks, reactions } = transports
+  const { rest, explain, graphql, oauth, events, webhooks, reactions } = transports
   const metrics = createMetrics(
     () => [
       ...requestMetrics(limits, credentials.counts),
@@ -149,11 +154,11 @@ async function assemble(parts: Parts): Promise<OpenService> {
     () => `${graphql.metrics()}${cacheMetrics()}`,
   )
   worker?.reportMetricsBy(() => metrics.text())
-  const transport: Transport = (exchange, principal) =>
-    isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
+  const transport = transportOf(transports, parts)
   const state: State = { starting: worker === undefined, closing: false }
   const stages: Stages = {
     state,
+    ownPages: options.ownPages,
     healthChecks: healthChecks({
       store,
       cluster,
@@ -216,13 +221,15 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
   const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
-  return { service, run, records: credentials.records, feed: store.changes, http, data, rest, reactions }
+  const opened = { service, run, http, data, rest, explain, reactions }
+  return { ...opened, records: credentials.records, feed: store.changes }
 }
 
-function mailOf({ settings, log, options: { simulation, onMail } }: Parts) {
-  const sending = { smtp: settings['mail.smtp'], from: settings['mail.from'] }
-  const mail = simulation?.mail ?? createMail(sending, log.logger)
-  return onMail ? shownMail(mail, onMail) : mail
+function transportOf({ rest, graphql, explain }: Transports, { log, options }: Parts): Transport {
+  const plain: Transport = (exchange, principal) =>
+    isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
+  const tells = options.explainsRefusals === true
+  return withReasons(plain, { explain, logger: log.logger, tells })
 }
 
 function bootstrapped({ encrypted, settings }: Parts, run: Run, http: HttpServer) {
@@ -247,6 +254,8 @@ type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
 
 interface Stages {
   readonly state: Readonly<State>
+  /** Of the development mode. */
+  readonly ownPages: OwnPages | undefined
   /** Health checks and metrics, which take no credential and draw no budget. */
   readonly healthChecks: HealthChecks
   /** Notices what other nodes have committed. */
@@ -269,12 +278,14 @@ function createPipeline({
   bodyLimit,
   oauth,
   transport,
+  ownPages,
 }: Stages) {
   const identify = identifier(authenticate, limits)
   return (exchange: Exchange): Awaitable<Reply | TakenOver> => {
     const check = isHealthCheck(exchange.path) ? healthChecks.get(exchange.path) : undefined
     if (check) return check(exchange)
     requireStarted(state)
+    if (ownPages?.owns(exchange.path)) return ownPages.answer(exchange)
     return then(refresh(), () => {
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)
       return then(identify(exchange), principal => {

@@ -1,8 +1,6 @@
-/** Runs the test files that `scripts/test.mjs` names in one process. A test that leaves something global changed fails. */
+/** Runs test files in one process. A test that leaves something global changed fails. */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { afterEach, beforeEach } from 'node:test'
-import { pathToFileURL } from 'node:url'
 
 /** Not the names of globals: packages add some while later files are imported. */
 function globals() {
@@ -16,12 +14,12 @@ function globals() {
   }
 }
 
-let before = globals()
-beforeEach(() => {
-  before = globals()
-})
-afterEach(() => assert.deepEqual(globals(), before, 'the test has left something global changed'))
-
-for (const file of (process.env.PORTICO_TESTS_TOGETHER ?? '').split('\n').filter(Boolean)) {
-  await import(pathToFileURL(join(import.meta.dirname, '..', file)).href)
+/** The files, by their URLs: `scripts/test.mjs` writes a program that calls this. */
+export async function runTogether(files: readonly string[]): Promise<void> {
+  let before = globals()
+  beforeEach(() => {
+    before = globals()
+  })
+  afterEach(() => assert.deepEqual(globals(), before, 'the test has left something global changed'))
+  for (const file of files) await import(file)
 }

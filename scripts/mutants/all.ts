@@ -2,6 +2,7 @@
 import { auth } from './auth.ts'
 import { cluster } from './cluster.ts'
 import { graphql } from './graphql.ts'
+import { mail } from './mail.ts'
 import type { Mutant } from './mutant.ts'
 import { oauth } from './oauth.ts'
 import { plan } from './plan.ts'
@@ -13,6 +14,7 @@ export const all: readonly Mutant[] = [
   ...plan,
   ...rules,
   ...auth,
+  ...mail,
   ...oauth,
   ...store,
   ...postgres,

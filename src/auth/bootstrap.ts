@@ -45,6 +45,9 @@ async function hasUsers(run: Run): Promise<boolean> {
   return (await readFirst(run, anybody)) !== undefined
 }
 
+/** Of a password. */
+type Hash = (password: string) => Promise<string>
+
 type UserFields = Readonly<Record<string, JsonValue>>
 
 /** Creates an item as the system. Returns its id. */
@@ -58,8 +61,13 @@ export async function createBySystem(
 }
 
 /** Creates an account. Throws CONFLICT where the address has one. */
-export async function createUser(run: Run, values: UserFields, password: string): Promise<number> {
-  return createBySystem(run, 'users', values, { password_hash: await hashPassword(password) })
+export async function createUser(
+  run: Run,
+  values: UserFields,
+  password: string,
+  hash: Hash = hashPassword,
+): Promise<number> {
+  return createBySystem(run, 'users', values, { password_hash: await hash(password) })
 }
 
 /** Creates an API key of a user. Returns the key, of which only a hash is stored. */
@@ -109,9 +117,13 @@ async function openClaim(
 }
 
 /** The administrator's id; undefined where the address belongs to another account. */
-async function makeAdministrator(run: Run, { email, password }: Claim): Promise<number | undefined> {
+async function makeAdministrator(
+  run: Run,
+  { email, password }: Claim,
+  hash: Hash,
+): Promise<number | undefined> {
   const values = { name: 'Administrator', email, role: 'admin' }
-  const made = await ignoringConflict(createUser(run, values, password))
+  const made = await ignoringConflict(createUser(run, values, password, hash))
   if (made !== undefined) return made
   const found = await findByEmail(run, email)
   if (found?.role !== 'admin' || found.password_hash === null) return undefined
@@ -127,12 +139,13 @@ export async function bootstrap(
   /** Encrypted records: until both are created, the claim contains their secrets. */
   records: Records,
   settings: BootstrapSettings,
+  hash: Hash = hashPassword,
 ): Promise<FirstAdministrator | undefined> {
   const open = await openClaim(run, records, settings)
   if (open === undefined) return undefined
   const claim = JSON.parse(open.payload) as Claim
   const { email, password, key, given } = claim
-  const id = await makeAdministrator(run, claim)
+  const id = await makeAdministrator(run, claim, hash)
   if (id !== undefined) {
     await ignoringConflict(createKey(run, id, { name: 'First key', scopes: ['*'] }, key))
   }

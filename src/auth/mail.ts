@@ -7,6 +7,10 @@ export interface Message {
   readonly text: string
   /** Shown instead of the text where the reader's program shows HTML. */
   readonly html?: string
+  /** BCP 47, where it is known. */
+  readonly language?: string
+  /** The name of Portico's own mail; undefined where the model's code sends it. */
+  readonly template?: string
 }
 
 export interface Mail {
@@ -28,6 +32,11 @@ export interface MailSettings {
 }
 
 const timeoutMs = 15_000
+
+/**
+ * No automatic reply answers it: RFC 3834, 5, and for Exchange. `List-Unsubscribe` is for mail that people can do without.
+ */
+const automatic = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
 
 function logged(log: MailLog): Mail {
   return {
@@ -62,12 +71,20 @@ export function createMail({ smtp, from }: MailSettings, log: MailLog): Mail {
   let transport: ReturnType<typeof open> | undefined
   return {
     delivers: true,
-    async send({ to, subject, text, html }) {
+    async send({ to, subject, text, html, language }) {
       transport ??= open()
       try {
         // An object, not a text: a text could contain several receivers.
-        const message = { from, to: { name: '', address: to }, subject, text }
-        await (await transport).sendMail(html === undefined ? message : { ...message, html })
+        const message = {
+          from,
+          to: { name: '', address: to },
+          subject,
+          text,
+          ...(html !== undefined && { html }),
+        }
+        // RFC 3282.
+        const headers = { ...automatic, ...(language !== undefined && { 'Content-Language': language }) }
+        await (await transport).sendMail({ ...message, headers })
       } catch (error) {
         log.error({ err: error }, 'the mail server did not take a message')
         throw new ApiError('UNAVAILABLE', 'The mail could not be sent.', { cause: error })

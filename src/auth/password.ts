@@ -12,7 +12,8 @@ export function isPasswordTooLong(password: string): boolean {
   return isLongerThan(password, maxPasswordCharacters)
 }
 
-interface Parameters {
+/** What a hash costs. */
+export interface HashParameters {
   /** In KiB. */
   readonly memory: number
   readonly passes: number
@@ -20,7 +21,7 @@ interface Parameters {
   readonly tagLength: number
 }
 
-const parameters: Parameters = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
+const parameters: HashParameters = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 const saltBytes = 16
 const derive = promisify(argon2)
 
@@ -57,22 +58,22 @@ function unpadded(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '')
 }
 
-function tagOf(password: string, nonce: Buffer, chosen: Parameters): Promise<Buffer> {
+function tagOf(password: string, nonce: Buffer, chosen: HashParameters): Promise<Buffer> {
   const message = Buffer.from(normalize(password, 'NFC'))
   return inTurn(() => derive('argon2id', { message, nonce, ...chosen }))
 }
 
 /**
  * `$argon2id$v=19$m=…,t=…,p=…$salt$tag`. Takes 20 ms of a thread of the pool. Throws a `RangeError` for a password that is
- * too long to sign in with.
+ * too long to sign in with. `chosen`: what the hash costs, for good, since it says so itself.
  */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, chosen = parameters): Promise<string> {
   if (isPasswordTooLong(password)) {
     throw new RangeError(`A password may have at most ${maxPasswordCharacters} characters.`)
   }
   const salt = randomBytes(saltBytes)
-  const tag = await tagOf(password, salt, parameters)
-  const { memory, passes, parallelism } = parameters
+  const tag = await tagOf(password, salt, chosen)
+  const { memory, passes, parallelism } = chosen
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`
 }
 

@@ -1,10 +1,12 @@
+import { loadMailTemplates } from '../serve/mailer.ts'
 import type { Command } from './commands.ts'
 import { model, projectOf } from './options.ts'
 
 export const command: Command = {
   options: { model },
   async run(args) {
-    const { model: checked, path } = await projectOf(args)
+    const { model: checked, path, settings } = await projectOf(args)
+    await loadMailTemplates(settings)
     return `${path}: the model is right: ${[...checked.collections.keys()].join(', ')}.\n`
   },
 }

@@ -11,11 +11,16 @@ export const command: Command = {
     database,
     port,
     client: { value: 'file', sentence: 'Write the types of the client there, as `generate client` does.' },
+    'share-mails': {
+      value: undefined,
+      sentence: 'Show /dev/mail to every machine that reaches the port, e.g. from outside of a container.',
+    },
     yes: { value: undefined, sentence: 'Apply every migration unasked, also those that lose data.' },
   },
   async run(args) {
     const terminal = new Terminal()
-    const version = { given: givenSettings(args), client: args.text('client') }
+    const areMailsShared = args.flag('share-mails')
+    const version = { given: givenSettings(args), client: args.text('client'), areMailsShared }
     const supervisor = new Supervisor({ version, isYes: args.flag('yes'), terminal })
     const stopped = stopSignal()
     try {

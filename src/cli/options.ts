@@ -1,5 +1,5 @@
 /** Options of many commands, and the settings and model that they name. */
-import type { Settings } from '../config.ts'
+import type { Settings, SettingsSources } from '../config.ts'
 import { defaultModel, type LoadedModel, loadModel, loadSettings } from '../project.ts'
 import type { Option, ParsedArgs } from './commands.ts'
 import { Failure } from './failure.ts'
@@ -33,9 +33,12 @@ export function projectOf(args: ParsedArgs): Promise<Project> {
   return loadProject(givenSettings(args))
 }
 
-/** Throws a `Failure` where no model is named or found. */
-export async function loadProject(given: Readonly<Record<string, unknown>>): Promise<Project> {
-  const settings = await loadSettings(given)
+/** Throws a `Failure` where no model is named or found. `defaults`: see `loadSettings`. */
+export async function loadProject(
+  given: Readonly<Record<string, unknown>>,
+  defaults?: SettingsSources['defaults'],
+): Promise<Project> {
+  const settings = await loadSettings(given, defaults)
   if (settings.model === undefined) {
     throw new Failure(
       `No model: this folder has no ${defaultModel}. Write one, or name another file with \`--model model.ts\` or in PORTICO_MODEL.`,

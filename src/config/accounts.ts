@@ -1,8 +1,8 @@
 /** The settings of accounts, of their pages and of the mail that they send. */
-import { choice, text } from './kinds.ts'
+import { choice, flag, text } from './kinds.ts'
 import { type ProviderSettings, providerList } from './providers.ts'
 import { optional, setting } from './setting.ts'
-import { colour, sender, smtp, webImage } from './theme-kinds.ts'
+import { colour, language, sender, smtp, webImage } from './theme-kinds.ts'
 
 export const accountSettings = {
   'accounts.signUp': optional<'off' | 'open' | 'confirmed'>({
@@ -11,6 +11,13 @@ export const accountSettings = {
     defaultText: '`confirmed` where `mail.smtp` is set, else `open`',
     description:
       'Whether people can create accounts: not at all (`off`), immediately (`open`), or by a link that is sent to their address (`confirmed`), which also hides whether an address has an account.',
+  }),
+  'accounts.selfDeletion': setting({
+    variable: 'PORTICO_SELF_DELETION',
+    kind: flag,
+    default: true,
+    description:
+      'Whether people can delete their own account on `/account/profile`. Deleting other accounts is up to the rules of the model.',
   }),
   'accounts.providers': setting<readonly ProviderSettings[]>({
     variable: 'PORTICO_PROVIDERS',
@@ -60,5 +67,19 @@ export const accountSettings = {
     kind: sender,
     default: 'Portico <no-reply@localhost>',
     description: 'The sender of mail: an address, or a name with an address in angle brackets.',
+  }),
+  'mail.language': setting({
+    variable: 'PORTICO_MAIL_LANGUAGE',
+    kind: language,
+    default: 'en',
+    description:
+      'The language of mails to people whose browser has not told one that there are mails in. Portico has `en` and `de`; `mail.templates` adds others.',
+  }),
+  'mail.templates': optional({
+    variable: 'PORTICO_MAIL_TEMPLATES',
+    kind: text,
+    defaultText: 'none: Portico’s own texts',
+    description:
+      'The file that replaces texts of mails, or adds a language: its default export is `defineMailTemplates({ … })`.',
   }),
 } as const

@@ -40,6 +40,8 @@ export interface SettingsSources {
   readonly given?: GivenValues | undefined
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined
   readonly file?: { readonly path: string; readonly values: unknown } | undefined
+  /** Replace defaults of the table. */
+  readonly defaults?: GivenValues | undefined
 }
 
 /** Reads every row of a table: given, else environment, else file, else default. Throws a `SettingsError`. */
@@ -49,7 +51,7 @@ export function readTable(table: Table, sources: SettingsSources): GivenValues {
   const given = flat(table, sources.given ?? {})
   if (file) faults.push(...unknownNames(table, file.values, file.path))
   faults.push(...unknownNames(table, given, 'settings'))
-  const layers = { given, environment: sources.environment, file }
+  const layers = { given, environment: sources.environment, file, defaults: sources.defaults ?? {} }
   const settings = Object.entries(table).map(([name, setting]) => [
     name,
     readOne(name, setting, layers, faults),
@@ -68,6 +70,7 @@ interface Layers {
   readonly given: GivenValues
   readonly environment: SettingsSources['environment']
   readonly file: FileValues | undefined
+  readonly defaults: GivenValues
 }
 
 function fileValues(
@@ -122,7 +125,8 @@ function find(
 function readOne(name: string, setting: Setting<unknown>, layers: Layers, faults: SettingsFault[]): unknown {
   const found = find(name, setting, layers)
   if (found) return checked(setting, found, faults)
-  return setting.default === undefined ? undefined : setting.kind.fromValue(setting.default)
+  const value = layers.defaults[name] ?? setting.default
+  return value === undefined ? undefined : setting.kind.fromValue(value)
 }
 
 function checked(

@@ -10,6 +10,16 @@ export const colour = textKind('a colour such as `#1f5fbf`', text =>
   /^#[0-9a-f]{6}$/i.test(text) ? text.toLowerCase() : undefined,
 )
 
+function canonicalTag(text: string): string | undefined {
+  try {
+    return Intl.getCanonicalLocales(text)[0]
+  } catch {
+    return undefined
+  }
+}
+
+export const language = textKind('a language tag such as `en` or `pt-BR` (BCP 47)', canonicalTag)
+
 function urlOf(text: string, protocols: readonly string[]): string | undefined {
   return URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : undefined
 }

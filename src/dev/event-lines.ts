@@ -1,15 +1,16 @@
 /** What a developer sees besides the log of `portico start`: events as they are committed, and mails. */
-import type { Message } from '../auth/mail.ts'
 import type { ChangeFeed, LoggedChange } from '../events/change-feed.ts'
 import { typeOf } from '../events/event-types.ts'
 import { LogReader } from '../events/log-reader.ts'
 import { Outage } from '../events/outage.ts'
 import type { Model } from '../model/model.ts'
 import type { Logger } from '../observability/log.ts'
+import type { ShownMail } from './mail/mailbox.ts'
+import { mailPath } from './mail/pages.ts'
 
-/** A message as a line of the log, whatever the level of the log. */
-export function mailLine({ to, subject, text }: Message, isSent: boolean): string {
-  return `${JSON.stringify({ dev: 'mail', time: Date.now(), to, subject, text, isSent })}\n`
+/** A mail as a line of the log, whatever the level of the log. `url`: of the service. */
+export function mailLine({ id, at, to, subject, isSent }: ShownMail, url: string): string {
+  return JSON.stringify({ dev: 'mail', time: at, to, subject, link: `${url}${mailPath}/${id}`, isSent })
 }
 
 export class EventLines {

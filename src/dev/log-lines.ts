@@ -1,4 +1,4 @@
-/** The log as a developer reads it: one line for each request, event or note; more for mails and errors. */
+/** The log as a developer reads it: one line for each request, event, mail or note; more for errors. */
 import { printable } from '../printable.ts'
 import { stackPlace } from '../source/error-place.ts'
 import { codeFrame } from '../source/frame.ts'
@@ -57,11 +57,9 @@ function eventLine({ event, type, id, userId, changed }: Fields, style: Style): 
   return `${style('magenta', 'event')}  ${text(type)} ${text(id)}${fields} ${style('dim', `no. ${event}${who}`)}`
 }
 
-function mailLines({ to, subject, text: body, isSent }: Fields, style: Style): string {
+function mailLine({ to, subject, link, isSent }: Fields, style: Style): string {
   const how = isSent === true ? 'sent by the mail server' : 'not sent: no mail server is set'
-  const lines = String(body).trimEnd().split(/\r?\n/)
-  const shown = lines.map(line => `          ${style('dim', '|')} ${printable(line)}`.trimEnd())
-  return `${style('blue', 'mail')}   to ${text(to)}: ${text(subject)} ${style('dim', how)}\n${shown.join('\n')}`
+  return `${style('blue', 'mail')}   to ${text(to)}: ${text(subject)} ${style('cyan', text(link))} ${style('dim', how)}`
 }
 
 /** The part of a stack that names the project's own files, or all of it. */
@@ -88,7 +86,7 @@ function noteLine(fields: Fields, style: Style): string {
 }
 
 function body(fields: Fields, style: Style): string {
-  if (fields.dev === 'mail') return mailLines(fields, style)
+  if (fields.dev === 'mail') return mailLine(fields, style)
   if (fields.dev === 'event') return eventLine(fields, style)
   return fields.msg === 'request' && 'status' in fields ? requestLine(fields, style) : noteLine(fields, style)
 }

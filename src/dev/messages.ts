@@ -1,5 +1,7 @@
 /** The messages between the supervisor and the processes that serve. Connections come with `connection`. */
 
+import type { NewMail, ShownMail } from './mail/mailbox.ts'
+
 /** The hash of what a file contains; null: it cannot be read, or is not there. */
 export type FileHashes = readonly (readonly [path: string, hash: string | null])[]
 
@@ -9,6 +11,8 @@ export interface VersionOptions {
   readonly given: Readonly<Record<string, unknown>>
   /** The file for the types of the client, renewed with each version; undefined: none. */
   readonly client: string | undefined
+  /** Whether other machines may read the mails. */
+  readonly areMailsShared: boolean
 }
 
 export type ToServing =
@@ -19,6 +23,8 @@ export type ToServing =
   /** Does the migration that `migration` has shown. */
   | { readonly kind: 'migrate' }
   | { readonly kind: 'connection' }
+  /** Of this run, also of earlier versions. */
+  | { readonly kind: 'mails'; readonly mails: readonly ShownMail[] }
   /** Gives every connection back as soon as it has no request. */
   | { readonly kind: 'give-back' }
   /** Gives no more back. */
@@ -60,6 +66,7 @@ export type FromServing =
   | { readonly kind: 'ready'; readonly migrated: readonly string[]; readonly addresses: ServingAddresses }
   /** Files that were loaded later. */
   | { readonly kind: 'files'; readonly files: FileHashes }
+  | { readonly kind: 'mail'; readonly mail: NewMail }
   /** A sentence for the terminal. */
   | { readonly kind: 'note'; readonly text: string }
   /** Every connection was given back. */

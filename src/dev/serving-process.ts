@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { givenEnvironment } from '../env-file.ts'
 import { stopReading } from '../http/moving-connections.ts'
+import type { NewMail } from './mail/mailbox.ts'
 import type { FileHashes, FromServing, ToServing } from './messages.ts'
 import { hasColours } from './style.ts'
 
@@ -22,12 +23,16 @@ export interface ProcessListeners {
   readonly onLine: (line: string) => void
   readonly onFiles: (files: FileHashes) => void
   readonly onNote: (sentence: string) => void
+  readonly onMail: (mail: NewMail) => void
   /** A connection that it could not take, or gives back. */
   readonly onReturned: (socket: Socket) => void
 }
 
 /** Every message but those that come by themselves. */
-export type Reply = Exclude<FromServing, { readonly kind: 'files' | 'note' | 'connection' | 'gave-back' }>
+export type Reply = Exclude<
+  FromServing,
+  { readonly kind: 'files' | 'note' | 'mail' | 'connection' | 'gave-back' }
+>
 
 /** It ended by itself. */
 export class ProcessEnded extends Error {
@@ -128,6 +133,7 @@ export class ServingProcess {
   #receive(message: FromServing, handle: unknown): void {
     if (message.kind === 'files') this.#listeners.onFiles(message.files)
     else if (message.kind === 'note') this.#listeners.onNote(message.text)
+    else if (message.kind === 'mail') this.#listeners.onMail(message.mail)
     else if (message.kind === 'gave-back') this.#gaveBack.resolve()
     else if (message.kind !== 'connection') this.#replied(message)
     else if (handle instanceof Socket && stopReading(handle)) this.#listeners.onReturned(handle)

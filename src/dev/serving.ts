@@ -15,18 +15,25 @@ import { loadEnvFile } from '../env-file.ts'
 import type { Model } from '../model/model.ts'
 import { createLog } from '../observability/log.ts'
 import { loadSettings } from '../project.ts'
+import { themeOf } from '../serve/account-pages.ts'
+import { loadMailTemplates } from '../serve/mailer.ts'
 import type { OpenService } from '../serve/service.ts'
 import { open } from '../serve.ts'
 import { describeCrash } from '../source/describe.ts'
 import type { Step } from '../store/schema/diff.ts'
-import { EventLines, mailLine } from './event-lines.ts'
+import { EventLines } from './event-lines.ts'
 import { fileHash, hashesOf, projectFiles, recordFiles } from './loaded-files.ts'
+import { Mailbox, type ShownMail } from './mail/mailbox.ts'
+import { createMailPages } from './mail/routes.ts'
 import type { FileHashes, FromServing, ToServing, VersionOptions } from './messages.ts'
 
 /** How long requests get to be answered before their connections end with them. */
 const answerMs = 500
 /** How often a migration that waits for a yes looks whether `portico migrate` has done it. */
 const migrationPollMs = 1000
+
+/** Only the developer's machine reaches the service unless `HOST` says otherwise. */
+const developmentDefaults = { host: '127.0.0.1' }
 
 /** At once, unlike the log of `portico start`, which collects lines. */
 const output = { write: (lines: string) => void process.stdout.write(lines) }
@@ -71,28 +78,35 @@ function settingsOfDevelopment(settings: Settings, port: number): Settings {
   const guides = settings['docs.guides']
   // Whoever develops is the operator too.
   const shown = guides === 'callers' ? 'all' : guides
-  return { ...settings, port, autoMigrate: true, workers: 1, 'docs.guides': shown }
+  // As the address that is printed, and in links.
+  const host = settings.host === developmentDefaults.host ? 'localhost' : settings.host
+  return { ...settings, host, port, autoMigrate: true, workers: 1, 'docs.guides': shown }
 }
 
 class ServingProcess {
   #files: (readonly [string, string | null])[] = []
   #isLoaded = false
   #client: string | undefined
+  #areMailsShared = false
   #project: Project | undefined
   #service: OpenService | undefined
   #events: EventLines | undefined
+  readonly #mailbox = new Mailbox()
   readonly #permission = Promise.withResolvers<true>()
 
-  async load({ given, client }: VersionOptions): Promise<void> {
+  async load({ given, client, areMailsShared }: VersionOptions): Promise<void> {
     this.#client = client
+    this.#areMailsShared = areMailsShared
     recordFiles((path, hash) => this.#noteFile(path, hash))
     this.#files.push(...hashesOf(projectFiles(process.cwd())))
     try {
       loadEnvFile()
-      const { model: file } = await loadSettings(given)
-      if (file !== undefined) this.#noteFile(resolve(file), fileHash(resolve(file)))
-      this.#project = await loadProject(given)
+      const { model: file, 'mail.templates': mails } = await loadSettings(given, developmentDefaults)
+      for (const path of [file, mails])
+        if (path !== undefined) this.#noteFile(resolve(path), fileHash(resolve(path)))
+      this.#project = await loadProject(given, developmentDefaults)
       const { settings, path: model } = this.#project
+      await loadMailTemplates(settings)
       report({ kind: 'loaded', files: this.#takeFiles(), host: settings.host, port: settings.port, model })
     } catch (error) {
       await this.#failed(error, false)
@@ -116,6 +130,11 @@ class ServingProcess {
     } catch (error) {
       await this.#failed(error, true)
     }
+  }
+
+  /** Of this run. */
+  show(mails: readonly ShownMail[]): void {
+    for (const mail of mails) this.#mailbox.put(mail)
   }
 
   permit(): void {
@@ -200,7 +219,16 @@ class ServingProcess {
     const opened = await open(model, settings, log, {
       listen: 'elsewhere',
       ownProcess: true,
-      onMail: (message, isSent) => output.write(mailLine(message, isSent)),
+      explainsRefusals: true,
+      onMail: (message, isSent) => report({ kind: 'mail', mail: { ...message, isSent, at: Date.now() } }),
+      ownPages: createMailPages({
+        mailbox: this.#mailbox,
+        catalogue: await loadMailTemplates(settings),
+        theme: themeOf(settings),
+        delivers: settings['mail.smtp'] !== undefined,
+        baseUrl: settings.baseUrl,
+        isShared: this.#areMailsShared,
+      }),
     })
     this.#service = opened
     this.#events = new EventLines(model, opened.feed, log.logger)
@@ -217,6 +245,7 @@ function receive(message: ToServing, socket?: Socket): void {
   else if (message.kind === 'migrate') serving.permit()
   else if (message.kind === 'give-back') void serving.giveBack()
   else if (message.kind === 'keep') serving.keep()
+  else if (message.kind === 'mails') serving.show(message.mails)
   else if (message.kind === 'stop') void serving.stop(message.isReplaced)
   // The client may be gone already.
   else if (socket) serving.accept(socket)

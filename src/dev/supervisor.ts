@@ -8,8 +8,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { failureOf } from '../cli/error-message.ts'
 import { defaultModel } from '../project.ts'
 import { shownPath } from '../source/frame.ts'
+import { mailLine } from './event-lines.ts'
 import { Front } from './front.ts'
 import { hashesOf, projectFiles } from './loaded-files.ts'
+import { Mailbox, type NewMail } from './mail/mailbox.ts'
 import type { VersionOptions } from './messages.ts'
 import { ServingProcess } from './serving-process.ts'
 import { SourceWatcher } from './source-watcher.ts'
@@ -35,6 +37,7 @@ export class Supervisor {
   readonly #terminal: Terminal
   readonly #front = new Front()
   readonly #watcher: SourceWatcher
+  readonly #mailbox = new Mailbox()
   /** All that have not ended. */
   readonly #processes = new Set<ServingProcess>()
   #current: ServingProcess | undefined
@@ -87,6 +90,7 @@ export class Supervisor {
     this.#changed.clear()
     const next = this.#standby ?? this.#start()
     this.#standby = undefined
+    next.send({ kind: 'mails', mails: this.#mailbox.list() })
     const outcome = await this.#outcome(next, signal)
     if (outcome.kind === 'ready') {
       this.#serve(next)
@@ -141,7 +145,9 @@ export class Supervisor {
     const one = new ServingProcess({
       onLine: line => this.#terminal.line(line),
       onFiles: files => this.#watcher.add(files),
-      onNote: sentence => this.#terminal.note(sentence),
+      // After what the same chunk of messages says of readiness, which takes some turns of promises.
+      onNote: sentence => setImmediate(() => this.#terminal.note(sentence)),
+      onMail: mail => this.#onMail(mail),
       onReturned: socket => this.#onReturned(one, socket),
     })
     this.#processes.add(one)
@@ -153,6 +159,13 @@ export class Supervisor {
   #onReturned(one: ServingProcess, socket: Socket): void {
     if (one === this.#current && !one.isConnected) this.#front.hold()
     this.#front.accept(socket)
+  }
+
+  /** Every version shows it, the next one too. */
+  #onMail(mail: NewMail): void {
+    const shown = this.#mailbox.add(mail)
+    for (const one of this.#processes) one.send({ kind: 'mails', mails: [shown] })
+    this.#terminal.line(mailLine(shown, this.#shownUrl))
   }
 
   #passTo(one: ServingProcess): void {

@@ -40,6 +40,7 @@ export class Terminal {
       ['GraphQL', '/graphql'],
       ['Docs', '/docs'],
       ['Account', '/account'],
+      ['Mails', '/dev/mail'],
     ].map(([name = '', path = '']) => `  ${name.padEnd(9)}${this.#style('cyan', url + path)}`)
     const head = `${this.#style('bold', 'Portico dev')} serves ${model}, after ${ms} ms. It reloads when a file changes; Ctrl-C ends it.`
     this.text(['', head, '', ...rows, ''].join('\n'))

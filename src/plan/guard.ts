@@ -10,6 +10,7 @@ import type { AccessClass, Principal } from '../principal.ts'
 import { guardAggregate } from './guard/aggregate.ts'
 import { guardComposite } from './guard/composite.ts'
 import { type ModelView, viewOf } from './guard/model-view.ts'
+import { createProbes, type Probes, type Seal } from './guard/probe.ts'
 import { guardItem, guardList } from './guard/read.ts'
 import { requirePossible, requireReadable, requireScope } from './guard/refusals.ts'
 import { type Settle, settleWrite } from './guard/settle.ts'
@@ -43,7 +44,7 @@ import type {
 import type { ProgramPlan } from './transaction.ts'
 
 export { groupFault, measureFault } from './guard/aggregate.ts'
-export { namesFor, readsEveryRow, staticRule } from './guard/model-view.ts'
+export { namesFor, type Reach, reachOf, readsEveryRow, staticRule } from './guard/model-view.ts'
 
 /**
  * Throws an `ApiError`: UNAUTHORIZED, FORBIDDEN or INSUFFICIENT_SCOPE where the caller may not,
@@ -82,10 +83,8 @@ export function admit(
     return
   }
   requireScope(view, 'write', collection)
-  requirePossible(view, view.writable(collection, operation), `${deeds[operation]} ${collection.name}`)
+  requirePossible(view, view.writable(collection, operation), collection, operation)
 }
-
-const deeds = { create: 'create', update: 'change', delete: 'delete' } as const
 
 /** What is decided for a shape and an access class. */
 interface Decided {
@@ -149,6 +148,11 @@ function guardShape(shape: Shape, view: ModelView): GuardedShape {
     case 'delete':
       return guardDelete(shape, view)
   }
+}
+
+/** For explanations: see `Probes`. */
+export function probesOf(model: Model): Probes {
+  return createProbes(model, seal as Seal)
 }
 
 /** The only place where the brand is given. */

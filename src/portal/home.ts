@@ -73,8 +73,8 @@ function beginning(docs: DocsHome): Html {
   const { model, origin, visitor } = docs
   const key =
     visitor === 'anyone'
-      ? html`<a href="/account">Sign in or sign up</a>, then create an API key, or let users sign in by OAuth.`
-      : html`You are signed in: your <a href="/account">account</a> is where your apps and sessions are. Create a key with <a href="${tagHref('api_keys')}">api_keys</a>.`
+      ? html`Sign in or sign up, then <a href="/account/keys/new">create an API key</a>, or let users sign in by OAuth.`
+      : html`You are signed in: <a href="/account/keys/new">create an API key</a>, or let users sign in by OAuth.`
   return html`<div class="steps"><ol>
 <li><h2>Know the address</h2><p><code>${origin}/api/v1</code></p></li>
 <li><h2>Get a credential</h2><p>${key} What is open to anyone needs none.</p></li>

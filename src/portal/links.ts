@@ -37,7 +37,7 @@ const guides: Destination = {
 const account: Destination = {
   href: '/account',
   title: 'Account',
-  description: 'Your profile, security, connected apps and sessions.',
+  description: 'Your profile, API keys, apps, webhooks and security.',
 }
 
 /** What is served here, by place. */

@@ -18,7 +18,7 @@ const methodsOf = {
 /** Whether the route accepts GET and HEAD. */
 export function isReadable(route: Route): boolean {
   if (route.kind === 'collection' || route.kind === 'item') return exists(route.collection, 'read')
-  return route.kind !== 'batch' && route.kind !== 'action'
+  return route.kind !== 'batch' && route.kind !== 'action' && route.kind !== 'explain'
 }
 
 const readOnly: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
@@ -38,7 +38,7 @@ const known = {
 
 /** The methods that a route accepts, for `Allow` (RFC 9110, 10.2.1). Empty: the route does not exist. */
 export function allowedMethods(route: Route): readonly string[] {
-  if (route.kind === 'batch' || route.kind === 'action') return postOnly
+  if (!isReadable(route) && route.kind !== 'collection' && route.kind !== 'item') return postOnly
   if (route.kind !== 'collection' && route.kind !== 'item') return readOnly
   const found = known[route.kind].get(route.collection)
   if (found) return found

@@ -17,6 +17,7 @@ import { BatchRequests } from './batch/requests.ts'
 import { answerCreate } from './create.ts'
 import { createEventsHandler, type EventsHandler } from './events/events.ts'
 import type { EventsParts } from './events/parts.ts'
+import { answerExplain, requireAdministrator } from './explain.ts'
 import { allowedMethods, isReadable } from './methods.ts'
 import { openapi } from './openapi/document.ts'
 import type { Operation } from './operations.ts'
@@ -47,6 +48,8 @@ export interface RestOptions extends WriteServices {
   readonly baseUrl: string | undefined
   /** Undefined: there is no `/events`. */
   readonly events?: EventsParts
+  /** Explains a request to an administrator. Undefined: there is no `/explain`. */
+  readonly explain?: (body: unknown, asker: Principal) => Promise<object>
   /** Answers what is no route of the API. */
   readonly pages?: ((call: Call) => Awaitable<Reply>) | undefined
 }
@@ -95,12 +98,15 @@ class RestHandler {
     const reads = call.method === 'GET' || call.method === 'HEAD'
     if (reads && isReadable(route)) {
       if (route.kind === 'events') return this.#readEvents(call, principal)
+      if (route.kind === 'explain') refuseMethod(route)
       this.#requireJson(route, 'read', call, principal)
       return this.#read(route, call, principal)
     }
     if (call.method === 'OPTIONS') return answerOptions(route)
     if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
+    if (route.kind === 'explain') requireAdministrator(principal)
     this.#requireJson(route, operationOf[call.method] ?? 'update', call, principal)
+    if (route.kind === 'explain') return answerExplain(this.#options.explain, call, principal)
     if (call.headers[keyHeader] === undefined) return this.#write(route, call, principal)
     return this.#writeOnce(route, call, principal)
   }
@@ -130,7 +136,11 @@ class RestHandler {
     return view
   }
 
-  #read(route: Exclude<Route, { kind: 'events' }>, call: Call, principal: Principal): Awaitable<Reply> {
+  #read(
+    route: Exclude<Route, { kind: 'events' | 'explain' }>,
+    call: Call,
+    principal: Principal,
+  ): Awaitable<Reply> {
     if (route.kind === 'openapi') return this.#readDocument(call)
     if (route.kind === 'me') return this.#readMe(route, call, principal)
     if (route.kind === 'batch' || route.kind === 'action') refuseMethod(route)

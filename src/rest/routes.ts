@@ -35,6 +35,7 @@ export type Route =
   | { readonly kind: 'openapi' }
   | { readonly kind: 'events' }
   | { readonly kind: 'batch' }
+  | { readonly kind: 'explain' }
 
 const start = prefix.length + 1
 
@@ -48,6 +49,7 @@ function rootRoute(model: Model, name: string): Route | undefined {
   if (name === 'openapi.json') return { kind: 'openapi' }
   if (name === 'events') return { kind: 'events' }
   if (name === 'batch') return { kind: 'batch' }
+  if (name === 'explain') return { kind: 'explain' }
   const collection = model.collections.get(name)
   return collection && { kind: 'collection', collection }
 }

@@ -2,27 +2,37 @@
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { AccountRoutes, Visit } from '../auth/accounts/routes/routes.ts'
 import type { BackgroundWork } from '../auth/background.ts'
-import type { Mail } from '../auth/mail.ts'
+import type { Mailer } from '../auth/mail/mailer.ts'
 import type { Theme } from '../auth/pages/theme.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
+import type { WebhookOperations } from '../auth/webhooks/operations.ts'
 import type { Call, Reply } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
-import type { Run } from '../plan/run.ts'
+import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import { readBody } from '../rest/body.ts'
 import { providerRequests } from './provider-requests.ts'
 
+/** What users write on their pages. */
+export interface OwnWrites {
+  /** With the rules of the built-in collections. */
+  readonly run: Run
+  readonly hooks: CreateHooks
+  readonly webhooks: WebhookOperations
+}
+
 interface AccountParts {
   readonly model: Model
   readonly run: Run
+  readonly own: OwnWrites
   readonly records: Records
   readonly counters: RateCounters
   readonly settings: Settings
-  readonly mail: Mail
+  readonly mail: Mailer
   readonly work: BackgroundWork
   readonly server: () => Promise<AuthorizationServer>
   readonly logger: Pick<Log['logger'], 'info'>
@@ -51,6 +61,7 @@ export function themeOf(settings: Settings): Theme {
 export function accountPages({
   model,
   run,
+  own,
   records,
   counters,
   settings,
@@ -66,6 +77,12 @@ export function accountPages({
     return createAccountRoutes({
       model,
       run,
+      own: {
+        ...own,
+        secretOverlapSeconds: settings['oauth.secretOverlap'],
+        webhookOverlapSeconds: settings['webhooks.secretOverlap'],
+        selfDeletion: settings['accounts.selfDeletion'],
+      },
       records,
       counters,
       server: await server(),

@@ -127,7 +127,12 @@ function registeredDocuments(settings: Settings): Manifest {
   }
 }
 
-function engineOptions({ model, run, hooks, settings }: LazyGraphqlParts): EngineOptions {
+export function engineOptions({
+  model,
+  run,
+  hooks,
+  settings,
+}: Pick<LazyGraphqlParts, 'model' | 'run' | 'hooks' | 'settings'>): EngineOptions {
   return {
     model,
     run,

@@ -6,7 +6,7 @@ import type { Authenticate } from '../auth/authenticate.ts'
 import type { BackgroundWork } from '../auth/background.ts'
 import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
-import type { Mail } from '../auth/mail.ts'
+import type { Mailer } from '../auth/mail/mailer.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
 import { parseBody } from '../auth/server/requests/form.ts'
 import { redirectPostToGet } from '../auth/server/requests/post-to-get.ts'
@@ -23,12 +23,13 @@ import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
 import { anonymous, type Principal } from '../principal.ts'
 import type { Records } from '../records.ts'
-import { accountPages, themeOf } from './account-pages.ts'
+import { accountPages, type OwnWrites, themeOf } from './account-pages.ts'
 import type { Attempts } from './token-rate-limit.ts'
 
 export interface LazyOauthParts {
   readonly model: Model
   readonly run: Run
+  readonly own: OwnWrites
   readonly records: Records
   readonly apps: Apps
   readonly authenticate: Authenticate
@@ -41,7 +42,7 @@ export interface LazyOauthParts {
   readonly issuer: () => string
   /** Takes the reasons for which token requests are refused. */
   readonly logger: Pick<Log['logger'], 'info'>
-  readonly mail: Mail
+  readonly mail: Mailer
   /** Sends requests to providers of sign-in. For tests. */
   readonly sendToProviders?: SendRequest | undefined
   /** Work that no request waits for. */

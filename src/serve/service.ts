@@ -5,11 +5,13 @@ import type { Duplex } from 'node:stream'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { FirstAdministrator } from '../auth/bootstrap.ts'
 import type { Mail, Message } from '../auth/mail.ts'
+import type { Reply } from '../call.ts'
 import type { GivenSettings } from '../config.ts'
 import type { ChangeFeed } from '../events/change-feed.ts'
 import type { Clock } from '../events/consumer/timetable.ts'
-import type { HttpServer } from '../http.ts'
+import type { Exchange, HttpServer } from '../http.ts'
 import type { DataParts } from '../logic/data/create-data.ts'
+import type { Awaitable } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import type { WorkerContext } from '../workers/context.ts'
@@ -54,10 +56,20 @@ export interface StartOptions {
   readonly ownProcess?: boolean | undefined
   /** Notified of every message, and whether a mail server took it: without one it is logged nowhere else. */
   readonly onMail?: ((message: Message, isSent: boolean) => void) | undefined
+  /** Pages of the development mode, which are answered before any other path. */
+  readonly ownPages?: OwnPages | undefined
+  /** In development alone: error answers say which rule refused, with values. No setting does this. */
+  readonly explainsRefusals?: boolean | undefined
   /** Sends requests to providers of sign-in. For tests. */
   readonly sendToProviders?: SendRequest | undefined
   /** For tests. */
   readonly simulation?: Simulation | undefined
+}
+
+export interface OwnPages {
+  owns(path: string): boolean
+  /** Checks by itself who asks: no credential is read, and no budget drawn. */
+  answer(exchange: Exchange): Awaitable<Reply>
 }
 
 /** What a test replaces. */
@@ -76,5 +88,6 @@ export interface OpenService {
   readonly http: HttpServer
   readonly data: DataParts
   readonly rest: Transports['rest']
+  readonly explain: Transports['explain']
   readonly reactions: RunningReactions
 }

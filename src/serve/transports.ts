@@ -4,7 +4,7 @@ import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import { type BackgroundWork, createBackground } from '../auth/background.ts'
-import type { Mail } from '../auth/mail.ts'
+import type { Mailer } from '../auth/mail/mailer.ts'
 import { ownCollections } from '../auth/own-collections.ts'
 import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
@@ -17,6 +17,7 @@ import type { RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
 import type { Clock } from '../events/consumer/timetable.ts'
 import type { Events } from '../events/events.ts'
+import type { Explainer } from '../explain/explain.ts'
 import type { Exchange } from '../http.ts'
 import { createIdempotency } from '../idempotency.ts'
 import type { OperationParts } from '../logic/operations/call.ts'
@@ -29,6 +30,7 @@ import type { Store } from '../store/store.ts'
 import type { TimeLimit } from '../time-limit.ts'
 import { clientOf } from './connected-client.ts'
 import { createProcessEvents } from './events.ts'
+import { openExplainer } from './explain.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
 import { openPortal } from './portal.ts'
@@ -36,7 +38,7 @@ import { openReactions, type RunningReactions } from './reactions.ts'
 import { loggedTimeLimit } from './time-limit.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
 import { openWebhookSender, type RunningSender } from './webhook-sender.ts'
-import { webhookActions } from './webhooks.ts'
+import { webhookActions, webhookOperations } from './webhooks.ts'
 
 interface TransportParts {
   readonly model: Model
@@ -52,7 +54,7 @@ interface TransportParts {
   readonly cluster: Cluster
   readonly settings: Settings
   readonly log: Log
-  readonly mail: Mail
+  readonly mail: Mailer
   /** What rules, actions, reactions and jobs go by. */
   readonly clock: Clock
   readonly sendToProviders: SendRequest | undefined
@@ -65,6 +67,7 @@ export interface Transports {
   readonly run: Run
   readonly hooks: CreateHooks
   readonly rest: Rest
+  readonly explain: Explainer
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
   readonly events: Events
@@ -87,14 +90,18 @@ export function openTransports(parts: TransportParts): Transports {
     ...{ feed: store.changes, authenticate: parts.authenticate, refresh, settings },
     onFault: faultsOf('the delivery of events'),
   })
+  const actions = openWebhookActions(parts)
   const oauth = createLazyOauth({
     ...{ ...parts, counters, work, logger },
+    own: { run, hooks, webhooks: webhookOperations(run, actions) },
     attempts: createTokenLimits(settings, limits, counters),
     onFault: faultsOf('the authorization server'),
   })
+  const explain = openExplainer({ ...parts, idempotency, logic })
   const rest = createRest({
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
-    actions: openWebhookActions(parts),
+    actions,
+    explain: (body, asker) => explain.request(body, asker),
     pages: openPortal(parts),
     // Every call is an exchange: it carries the headers of the budget.
     draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
@@ -106,7 +113,7 @@ export function openTransports(parts: TransportParts): Transports {
   })
   const reactions = openReactions({ model, store, run, hooks, mail, settings, logger, clock, timeLimit })
   const webhooks = openWebhookSender({ ...parts, grants: parts.webhookGrants, logger })
-  return { run, hooks, rest, graphql, oauth, events, reactions, webhooks }
+  return { run, hooks, rest, explain, graphql, oauth, events, reactions, webhooks }
 }
 
 /** What clients' requests write to Portico's own collections has rules beyond those of the model. */
@@ -117,7 +124,7 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
   return ownCollections({
     ...{ run, records, secrets, maxKeysPerUser, serviceName: name },
     writeAddress: addressWriter({
-      ...{ run, records, mail, issuer, name, background },
+      ...{ run, records, mail, issuer, background },
       counters: cluster.counters,
     }),
     webhooks: {

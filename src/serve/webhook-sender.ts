@@ -1,7 +1,7 @@
 /** The sender of webhooks as the service uses it. */
 
 import { findUser } from '../auth/accounts/users.ts'
-import type { Mail } from '../auth/mail.ts'
+import type { Mailer } from '../auth/mail/mailer.ts'
 import type { WebhookGrants } from '../auth/webhooks/grants.ts'
 import { WebhookPrincipals } from '../auth/webhooks/principals.ts'
 import { WebhookSecrets } from '../auth/webhooks/secrets.ts'
@@ -27,7 +27,7 @@ interface WebhookSenderParts {
   readonly records: Records
   readonly run: Run
   readonly grants: WebhookGrants
-  readonly mail: Mail
+  readonly mail: Mailer
   readonly settings: Settings
   readonly logger: Logger
   /** The address of the service. */
@@ -100,22 +100,14 @@ function possibleTypes(model: Model, change: LoggedChange): readonly string[] {
   return change.kind === 'updated' ? [usual, eventType(collection, 'deleted')] : [usual]
 }
 
-const reasons: Readonly<Record<PauseReason, string>> = {
-  gone: 'it answered a delivery with 410 Gone',
-  failing: 'no delivery has succeeded for 24 hours',
-}
-
 /** Mail to the owner; what fails is logged. */
-function pauseNotices({ run, mail, settings, issuer, logger }: WebhookSenderParts) {
-  const name = settings['theme.name']
+function pauseNotices({ run, mail, issuer, logger }: WebhookSenderParts) {
   const send = async ({ id, userId, url }: Webhook, reason: PauseReason) => {
     const owner = await findUser(run, userId)
     if (owner === undefined) return
-    const text = [
-      `Your webhook ${id} at ${name}, which sends to ${new URL(url).host}, was paused: ${reasons[reason]}.`,
-      `It keeps its place in the events. To go on where it stopped: POST ${issuer()}/api/v1/webhooks/${id}/enable`,
-    ].join('\n\n')
-    await mail.send({ to: owner.email, subject: `A webhook at ${name} was paused`, text: `${text}\n` })
+    const enableLink = `${issuer()}/api/v1/webhooks/${id}/enable`
+    const values = { webhook: id, host: new URL(url).host, reason, enableLink }
+    await mail.sendTemplate('webhookPaused', { to: owner.email, userId }, values)
   }
   return (webhook: Webhook, reason: PauseReason) =>
     void send(webhook, reason).catch(error =>

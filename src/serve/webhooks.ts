@@ -6,9 +6,12 @@ import {
   rotateSecret,
   type WebhookActionParts,
 } from '../auth/webhooks/actions.ts'
+import type { WebhookOperations } from '../auth/webhooks/operations.ts'
+import { ApiError } from '../errors.ts'
 import { requestRedelivery, requestTest } from '../events/webhooks/requests.ts'
 import type { Run } from '../plan/run.ts'
 import { itemShape, readItem } from '../plan/system-plans.ts'
+import type { Principal } from '../principal.ts'
 import {
   type ActionResult,
   type ItemAction,
@@ -64,6 +67,31 @@ export function webhookActions(parts: WebhookActionParts): ItemActions {
     return done({ result: itemResult(deliveries, nested) })
   }
   return new Map([[webhooks, new Map(Object.entries({ rotate_secret: rotate, enable, test, redeliver }))]])
+}
+
+/** The same actions for the pages of accounts. */
+export function webhookOperations(run: Run, actions: ItemActions): WebhookOperations {
+  const act = async (name: string, id: number, principal: Principal, nested?: number) => {
+    const action = actions.get(webhooks)?.get(name)
+    if (action === undefined) throw new ApiError('NOT_FOUND')
+    const { serial, steps } = await action({ id, nested }, principal)
+    return run.transaction({ principal, serial, steps })
+  }
+  return {
+    async rotateSecret(id, principal) {
+      const { revealed } = await act('rotate_secret', id, principal)
+      return String(revealed?.secret)
+    },
+    async enable(id, principal) {
+      await act('enable', id, principal)
+    },
+    async test(id, principal) {
+      await act('test', id, principal)
+    },
+    async redeliver(id, deliveryId, principal) {
+      await act('redeliver', id, principal, deliveryId)
+    },
+  }
 }
 
 const statusById = itemShape(deliveries, ['status', 'attempt'])

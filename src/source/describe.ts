@@ -56,13 +56,24 @@ export function describeLoadError(error: unknown): string {
 
 /** All faults of a model, each with its place in the sources where it is found. */
 export function describeModelError(file: string, { faults }: ModelError): string {
+  return describeFaults(file, 'The model has', faults)
+}
+
+/** A fault of what a file declares: `place` is a path of keys, such as `posts.fields.title`. */
+export interface DeclarationFault {
+  readonly place: string
+  readonly message: string
+}
+
+/** Faults of what the default export of a file declares. `who`: e.g. `The model has`. */
+export function describeFaults(file: string, who: string, faults: readonly DeclarationFault[]): string {
   const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`
   const shown = faults.map(({ place, message }, at) => {
     const source = at < maxFrames ? declarationPlace(file, place) : undefined
     const frame = source === undefined ? '' : `\n${indented(codeFrame(source), '    ')}\n`
     return `\n  ${place}: ${message}${frame}`
   })
-  return `The model has ${count}:${shown.join('')}`
+  return `${who} ${count}:${shown.join('')}`
 }
 
 /** An error that nobody expected: its stack, and the code around the innermost place in the project. */

@@ -20,6 +20,7 @@ import type { Records } from '../../src/records.ts'
 import { createRun } from '../../src/serve/store.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import blog from '../models/blog.ts'
+import { cheapHash } from './cheap-hash.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-tokens-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -89,7 +90,12 @@ async function withNodes(use: (one: Node, other: Node, app: App) => Promise<void
 }
 
 const person = (run: Node['run'], role = 'user') =>
-  createUser(run, { name: 'P', email: `${randomBytes(6).toString('hex')}@example.com`, role }, 'a password')
+  createUser(
+    run,
+    { name: 'P', email: `${randomBytes(6).toString('hex')}@example.com`, role },
+    'a password',
+    cheapHash,
+  )
 
 interface Issue {
   readonly format: 'opaque' | 'jwt'

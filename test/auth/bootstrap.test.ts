@@ -20,6 +20,7 @@ import declaration from '../models/blog.ts'
 import { call } from '../serve/service.ts'
 import { blog, fields, parsed, withFile } from '../store/blog.ts'
 import { databases, type TestDatabase } from '../store/databases.ts'
+import { cheapHash } from './cheap-hash.ts'
 import { dyingRecords, whileAlive } from './dying.ts'
 
 const settings: GivenStart = {
@@ -70,7 +71,7 @@ async function withRun(use: (opened: Opened) => Promise<void>): Promise<void> {
 }
 
 function start({ run, records }: Opened, given: GivenStart = settings) {
-  return bootstrap(run, records, given)
+  return bootstrap(run, records, given, cheapHash)
 }
 
 interface GivenStart {

@@ -41,6 +41,24 @@ test('a message arrives as it was written, at one receiver', async () => {
   })
 })
 
+test('a mail has a plain part before its HTML part, says that it is automatic, and in which language', async () => {
+  await withSmtp(async (smtp, received) => {
+    const html = '<!doctype html><p>Für <a href="https://x.example.com/?a=1&amp;b=2">Sie</a></p>'
+    await createMail({ smtp, from }, recorder()).send({ ...message, html, language: 'de', template: 'x' })
+    const [head = '', ...body] = received.data.split('\n\n')
+    assert.match(head, /^Content-Type: multipart\/alternative;/m)
+    assert.match(
+      body.join('\n\n'),
+      /Content-Type: text\/plain; charset=utf-8.*Content-Type: text\/html; charset=utf-8/s,
+    )
+    assert.match(head, /^Auto-Submitted: auto-generated$/m)
+    assert.match(head, /^Content-Language: de$/m)
+    assert.match(head, /^Message-ID: <[\w.-]+@example\.com>$/m)
+    assert.match(head, /^Date: /m)
+    assert.doesNotMatch(head, /List-Unsubscribe|X-Mailer|template/i)
+  })
+})
+
 test('no address and no subject brings in another receiver or header', async () => {
   await withSmtp(async (smtp, received) => {
     const mail = createMail({ smtp, from }, recorder())

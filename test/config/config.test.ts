@@ -321,6 +321,7 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: ['on', 'Open'],
     wrongValues: [false, null],
   },
+  'accounts.selfDeletion': flags,
   'accounts.providers': {
     text: [
       ['[]', []],
@@ -364,6 +365,15 @@ const examples: { readonly [N in Name]: Examples } = {
     text: same('none', 'callers', 'all'),
     wrong: ['operators', 'on'],
     wrongValues: [true, 1, null],
+  },
+  'mail.templates': words,
+  'mail.language': {
+    text: [
+      ['de', 'de'],
+      ['pt-br', 'pt-BR'],
+    ],
+    wrong: ['x', 'en_GB', 'de, en', 'language-tag-too-long'],
+    wrongValues: ['', 1, null],
   },
   'mail.from': {
     text: same('a@example.com', 'Blog <a@example.com>'),

@@ -49,6 +49,7 @@ test('the reference model has exactly these paths', () => {
     '/api/v1/api_keys/{id}',
     '/api/v1/batch',
     '/api/v1/events',
+    '/api/v1/explain',
     '/api/v1/me',
     '/api/v1/oauth_app_secrets',
     '/api/v1/oauth_app_secrets/aggregate',

@@ -13,7 +13,7 @@ const databases = new ReusedDatabases({
   },
   keyOf: model => JSON.stringify(schemaOf(model)),
 })
-process.once('beforeExit', () => databases.close())
+process.on('beforeExit', () => databases.close())
 
 /** A database with the tables of the model and nothing in them. */
 export function preparedDatabase(model: Model): Promise<TestDatabase> {

@@ -1,7 +1,16 @@
 /** What the servers of databases need: where Debian has them, whom they run as, a folder. */
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 /** The folders of the PostgreSQL versions that are installed as Debian does, the newest first. */
 export function debianFolders(): readonly string[] {
@@ -27,10 +36,16 @@ export function ordinaryUser(): Owner | undefined {
   return { uid: Number(fields?.[2] ?? 65534), gid: Number(fields?.[3] ?? 65534) }
 }
 
+/** Whether every user may pass through the folder and those above it. */
+function admitsAnybody(folder: string): boolean {
+  const above = dirname(folder)
+  return (statSync(folder).mode & 0o001) !== 0 && (above === folder || admitsAnybody(above))
+}
+
 /** A new folder with a short path: that of a socket may have 107 bytes. */
 export function newFolder(name: string, owner?: Owner): string {
-  // Another user may not be let into ours.
-  const base = owner !== undefined || tmpdir().length > 40 ? '/tmp' : tmpdir()
+  const suits = tmpdir().length <= 40 && (owner === undefined || admitsAnybody(realpathSync(tmpdir())))
+  const base = suits ? tmpdir() : '/tmp'
   const folder = mkdtempSync(join(base, `portico-${name}-`))
   if (owner) {
     chownSync(folder, owner.uid, owner.gid)

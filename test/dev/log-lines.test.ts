@@ -24,10 +24,10 @@ const lines: readonly (readonly [fields: object, shown: RegExp])[] = [
       dev: 'mail',
       to: hostile,
       subject: hostile,
-      text: `Hello ${hostile}\nhttp://localhost:3000/account/x`,
+      link: 'http://localhost:3000/dev/mail/3',
       isSent: false,
     },
-    /^03:04:05 {2}mail {3}to a\\u001b[^\n]*not sent[^\n]*\n {10}\| Hello a\\u001b\[2J\n {10}\| GET[^\n]*\n {10}\| http:\/\/localhost:3000\/account\/x$/,
+    /^03:04:05 {2}mail {3}to a\\u001b[^\n]*: a\\u001b[^\n]* http:\/\/localhost:3000\/dev\/mail\/3 not sent[^\n]*$/,
   ],
   [{ level: 40, msg: 'careful', count: 3, why: hostile }, /warn {3}careful count=3 why=a\\u001b/],
   [

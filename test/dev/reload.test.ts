@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { portico } from '../processes/command.ts'
 import { until } from '../transports/service.ts'
@@ -124,7 +125,34 @@ test('requests, events and mails are lines that people read, and nobody writes l
       headers: { Cookie: cookie, Origin: dev.url },
       body: form,
     })
-    await dev.says(/mail +to ada@example\.com: .*\n[\s\S]*\| http:\/\/127\.0\.0\.1:\d+\/account\/\S+/)
+    const [, shown = ''] = await dev.says(
+      /mail +to ada@example\.com: Finish signing up at Portico (http:\S+)/,
+    )
+    assert.equal(shown, `${dev.url}/dev/mail/1`)
+    assert.doesNotMatch(dev.said(), /verify\?account=/, 'links are not in the log')
+    const mail = await dev.call('/dev/mail/1')
+    assert.equal(mail.status, 200)
+    assert.match(
+      mail.text,
+      /<a href="http:\/\/127\.0\.0\.1:\d+\/account\/verify\?account=[\w-]+" target="_blank"/,
+    )
+
+    dev.edit('anyone, create', 'anyone,   create')
+    await dev.says(/Reloaded/)
+    const later = await dev.call('/dev/mail')
+    assert.match(later.text, /href="\/dev\/mail\/1">.*Finish signing up/, 'the next version shows it too')
+    const asked = async (headers: Readonly<Record<string, string>>) =>
+      (await dev.call('/dev/mail/1/text', { headers })).status
+    assert.equal(await asked({}), 200)
+    for (const headers of [
+      { Origin: 'http://localhost:5173' },
+      { 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Dest': 'empty' },
+      { 'X-Forwarded-For': '192.0.2.1' },
+    ])
+      assert.equal(await asked(headers), 403, JSON.stringify(headers))
+    const rebound = connect(Number(port), hostname)
+    rebound.end('GET /dev/mail/1/text HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n')
+    assert.match(String(await text(rebound)), /^HTTP\/1\.1 403 /)
   }))
 
 interface Load {

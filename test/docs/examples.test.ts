@@ -20,11 +20,13 @@ import { recipes, writeRecipe } from './recipe-files.ts'
 const run = promisify(execFile)
 const alone = pages.filter(page => !isStepByStep(page))
 const [firstModel = { text: '' }] = blocksOf(read('README.md')).filter(({ language }) => language === 'ts')
+const [ownMails = { text: '' }] = blocksOf(read('docs/mail.md')).filter(({ language }) => language === 'ts')
 
 let project = ''
 before(() => {
   project = makeProject(root)
   writeFileSync(join(project, 'model.ts'), firstModel.text)
+  writeFileSync(join(project, 'mails.ts'), ownMails.text)
 })
 after(() => rmSync(project, { recursive: true, force: true }))
 

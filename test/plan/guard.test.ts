@@ -4,7 +4,7 @@ import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { CollectionAccess, Model } from '../../src/model/model.ts'
 import type { Comparison, Rule, Scalar } from '../../src/model/rule.ts'
-import { admit, createGuard, namesFor, staticRule } from '../../src/plan/guard.ts'
+import { admit, createGuard, namesFor, reachOf, staticRule } from '../../src/plan/guard.ts'
 import type { GuardedCreate, GuardedList, GuardedUpdate } from '../../src/plan/guarded.ts'
 import { orderById, type Sort, totalOrder } from '../../src/plan/order.ts'
 import type { CreateShape, Filter, ItemShape, ListShape, Selected, UpdateShape } from '../../src/plan/plan.ts'
@@ -651,6 +651,21 @@ test('a static rule is told apart from one that depends on the row', () => {
   assert.equal(kind(either(owner('author_id'), admin), root), 'always')
   assert.equal(kind(either(owner('author_id'), admin), ann), 'depends')
   assert.equal(kind(either(owner('author_id'), admin), nobodyIn), 'never')
+})
+
+test('whose rows a rule reaches: everyone’s, one’s own, others too, or nobody’s', () => {
+  const model = smallModel()
+  const posts = model.collections.get('posts') ?? assert.fail()
+  const reach = (rule: CollectionAccess['read'], who: Principal) => reachOf(model, posts, rule, who.access)
+  const own = owner('author_id')
+  assert.equal(reach(signedIn, ann), 'all')
+  assert.equal(reach(own, ann), 'own')
+  assert.equal(reach(both(own, equals('title', 'x')), ann), 'own')
+  assert.equal(reach(either(own, equals('title', 'x')), ann), 'some')
+  assert.equal(reach(opposite(own), ann), 'some')
+  assert.equal(reach(either(own, admin), ann), 'own')
+  assert.equal(reach(either(own, admin), root), 'all')
+  assert.equal(reach(own, nobodyIn), 'none')
 })
 
 test('who may do something to no item is told so as the guard would, before anything else is looked at', () => {

@@ -8,24 +8,13 @@ import { system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import { accountEndRecord } from '../server/sessions/session-ends.ts'
 import { keysOf, removeKey } from '../user-keys.ts'
+import { pauseMadeInSessions } from '../webhooks/grants.ts'
 import type { AccountBase } from './accounts.ts'
+import type { Holdings } from './holdings.ts'
 import { identityKind } from './identities.ts'
 import { storePasswordHash } from './users.ts'
 
 export type RecoveryParts = Pick<AccountBase, 'records' | 'run' | 'revokeAll' | 'now' | 'codes'>
-
-/** The number of each. */
-export interface Holdings {
-  readonly sessions: number
-  /** Third-party apps that the user has granted access. */
-  readonly apps: number
-  readonly keys: number
-  readonly passkeys: number
-  /** Accounts at other providers by which the user signs in. */
-  readonly identities: number
-  /** Whether signing in by password needs a one-time code. */
-  readonly codes: boolean
-}
 
 /** What was revoked, and what is left. */
 export interface Ended {
@@ -164,6 +153,8 @@ export async function revokeBeforeProof(base: AccountBase, userId: number, sessi
   await removeAll(run, userId)
 }
 
+/** Keys, and webhooks that end with none. */
 async function removeAll(run: Run, userId: number): Promise<void> {
   await Promise.all((await keysOf(run, userId)).map(id => removeKey(run, id)))
+  await pauseMadeInSessions(run, userId)
 }

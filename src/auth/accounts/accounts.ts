@@ -6,7 +6,7 @@ import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
 import type { Records } from '../../records.ts'
 import type { BackgroundWork } from '../background.ts'
-import type { Mail } from '../mail.ts'
+import type { Mailer } from '../mail/mailer.ts'
 import type { AccountClaims } from '../server/server.ts'
 import { type Addresses, createAddresses } from './addresses.ts'
 import { createIdentities, type Identities } from './identities.ts'
@@ -17,6 +17,7 @@ import {
   type Allowances,
   codeAllowances,
   createThrottle,
+  exportAllowances,
   mailAllowances,
   passkeyAllowances,
   resetAllowances,
@@ -32,7 +33,7 @@ export interface AccountParts {
   readonly model: Model
   readonly run: Run
   readonly records: Records
-  readonly mail: Mail
+  readonly mail: Mailer
   /** Counters shared by all nodes, for attempts. */
   readonly counters: RateCounters
   /** The service's own address, for links. Never taken from a request. */
@@ -67,6 +68,7 @@ export interface AccountBase extends AccountParts, BackgroundWork {
   /** Each purpose has its own throttle: attempts that strangers use up for one do not block another. */
   readonly signUpMails: Throttle
   readonly confirmationMails: Throttle
+  readonly exports: Throttle
 }
 
 export function createAccountBase(parts: AccountParts): AccountBase {
@@ -88,6 +90,7 @@ export function createAccountBase(parts: AccountParts): AccountBase {
     resets: throttle('reset', resetAllowances),
     signUpMails: throttle('mail-sign-up', mailAllowances),
     confirmationMails: throttle('mail-confirm', mailAllowances),
+    exports: throttle('export', exportAllowances),
     ...work,
   }
 }

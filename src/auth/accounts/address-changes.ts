@@ -10,7 +10,7 @@ import type { Run, Within } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import type { Background } from '../background.ts'
-import type { Mail } from '../mail.ts'
+import type { Mailer } from '../mail/mailer.ts'
 import { createAddresses } from './addresses.ts'
 import { createTokens } from './link-tokens.ts'
 import { notifyOfAddress } from './notifications.ts'
@@ -22,11 +22,9 @@ export interface AddressChangeParts {
   readonly run: Run
   readonly records: Records
   readonly counters: RateCounters
-  readonly mail: Mail
+  readonly mail: Mailer
   /** The service's own address, for links. */
   readonly issuer: () => string
-  /** The name of the service. */
-  readonly name: string
   readonly background: Background
   readonly now?: () => number
 }
@@ -43,13 +41,12 @@ function isAdministrator({ access }: Principal): boolean {
 
 /** For writes of users that set `email`. Throws RATE_LIMITED where too many messages would be sent. */
 export function addressChanges(parts: AddressChangeParts): Run['write'] {
-  const { run, records, counters, background, name, mail, now = Date.now } = parts
+  const { run, records, counters, background, mail, now = Date.now } = parts
   const addresses = createAddresses(records, now)
   const mails = createThrottle({ name: 'mail-address', allowances: mailAllowances, counters, now })
   const sender = () => ({
     run,
     mail,
-    name,
     background,
     issuer: parts.issuer(),
     tokens: createTokens(records, now),
@@ -72,7 +69,7 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     const answer = await run.write(plan, principal, within)
     await addresses.assign(user.id, email)
     await records.deleteOwned(String(user.id), ['PendingAddress', 'AddressVerification', 'PasswordReset'])
-    notifyOfAddress(sender(), user.email, `An administrator has given your account the address ${email}.`)
+    notifyOfAddress(sender(), user, { kind: 'changed', address: email, by: 'administrator' })
     return answer
   }
   const wait = async (
@@ -87,8 +84,7 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     // After the write: a caller who may not change the account must not learn that it exists or use up its messages.
     if (!isOwn && (await allowance(principal, email)) !== undefined) return answer
     await addresses.wait(user.id, email)
-    const asked = `Somebody asked to give your account the address ${email}. Until a link that was sent there is opened, it keeps this one.`
-    notifyOfAddress(sender(), user.email, asked)
+    notifyOfAddress(sender(), user, { kind: 'requested', address: email })
     background(() => sendNewAddress(sender(), user.id, email))
     return answer
   }

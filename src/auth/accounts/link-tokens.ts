@@ -29,6 +29,11 @@ const lifetimes: Readonly<Record<TokenKind, number>> = {
   IdentityOffer: 30 * minuteMs,
 }
 
+/** How long a link of the kind works. */
+export function lifetimeMinutes(kind: TokenKind): number {
+  return lifetimes[kind] / minuteMs
+}
+
 const secretBytes = 32
 const form = /^[A-Za-z0-9_-]{20,128}$/
 

@@ -1,7 +1,10 @@
 /** Messages that tell a user what happened to their account. Sent in the background. */
 
-import type { Ended, Holdings } from './account-recovery.ts'
+import type { Asker } from '../mail/mailer.ts'
+import type { MailName, MailValues, ProtectionChange } from '../mail/values.ts'
+import type { Ended } from './account-recovery.ts'
 import type { AccountBase } from './accounts.ts'
+import type { Holdings } from './holdings.ts'
 import type { UserRow } from './users.ts'
 
 function some(count: number, one: string, many = `${one}s`): string[] {
@@ -20,49 +23,60 @@ export function listOf({ sessions, apps, keys, passkeys, identities, codes }: Ho
   ]
 }
 
-function sentence(start: string, holdings: Holdings, none: string): string {
-  const listed = listOf(holdings)
-  return `${start}: ${listed.length === 0 ? none : listed.join(', ')}.`
-}
-
 type Receiver = Pick<UserRow, 'id' | 'email'>
 
 /** Sends to the account's address, unless it was set only recently. */
-function notify(base: AccountBase, { id, email }: Receiver, what: string, more: readonly string[]): void {
-  const { mail, addresses, issuer, name, background } = base
+function notify<Name extends MailName>(
+  { mail, addresses, background }: AccountBase,
+  { id, email }: Receiver,
+  asker: Asker | undefined,
+  [name, values]: readonly [Name, MailValues[Name]],
+): void {
   background(async () => {
     if (!(await addresses.isTrusted(id, email))) return
-    const lines = [what, ...more, `If it was not you, set a new password: ${issuer}/account/reset`]
-    await mail.send({ to: email, subject: `Your account at ${name}`, text: `${lines.join('\n\n')}\n` })
+    await mail.sendTemplate(name, { to: email, userId: id, asker }, values)
   })
 }
 
-/** `how`: e.g. `was changed`. */
+/** `how`: see `MailValues`. */
 export function notifyOfPassword(
   base: AccountBase,
   user: Receiver,
-  how: string,
+  how: MailValues['passwordChanged']['how'],
   { ended, left, ownApps }: Ended,
+  asker?: Asker,
 ): void {
-  notify(base, user, `The password of your account at ${base.name} ${how}.`, [
-    sentence('Ended', ended, 'nothing was there to end'),
-    sentence('Still there', left, 'nothing that somebody could sign in with beside the password'),
-    ...(ownApps.length === 0 ? [] : [`Your own apps stay, with their secrets: ${ownApps.join(', ')}.`]),
-  ])
+  const resetLink = `${base.issuer}/account/reset`
+  notify(base, user, asker, ['passwordChanged', { how, ended, left, ownApps, resetLink }])
 }
 
-/** `what`: a sentence on the new way to sign in, or the new second factor. */
-export function notifyOfProtection(base: AccountBase, user: Receiver, what: string): void {
-  notify(base, user, `${what} at ${base.name}.`, [])
+/** The ways to sign in have changed. `provider`: the name of the one that was linked or unlinked. */
+export function notifyOfProtection(
+  base: AccountBase,
+  user: Receiver,
+  change: ProtectionChange,
+  asker?: Asker,
+  provider?: string,
+): void {
+  const resetLink = `${base.issuer}/account/reset`
+  notify(base, user, asker, ['protectionChanged', { change, provider, resetLink }])
 }
 
-/** Sends to the previous or present address of the account. `what`: the change, or the request for it. */
+export type AddressNotice =
+  | { readonly kind: 'requested'; readonly address: string }
+  | { readonly kind: 'changed'; readonly address: string; readonly by: 'owner' | 'administrator' }
+
+/** Sends to the previous or present address of the account, which `user` has. */
 export function notifyOfAddress(
-  { background, mail, name, issuer }: Pick<AccountBase, 'background' | 'mail' | 'name' | 'issuer'>,
-  to: string,
-  what: string,
+  { background, mail, issuer }: Pick<AccountBase, 'background' | 'mail' | 'issuer'>,
+  { id: userId, email: to }: Receiver,
+  notice: AddressNotice,
 ): void {
-  const help = `If it was not you, sign in at ${issuer}/account, change your password, and look through your connected apps. If you cannot sign in, write to whoever runs ${name}.`
-  const text = `${what}\n\n${help}\n`
-  background(() => mail.send({ to, subject: `The address of your account at ${name}`, text }))
+  const accountLink = `${issuer}/account`
+  const { address } = notice
+  background(() =>
+    notice.kind === 'requested'
+      ? mail.sendTemplate('addressRequested', { to, userId }, { address, accountLink })
+      : mail.sendTemplate('addressChanged', { to, userId }, { address, by: notice.by, accountLink }),
+  )
 }

@@ -2,9 +2,11 @@
 
 import { hash } from 'node:crypto'
 import { disabledSignIn } from '../disabled-account.ts'
+import type { Asker } from '../mail/mailer.ts'
 import { hashPassword } from '../password.ts'
 import { type Ended, replacePassword } from './account-recovery.ts'
 import type { AccountBase } from './accounts.ts'
+import { lifetimeMinutes } from './link-tokens.ts'
 import { notifyOfPassword, notifyOfProtection } from './notifications.ts'
 import { passwordFault } from './password-rules.ts'
 import { confirmPassword } from './sign-in.ts'
@@ -17,22 +19,20 @@ interface Pending {
 }
 
 async function sendLink(
-  { run, tokens, addresses, mail, issuer, name }: AccountBase,
+  { run, tokens, addresses, mail, issuer }: AccountBase,
   email: string,
+  asker?: Asker,
 ): Promise<void> {
   const user = await findByEmail(run, email)
   // Write access to an account must not be enough to take it over by setting one's own address.
   if (!user || !(await addresses.isTrusted(user.id, user.email))) return
-  if (user.disabled) return mail.send({ to: user.email, ...disabledMessage(name) })
+  const to = { to: user.email, userId: user.id, asker }
+  if (user.disabled) return mail.sendTemplate('accountDisabled', to, {})
   const pending: Pending = { userId: user.id, email: user.email }
   const token = await tokens.issue('PasswordReset', pending, { owner: String(user.id) })
-  const text = `Open this link within an hour to set a new password at ${name}:\n\n${issuer}/account/reset?token=${token}\n\nIf you did not ask for it, do nothing: your password stays as it is.\n`
-  await mail.send({ to: user.email, subject: `A new password at ${name}`, text })
-}
-
-function disabledMessage(name: string) {
-  const text = `Somebody, perhaps you, asked for a new password at ${name}. Your account there is disabled, so it gets none. Write to whoever runs ${name}.\n`
-  return { subject: `Your account at ${name}`, text }
+  const link = `${issuer}/account/reset?token=${token}`
+  const values = { link, minutes: lifetimeMinutes('PasswordReset') }
+  await mail.sendTemplate('resetPassword', to, values)
 }
 
 /** Whether another message may be sent to the address now. Links sent before still work if not. */
@@ -51,13 +51,16 @@ export async function requestReset(
   typed: string,
   address: string,
   secrets: readonly string[] = [],
+  asker?: Asker,
 ): Promise<number | undefined> {
   const email = typed.trim().toLowerCase()
   const user = await findByEmail(base.run, email)
   const device = await base.devices.find(secrets, user?.id ?? 0)
   const seconds = await base.resets.take(email, address, device)
   if (seconds !== undefined) return seconds
-  if (device !== undefined || (await maySend(base, email))) base.background(() => sendLink(base, email))
+  if (device !== undefined || (await maySend(base, email))) {
+    base.background(() => sendLink(base, email, asker))
+  }
   return undefined
 }
 
@@ -81,7 +84,12 @@ const suspectCodesAgeMs = 7 * dayMs
  * Sets the password and revokes everything that could let someone else in: sessions, passkeys, keys, consents, tokens,
  * links, and one-time codes where they are recent or the address was never confirmed.
  */
-export async function reset(base: AccountBase, token: string, password: string): Promise<ResetAnswer> {
+export async function reset(
+  base: AccountBase,
+  token: string,
+  password: string,
+  asker?: Asker,
+): Promise<ResetAnswer> {
   const { tokens, addresses, run, codes: oneTime } = base
   const waiting = await tokens.peek<Pending>('PasswordReset', token)
   if (!waiting) return { kind: 'over' }
@@ -98,7 +106,7 @@ export async function reset(base: AccountBase, token: string, password: string):
     (await addresses.isUnproven(user.id)) || (await oneTime.isYoungerThan(user.id, suspectCodesAgeMs))
   const ended = await replacePassword(base, user.id, hashed, { keys: true, passkeys: true, codes })
   await addresses.confirm(user.id, user.email)
-  notifyOfPassword(base, user, 'was set anew by a link', ended)
+  notifyOfPassword(base, user, 'reset', ended, asker)
   return { kind: 'done', userId: user.id, ended }
 }
 
@@ -113,6 +121,7 @@ interface Change {
   readonly session: string
   /** Whether API keys are revoked too. */
   readonly keys: boolean
+  readonly asker?: Asker
 }
 
 export async function changePassword(base: AccountBase, change: Change): Promise<ResetAnswer> {
@@ -133,7 +142,7 @@ export async function changePassword(base: AccountBase, change: Change): Promise
   if (!(await hasStill(base.run, user))) return { kind: 'over' }
   const { session: except, keys } = change
   const ended = await replacePassword(base, user.id, hashed, { except, keys, passkeys: false, codes: false })
-  notifyOfPassword(base, user, 'was changed', ended)
+  notifyOfPassword(base, user, 'changed', ended, change.asker)
   return { kind: 'done', userId: user.id, ended }
 }
 
@@ -143,6 +152,7 @@ export async function setFirstPassword(
   user: UserRow,
   password: string,
   isStillSignedIn: () => Promise<boolean>,
+  asker?: Asker,
 ): Promise<string | undefined> {
   const fault = passwordFault(password, user.email)
   if (fault !== undefined) return fault
@@ -151,6 +161,6 @@ export async function setFirstPassword(
   const isWithout = user.password_hash === null && (await hasStill(base.run, user))
   if (!isWithout || !(await isStillSignedIn())) return 'You have a password already. Load the page again.'
   await storePasswordHash(base.run, user.id, hashed)
-  notifyOfProtection(base, user, 'A password was set for your account')
+  notifyOfProtection(base, user, 'password-set', asker)
   return undefined
 }

@@ -17,12 +17,17 @@ function words(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
+/** How forms name a field. */
+export function labelOf({ name, description }: Pick<Field, 'name' | 'description'>): string {
+  return description ?? words(name)
+}
+
 /** In the order of the model. */
 export function signUpFields(model: Pick<Model, 'collections'>): readonly SignUpField[] {
   const fields = [...(model.collections.get('users')?.fields.values() ?? [])]
   return fields
     .filter(({ signUp }) => signUp)
-    .map(field => ({ name: field.name, label: field.description ?? words(field.name), field }))
+    .map(field => ({ name: field.name, label: labelOf(field), field }))
 }
 
 /** The entered texts as values. A text that is no value stays as it is, for the model to report. */

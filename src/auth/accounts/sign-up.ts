@@ -4,12 +4,14 @@ import { ApiError, type FieldFault } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { bodyValidator } from '../../model/validate.ts'
 import { createBySystem } from '../bootstrap.ts'
+import type { Asker } from '../mail/mailer.ts'
 import { hashPassword, verifyPassword } from '../password.ts'
 import type { AccountBase } from './accounts.ts'
 import type { Linked } from './identities.ts'
+import { lifetimeMinutes } from './link-tokens.ts'
 import { passwordFault } from './password-rules.ts'
 import { type SignUpField, signUpFields, takenAnswers, valuesOf } from './sign-up-fields.ts'
-import { findByEmail } from './users.ts'
+import { findByEmail, type UserRow } from './users.ts'
 import { sendConfirmation } from './verification.ts'
 
 export const signUpIsOff = 'Accounts are made by the administrator here.'
@@ -21,6 +23,7 @@ export interface NewAccount {
   readonly address: string
   /** SignUpFields of the model's further fields, by the name of the field. */
   readonly answers?: ReadonlyMap<string, string>
+  readonly asker?: Asker
 }
 
 export type SignUpAnswer =
@@ -134,26 +137,34 @@ export function refusal(error: unknown, { model }: AccountBase): ReadonlyMap<str
   return error.details ? modelFaults(error.details, signUpFields(model)) : new Map([['form', error.message]])
 }
 
-async function sendKnown({ mail, issuer, name }: AccountBase, to: string): Promise<void> {
-  const text = `Somebody, perhaps you, wanted to make an account at ${name} with this address. It has one already:\n\n${issuer}/account/sign-in\n\nIf you have forgotten its password: ${issuer}/account/reset\nIf it was not you, do nothing.\n`
-  await mail.send({ to, subject: `Your account at ${name}`, text })
+async function sendKnown({ mail, issuer }: AccountBase, user: UserRow, asker?: Asker): Promise<void> {
+  const values = { signInLink: `${issuer}/account/sign-in`, resetLink: `${issuer}/account/reset` }
+  await mail.sendTemplate('knownAddress', { to: user.email, userId: user.id, asker }, values)
 }
 
 /**
  * Known and unknown addresses take the same reads and commits, so timing reveals nothing. The model refuses both alike: its
  * `check` runs before the database finds that the address is taken.
  */
-async function createOpen(base: AccountBase, values: SignUpFields, hashed: string): Promise<SignUpAnswer> {
+async function createOpen(
+  base: AccountBase,
+  values: SignUpFields,
+  hashed: string,
+  asker?: Asker,
+): Promise<SignUpAnswer> {
   const email = String(values.email)
   try {
     const userId = await create(base, values, hashed, false)
-    base.background(() => sendConfirmation(base, userId, email))
+    base.background(() => sendConfirmation(base, userId, email, asker))
     return { kind: 'ready' }
   } catch (error) {
     if (!hasAddress(error)) return { kind: 'faults', faults: refusal(error, base) }
   }
   await asManyCommits(base, email)
-  base.background(() => sendKnown(base, email))
+  base.background(async () => {
+    const user = await findByEmail(base.run, email)
+    if (user) await sendKnown(base, user, asker)
+  })
   return { kind: 'ready' }
 }
 
@@ -169,14 +180,16 @@ export async function sendLink(
   base: AccountBase,
   values: SignUpFields,
   proof: string | Linked,
+  asker?: Asker,
 ): Promise<void> {
-  const { run, mail, tokens, issuer, name } = base
+  const { run, mail, tokens, issuer } = base
   const to = String(values.email)
-  if (await findByEmail(run, to)) return sendKnown(base, to)
+  const user = await findByEmail(run, to)
+  if (user) return sendKnown(base, user, asker)
   const pending: Pending = typeof proof === 'string' ? { values, hashed: proof } : { values, linked: proof }
-  const token = await tokens.issue('PendingAccount', pending)
-  const text = `Open this link within 24 hours to finish your account at ${name}:\n\n${issuer}/account/verify?account=${token}\n\nIf you did not ask for one, do nothing.\n`
-  return mail.send({ to, subject: `Your account at ${name}`, text })
+  const link = `${issuer}/account/verify?account=${await tokens.issue('PendingAccount', pending)}`
+  const minutes = lifetimeMinutes('PendingAccount')
+  return mail.sendTemplate('finishSignUp', { to, asker }, { link, minutes })
 }
 
 export async function signUp(base: AccountBase, account: NewAccount): Promise<SignUpAnswer> {
@@ -188,8 +201,8 @@ export async function signUp(base: AccountBase, account: NewAccount): Promise<Si
   const hashed = await hashPassword(account.password)
   const taken = await takenAnswers(base, values)
   if (taken.size > 0) return { kind: 'faults', faults: taken }
-  if (base.signUp === 'open') return createOpen(base, values, hashed)
-  base.background(() => sendLink(base, values, hashed))
+  if (base.signUp === 'open') return createOpen(base, values, hashed, account.asker)
+  base.background(() => sendLink(base, values, hashed, account.asker))
   return { kind: 'sent' }
 }
 

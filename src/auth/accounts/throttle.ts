@@ -70,6 +70,13 @@ export const resetAllowances: Allowances = {
   device: [{ attempts: 3, window: 15 * minuteSeconds }],
 }
 
+/** For exports of all of an account's data, which read much. */
+export const exportAllowances: Allowances = {
+  pair: { attempts: 5, window: 60 * minuteSeconds },
+  account: { attempts: 5, window: 60 * minuteSeconds },
+  address: { attempts: 20, window: 60 * minuteSeconds },
+}
+
 /** Messages to one address, in a window shorter than the life of their links. */
 export const resetMails: Allowance = { attempts: 4, window: 30 * minuteSeconds }
 

@@ -1,7 +1,10 @@
 /** Proof of an e-mail address: the account's own, or one that the account is to get. */
 import { ApiError } from '../../errors.ts'
+import type { Asker } from '../mail/mailer.ts'
+import type { LinkValues } from '../mail/values.ts'
 import { revokeBeforeProof } from './account-recovery.ts'
 import type { AccountBase } from './accounts.ts'
+import { lifetimeMinutes } from './link-tokens.ts'
 import { notifyOfAddress } from './notifications.ts'
 import { confirmPassword } from './sign-in.ts'
 import { findByEmail, findUser, storeEmail, type UserRow } from './users.ts'
@@ -13,18 +16,21 @@ interface Claimed {
   readonly isNew?: boolean
 }
 
-type Sender = Pick<AccountBase, 'tokens' | 'mail' | 'issuer' | 'name'>
+type Sender = Pick<AccountBase, 'tokens' | 'mail' | 'issuer'>
 
-async function linkFor({ tokens, issuer }: Sender, claimed: Claimed): Promise<string> {
+async function linkFor({ tokens, issuer }: Sender, claimed: Claimed): Promise<LinkValues> {
   const token = await tokens.issue('AddressVerification', claimed, { owner: String(claimed.userId) })
-  return `${issuer}/account/verify?token=${token}`
+  return { link: `${issuer}/account/verify?token=${token}`, minutes: lifetimeMinutes('AddressVerification') }
 }
 
-export async function sendConfirmation(base: Sender, userId: number, email: string): Promise<void> {
-  const { mail, name } = base
-  const link = await linkFor(base, { userId, email })
-  const text = `Open this link within 24 hours to confirm that this is your address at ${name}:\n\n${link}\n\nIf you have no account there, do nothing.\n`
-  await mail.send({ to: email, subject: `Confirm your address at ${name}`, text })
+export async function sendConfirmation(
+  base: Sender,
+  userId: number,
+  email: string,
+  asker?: Asker,
+): Promise<void> {
+  const values = await linkFor(base, { userId, email })
+  await base.mail.sendTemplate('confirmAddress', { to: email, userId, asker }, values)
 }
 
 /** Sends the link to an address that the account is to get. The owner of one that is taken gets a note without a link. */
@@ -33,15 +39,14 @@ export async function sendNewAddress(
   userId: number,
   email: string,
 ): Promise<void> {
-  const { run, mail, name, issuer } = base
-  const subject = `Confirm your address at ${name}`
-  if (await findByEmail(run, email)) {
-    const text = `Somebody, perhaps you, wanted to give an account at ${name} this address. It has an account already, so nothing was changed:\n\n${issuer}/account/sign-in\n\nIf it was not you, do nothing.\n`
-    return mail.send({ to: email, subject, text })
+  const { run, mail, issuer } = base
+  const owner = await findByEmail(run, email)
+  if (owner) {
+    const signInLink = `${issuer}/account/sign-in`
+    return mail.sendTemplate('addressTaken', { to: email, userId: owner.id }, { signInLink })
   }
-  const link = await linkFor(base, { userId, email, isNew: true })
-  const text = `Open this link within 24 hours to make this the address of your account at ${name}:\n\n${link}\n\nIf you did not ask for it, do nothing.\n`
-  await mail.send({ to: email, subject, text })
+  const values = await linkFor(base, { userId, email, isNew: true })
+  await mail.sendTemplate('newAddress', { to: email, userId }, values)
 }
 
 export interface ToConfirm {
@@ -111,6 +116,6 @@ async function takeAddress(base: AccountBase, user: UserRow, email: string): Pro
   }
   // Links sent to the old address are no longer valid.
   await records.deleteOwned(String(user.id), ['PasswordReset'])
-  notifyOfAddress(base, user.email, `Your account now has the address ${email}.`)
+  notifyOfAddress(base, user, { kind: 'changed', address: email, by: 'owner' })
   return true
 }

@@ -20,6 +20,7 @@ export const encryptedKinds: ReadonlySet<string> = new Set([
   'WebhookSecret',
   // Answers to writes, some of which carry a new secret.
   'IdempotencyKey',
+  'ShownOnce',
 ])
 
 /** Kinds whose alias is a secret too: the code that a device shows. */

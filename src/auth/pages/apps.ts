@@ -1,10 +1,10 @@
 /** The apps that a user has allowed something, and the way to take it back. */
 import type { ConnectedApp } from '../server/server.ts'
 import { note } from './account.ts'
-import { logo } from './consent.ts'
 import { button, form } from './form.ts'
 import { type Html, html, named } from './html.ts'
 import type { Menu, Page } from './layout.ts'
+import { appTile } from './tile.ts'
 import { time } from './time.ts'
 
 export interface AppsPage {
@@ -15,7 +15,7 @@ export interface AppsPage {
 
 function connected({ app, scopes, allowedAt }: ConnectedApp, csrf: string): Html {
   return html`<section class="card" aria-labelledby="app-${app.clientId}">
-<div class="app">${logo(app)}<h2 id="app-${app.clientId}">${named(app.name)}</h2></div>
+<div class="app">${appTile(app)}<h2 id="app-${app.clientId}">${named(app.name)}</h2></div>
 <ul>${scopes.map(({ sentence }) => html`<li>${sentence}</li>`)}</ul>
 <p class="faint">${app.firstParty ? html`Part of this service: you were not asked. Last used to sign in on ${time(allowedAt)}` : html`Allowed on ${time(allowedAt)}`}</p>
 ${form(

@@ -1,9 +1,9 @@
 /** The pages of the device flow (RFC 8628, 3.3). */
 import type { App } from '../server/server.ts'
-import { logo } from './consent.ts'
 import { button, type Faults, field, form, noFaults, summary } from './form.ts'
 import { html, named } from './html.ts'
 import type { Page } from './layout.ts'
+import { appTile } from './tile.ts'
 
 export interface DeviceCodePage {
   readonly action: string
@@ -34,10 +34,11 @@ export interface DeviceConfirmPage {
 
 /** RFC 8628, 5.4: whoever follows a link that somebody sent must see what it would connect. */
 export function deviceConfirmPage({ action, hidden, app, userCode }: DeviceConfirmPage): Page {
-  const content = html`<div class="app">${logo(app)}<h1>Connect ${named(app.name)}?</h1></div>
+  const content = html`<div class="crest">${appTile(app, 'large')}</div>
+<h1>Connect ${named(app.name)}?</h1>
 <p>Does your device show this code?</p>
-<p class="secret">${userCode}</p>
-<p class="note">Go on only if the device is in front of you and you have just started this there. If somebody sent you the code or a link, cancel.</p>
+<p class="large secret">${userCode}</p>
+<p class="note warning">Go on only if the device is in front of you and you have just started this there. If somebody sent you the code or a link, cancel.</p>
 ${form(
   { action, hidden },
   html`
@@ -47,7 +48,8 @@ ${form(
 }
 
 export function deviceDonePage({ app }: { readonly app: App }): Page {
-  const content = html`<div class="app">${logo(app)}<h1>${named(app.name)} is connected</h1></div>
+  const content = html`<div class="crest">${appTile(app, 'large')}</div>
+<h1>${named(app.name)} is connected</h1>
 <p>Go back to your device: it goes on by itself. You can close this page.</p>
 <p>You can take it back at any time under <a href="/account/apps">Connected apps</a>.</p>`
   return { title: 'Device connected', content }

@@ -106,7 +106,7 @@ ${hidden({ csrf, ...values })}${content}
 
 export function button(
   label: string,
-  kind: 'plain' | 'danger' | undefined = undefined,
+  kind: 'plain' | 'danger' | 'quiet' | undefined = undefined,
   more: Readonly<Record<string, string | boolean>> = {},
 ): Html {
   return html`<button${attributes({ class: kind, ...more })}>${label}</button>`

@@ -1,47 +1,108 @@
 /** What every page has around its content. */
 import { attributes, type Html, html, type Part } from './html.ts'
+import { type Icon, icon } from './icons.ts'
 import type { Theme } from './theme.ts'
+import { brand, personTile } from './tile.ts'
 
 export interface Page {
   readonly title: string
   readonly content: Part
   /** Where faults are to be mended, the title says so first (WCAG 2.2, 3.3.1). */
   readonly faulty?: boolean
-  /** The pages of an account have its menu; `here` is the one that is shown. */
+  /** The pages of an account have its menu; `here` is the one that is shown. The others are a card in the middle. */
   readonly menu?: Menu
+  /** Of the card in the middle. */
+  readonly broad?: boolean
   readonly script?: boolean
 }
 
 export interface Menu {
   readonly here: string
   readonly csrf: string
+  readonly name: string
   readonly email: string
 }
 
 export const stylesheetPath = '/account/assets/style.css'
 export const scriptPath = '/account/assets/passkeys.js'
 
-const entries = [
-  ['/account', 'Account'],
-  ['/account/security', 'Security'],
-  ['/account/apps', 'Connected apps'],
-  ['/account/sessions', 'Sessions'],
-] as const
+type Entry = readonly [path: string, name: string, icon: Icon]
 
-function menu({ here, csrf, email }: Menu): Html {
-  const links = entries.map(
-    ([path, name]) =>
-      html`<li><a${attributes({ href: path, 'aria-current': path === here && 'page' })}>${name}</a></li>`,
+/** The navigation: groups of entries, in order. */
+const groups: readonly { readonly name: string; readonly entries: readonly Entry[] }[] = [
+  {
+    name: 'Account',
+    entries: [
+      ['/account', 'Overview', 'home'],
+      ['/account/profile', 'Profile', 'person'],
+      ['/account/security', 'Security', 'shield'],
+      ['/account/sessions', 'Sessions', 'screen'],
+      ['/account/apps', 'Connected apps', 'apps'],
+    ],
+  },
+  {
+    name: 'For developers',
+    entries: [
+      ['/account/keys', 'API keys', 'key'],
+      ['/account/developer', 'OAuth apps', 'code'],
+      ['/account/webhooks', 'Webhooks', 'webhook'],
+      ['/docs', 'Documentation', 'book'],
+    ],
+  },
+]
+
+/** Pages below an entry's belong to it. */
+function currency(path: string, here: string): 'page' | 'true' | false {
+  if (path === here) return 'page'
+  return path !== '/account' && here.startsWith(`${path}/`) && 'true'
+}
+
+function link([path, name, drawn]: Entry, here: string): Html {
+  const given = attributes({ href: path, 'aria-current': currency(path, here) })
+  return html`<li><a${given}>${icon(drawn)}${name}</a></li>`
+}
+
+function chip({ name, email }: Menu): Html {
+  return html`<p class="chip">${personTile(name)}<span><strong><bdi>${name}</bdi></strong><span class="faint"><span class="hidden">Signed in as </span>${email}</span></span></p>`
+}
+
+/** At the side, or behind a button where there is no room: a popover needs no script. */
+function navigation(menu: Menu): Html {
+  const lists = groups.map(
+    ({ name, entries }, at) => html`<h2 id="menu-${at}">${name}</h2>
+<ul aria-labelledby="menu-${at}">${entries.map(entry => link(entry, menu.here))}</ul>`,
   )
-  return html`<nav aria-label="Account"><ul>${links}</ul></nav>
-<form class="who" method="post" action="/account/sign-out"><input type="hidden" name="csrf" value="${csrf}">
-<p class="faint">Signed in as ${email}</p><button class="plain">Sign out</button></form>`
+  return html`<nav class="menu" id="menu" aria-label="Account" popover>
+${chip(menu)}
+${lists}
+<form method="post" action="/account/sign-out"><input type="hidden" name="csrf" value="${menu.csrf}"><button class="quiet">${icon('leave')}Sign out</button></form>
+</nav>`
+}
+
+function ofAccount(theme: Theme, menu: Menu, content: Part): Html {
+  return html`<header class="bar">${brand(theme, '/')}
+<a class="quiet" href="/docs">Docs</a>
+<button type="button" class="plain open" popovertarget="menu">${icon('lines')}Menu</button></header>
+<div class="account">
+${navigation(menu)}
+<main id="content">
+${content}
+</main>
+</div>`
+}
+
+function inTheMiddle(theme: Theme, content: Part): Html {
+  return html`<header>${brand(theme, '/')}</header>
+<main id="content">
+${content}
+</main>`
 }
 
 /** A whole document, with its doctype. */
 export function layout(theme: Theme, page: Page): string {
+  const { menu, content } = page
   const title = `${page.faulty ? 'Error: ' : ''}${page.title} – ${theme.name}`
-  const logo = theme.logo !== undefined && html`<img src="${theme.logo}" alt="">`
+  const middle = page.broad ? 'centred broad' : 'centred'
   const made = html`<!doctype html>
 <html lang="en">
 <head>
@@ -53,13 +114,9 @@ export function layout(theme: Theme, page: Page): string {
 <link rel="stylesheet" href="${stylesheetPath}">
 ${page.script && html`<script src="${scriptPath}" defer></script>`}
 </head>
-<body${attributes({ class: page.menu && 'wide' })}>
+<body${attributes({ class: menu ? undefined : middle })}>
 <a class="skip" href="#content">Skip to the content</a>
-<header>${logo}<span>${theme.name}</span></header>
-<main id="content">
-${page.menu && menu(page.menu)}
-${page.content}
-</main>
+${menu ? ofAccount(theme, menu, content) : inTheMiddle(theme, content)}
 </body>
 </html>
 `

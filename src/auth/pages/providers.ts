@@ -1,7 +1,7 @@
 /** Sign-in with other providers: its buttons, and what is asked where a provider has signed somebody in. */
 import type { Identity } from '../accounts/identities.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
-import { type Html, html, named } from './html.ts'
+import { type Html, html, named, type Part } from './html.ts'
 import type { Menu, Page } from './layout.ts'
 import { type AskedField, askedField } from './sign-up-field.ts'
 import { time } from './time.ts'
@@ -19,19 +19,21 @@ export interface ProviderButtons {
   readonly hidden: Readonly<Record<string, string | undefined>>
 }
 
-/** A form for each provider: nothing is sent to it before its button is pressed. */
-export function providerButtons(given: ProviderButtons | undefined): Html | undefined {
-  if (given === undefined || given.providers.length === 0) return undefined
+/** Says that what follows is another way. */
+export const or = html`<p class="or">or</p>`
+
+/** A form for each provider, above the other ways: nothing is sent to a provider before its button is pressed. */
+export function providerButtons(given: ProviderButtons | undefined): Part {
+  if (given === undefined || given.providers.length === 0) return null
   const { providers, csrf, hidden } = given
-  return html`<div class="providers"><p class="or">or</p>
-${providers.map(provider => providerButton(provider, csrf, hidden))}</div>`
+  const forms = providers.map(provider => providerButton(provider, csrf, hidden))
+  return html`<div class="providers">${forms}</div>
+${or}`
 }
 
 function providerButton({ id, name }: ProviderName, csrf: string, hidden: ProviderButtons['hidden']): Html {
-  return form(
-    { action: `/account/sign-in/${id}`, csrf, hidden },
-    html`<div class="buttons">${button(`Continue with ${name}`, 'plain')}</div>`,
-  )
+  const action = `/account/sign-in/${id}`
+  return form({ action, csrf, hidden }, button(`Continue with ${name}`, 'plain'))
 }
 
 export interface CompletePage {

@@ -21,7 +21,7 @@ ${form(
 ${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username', maxlength: 254 }, faults)}
 <div class="buttons">${button('Send the link')}</div>`,
 )}
-<p><a href="/account/sign-in">Back to sign-in</a></p>`
+<p class="foot"><a href="/account/sign-in">Back to sign-in</a></p>`
   return { title: 'Forgotten password', content, faulty: faults.size > 0 }
 }
 

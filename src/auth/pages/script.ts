@@ -1,4 +1,4 @@
-/** The one script: passkeys, which need it. Everything else works without. */
+/** The one script: passkeys, which need it, and buttons that copy. Everything else works without. */
 
 export const script = `'use strict'
 const bytes = text => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), c => c.charCodeAt(0))
@@ -58,6 +58,19 @@ for (const part of window.PublicKeyCredential ? document.querySelectorAll('[data
       const shown = error.name === 'InvalidStateError' ? known : fault
       shown.hidden = false
     }
+  })
+}
+
+// Only pages of secure origins may write to the clipboard.
+for (const button of navigator.clipboard ? document.querySelectorAll('[data-copy]') : []) {
+  const label = button.textContent
+  const source = document.getElementById(button.dataset.copy)
+  button.hidden = false
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(source.value || source.textContent)
+    button.textContent = 'Copied'
+    button.setAttribute('aria-live', 'polite')
+    setTimeout(() => { button.textContent = label }, 2000)
   })
 }
 `

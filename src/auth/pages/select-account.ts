@@ -1,9 +1,9 @@
 /** Where a user says as whom they go on to an app (`prompt=select_account`; OpenID Connect Core 1.0, 3.1.2.1). */
 import type { App } from '../server/server.ts'
-import { logo } from './consent.ts'
 import { button, form } from './form.ts'
 import { html, named } from './html.ts'
 import type { Page } from './layout.ts'
+import { appTile, personTile } from './tile.ts'
 
 export interface SelectAccountPage {
   readonly action: string
@@ -13,8 +13,9 @@ export interface SelectAccountPage {
 }
 
 export function selectAccountPage({ action, csrf, app, email }: SelectAccountPage): Page {
-  const content = html`<div class="app">${logo(app)}<h1>Choose an account for ${named(app.name)}</h1></div>
-<p>You are signed in as ${email}.</p>
+  const content = html`<div class="crest">${appTile(app, 'large')}</div>
+<h1>Choose an account for ${named(app.name)}</h1>
+<p class="chip">${personTile(email)}<span><span class="faint">You are signed in as</span><strong>${email}</strong></span></p>
 ${form(
   { action, csrf },
   html`

@@ -1,9 +1,9 @@
 /** Where somebody signs in: with a password or a passkey, then perhaps a one-time code. */
 import { maxPasswordCharacters } from '../password.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
-import { html, named } from './html.ts'
+import { html, named, type Part } from './html.ts'
 import type { Page } from './layout.ts'
-import { type ProviderButtons, providerButtons } from './providers.ts'
+import { or, type ProviderButtons, providerButtons } from './providers.ts'
 
 export interface SignInPage {
   readonly action: string
@@ -23,7 +23,7 @@ export interface SignInPage {
 
 function passkeyForm({ action, csrf, next }: SignInPage) {
   return html`<div hidden data-passkey="get">
-<p class="or">or</p>
+${or}
 ${form(
   { action, csrf, hidden: { next, passkey: '' } },
   html`<div class="buttons">${button('Sign in with a passkey', 'plain', { type: 'button' })}</div>
@@ -32,23 +32,29 @@ ${form(
 </div>`
 }
 
+/** Which app waits. */
+export function goesOnTo(app: string | undefined): Part {
+  return app !== undefined && html`<p class="lead">to continue to <strong>${named(app)}</strong></p>`
+}
+
 export function signInPage(page: SignInPage): Page {
-  const { action, csrf, faults, email, remember, app, signUp, next, note } = page
-  const content = html`<h1>Sign in${app !== undefined && html` to continue to ${named(app)}`}</h1>
+  const { action, csrf, faults, email, remember, app, signUp, next, note, others } = page
+  const content = html`<h1>Sign in</h1>
+${goesOnTo(app)}
 ${summary(faults)}
 ${note !== undefined && html`<p class="note">${note}</p>`}
+${providerButtons(others)}
 ${form(
   { action, csrf, hidden: { next } },
   html`
 ${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username webauthn', maxlength: 254 }, faults)}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', maxlength: maxPasswordCharacters }, faults)}
-<div class="choice"><input type="checkbox" id="remember" name="remember" value="yes"${remember && html` checked`}><label for="remember">Stay signed in on this device</label></div>
+<div class="between"><div class="choice"><input type="checkbox" id="remember" name="remember" value="yes"${remember && html` checked`}><label for="remember">Stay signed in</label></div>
+<a href="/account/reset">Forgotten your password?</a></div>
 <div class="buttons">${button('Sign in')}</div>`,
 )}
 ${passkeyForm(page)}
-${providerButtons(page.others)}
-<p><a href="/account/reset">Forgotten your password?</a></p>
-${signUp !== undefined && html`<p>No account yet? <a href="${signUp}">Create one</a></p>`}`
+${signUp !== undefined && html`<p class="foot">No account yet? <a href="${signUp}">Create one</a></p>`}`
   return { title: 'Sign in', content, faulty: faults.size > 0, script: true }
 }
 

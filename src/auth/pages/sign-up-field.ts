@@ -10,6 +10,8 @@ export interface AskedField {
   readonly schema: JsonSchema
   /** As it was typed; undefined: not yet. */
   readonly value: string | undefined
+  /** Left out: it is. */
+  readonly required?: boolean
 }
 
 /** The name that a field of the model has in a form: it must not meet those that the form has itself. */
@@ -25,7 +27,11 @@ ${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</s
 </div>`
 }
 
-function choice({ name, label, value = '' }: AskedField, options: readonly string[], faults: Faults): Html {
+function choice(
+  { name, label, value = '', required = true }: AskedField,
+  options: readonly string[],
+  faults: Faults,
+): Html {
   const listed = options.map(
     option => html`<option value="${option}"${option === value && html` selected`}>${option}</option>`,
   )
@@ -33,16 +39,26 @@ function choice({ name, label, value = '' }: AskedField, options: readonly strin
     {
       name,
       label,
-      input: tied => html`<select${tied} required><option value="">Choose…</option>${listed}</select>`,
+      input: tied =>
+        html`<select${tied}${required && html` required`}><option value="">${required ? 'Choose…' : 'None'}</option>${listed}</select>`,
     },
     faults,
   )
 }
 
-function longText({ name, label, value = '' }: AskedField, max: unknown, faults: Faults): Html {
+function longText(
+  { name, label, value = '', required = true }: AskedField,
+  max: unknown,
+  faults: Faults,
+): Html {
   const bound = typeof max === 'number' && html` maxlength="${max}"`
   return otherField(
-    { name, label, input: tied => html`<textarea${tied} rows="4" required${bound}>\n${value}</textarea>` },
+    {
+      name,
+      label,
+      input: tied =>
+        html`<textarea${tied} rows="4"${required && html` required`}${bound}>\n${value}</textarea>`,
+    },
     faults,
   )
 }
@@ -65,7 +81,7 @@ const numbers: Readonly<Record<string, Look>> = {
 const ONE_LINE = 255
 
 export function askedField(asked: AskedField, faults: Faults): Html {
-  const { name, label, value, schema } = asked
+  const { name, label, value, schema, required = true } = asked
   const { type, format, maxLength, enum: options } = schema
   if (type === 'boolean') return checkbox(asked, faults)
   if (Array.isArray(options)) return choice(asked, options.map(String), faults)
@@ -74,5 +90,5 @@ export function askedField(asked: AskedField, faults: Faults): Html {
     return longText(asked, maxLength, faults)
   const look = typeof format === 'string' ? formats[format] : numbers[String(type)]
   const bound = typeof maxLength === 'number' ? { maxlength: maxLength } : undefined
-  return field({ name, label, value, autocomplete: 'off', ...bound, ...look }, faults)
+  return field({ name, label, value, required, autocomplete: 'off', ...bound, ...look }, faults)
 }

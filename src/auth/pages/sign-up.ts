@@ -2,9 +2,10 @@
 import { minPasswordCharacters } from '../accounts/password-rules.ts'
 import { maxPasswordCharacters } from '../password.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
-import { html, named } from './html.ts'
+import { html } from './html.ts'
 import type { Page } from './layout.ts'
 import { type ProviderButtons, providerButtons } from './providers.ts'
+import { goesOnTo } from './sign-in.ts'
 import { type AskedField, askedField } from './sign-up-field.ts'
 
 export interface SignUpPage {
@@ -35,19 +36,12 @@ export function newPassword(name: string, label: string, faults: Faults) {
   )
 }
 
-export function signUpPage({
-  action,
-  csrf,
-  faults,
-  name,
-  email,
-  app,
-  signIn,
-  asked,
-  others,
-}: SignUpPage): Page {
-  const content = html`<h1>Create an account${app !== undefined && html` to continue to ${named(app)}`}</h1>
+export function signUpPage(page: SignUpPage): Page {
+  const { action, csrf, faults, name, email, app, signIn, asked, others } = page
+  const content = html`<h1>Create an account</h1>
+${goesOnTo(app)}
 ${summary(faults)}
+${providerButtons(others)}
 ${form(
   { action, csrf },
   html`
@@ -57,7 +51,6 @@ ${asked.map(one => askedField(one, faults))}
 ${newPassword('password', 'Password', faults)}
 <div class="buttons">${button('Create account')}</div>`,
 )}
-${providerButtons(others)}
-<p>Have an account already? <a href="${signIn}">Sign in</a></p>`
+<p class="foot">Have an account already? <a href="${signIn}">Sign in</a></p>`
   return { title: 'Create an account', content, faulty: faults.size > 0 }
 }

@@ -14,6 +14,51 @@ type Rgb = readonly [number, number, number]
 const light: Rgb = [255, 255, 255]
 const dark: Rgb = [20, 22, 26]
 
+/** What is not the theme's: greys, and the colours that say how something stands. */
+export const neutral = {
+  light: {
+    /** Behind cards. */
+    canvas: '#f6f7f9',
+    raised: '#f6f7f9',
+    hover: '#eceef2',
+    text: '#16181d',
+    faint: '#545a66',
+    line: '#dcdfe5',
+    edge: '#7a808c',
+    field: '#ffffff',
+    fault: '#b3140f',
+    warning: '#8a5300',
+    good: '#17693a',
+    shadow: '0 1px 2px rgb(16 24 40 / .06), 0 8px 24px rgb(16 24 40 / .08)',
+  },
+  dark: {
+    canvas: '#0c0d10',
+    raised: '#1c1f25',
+    hover: '#23272f',
+    text: '#eceef2',
+    faint: '#a8aeb9',
+    line: '#2e333c',
+    edge: '#7f8694',
+    field: '#1c1f25',
+    fault: '#ff9088',
+    warning: '#f0c05c',
+    good: '#7fd6a0',
+    shadow: '0 1px 2px rgb(0 0 0 / .4), 0 8px 24px rgb(0 0 0 / .4)',
+  },
+} as const
+
+/** Behind the initials of apps and people without a picture; white stands on them. */
+export const tileColours = [
+  '#b4233a',
+  '#a3470b',
+  '#7a5c00',
+  '#2f6b1e',
+  '#0b6b5b',
+  '#1259a8',
+  '#5b3fc4',
+  '#9a2a86',
+] as const
+
 /** WCAG 2.2, 1.4.3: the least contrast of text. */
 const minContrast = 4.5
 
@@ -47,11 +92,11 @@ function mixed(from: Rgb, to: Rgb, share: number): Rgb {
   return [part(0), part(1), part(2)]
 }
 
-/** The colour, brought so far towards `pole` that it can be read on `ground`. */
-function readableOn(colour: string, ground: string, pole: Rgb): string {
+/** The colour, brought so far towards `pole` that it can be read on every ground. */
+function readableOn(colour: string, grounds: readonly string[], pole: Rgb): string {
   for (let step = 0; step < 20; step++) {
     const tried = hex(mixed(parse(colour), pole, step / 20))
-    if (contrast(tried, ground) >= minContrast) return tried
+    if (grounds.every(ground => contrast(tried, ground) >= minContrast)) return tried
   }
   return hex(pole)
 }
@@ -60,20 +105,26 @@ export interface Palette {
   readonly accent: string
   /** Text on the accent. */
   readonly onAccent: string
+  /** The accent so faint that text can stand on it. */
+  readonly tint: string
 }
 
 export const grounds = { light: hex(light), dark: hex(dark) }
 
-function palette(colour: string, ground: string, pole: Rgb): Palette {
-  const accent = readableOn(colour, ground, pole)
+/** How much of the accent is in the tint. */
+const tintShare = 0.09
+
+function palette(colour: string, mode: 'light' | 'dark', pole: Rgb): Palette {
+  const { canvas, raised, hover } = neutral[mode]
+  const accent = readableOn(colour, [grounds[mode], canvas, raised, hover], pole)
   const onAccent = contrast(accent, '#ffffff') >= contrast(accent, '#000000') ? '#ffffff' : '#000000'
-  return { accent, onAccent }
+  return { accent, onAccent, tint: hex(mixed(parse(grounds[mode]), parse(accent), tintShare)) }
 }
 
 /** The theme's colour as it is used on a light and on a dark page. */
 export function palettes({ colour }: Theme): { readonly light: Palette; readonly dark: Palette } {
   return {
-    light: palette(colour, grounds.light, [0, 0, 0]),
-    dark: palette(colour, grounds.dark, [255, 255, 255]),
+    light: palette(colour, 'light', [0, 0, 0]),
+    dark: palette(colour, 'dark', [255, 255, 255]),
   }
 }

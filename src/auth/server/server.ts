@@ -13,6 +13,8 @@ export interface App {
   readonly homepageUri: string | undefined
   /** Whether it is the service's own; left out: it is not. */
   readonly firstParty?: boolean
+  /** Milliseconds since 1970. */
+  readonly registeredAt?: number | undefined
 }
 
 /** A scope with its sentence in plain words. */

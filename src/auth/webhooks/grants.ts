@@ -101,6 +101,17 @@ export async function endWebhooks(run: Run, grant: string): Promise<void> {
   await Promise.all(found.map(({ id }) => pauseEnded(run, id)))
 }
 
+const grantsOfUser = listShape('webhooks', ['id', 'grant'], where('user_id'))
+
+/**
+ * Pauses the webhooks of a user that end with no credential: those made in a session, which somebody else may have had.
+ * For the recovery of an account.
+ */
+export async function pauseMadeInSessions(run: Run, userId: number): Promise<void> {
+  const found = await readAll<Pick<StoredWebhook, 'id' | 'grant'>>(run, grantsOfUser, userId)
+  await Promise.all(found.filter(({ grant }) => grant === null).map(({ id }) => pauseEnded(run, id)))
+}
+
 const ofUser = listShape('webhooks', ['id'], where('user_id'))
 
 /** Pauses the webhooks of an account that was disabled. */

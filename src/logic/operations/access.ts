@@ -28,13 +28,15 @@ export function admitOperation(model: Model, operation: Operation, { access }: P
   if (decided(model, operation, access) === 'never') throw refused(operation, access)
 }
 
-export function refused({ name }: Operation, access: AccessClass): ApiError {
+export function refused({ name, collection = '' }: Operation, access: AccessClass): ApiError {
+  const options = { refused: { collection, operation: name } }
   const deed = name.replaceAll('_', ' ')
-  if (isAnonymous(access)) return new ApiError('UNAUTHORIZED', `Nobody may ${deed} without a credential.`)
+  if (isAnonymous(access))
+    return new ApiError('UNAUTHORIZED', `Nobody may ${deed} without a credential.`, options)
   if (!access.signedIn) {
-    return new ApiError('FORBIDDEN', `An app may not ${deed} by itself: it needs a user.`)
+    return new ApiError('FORBIDDEN', `An app may not ${deed} by itself: it needs a user.`, options)
   }
-  return new ApiError('FORBIDDEN', `You may not ${deed}.`)
+  return new ApiError('FORBIDDEN', `You may not ${deed}.`, options)
 }
 
 export function decided(model: Model, operation: Operation, access: AccessClass) {

@@ -64,6 +64,24 @@ export function staticRule(
   return kind === 'always' || kind === 'never' ? kind : 'depends'
 }
 
+/** Whose rows a rule holds for: everyone's, only the caller's own, some that depend on more, or nobody's. */
+export type Reach = 'all' | 'own' | 'some' | 'none'
+
+/** Which rows a rule gives an access class, as far as it can be said without a row. */
+export function reachOf(model: Model, collection: Collection, rule: Rule, access: AccessClass): Reach {
+  const condition = viewOf(model, access).rule(rule, collection)
+  if (condition.kind === 'always') return 'all'
+  if (condition.kind === 'never') return 'none'
+  return isOwn(condition) ? 'own' : 'some'
+}
+
+/** Whether it holds for rows alone that name the caller. */
+function isOwn(condition: Condition): boolean {
+  if (condition.kind === 'and') return condition.conditions.some(isOwn)
+  if (condition.kind === 'or') return condition.conditions.every(isOwn)
+  return condition.kind === 'compare' && condition.operator === 'eq' && condition.operand.kind === 'userId'
+}
+
 /** Whether the access class may read all rows of a collection, whatever they contain. */
 export function readsEveryRow(model: Model, collection: Collection, access: AccessClass): boolean {
   return viewOf(model, access).readable(collection).kind === 'always'

@@ -1,6 +1,6 @@
 /** The guard's refusals. */
 import { ApiError } from '../../errors.ts'
-import type { Collection, Field } from '../../model/model.ts'
+import type { Collection, CollectionAccess, Field } from '../../model/model.ts'
 import { hasScope, isAnonymous } from '../../principal.ts'
 import { never } from '../condition.ts'
 import type { Condition } from '../guarded.ts'
@@ -21,40 +21,56 @@ export function noSearch(collection: Collection): ApiError {
 export function requireScope(view: ModelView, action: 'read' | 'write', collection: Collection): void {
   const scope = `${action}:${collection.singular}`
   if (view.access.system || hasScope(view.access.scopes, scope)) return
-  throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope ${scope}.`, { scope })
+  const refused = { collection: collection.name, operation: action }
+  throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope ${scope}.`, { scope, refused })
 }
 
+const deeds = { read: 'read', create: 'create', update: 'change', delete: 'delete' } as const
+
 /** Throws UNAUTHORIZED or FORBIDDEN when no row at all is allowed. */
-export function requirePossible(view: ModelView, allowed: Condition, deed: string): void {
+export function requirePossible(
+  view: ModelView,
+  allowed: Condition,
+  { name }: Collection,
+  operation: keyof CollectionAccess,
+): void {
   if (allowed.kind !== never.kind) return
+  const deed = `${deeds[operation]} ${name}`
+  const refused = { collection: name, operation }
   if (isAnonymous(view.access)) {
-    throw new ApiError('UNAUTHORIZED', `Nobody may ${deed} without a credential.`)
+    throw new ApiError('UNAUTHORIZED', `Nobody may ${deed} without a credential.`, { refused })
   }
   if (!view.access.signedIn)
-    throw new ApiError('FORBIDDEN', `An app may not ${deed} by itself: it needs a user.`)
-  throw new ApiError('FORBIDDEN', `You may not ${deed}.`)
+    throw new ApiError('FORBIDDEN', `An app may not ${deed} by itself: it needs a user.`, { refused })
+  throw new ApiError('FORBIDDEN', `You may not ${deed}.`, { refused })
 }
 
 /** The rows of a collection that the caller may read. Throws when the scope is missing, or no row can be readable. */
 export function requireReadable(view: ModelView, collection: Collection): Condition {
   requireScope(view, 'read', collection)
   const rows = view.readable(collection)
-  requirePossible(view, rows, `read ${collection.name}`)
+  requirePossible(view, rows, collection, 'read')
   return rows
 }
 
-export function mayNotSet(fields: readonly Field[]): ApiError {
+export function mayNotSet(
+  fields: readonly Field[],
+  { name: collection }: Collection,
+  operation: 'create' | 'update',
+): ApiError {
   const names = fields.map(field => quoted(field.name)).join(', ')
   const details = fields.map(field => ({
     field: field.name,
     code: 'forbidden',
     message: 'You may not set this field.',
   }))
-  return new ApiError('FORBIDDEN', `You may not set ${names}.`, { details })
+  const refused = { collection, operation, fields: fields.map(field => field.name) }
+  return new ApiError('FORBIDDEN', `You may not set ${names}.`, { details, refused })
 }
 
 /** For a field or relation that exists, but not for this caller. */
 export function mayNotRead(view: ModelView, collection: Collection, name: string): ApiError {
   const message = `You may not read ${quoted(name)} of ${collection.name}.`
-  return new ApiError(isAnonymous(view.access) ? 'UNAUTHORIZED' : 'FORBIDDEN', message)
+  const refused = { collection: collection.name, operation: 'read', fields: [name] }
+  return new ApiError(isAnonymous(view.access) ? 'UNAUTHORIZED' : 'FORBIDDEN', message, { refused })
 }

@@ -35,7 +35,8 @@ export function settleWrite<S extends GuardedCreate | GuardedUpdate>(shape: S): 
       const decision = check.decide(args, principal.userId)
       if (decision === true) settled |= 1 << i
       // An update of an item that does not exist is NOT_FOUND, so only a create can be refused here.
-      else if (decision === false && shape.kind === 'create' && isCheck(check.item)) throw refusal(check.item)
+      else if (decision === false && shape.kind === 'create' && isCheck(check.item))
+        throw refusal(check.item, shape)
     }
     const known = variants[settled]
     if (known) return known
@@ -74,6 +75,7 @@ function isCheck(item: OpenCheck['item']): item is Check {
   return 'condition' in item
 }
 
-function refusal({ field }: Check): ApiError {
-  return field ? mayNotSet([field]) : new ApiError('FORBIDDEN')
+function refusal({ field }: Check, { collection, kind }: GuardedCreate | GuardedUpdate): ApiError {
+  if (field) return mayNotSet([field], collection, kind)
+  return new ApiError('FORBIDDEN', undefined, { refused: { collection: collection.name, operation: kind } })
 }

@@ -26,7 +26,7 @@ export function guardCreate(shape: CreateShape, view: ModelView): GuardedCreate 
   const collection = view.collection(shape.collection)
   requireScope(view, 'write', collection)
   const allowed = view.writable(collection, 'create')
-  requirePossible(view, allowed, `create ${collection.name}`)
+  requirePossible(view, allowed, collection, 'create')
   const chosen = settable(shape.set, collection, view, 'create')
   const rules = writeRules(chosen, collection, view)
   const computed = shape.computed.map(one => assignment(one, collection))
@@ -61,7 +61,7 @@ export function guardUpdate(shape: UpdateShape, view: ModelView): GuardedUpdate 
   const collection = view.collection(shape.collection)
   requireScope(view, 'write', collection)
   const allowed = view.writable(collection, 'update')
-  requirePossible(view, allowed, `change ${collection.name}`)
+  requirePossible(view, allowed, collection, 'update')
   const rows = requireReadable(view, collection)
   const chosen = settable(shape.set, collection, view, shape.mode)
     .map(one => over(one, collection, view, shape.documents === 'merge'))
@@ -92,7 +92,7 @@ export function guardDelete(shape: DeleteShape, view: ModelView): GuardedDelete 
   const collection = view.collection(shape.collection)
   requireScope(view, 'write', collection)
   const allowed = view.writable(collection, 'delete')
-  requirePossible(view, allowed, `delete ${collection.name}`)
+  requirePossible(view, allowed, collection, 'delete')
   return {
     kind: 'delete',
     collection,
@@ -121,7 +121,7 @@ function settable(
     .map(one => one.field)
     .filter(field => writable(field, collection, view).kind === 'never')
     .filter(field => mode === 'create' || view.shownIn(collection, field).kind === 'never')
-  if (refused.length > 0) throw mayNotSet(refused)
+  if (refused.length > 0) throw mayNotSet(refused, collection, mode === 'create' ? 'create' : 'update')
   return chosen
 }
 

@@ -7,7 +7,13 @@ import type { Route } from '../routes.ts'
 
 /** Adds the collections of a route, and those that its query may lead to by relations: rather too many than too few. */
 export function addCollections(model: Model, route: Route, query: string, found: Set<string>): void {
-  if (route.kind === 'openapi' || route.kind === 'batch' || route.kind === 'events') return
+  if (
+    route.kind === 'openapi' ||
+    route.kind === 'batch' ||
+    route.kind === 'events' ||
+    route.kind === 'explain'
+  )
+    return
   // What they read and write is known only when they do.
   if ('operation' in route) return
   const start = route.kind === 'me' ? model.collections.get('users') : route.collection

@@ -30,7 +30,10 @@ export interface PreparedPlan {
   readonly reply: (answer: StepAnswer) => Reply
 }
 
-type Known = Exclude<Route, { readonly kind: 'openapi' | 'batch' | 'events' | 'action' | 'query' | 'nested' }>
+type Known = Exclude<
+  Route,
+  { readonly kind: 'openapi' | 'batch' | 'events' | 'explain' | 'action' | 'query' | 'nested' }
+>
 type WritableRoute = Extract<Route, { readonly kind: 'collection' | 'item' }>
 
 /** An answer is of the kind of its plan. */
@@ -77,7 +80,8 @@ export class BatchRequests {
     const route = findRoute(model, call.path)
     if (route?.kind === 'batch') throw new ApiError('BAD_REQUEST', 'A batch contains no other batch.')
     if (route?.kind === 'events') throw new ApiError('BAD_REQUEST', 'A batch reads no events.')
-    if (route === undefined || route.kind === 'openapi') throw new ApiError('NOT_FOUND')
+    if (route === undefined || route.kind === 'openapi' || route.kind === 'explain')
+      throw new ApiError('NOT_FOUND')
     if (route.kind === 'action' && !isOperation(route)) {
       throw new ApiError('BAD_REQUEST', 'Actions of webhooks are no part of a batch: send each alone.')
     }

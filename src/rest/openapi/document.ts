@@ -14,6 +14,7 @@ import {
 import { batchPath, batchSchemas } from './batch.ts'
 import { referTo } from './components.ts'
 import { eventSchemas, eventsPath, eventWebhook } from './events.ts'
+import { explainPath, explainSchemas } from './explain.ts'
 import { logicPaths, logicTag } from './logic.ts'
 import { createDocument, type Document, words } from './names.ts'
 import { base, type Described } from './operation.ts'
@@ -215,7 +216,7 @@ function hasOwnPaths({ logic }: Model): boolean {
 }
 
 const fixed = {
-  schemas: { ...shared.schemas, ...batchSchemas, ...aggregateSchemas },
+  schemas: { ...shared.schemas, ...batchSchemas, ...explainSchemas, ...aggregateSchemas },
   parameters: { ...parameters, ...aggregateParameters },
   responses: { ...responses, ...aggregateResponses },
 }
@@ -236,6 +237,7 @@ function tagsOf(model: Model, paths: readonly (readonly [string, JsonSchema])[])
     ...shown.map(({ name, description }) => ({ name, ...described(description) })),
     ...(hasOwnPaths(model) ? [{ name: logicTag, description: 'What belongs to no collection.' }] : []),
     { name: 'batch', description: 'Several operations as one.' },
+    { name: 'explain', description: 'Why a request is allowed or refused.' },
     { name: 'events', description: 'What has changed.' },
     { name: 'openapi', description: 'This document.' },
   ]
@@ -257,6 +259,7 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
     ...logicPaths(document),
     ...mePath(document),
     batchPath(document),
+    explainPath(document),
     eventsPath(document),
     documentPath(document),
   ]

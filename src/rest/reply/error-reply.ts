@@ -14,8 +14,9 @@ function toApiError(error: unknown): ApiError {
 }
 
 function jsonBody(error: ApiError): string {
-  const { code, message, details } = error
-  return JSON.stringify({ error: details ? { code, message, details } : { code, message } })
+  const { code, message, details, explain } = error
+  const shown = details ? { code, message, details } : { code, message }
+  return JSON.stringify({ error: explain === undefined ? shown : { ...shown, explain } })
 }
 
 /** RFC 9457, 3.1, with the extension members `code` and `errors`. */
@@ -28,6 +29,7 @@ function problemBody(error: ApiError, call: Call): string {
     instance: `urn:portico:request:${call.requestId}`,
     code: error.code,
     ...(error.details && { errors: error.details }),
+    ...(error.explain !== undefined && { explain: error.explain }),
   })
 }
 

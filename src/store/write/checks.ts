@@ -2,10 +2,13 @@
 import { ApiError } from '../../errors.ts'
 import type { Field } from '../../model/model.ts'
 import { entityTag } from '../../plan/answer.ts'
-import type { Check } from '../../plan/guarded.ts'
+import type { Check, GuardedCreate, GuardedDelete, GuardedUpdate } from '../../plan/guarded.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 
 export const noFields: ReadonlySet<Field> = new Set()
+
+/** The write that is checked. */
+type Checked = Pick<GuardedCreate | GuardedUpdate | GuardedDelete, 'kind' | 'collection'>
 
 /**
  * Throws FORBIDDEN when a check's column, from `at` on, is not true. The rules of fields that are set
@@ -15,20 +18,25 @@ export function requireChecks(
   checks: readonly Check[],
   row: ResultRow,
   at: number,
+  { kind: operation, collection: { name: collection } }: Checked,
   unchanged = noFields,
 ): void {
   const failed = checks.filter(({ field }, index) => {
     return row[at + index] !== 1 && (field === undefined || !unchanged.has(field))
   })
   if (failed.length === 0) return
-  if (failed.some(check => check.field === undefined)) throw new ApiError('FORBIDDEN')
+  if (failed.some(check => check.field === undefined))
+    throw new ApiError('FORBIDDEN', undefined, { refused: { collection, operation } })
   const names = failed.map(check => `"${check.field?.name}"`).join(', ')
   const details = failed.map(({ field }) => ({
     field: field?.name ?? '',
     code: 'forbidden',
     message: 'You may not set this field of this item.',
   }))
-  throw new ApiError('FORBIDDEN', `You may not set ${names} of this item.`, { details })
+  throw new ApiError('FORBIDDEN', `You may not set ${names} of this item.`, {
+    details,
+    refused: { collection, operation, fields: details.map(({ field }) => field) },
+  })
 }
 
 /** Throws PRECONDITION_FAILED unless `wanted`, `*` or a list of entity tags, names the representation's. */

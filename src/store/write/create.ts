@@ -47,7 +47,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
       scope,
     )
     const result = look === undefined ? inserted : look.row(yield look.asks({ ...inputs, slots: [id] }))
-    requireChecks(after, result, places.checks)
+    requireChecks(after, result, places.checks, shape)
     const data = result[places.event] ?? null
     // The database itself hides the row.
     if (data === null) throw new ApiError('FORBIDDEN')

@@ -47,7 +47,7 @@ export function deleteRun<S>(
     ]
     const stored = found?.[0]
     if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
-    requireChecks(before, stored, CHECKS)
+    requireChecks(before, stored, CHECKS, shape)
     if (ifMatch !== undefined) requireMatch(args[ifMatch], stored[REPRESENTATION])
     if (permission !== undefined && allowed?.length === 0) throw new ApiError('FORBIDDEN')
     const { changed, removed } = yield* removal.remove(

@@ -107,18 +107,19 @@ interface Decision {
  * the assignments, of which those that merge documents are replaced by what they make.
  */
 function decide(
-  { set, before, ifMatch }: GuardedUpdate,
+  shape: GuardedUpdate,
   plan: GuardedPlan,
   stored: ResultRow | undefined,
   values: SqlValue[],
 ): Decision {
+  const { set, before, ifMatch } = shape
   if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
   const changesAt = STORED_CHECKS + before.length
   const documents = mergedDocuments(set, plan, stored, changesAt + set.length)
   for (const { index, text } of documents) values[index] = text
   const changes = changesOf(set, stored, changesAt, documents)
   const unchanged = new Set(set.filter((_, index) => !changes[index]).map(({ field }) => field))
-  requireChecks(before, stored, STORED_CHECKS, unchanged)
+  requireChecks(before, stored, STORED_CHECKS, shape, unchanged)
   if (ifMatch !== undefined) requireMatch(plan.args[ifMatch], stored[1])
   requireValues(set, values, changes)
   requireFit(documents)
@@ -146,8 +147,8 @@ function changedAssignments(
 }
 
 /** Throws FORBIDDEN unless the row may be as it became. */
-function requireAllowed({ after }: GuardedUpdate, became: ResultRow): void {
-  requireChecks(after, became, CHECKS)
+function requireAllowed(shape: GuardedUpdate, became: ResultRow): void {
+  requireChecks(shape.after, became, CHECKS, shape)
 }
 
 /** The event, with the texts of the row before and after; none where all that changed is internal. */

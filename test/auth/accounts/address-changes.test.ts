@@ -45,7 +45,7 @@ for (const setup of setups) {
         const byGraphql = await call('/graphql', { method: 'POST', key, body: { query } })
         assert.match(byGraphql.text, new RegExp(ann.email), byGraphql.text)
         assert.equal(await addressOf(fixture, ann), ann.email)
-        await link(received, /asked to give your account the address mallory@example.com/g)
+        await link(received, /asked to give your account at Portico the address mallory@example\.com/g)
         assert.ok(addressees(received).includes(ann.email))
 
         const attacker = fixture.browser()
@@ -88,7 +88,7 @@ test('the owner takes the new address by its link and their password; the old on
       /<dt>E-mail address<\/dt><dd>ann\.new@example\.com<\/dd><dt>Confirmed<\/dt><dd>Yes/,
     )
     assert.equal(await addressOf(fixture, ann), fresh)
-    await link(received, /Your account now has the address ann\.new@example\.com/g)
+    await link(received, /Your account at Portico now has the address ann\.new@example\.com/g)
     assert.equal((await open(owner, path)).status, 400)
     assert.equal(
       (await signIn(fixture, { email: fresh, password: ann.password })).landed.url.pathname,
@@ -122,7 +122,7 @@ test('an address that somebody has is answered like any other, and nobody can ta
     const [free, taken] = [await patch('free@example.com'), await patch(ben.email)]
     assert.equal(taken.status, 200)
     assert.equal(taken.text, free.text)
-    await link(received, /It has an account already, so nothing was changed/g)
+    await link(received, /It belongs to an account already, so nothing was changed/g)
     // One that is free now can be somebody's when its link is opened.
     await patch('late@example.com')
     const path = await link(received, /\/account\/verify\?token=[\w-]+/g)
@@ -145,7 +145,10 @@ test('an administrator gives another an address at once, its reset mail goes the
     const body = { email: given }
     const patched = await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', key: admin.key, body })
     assert.deepEqual([patched.status, patched.json.email], [200, given])
-    await link(received, /An administrator has given your account the address ann\.given@example\.com/g)
+    await link(
+      received,
+      /An administrator has given your account at Portico the address ann\.given@example\.com/g,
+    )
     assert.ok(addressees(received).includes(ann.email))
     const visitor = fixture.browser()
     await visitor.submit(form(await open(visitor, '/account/reset'), 'email'), { email: given })

@@ -6,6 +6,8 @@ import { type AccountBase, createAccountBase, type SignUpMode } from '../../../s
 import { confirmAddress } from '../../../src/auth/accounts/verification.ts'
 import { createBackground } from '../../../src/auth/background.ts'
 import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
+import { createCatalogue } from '../../../src/auth/mail/catalogue.ts'
+import { createMailer } from '../../../src/auth/mail/mailer.ts'
 import type { Message } from '../../../src/auth/mail.ts'
 import { memoryCounters } from '../../../src/cluster/memory-counters.ts'
 import { checkModel } from '../../../src/model/check.ts'
@@ -14,6 +16,7 @@ import { createGuard } from '../../../src/plan/guard.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import blog from '../../models/blog.ts'
+import { cheapHash } from '../cheap-hash.ts'
 
 export interface Fixture {
   readonly base: AccountBase
@@ -53,13 +56,21 @@ export async function withFixture(
     run,
     records: store.records,
     counters: memoryCounters({ now }),
-    mail: {
-      delivers: true,
-      async send(message) {
-        if (mailFails) throw new Error('no route to the mail server')
-        sent.push(message)
+    mail: createMailer({
+      mail: {
+        delivers: true,
+        async send(message) {
+          if (mailFails) throw new Error('no route to the mail server')
+          sent.push(message)
+        },
       },
-    },
+      records: store.records,
+      theme: { name: 'Example', logo: undefined, colour: '#1f5fbf' },
+      catalogue: createCatalogue(),
+      language: 'en',
+      log: { error: fields => void faults.push(fields) },
+      now,
+    }),
     issuer: 'https://id.example.com',
     name: 'Example',
     signUp,
@@ -77,7 +88,7 @@ export async function withFixture(
       pass(milliseconds) {
         time += milliseconds
       },
-      user: (email, password) => createUser(run, { name: 'Ada', email }, password),
+      user: (email, password) => createUser(run, { name: 'Ada', email }, password, cheapHash),
       key: userId => createKey(run, userId, { name: 'a key', scopes: ['*'] }),
       async token() {
         await base.idle()

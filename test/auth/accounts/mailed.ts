@@ -25,7 +25,11 @@ export async function open(browser: Browser, path: string | URL): Promise<Page> 
 /** The path of the newest link; messages are sent after the answer. */
 export async function link(received: Received, pattern: RegExp): Promise<string> {
   for (let count = 0; count < 200; count++) {
-    const text = received.data.replace(/=\n/g, '').replace(/=3D/g, '=')
+    // Word joiners keep what a user chose from becoming a link: see `quoted.ts`.
+    const text = received.data
+      .replace(/=\n/g, '')
+      .replace(/=E2=81=A0/g, '')
+      .replace(/=3D/g, '=')
     const [found] = [...text.matchAll(pattern)].map(([path]) => path).reverse()
     if (found !== undefined) return found
     await new Promise(resolve => setTimeout(resolve, 20))

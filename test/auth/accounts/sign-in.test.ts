@@ -52,6 +52,7 @@ test('a wrong password, an unknown address and an account without a password ans
 test('a password that was changed while sign-ins with it wait for their turn signs nobody in any more', async () => {
   await withFixture({}, async ({ base, user }) => {
     const id = await user(attempt.email, password)
+    await storePasswordHash(base.run, id, await hashPassword(password))
     const changed = await hashPassword('another password')
     let isChanged = false
     const asked = Array.from({ length: 30 }, async (_, at) => {

@@ -50,7 +50,8 @@ test('open: a known address is answered as a new one, after as many commits; its
     await base.idle()
     const texts = sent.filter(({ to }) => to === 'ada@example.com').map(({ text }) => text)
     assert.equal(texts.length, 2)
-    for (const text of texts) assert.match(text, /It has one already.*account\/sign-in.*account\/reset/s)
+    for (const text of texts)
+      assert.match(text, /It has an account already.*account\/sign-in.*account\/reset/s)
   })
 })
 
@@ -82,7 +83,7 @@ test('of many who sign up with one address at once, one gets it', async () => {
     assert.deepEqual(new Set(answers.map(({ kind }) => kind)), new Set(['ready']))
     await base.idle()
     assert.equal(sent.filter(({ text }) => text.includes('verify?token=')).length, 1)
-    assert.equal(sent.filter(({ text }) => text.includes('It has one already')).length, 7)
+    assert.equal(sent.filter(({ text }) => text.includes('It has an account already')).length, 7)
   })
 })
 

@@ -73,18 +73,13 @@ test('a hostile app, address, name and fault stay text on every page', () => {
     logoUri: `https://x/${evil}`,
     homepageUri: evil,
   } as const
-  const scopes = [{ scope: evil, sentence: evil }]
-  const interaction = {
-    uid: 'u',
-    prompt: 'consent',
-    app,
-    destination: evil,
-    scopes,
-    allowedBefore: new Set([evil]),
-    userId: 1,
-    loginHint: evil,
-  } as const
-  assertHarmless(layout(theme, consentPage({ action: '/x', csrf: 'c', interaction, email: evil })))
+  const scope = { scope: evil, sentence: evil }
+  const choice = { ...scope, isNew: true, fixed: false, narrower: scope, access: undefined }
+  const groups = [{ kind: 'data', choices: [choice] }] as const
+  const interaction = { app, destination: evil, allowedBefore: new Set([evil]) }
+  assertHarmless(
+    layout(theme, consentPage({ theme, action: '/x', csrf: 'c', interaction, groups, email: evil })),
+  )
   const faults = new Map([
     ['email', evil],
     ['form', evil],
@@ -106,7 +101,7 @@ test('a hostile app, address, name and fault stay text on every page', () => {
     userAgent: evil,
     current: false,
   }
-  const menu = { here: '/account/sessions', csrf: 'c', email: evil }
+  const menu = { here: '/account/sessions', csrf: 'c', name: 'Ada', email: evil }
   assertHarmless(layout(theme, sessionsPage({ menu, sessions: [session], note: undefined })))
 })
 
@@ -133,46 +128,6 @@ test('every fault above a form leads to its field; without faults there is no li
   assert.match(made, /<a href="#name">No name<\/a>/)
   assert.match(made, /<li>Not now<\/li>/)
   assert.equal(html`${summary(new Map())}`.text, '')
-})
-
-test('what an app asks for anew stands first and is marked; `openid` cannot be unticked', () => {
-  const scopes = ['openid', 'read:post', 'write:post'].map(scope => ({ scope, sentence: `may ${scope}` }))
-  const app = {
-    clientId: 'x',
-    name: 'App',
-    type: 'confidential',
-    logoUri: undefined,
-    homepageUri: undefined,
-  } as const
-  const rest = {
-    uid: 'u',
-    prompt: 'consent',
-    app,
-    destination: 'https://app.example.com',
-    loginHint: undefined,
-  } as const
-  const page = (before: readonly string[]) =>
-    layout(
-      theme,
-      consentPage({
-        action: '/x',
-        csrf: 'c',
-        email: 'a@example.com',
-        interaction: { ...rest, scopes, userId: 1, allowedBefore: new Set(before) },
-      }),
-    )
-  const later = page(['openid', 'read:post'])
-  assert.deepEqual(
-    [...later.matchAll(/<label for="[^"]*">may (\S+?)(?: <span class="new">|<)/g)].map(([, scope]) => scope),
-    ['write:post', 'openid', 'read:post'],
-  )
-  assert.equal(later.match(/class="new"/g)?.length, 1)
-  assert.doesNotMatch(page([]), /class="new"/)
-  assert.match(
-    later,
-    /<input type="hidden" name="scope" value="openid"><input type="checkbox" id="[^"]*" checked disabled>/,
-  )
-  assert.match(later, /name="scope" value="write:post" checked/)
 })
 
 test('a page’s policy lets in our own things and the images that are named', () => {

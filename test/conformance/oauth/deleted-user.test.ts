@@ -37,6 +37,7 @@ const kinds = [
   'Grant',
   'Interaction',
   'KnownDevice',
+  'MailLanguage',
   'Passkey',
   'PasskeyChallenge',
   'PasswordReset',
@@ -70,7 +71,7 @@ function kindsOf(fixture: Fixture, { id }: Person): Promise<string[]> {
 async function remember(fixture: Fixture, { id, email, name }: Person): Promise<void> {
   const owner = String(id)
   await withRecords(fixture, async records => {
-    for (const kind of ['Passkey', 'TotpUsed']) {
+    for (const kind of ['MailLanguage', 'Passkey', 'TotpUsed']) {
       await records.put({ kind, id: `${kind} of ${owner}`, payload: '{}', expiresAt: null, owner })
     }
     await createAddresses(records).wait(id, 'another@example.com')

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { createBySystem, createKey } from '../../../src/auth/bootstrap.ts'
-import { hashPassword } from '../../../src/auth/password.ts'
 import type { GivenSettings } from '../../../src/config.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
 import { createRun } from '../../../src/serve/store.ts'
+import { cheapHash } from '../../auth/cheap-hash.ts'
 import blog from '../../models/blog.ts'
 import { type Answer, type CallOptions, call } from '../../serve/service.ts'
 import type { Place, Served, Setup } from '../../setups/setup.ts'
@@ -60,15 +60,6 @@ const people = [
   ['Cleo', 'accountant'],
 ] as const
 
-const hashes = new Map<string, Promise<string>>()
-
-/** A hash takes 20 ms of CPU time: each fixture of a process has people of the same passwords. */
-function hashOf(password: string): Promise<string> {
-  const hash = hashes.get(password) ?? hashPassword(password)
-  hashes.set(password, hash)
-  return hash
-}
-
 /** The addresses of the first people have no number; those of `set` people more have theirs. */
 async function seed(declaration: Declaration, place: Place, set = 0): Promise<readonly Person[]> {
   const model = checkModel(declaration)
@@ -83,7 +74,7 @@ async function seed(declaration: Declaration, place: Place, set = 0): Promise<re
         run,
         'users',
         { name, email, role },
-        { password_hash: await hashOf(password) },
+        { password_hash: await cheapHash(password) },
       )
       const key = await createKey(run, id, { name: 'all', scopes: ['*'] })
       made.push({ id, name, email, password, role, key })

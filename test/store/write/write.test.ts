@@ -170,12 +170,13 @@ test('a required field must have a value, where it is assigned at all', () => {
 
 test('a check must be fulfilled: unknown is not enough', () => {
   const check = { condition: always, field: undefined }
-  requireChecks([check], ['text', 1], 1)
+  const written = { kind: 'update', collection: players } as const
+  requireChecks([check], ['text', 1], 1, written)
   for (const found of [0, null])
-    assert.throws(() => requireChecks([check], ['text', found], 1), { code: 'FORBIDDEN' })
+    assert.throws(() => requireChecks([check], ['text', found], 1, written), { code: 'FORBIDDEN' })
   const ofField = { condition: always, field: name }
-  assert.throws(() => requireChecks([ofField], [null], 0), /"name" of this item/)
-  requireChecks([ofField], [null], 0, new Set([name]))
+  assert.throws(() => requireChecks([ofField], [null], 0, written), /"name" of this item/)
+  requireChecks([ofField], [null], 0, written, new Set([name]))
 })
 
 test('a tag is compared whole', () => {

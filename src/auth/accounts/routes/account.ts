@@ -21,9 +21,26 @@ const notes: ReadonlyMap<string, string> = new Map([
   ['others', 'You are signed out everywhere else.'],
   ['passkey-added', 'The passkey is added.'],
   ['passkey-removed', 'The passkey is removed.'],
+  ['key-revoked', 'The key is revoked. It works no more.'],
+  ['saved', 'Your changes are saved.'],
+  ['app-deleted', 'The app is deleted. Its tokens work no more.'],
+  ['secret-ended', 'The secret has ended.'],
+  [
+    'address-asked',
+    'We have sent a link to the new address. It becomes yours when you open the link and type your password.',
+  ],
   ['provider-linked', 'It is linked, and signs in to your account from now on.'],
   ['provider-unlinked', 'It is unlinked.'],
   ['password-set', 'Your password is set.'],
+  ['webhook-deleted', 'The webhook is deleted.'],
+  ['webhook-enabled', 'The webhook goes on from where it stopped.'],
+  ['webhook-on', 'The webhook is turned on.'],
+  ['webhook-off', 'The webhook is turned off.'],
+  [
+    'webhook-tested',
+    'A test was sent. Its answer stands below, or appears there when you load the page again.',
+  ],
+  ['redelivered', 'The event is sent again.'],
   ['totp-off', 'One-time codes are turned off.'],
 ])
 

@@ -7,9 +7,12 @@ import { messagePage } from '../../pages/message.ts'
 import { pageReply } from '../../pages/reply.ts'
 import type { Theme } from '../../pages/theme.ts'
 import type { AuthorizationServer, NextPath, SessionInfo } from '../../server/server.ts'
+import type { WebhookOperations } from '../../webhooks/operations.ts'
 import type { AccountBase } from '../accounts.ts'
+import type { OwnItemsParts } from '../own-items.ts'
 import type { Passkeys } from '../passkeys.ts'
 import type { Provider, ProviderFault } from '../providers/provider.ts'
+import type { ShownOnce } from '../shown-once.ts'
 import { findUser, type UserRow } from '../users.ts'
 import type { Csrf } from './csrf.ts'
 
@@ -19,6 +22,17 @@ export interface Visit extends Call {
   readonly res: ServerResponse
   /** For the log. */
   userId: number | null
+}
+
+/** For the pages of one's own keys, apps and webhooks. */
+export interface OwnPages extends Pick<OwnItemsParts, 'run' | 'hooks'> {
+  /** How long a secret of an app works beside a newer one. */
+  readonly secretOverlapSeconds: number
+  /** How long a secret of a webhook signs beside a newer one. */
+  readonly webhookOverlapSeconds: number
+  readonly webhooks: WebhookOperations
+  /** Whether users can delete their account. */
+  readonly selfDeletion: boolean
 }
 
 export interface RouteParts {
@@ -35,6 +49,9 @@ export interface RouteParts {
   readonly csrf: Csrf
   /** The body as a JSON value. */
   readonly readJson: (call: Call) => unknown
+  /** What users make, change and delete on their pages, with the rules of the API. */
+  readonly own: OwnPages
+  readonly shownOnce: ShownOnce
   /** Whose attempts are counted: see `budgetAddress`. */
   readonly throttleAddress: (address: string) => string
 }
@@ -66,10 +83,10 @@ export async function signedIn(parts: RouteParts, visit: Visit): Promise<SignedI
   if (!session || !user) return undefined
   visit.userId = user.id
   const csrf = parts.csrf.token(visit, visit.res)
-  return { user, session, menu: { here: visit.path, csrf, email: user.email } }
+  return { user, session, menu: { here: visit.path, csrf, name: user.name, email: user.email } }
 }
 
-const nextForm = /^\/account(?:\/[a-z-]{1,30}){0,2}$/
+const nextForm = /^\/account(?:\/[a-z0-9-]{1,30}){0,4}$/
 
 /** A path that somebody may be sent to after signing in: of the account's own pages, and nothing else. */
 export function safeNext(path: string | undefined): string | undefined {

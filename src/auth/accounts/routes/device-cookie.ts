@@ -18,10 +18,13 @@ export function fromOf(parts: RouteParts, visit: Visit): From {
   return { address: parts.throttleAddress(visit.address), secrets: deviceSecrets(parts, visit) }
 }
 
-/** To be called when somebody has signed in: from now on the browser is known to the account. */
+/** To be called when somebody has signed in: from now on the account knows the browser, and its language for mails. */
 export async function rememberDevice(parts: RouteParts, visit: Visit, userId: number): Promise<void> {
-  const { devices, issuer } = parts.base
-  const secrets = await devices.remember(deviceSecrets(parts, visit), userId)
+  const { devices, mail, issuer } = parts.base
+  const [secrets] = await Promise.all([
+    devices.remember(deviceSecrets(parts, visit), userId),
+    mail.rememberLanguage(userId, visit.headers['accept-language']),
+  ])
   if (secrets === undefined) return
   const secure = issuer.startsWith('https:') ? '; Secure' : ''
   const age = `; Max-Age=${deviceLifetimeMs / 1000}`

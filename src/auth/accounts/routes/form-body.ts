@@ -7,14 +7,15 @@ export interface FormBody {
   text(name: string): string
   /** Undefined where there is no such field, or an empty one. */
   optional(name: string): string | undefined
-  /** For the one field that may come many times. */
+  /** For checkboxes, of which several may be ticked. */
   list(name: string): readonly string[]
 }
 
 const maxBodyBytes = 65_536
-const maxFields = 200
-/** The scopes of a consent page are checkboxes with one name. */
-const repeated = new Set(['scope'])
+/** A form for scopes has one field for each collection. */
+const maxFields = 1000
+/** Checkboxes with one name. */
+const repeated = new Set(['scope', 'type', 'collection'])
 
 const mediaType = /^application\/x-www-form-urlencoded(?:\s*;\s*charset="?utf-8"?)?\s*$/i
 

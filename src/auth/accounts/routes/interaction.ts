@@ -5,6 +5,7 @@ import { consentPage } from '../../pages/consent.ts'
 import { noFaults } from '../../pages/form.ts'
 import { pageReply } from '../../pages/reply.ts'
 import { selectAccountPage } from '../../pages/select-account.ts'
+import { scopeGroups } from '../../server/consent/choices.ts'
 import type { Interaction, NextPath } from '../../server/server.ts'
 import { interactionPrefix } from '../paths.ts'
 import { findUser, type UserRow } from '../users.ts'
@@ -121,12 +122,14 @@ async function consent(parts: RouteParts, visit: Visit, interaction: Interaction
       server.finishConsent(visit.req, visit.res, allowed(interaction, form.list('scope'))),
     )
   }
-  const { email } = await whoIs(parts, interaction)
+  const who = await whoIs(parts, interaction)
   const page = consentPage({
+    theme,
     action: pathOf(interaction),
     csrf: csrf.token(visit, visit.res),
     interaction,
-    email,
+    groups: scopeGroups(parts.base.model, interaction, who),
+    email: who.email,
   })
   return pageReply(theme, page, {
     leadsTo: schemeOf(interaction.destination),

@@ -6,6 +6,7 @@ import { type SignInAnswer, signInByCode, signInByPasskey, signInByPassword } fr
 import { signUp } from '../sign-up.ts'
 import { signUpFields } from '../sign-up-fields.ts'
 import { findUser, type UserRow } from '../users.ts'
+import { askerOf } from './asker.ts'
 import { type RouteParts, signedIn, type Visit } from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { invalid, JsonBody } from './json-body.ts'
@@ -95,6 +96,7 @@ const signUpOperation: Operation = async (parts, visit, given) => {
     email: body.text('email'),
     password: body.text('password'),
     address: parts.throttleAddress(visit.address),
+    asker: askerOf(visit),
     answers: new Map(names.map(name => [name, formText(body.get(name))])),
   })
   if (made.kind === 'throttled') throw tooMany(made.seconds)
@@ -111,12 +113,18 @@ const resetOperation: Operation = async (parts, visit, given) => {
   if (!body.has('token')) {
     body.require('email')
     const { address, secrets } = fromOf(parts, visit)
-    const seconds = await requestReset(base, body.text('email').slice(0, 300), address, secrets)
+    const seconds = await requestReset(
+      base,
+      body.text('email').slice(0, 300),
+      address,
+      secrets,
+      askerOf(visit),
+    )
     if (seconds !== undefined) throw tooMany(seconds)
     return answer(202, { message: messages.resetSent })
   }
   body.require('token', 'password')
-  const set = await reset(base, body.text('token'), body.text('password'))
+  const set = await reset(base, body.text('token'), body.text('password'), askerOf(visit))
   if (set.kind === 'over') {
     throw invalid([{ field: 'token', code: 'expired', message: messages.linkOver }])
   }

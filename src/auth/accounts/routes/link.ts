@@ -6,8 +6,10 @@ import type { Linked } from '../identities.ts'
 import { notifyOfProtection } from '../notifications.ts'
 import { interactionPrefix } from '../paths.ts'
 import { accountOfAddress } from '../provider-sign-up.ts'
+import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, type SignedIn, signedIn, type Visit } from './context.ts'
 import { readForm } from './form-body.ts'
+import { isFresh } from './own.ts'
 import {
   linkPath,
   type Offer,
@@ -19,7 +21,7 @@ import {
   storeResult,
   tell,
 } from './provider-flow.ts'
-import { isFresh, isStillSignedIn } from './security.ts'
+import { isStillSignedIn } from './security.ts'
 
 /** Adds the identity to the account of who is signed in. Undefined: it is linked. */
 async function link(
@@ -36,7 +38,7 @@ async function link(
       await base.identities.forget(linked.profile)
       return staleReply(parts)
     }
-    notifyOfProtection(base, who.user, `Sign-in with ${name} was added to your account`)
+    notifyOfProtection(base, who.user, 'provider-linked', askerOf(visit), name)
     return undefined
   }
   if (outcome === 'taken' && (await base.identities.find(linked.profile))?.userId === who.user.id)

@@ -10,6 +10,7 @@ import { signInTime } from '../../server/sessions/session-ends.ts'
 import { canReset, requestReset, reset } from '../reset.ts'
 import { finishSignUp, pendingAddress, pendingSignUp } from '../sign-up.ts'
 import { addressToConfirm, confirmAddress, sendConfirmation } from '../verification.ts'
+import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
@@ -53,7 +54,13 @@ async function ask(parts: RouteParts, visit: Visit, form: FormBody): Promise<Rep
   const faults = missing(form, { email: 'Enter your e-mail address.' })
   if (faults.size > 0) return showRequest(parts, visit, faults)
   const { address, secrets } = fromOf(parts, visit)
-  const seconds = await requestReset(parts.base, form.text('email').slice(0, 300), address, secrets)
+  const seconds = await requestReset(
+    parts.base,
+    form.text('email').slice(0, 300),
+    address,
+    secrets,
+    askerOf(visit),
+  )
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
   const page = messagePage({
     title: 'Look into your mail',
@@ -67,7 +74,7 @@ async function ask(parts: RouteParts, visit: Visit, form: FormBody): Promise<Rep
 }
 
 async function setPassword(parts: RouteParts, visit: Visit, form: FormBody, token: string): Promise<Reply> {
-  const answer = await reset(parts.base, token, form.text('password'))
+  const answer = await reset(parts.base, token, form.text('password'), askerOf(visit))
   if (answer.kind === 'over') return resetOver(parts)
   if (answer.kind === 'fault')
     return showReset(parts, visit, token, new Map([[answer.field, answer.message]]))
@@ -167,7 +174,7 @@ async function finishAccount(
 async function sendAgain(parts: RouteParts, visit: Visit, { user }: SignedIn): Promise<Reply> {
   const seconds = await parts.base.confirmationMails.take(user.email, parts.throttleAddress(visit.address))
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
-  parts.base.background(() => sendConfirmation(parts.base, user.id, user.email))
+  parts.base.background(() => sendConfirmation(parts.base, user.id, user.email, askerOf(visit)))
   return redirect('/account?done=sent')
 }
 

@@ -13,9 +13,12 @@ import { type AccountParts, createAccountBase } from '../accounts.ts'
 import { createPasskeys } from '../passkeys.ts'
 import { interactionPrefix, isJsonCall } from '../paths.ts'
 import { createProviders, type ProviderParts, type ProviderSettings } from '../providers/create.ts'
+import { createShownOnce } from '../shown-once.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
+import { editAppRoute, newAppRoute } from './app-form.ts'
 import {
   methodNotAllowed,
+  type OwnPages,
   type RouteParts,
   redirect,
   type SignedIn,
@@ -23,13 +26,20 @@ import {
   type Visit,
 } from './context.ts'
 import { createCsrf } from './csrf.ts'
+import { appRoute, deleteAppRoute, developerRoute, endSecretRoute } from './developer.ts'
 import { interactionRoute } from './interaction.ts'
 import { answerJson } from './json.ts'
+import { keysRoute, madeKeyRoute, newKeyRoute, revokeKeyRoute } from './keys.ts'
+import { deleteRoute, exportRoute } from './leaving.ts'
 import { linkRoute } from './link.ts'
+import { profileRoute } from './profile.ts'
 import { continueAccountRoute, isContinuing, isProviderPath, providerRoute } from './provider.ts'
 import { resetRoute, verifyRoute } from './reset.ts'
 import { passkeyOptionsRoute, securityRoute } from './security.ts'
 import { signInRoute, signOutRoute, signUpRoute } from './sign-in.ts'
+
+import { editWebhookRoute, newWebhookRoute } from './webhook-form.ts'
+import { deleteWebhookRoute, webhookRoute, webhooksRoute } from './webhooks.ts'
 
 export type { Visit } from './context.ts'
 
@@ -43,6 +53,8 @@ export interface AccountRouteOptions
   readonly sendToProvider: ProviderParts['send']
   readonly onProviderFault: RouteParts['onProviderFault']
   readonly readJson: (call: Call) => unknown
+  /** With the rules of what clients write. */
+  readonly own: OwnPages
 }
 
 export interface AccountRoutes {
@@ -52,17 +64,38 @@ export interface AccountRoutes {
   errorReply(error: unknown): Reply
 }
 
-type Route = (parts: RouteParts, visit: Visit) => Promise<Reply>
-type OwnRoute = (parts: RouteParts, visit: Visit, who: SignedIn) => Promise<Reply>
+/** `ids`: those in the path. */
+type Route = (parts: RouteParts, visit: Visit, ...ids: number[]) => Promise<Reply>
+type OwnRoute = (parts: RouteParts, visit: Visit, who: SignedIn, ...ids: number[]) => Promise<Reply>
 
 const both = 'GET, HEAD, POST'
 
 /** Pages for who is signed in; others sign in first and come back. */
 function own(route: OwnRoute): Route {
-  return async (parts, visit) => {
+  return async (parts, visit, ...ids) => {
     const who = await signedIn(parts, visit)
-    return who ? route(parts, visit, who) : redirect(`/account/sign-in?next=${visit.path}`)
+    return who ? route(parts, visit, who, ...ids) : redirect(`/account/sign-in?next=${visit.path}`)
   }
+}
+
+type ItemRoute = (parts: RouteParts, visit: Visit, who: SignedIn, id: number) => Promise<Reply>
+
+/** For paths with `{id}`. */
+function withId(route: ItemRoute): OwnRoute {
+  return (parts, visit, who, id = 0) => route(parts, visit, who, id)
+}
+
+type NestedRoute = (
+  parts: RouteParts,
+  visit: Visit,
+  who: SignedIn,
+  id: number,
+  nested: number,
+) => Promise<Reply>
+
+/** For paths with two `{id}`. */
+function withIds(route: NestedRoute): OwnRoute {
+  return (parts, visit, who, id = 0, nested = 0) => route(parts, visit, who, id, nested)
 }
 
 interface Entry {
@@ -86,6 +119,24 @@ const routes: ReadonlyMap<string, Entry> = new Map([
   ['/account/apps', { allow: both, route: own(appsRoute) }],
   ['/account/sessions', { allow: both, route: own(sessionsRoute) }],
   ['/account/security', { allow: both, route: own(securityRoute) }],
+  ['/account/keys', { allow: 'GET, HEAD', route: own(keysRoute) }],
+  ['/account/keys/new', { allow: both, route: own(newKeyRoute) }],
+  ['/account/keys/{id}', { allow: 'GET, HEAD', route: own(withId(madeKeyRoute)) }],
+  ['/account/keys/{id}/revoke', { allow: both, route: own(withId(revokeKeyRoute)) }],
+  ['/account/developer', { allow: 'GET, HEAD', route: own(developerRoute) }],
+  ['/account/developer/new', { allow: both, route: own(newAppRoute) }],
+  ['/account/developer/{id}', { allow: both, route: own(withId(appRoute)) }],
+  ['/account/developer/{id}/edit', { allow: both, route: own(withId(editAppRoute)) }],
+  ['/account/developer/{id}/delete', { allow: both, route: own(withId(deleteAppRoute)) }],
+  ['/account/developer/{id}/secrets/{id}/end', { allow: both, route: own(withIds(endSecretRoute)) }],
+  ['/account/webhooks', { allow: 'GET, HEAD', route: own(webhooksRoute) }],
+  ['/account/webhooks/new', { allow: both, route: own(newWebhookRoute) }],
+  ['/account/webhooks/{id}', { allow: both, route: own(withId(webhookRoute)) }],
+  ['/account/webhooks/{id}/edit', { allow: both, route: own(withId(editWebhookRoute)) }],
+  ['/account/webhooks/{id}/delete', { allow: both, route: own(withId(deleteWebhookRoute)) }],
+  ['/account/profile', { allow: both, route: own(profileRoute) }],
+  ['/account/profile/export', { allow: both, route: own(exportRoute) }],
+  ['/account/profile/delete', { allow: both, route: own(deleteRoute) }],
   ['/account/reset', { allow: both, route: resetRoute }],
   ['/account/verify', { allow: both, route: verifyRoute }],
   [
@@ -97,6 +148,9 @@ const routes: ReadonlyMap<string, Entry> = new Map([
     { allow: 'POST', route: (parts, visit) => passkeyOptionsRoute(parts, visit, 'create') },
   ],
 ])
+
+/** As a decimal number that is exact in JavaScript. */
+const idInPath = /\/([1-9]\d{0,14})(?=\/|$)/g
 
 const interaction: Entry = {
   allow: both,
@@ -146,7 +200,7 @@ function leadsToProviders(providers: readonly ProviderSettings[]): string | unde
 }
 
 export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes {
-  const { server, theme, throttleAddress, readJson, ...more } = options
+  const { server, theme, throttleAddress, readJson, own, ...more } = options
   const { providers: given, sendToProvider: send, onProviderFault, ...rest } = more
   const { issuer } = server
   const base = createAccountBase({
@@ -158,10 +212,11 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
   })
   const { records, now } = base
   const passkeys = createPasskeys({ records, tokens: base.tokens, issuer, rpName: theme.name, now })
-  const csrf = createCsrf(issuer)
   const providers = createProviders(given, { send, now })
   const parts: RouteParts = {
-    ...{ base, server, passkeys, theme, csrf, readJson, throttleAddress, onProviderFault, providers },
+    ...{ base, server, passkeys, theme, throttleAddress, readJson, own, onProviderFault, providers },
+    csrf: createCsrf(issuer),
+    shownOnce: createShownOnce(records, now),
     providersLeadTo: leadsToProviders(given),
   }
   const assets = assetsOf(theme)
@@ -170,10 +225,11 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
   const answer = async (visit: Visit): Promise<Reply> => {
     const { path, method } = visit
     if (assets.has(path)) return answerAsset(visit)
-    const entry = routes.get(path) ?? entryOf(path)
+    const ids = [...path.matchAll(idInPath)].map(([, id]) => Number(id))
+    const entry = routes.get(path.replaceAll(idInPath, '/{id}')) ?? entryOf(path)
     if (!entry) throw new ApiError('NOT_FOUND')
     if (!entry.allow.split(', ').includes(method)) throw methodNotAllowed(entry.allow)
-    return entry.route(parts, visit)
+    return entry.route(parts, visit, ...ids)
   }
   return {
     errorReply: error => errorPageReply(theme, error),

@@ -13,13 +13,12 @@ import { changePassword, setFirstPassword } from '../reset.ts'
 import { passkeyOptions } from '../sign-in.ts'
 import { hasOtherWay } from '../ways-to-sign-in.ts'
 import { noteOf } from './account.ts'
+import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm } from './form-body.ts'
+import { isFresh } from './own.ts'
 import { providerOf, startFlow } from './provider-flow.ts'
-
-/** How long after signing in one may change how the account is protected, in milliseconds. */
-const recentSignInMs = 15 * 60 * 1000
 
 const here = '/account/security'
 
@@ -64,6 +63,7 @@ const password: Change = async (parts, visit, who, form) => {
     ...fromOf(parts, visit),
     session: who.session.id,
     keys: form.text('keys') === 'yes',
+    asker: askerOf(visit),
   })
   if (answer.kind === 'done') {
     await rememberDevice(parts, visit, who.user.id)
@@ -90,7 +90,7 @@ const addPasskey: Change = async (parts, visit, who, form) => {
   if (added !== undefined && !(await isStillSignedIn(parts, visit)))
     await parts.passkeys.remove(who.user.id, added)
   else if (added !== undefined) {
-    notifyOfProtection(parts.base, who.user, 'A passkey was added to your account')
+    notifyOfProtection(parts.base, who.user, 'passkey-added', askerOf(visit))
     return redirect(`${here}?done=passkey-added`)
   }
   return show(parts, visit, who, new Map([['form', 'The passkey was not added. Try again.']]))
@@ -122,7 +122,7 @@ const confirmTotp: Change = async (parts, visit, who, form) => {
   const codes = await base.codes.confirm(id, form.text('code'), who.session.id)
   if (codes && !(await isStillSignedIn(parts, visit))) await base.codes.turnOff(id)
   else if (codes) {
-    notifyOfProtection(base, who.user, 'One-time codes were turned on for your account')
+    notifyOfProtection(base, who.user, 'codes-on', askerOf(visit))
     base.codeAttempts.succeed(key, address)
     return pageReply(theme, recoveryCodesPage({ menu: who.menu, codes }))
   }
@@ -132,16 +132,16 @@ const confirmTotp: Change = async (parts, visit, who, form) => {
   return showTotp(parts, who, waiting, new Map([['code', message]]))
 }
 
-const recoveryCodes: Change = async ({ base, theme }, _visit, who) => {
+const recoveryCodes: Change = async ({ base, theme }, visit, who) => {
   if (!(await base.codes.isOn(who.user.id))) return redirect(here)
   const codes = await base.codes.newRecoveryCodes(who.user.id)
-  notifyOfProtection(base, who.user, 'New recovery codes were made for your account')
+  notifyOfProtection(base, who.user, 'recovery-codes', askerOf(visit))
   return pageReply(theme, recoveryCodesPage({ menu: who.menu, codes }))
 }
 
-const removeTotp: Change = async ({ base }, _visit, who) => {
+const removeTotp: Change = async ({ base }, visit, who) => {
   await base.codes.turnOff(who.user.id)
-  notifyOfProtection(base, who.user, 'One-time codes were turned off for your account')
+  notifyOfProtection(base, who.user, 'codes-off', askerOf(visit))
   return redirect(`${here}?done=totp-off`)
 }
 
@@ -165,15 +165,14 @@ const unlinkProvider: Change = async (parts, visit, who, form) => {
     return isLast()
   }
   const name = providers.get(identity.provider)?.name ?? identity.provider
-  if (removed) notifyOfProtection(base, who.user, `Sign-in with ${name} was removed from your account`)
+  if (removed) notifyOfProtection(base, who.user, 'provider-unlinked', askerOf(visit), name)
   return redirect(`${here}?done=provider-unlinked`)
 }
 
 const firstPassword: Change = async (parts, visit, who, form) => {
   const { base } = parts
-  const fault = await setFirstPassword(base, who.user, form.text('new_password'), () =>
-    isStillSignedIn(parts, visit),
-  )
+  const isStill = () => isStillSignedIn(parts, visit)
+  const fault = await setFirstPassword(base, who.user, form.text('new_password'), isStill, askerOf(visit))
   if (fault !== undefined) return show(parts, visit, who, new Map([['new_password', fault]]))
   return redirect(`${here}?done=password-set`)
 }
@@ -190,11 +189,6 @@ const changes: ReadonlyMap<string, Change> = new Map([
   ['unlink-provider', unlinkProvider],
   ['first-password', firstPassword],
 ])
-
-/** Whether somebody has signed in so recently that they may change how the account is protected. */
-export function isFresh({ base }: RouteParts, { session }: SignedIn): boolean {
-  return base.now() - session.signedInAt < recentSignInMs
-}
 
 export async function securityRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
   if (visit.method !== 'POST') return show(parts, visit, who, noFaults)

@@ -18,6 +18,7 @@ import {
 } from '../sign-in.ts'
 import { signUp, signUpIsOff } from '../sign-up.ts'
 import { type SignUpField, signUpFields } from '../sign-up-fields.ts'
+import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, safeNext, signedIn, tooMany, type Visit } from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
@@ -303,7 +304,10 @@ export async function handleSignUp(
   const [name, email] = [form.text('name'), form.text('email')]
   const address = parts.throttleAddress(visit.address)
   const answers = answersIn(parts, form)
-  const answer = await signUp(parts.base, { name, email, password: form.text('password'), address, answers })
+  const answer = await signUp(parts.base, {
+    ...{ name, email, password: form.text('password'), address, answers },
+    asker: askerOf(visit),
+  })
   if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
   if (answer.kind === 'faults')
     return showSignUp(parts, visit, context, { faults: answer.faults, name, email, answers })

@@ -15,6 +15,7 @@ export const ownMetadata = [
   'access_token_format',
   'secret_hashes',
   'first_party',
+  'registered_at',
 ]
 
 const deviceCode = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -53,6 +54,7 @@ export function clientMetadata(app: AppRow, secretOverlap: number): Record<strin
     ...(app.homepage_uri === null ? undefined : { client_uri: app.homepage_uri }),
     app_id: app.id,
     first_party: app.first_party,
+    registered_at: app.created_at,
     default_scopes: app.default_scopes ?? [],
     ...(app.scope_separator === null ? undefined : { scope_separator: app.scope_separator }),
     ...(app.access_token_format === null ? undefined : { access_token_format: app.access_token_format }),
@@ -107,5 +109,6 @@ export function appOf(client: Client): App {
     logoUri: client.logoUri,
     homepageUri: client.clientUri,
     firstParty: client.first_party === true,
+    registeredAt: Date.parse(String(client.registered_at)),
   }
 }

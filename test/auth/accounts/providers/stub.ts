@@ -208,7 +208,7 @@ async function idToken(
   { token, signature }: Tweaks,
 ): Promise<string> {
   const at = Math.floor(Date.now() / 1000)
-  const payload = {
+  const payload: Record<string, unknown> = {
     iss: issuers[provider]?.replace('{tenantid}', String(claims.tid)),
     aud: `client-${provider}`,
     nonce: request.get('nonce') ?? undefined,

@@ -1,0 +1,60 @@
+/** The texts of every language that there is: Portico's own, and those that a project adds or replaces. */
+import type { MailTexts } from './content.ts'
+import { de } from './de.ts'
+import type { DeclaredMailTemplates, PartialTexts } from './define.ts'
+import { en } from './en.ts'
+import { lookup } from './languages.ts'
+
+const ownTexts: ReadonlyMap<string, MailTexts> = new Map([
+  ['en', en],
+  ['de', de],
+])
+
+export interface MailCatalogue {
+  /** BCP 47. */
+  readonly languages: readonly string[]
+  /** Of the language, or of the nearest one (RFC 4647, 3.4); else English. */
+  texts(language: string): MailTexts
+  /** Of Portico itself, for a project's template that fails. */
+  own(language: string): { readonly language: string; readonly texts: MailTexts }
+}
+
+/** The canonical form of a language tag; undefined where it is none. */
+export function canonicalTag(tag: string): string | undefined {
+  try {
+    return Intl.getCanonicalLocales(tag)[0]
+  } catch {
+    return undefined
+  }
+}
+
+/** What a language that leaves something out takes it from; undefined: nothing. */
+export function inherited(tag: string, known: ReadonlyMap<string, MailTexts>): MailTexts | undefined {
+  return known.get(lookup(tag, [...known.keys()]) ?? '')
+}
+
+function merged(base: MailTexts | undefined, texts: PartialTexts): MailTexts {
+  // A language without a base is complete: see `templateFaults`.
+  return { ...base, ...texts, layout: { ...base?.layout, ...texts.layout } } as MailTexts
+}
+
+function textsOf(known: ReadonlyMap<string, MailTexts>, language: string) {
+  const found = lookup(language, [...known.keys()]) ?? 'en'
+  return { language: found, texts: known.get(found) ?? en }
+}
+
+/** `declared` without faults. */
+export function createCatalogue(declared?: DeclaredMailTemplates): MailCatalogue {
+  const known = new Map(ownTexts)
+  const added = Object.entries(declared?.languages ?? {})
+  // Regional variants take from their language what they leave out.
+  for (const [tag, texts] of added.sort(([one], [other]) => one.length - other.length)) {
+    const canonical = canonicalTag(tag) ?? tag
+    known.set(canonical, merged(inherited(canonical, known), texts))
+  }
+  return {
+    languages: [...known.keys()],
+    texts: language => textsOf(known, language).texts,
+    own: language => textsOf(ownTexts, language),
+  }
+}

@@ -1,0 +1,84 @@
+/** A mail of a template: its subject, its plain part and its HTML part, in a language. */
+import type { Theme } from '../pages/theme.ts'
+import type { Facts, LayoutTexts, MailTemplates, MailTexts } from './content.ts'
+import { htmlPart } from './layout.ts'
+import { plainPart } from './plain.ts'
+import { quotedValues } from './quoted.ts'
+import type { CommonValues, MailName, MailRequest, MailValues } from './values.ts'
+
+export interface ComposedMail {
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+}
+
+export interface ComposeOptions {
+  readonly texts: MailTexts
+  /** BCP 47. */
+  readonly language: string
+  readonly theme: Theme
+  readonly request?: MailRequest | undefined
+}
+
+/** E.g. `24 hours`, `1 Stunde`. */
+function duration(language: string, minutes: number): string {
+  const unit = minutes % 60 === 0 ? 'hour' : 'minute'
+  const format = new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' })
+  return format.format(unit === 'hour' ? minutes / 60 : minutes)
+}
+
+function time(language: string, at: number): string {
+  return new Intl.DateTimeFormat(language, {
+    ...{ day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit' },
+    ...{ hourCycle: 'h23', timeZone: 'UTC', timeZoneName: 'short' },
+  } as const).format(at)
+}
+
+/** When, by which program and from where the mail was asked for. */
+function requestFacts(language: string, texts: LayoutTexts, request: MailRequest | undefined): Facts {
+  if (request === undefined) return []
+  const { at, device, address } = request
+  return [
+    [texts.time, time(language, at)] as const,
+    ...(device === undefined ? [] : [[texts.device, device] as const]),
+    ...(address === undefined ? [] : [[texts.address, address] as const]),
+  ]
+}
+
+/** One line, as a header needs it (RFC 5322, 2.2). */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
+}
+
+/**
+ * The mails that say from where they were asked for: those to the owner of an account. Others may reach a stranger, whom the
+ * address of somebody who has mistyped theirs does not concern.
+ */
+const withRequest: ReadonlySet<MailName> = new Set([
+  'knownAddress',
+  'resetPassword',
+  'passwordChanged',
+  'protectionChanged',
+  'accountDeleted',
+])
+
+export function compose<Name extends MailName>(
+  name: Name,
+  values: MailValues[Name],
+  options: ComposeOptions,
+): ComposedMail {
+  const { texts, language, theme } = options
+  const request = withRequest.has(name) ? options.request : undefined
+  const common: CommonValues = {
+    service: theme.name,
+    request,
+    duration: minutes => duration(language, minutes),
+  }
+  const templates: MailTemplates = texts
+  const made = templates[name]({ ...quotedValues(values), ...common })
+  const subject = oneLine(made.subject)
+  if ('html' in made) return { subject, text: made.text, html: made.html }
+  const content = { ...made, subject, asked: requestFacts(language, texts.layout, request) }
+  const layout = { theme, language, texts: texts.layout }
+  return { subject, text: plainPart(content, layout), html: htmlPart(content, layout) }
+}

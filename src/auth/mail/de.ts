@@ -1,0 +1,271 @@
+/** The mails in German. */
+import type { Holdings } from '../accounts/holdings.ts'
+import type { MailParagraph, OwnTexts } from './content.ts'
+import type { MailValues, ProtectionChange } from './values.ts'
+
+function count(number: number, one: string, many: string): string[] {
+  return number === 0 ? [] : [`${number} ${number === 1 ? one : many}`]
+}
+
+function holdings({ sessions, apps, keys, passkeys, identities, codes }: Holdings, none: string): string {
+  const listed = [
+    ...count(sessions, 'Sitzung', 'Sitzungen'),
+    ...count(apps, 'verbundene App', 'verbundene Apps'),
+    ...count(keys, 'API-Schlüssel', 'API-Schlüssel'),
+    ...count(passkeys, 'Passkey', 'Passkeys'),
+    ...count(identities, 'Anmeldung bei einem anderen Anbieter', 'Anmeldungen bei anderen Anbietern'),
+    ...(codes ? ['Einmalcodes'] : []),
+  ]
+  return listed.length === 0 ? none : listed.join(', ')
+}
+
+interface ChangeTexts {
+  readonly heading: string
+  readonly what: string
+  readonly meaning: string
+}
+
+/** `provider`: by which people sign in, if it is about one. */
+const changes: Readonly<Record<ProtectionChange, (service: string, provider: string) => ChangeTexts>> = {
+  'passkey-added': service => ({
+    heading: 'Neuer Passkey für Ihr Konto',
+    what: `Zu Ihrem Konto bei ${service} wurde ein Passkey hinzugefügt.`,
+    meaning: 'Wer ihn hat, kann sich ohne Ihr Passwort anmelden.',
+  }),
+  'password-set': service => ({
+    heading: 'Ein Passwort für Ihr Konto',
+    what: `Für Ihr Konto bei ${service} wurde ein Passwort gesetzt.`,
+    meaning: 'Wer es kennt, kann sich anmelden.',
+  }),
+  'codes-on': service => ({
+    heading: 'Einmalcodes für Ihr Konto eingeschaltet',
+    what: `Für Ihr Konto bei ${service} wurden Einmalcodes eingeschaltet.`,
+    meaning: 'Die Anmeldung mit Passwort braucht jetzt auch einen Code.',
+  }),
+  'codes-off': service => ({
+    heading: 'Einmalcodes für Ihr Konto ausgeschaltet',
+    what: `Für Ihr Konto bei ${service} wurden Einmalcodes ausgeschaltet.`,
+    meaning: 'Zur Anmeldung genügt jetzt das Passwort.',
+  }),
+  'recovery-codes': service => ({
+    heading: 'Neue Wiederherstellungscodes für Ihr Konto',
+    what: `Für Ihr Konto bei ${service} wurden neue Wiederherstellungscodes erstellt.`,
+    meaning: 'Die früheren gelten nicht mehr.',
+  }),
+  'provider-linked': (service, provider) => ({
+    heading: `Anmeldung mit ${provider} hinzugefügt`,
+    what: `Zu Ihrem Konto bei ${service} wurde die Anmeldung mit ${provider} hinzugefügt.`,
+    meaning: `Wer bei diesem Konto von ${provider} angemeldet ist, kann sich ohne Ihr Passwort anmelden.`,
+  }),
+  'provider-unlinked': (service, provider) => ({
+    heading: `Anmeldung mit ${provider} entfernt`,
+    what: `Von Ihrem Konto bei ${service} wurde die Anmeldung mit ${provider} entfernt.`,
+    meaning: `Ein Konto von ${provider} meldet dort nicht mehr an.`,
+  }),
+}
+
+const passwordChanges: Readonly<Record<MailValues['passwordChanged']['how'], (service: string) => string>> = {
+  changed: service => `Das Passwort Ihres Kontos bei ${service} wurde geändert.`,
+  reset: service =>
+    `Das Passwort Ihres Kontos bei ${service} wurde neu festgelegt, über einen Link, der an diese Adresse ging.`,
+  administrator: service =>
+    `Ein Administrator hat für Ihr Konto bei ${service} ein neues Passwort festgelegt.`,
+}
+
+function notYou(resetLink: string): MailParagraph {
+  return { text: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest:', link: resetLink }
+}
+
+function chooseOwn(resetLink: string): MailParagraph {
+  return { text: 'So legen Sie eines fest, das nur Sie kennen:', link: resetLink }
+}
+
+function unexpected(service: string): string {
+  return `Wenn Sie das nicht erwartet haben, wenden Sie sich an die Betreiber von ${service}.`
+}
+
+function addressNotYou(service: string, accountLink: string): readonly MailParagraph[] {
+  return [
+    {
+      text: 'Wenn Sie das nicht waren, melden Sie sich an, ändern Sie Ihr Passwort und prüfen Sie die verbundenen Apps:',
+      link: accountLink,
+    },
+    `Wenn Sie sich nicht anmelden können, wenden Sie sich an die Betreiber von ${service}.`,
+  ]
+}
+
+function expiry(duration: string): string {
+  return `Der Link gilt einmal, innerhalb von ${duration}.`
+}
+
+export const de: OwnTexts = {
+  layout: {
+    linkHint: 'Falls die Schaltfläche nicht funktioniert, öffnen Sie diese Adresse:',
+    time: 'Zeit',
+    device: 'Gerät',
+    address: 'IP-Adresse',
+    footer: service => `Diese Nachricht wurde automatisch von ${service} gesendet.`,
+  },
+  finishSignUp: ({ service, link, minutes, duration }) => ({
+    subject: `Schließen Sie Ihre Registrierung bei ${service} ab`,
+    preview: `Es fehlt nur noch ein Schritt. ${expiry(duration(minutes))}`,
+    heading: 'Registrierung abschließen',
+    paragraphs: [
+      `Jemand, vermutlich Sie, hat sich mit dieser Adresse bei ${service} registriert. Öffnen Sie den Link und geben Sie das Passwort ein, das Sie gewählt haben.`,
+    ],
+    action: { label: 'Registrierung abschließen', link },
+    notes: [
+      expiry(duration(minutes)),
+      'Wenn Sie das nicht waren, brauchen Sie nichts zu tun: Ohne den Link entsteht kein Konto.',
+    ],
+  }),
+  knownAddress: ({ service, signInLink, resetLink }) => ({
+    subject: `Sie haben bereits ein Konto bei ${service}`,
+    preview: 'Jemand, vermutlich Sie, hat sich erneut mit dieser Adresse registriert.',
+    heading: 'Sie haben bereits ein Konto',
+    paragraphs: [
+      `Jemand, vermutlich Sie, wollte sich mit dieser Adresse bei ${service} registrieren. Zu ihr gehört bereits ein Konto: Melden Sie sich einfach an.`,
+    ],
+    action: { label: 'Anmelden', link: signInLink },
+    notes: [
+      { text: 'Wenn Sie Ihr Passwort vergessen haben, legen Sie ein neues fest:', link: resetLink },
+      'Wenn Sie das nicht waren, brauchen Sie nichts zu tun: Ihr Konto ist unverändert.',
+    ],
+  }),
+  confirmAddress: ({ service, link, minutes, duration }) => ({
+    subject: `Bestätigen Sie Ihre Adresse bei ${service}`,
+    preview: expiry(duration(minutes)),
+    heading: 'Adresse bestätigen',
+    paragraphs: [
+      `Öffnen Sie den Link, um zu bestätigen, dass diese Adresse zu Ihrem Konto bei ${service} gehört.`,
+    ],
+    action: { label: 'Adresse bestätigen', link },
+    notes: [
+      expiry(duration(minutes)),
+      'Wenn Sie dort kein Konto haben, brauchen Sie nichts zu tun: Vermutlich hat sich jemand bei seiner Adresse vertippt.',
+    ],
+  }),
+  newAddress: ({ service, link, minutes, duration }) => ({
+    subject: `Bestätigen Sie Ihre neue Adresse bei ${service}`,
+    preview: `Bis dahin behält Ihr Konto die alte Adresse. ${expiry(duration(minutes))}`,
+    heading: 'Neue Adresse bestätigen',
+    paragraphs: [
+      `Öffnen Sie den Link, damit Ihr Konto bei ${service} diese Adresse bekommt. Sie brauchen dazu Ihr Passwort.`,
+    ],
+    action: { label: 'Neue Adresse bestätigen', link },
+    notes: [
+      `${expiry(duration(minutes))} Bis dahin behält Ihr Konto die alte Adresse.`,
+      'Wenn Sie nicht darum gebeten haben, brauchen Sie nichts zu tun.',
+    ],
+  }),
+  addressTaken: ({ service, signInLink }) => ({
+    subject: `Zu dieser Adresse gehört bereits ein Konto bei ${service}`,
+    preview: 'Es wurde nichts geändert.',
+    heading: 'Zu dieser Adresse gehört bereits ein Konto',
+    paragraphs: [
+      `Jemand, vermutlich Sie, wollte einem Konto bei ${service} diese Adresse geben. Sie gehört bereits zu einem Konto, deshalb wurde nichts geändert.`,
+    ],
+    action: { label: 'Anmelden', link: signInLink },
+    notes: ['Wenn Sie das nicht waren, brauchen Sie nichts zu tun.'],
+  }),
+  resetPassword: ({ service, link, minutes, duration }) => ({
+    subject: `Neues Passwort bei ${service} festlegen`,
+    preview: expiry(duration(minutes)),
+    heading: 'Neues Passwort festlegen',
+    paragraphs: [
+      `Jemand, vermutlich Sie, hat um ein neues Passwort für Ihr Konto bei ${service} gebeten. Öffnen Sie den Link, um es festzulegen.`,
+    ],
+    action: { label: 'Neues Passwort festlegen', link },
+    notes: [
+      expiry(duration(minutes)),
+      'Wenn Sie das nicht waren, brauchen Sie nichts zu tun: Ihr Passwort bleibt, wie es ist.',
+    ],
+  }),
+  passwordChanged: ({ service, how, ended, left, ownApps, resetLink }) => ({
+    subject: `Ihr Passwort bei ${service} wurde geändert`,
+    preview:
+      how === 'administrator'
+        ? 'Ein Administrator hat ein neues festgelegt.'
+        : 'Wenn Sie das nicht waren, handeln Sie sofort.',
+    heading: 'Ihr Passwort wurde geändert',
+    paragraphs: [passwordChanges[how](service)],
+    facts: [
+      ['Gilt nicht mehr', holdings(ended, 'sonst nichts')],
+      ['Gilt weiterhin', holdings(left, 'nur das neue Passwort')],
+      ...(ownApps.length === 0
+        ? []
+        : [['Ihre eigenen Apps', `${ownApps.join(', ')}, mit ihren Geheimnissen`] as const]),
+    ],
+    notes: how === 'administrator' ? [chooseOwn(resetLink), unexpected(service)] : [notYou(resetLink)],
+  }),
+  protectionChanged: ({ service, change, provider = '', resetLink }) => {
+    const { heading, what, meaning } = changes[change](service, provider)
+    return {
+      subject: `${service}: ${heading}`,
+      preview: meaning,
+      heading,
+      paragraphs: [`${what} ${meaning}`],
+      notes: [notYou(resetLink)],
+    }
+  },
+  addressRequested: ({ service, address, accountLink }) => ({
+    subject: `Eine neue Adresse für Ihr Konto bei ${service}`,
+    preview: 'Sie wurde angefragt und ist noch nicht bestätigt.',
+    heading: 'Eine neue Adresse wurde angefragt',
+    paragraphs: [
+      `Jemand, vermutlich Sie, möchte Ihrem Konto bei ${service} die Adresse ${address} geben.`,
+      'Bis ein Link geöffnet wird, der dorthin ging, und Ihr Passwort eingegeben wird, behält Ihr Konto diese Adresse.',
+    ],
+    notes: addressNotYou(service, accountLink),
+  }),
+  addressChanged: ({ service, address, by, accountLink }) => ({
+    subject: `Die Adresse Ihres Kontos bei ${service} wurde geändert`,
+    preview: 'Wenn Sie das nicht waren, handeln Sie sofort.',
+    heading: 'Ihre Adresse wurde geändert',
+    paragraphs: [
+      by === 'administrator'
+        ? `Ihr Konto bei ${service} hat von einem Administrator die Adresse ${address} bekommen.`
+        : `Ihr Konto bei ${service} hat jetzt die Adresse ${address}.`,
+      'Nachrichten zu Ihrem Konto kommen nicht mehr hierher.',
+    ],
+    notes: addressNotYou(service, accountLink),
+  }),
+  accountDisabled: ({ service }) => ({
+    subject: `Ihr Konto bei ${service} ist gesperrt`,
+    preview: 'Ein Administrator hat es gesperrt.',
+    heading: 'Ihr Konto ist gesperrt',
+    paragraphs: [
+      `Ein Administrator hat Ihr Konto bei ${service} gesperrt.`,
+      'Sie sind überall abgemeldet, und Ihre Apps und API-Schlüssel gelten nicht mehr. Gelöscht wurde nichts.',
+    ],
+    notes: [unexpected(service)],
+  }),
+  accountDeleted: ({ service, by }) => ({
+    subject: `Ihr Konto bei ${service} wurde gelöscht`,
+    preview: 'Auch seine Sitzungen, API-Schlüssel und Apps.',
+    heading: 'Ihr Konto wurde gelöscht',
+    paragraphs: [
+      by === 'administrator'
+        ? `Ein Administrator hat Ihr Konto bei ${service} gelöscht.`
+        : `Ihr Konto bei ${service} wurde auf Wunsch seines Inhabers gelöscht.`,
+      'Seine Sitzungen, API-Schlüssel und Apps gibt es nicht mehr. Dies ist die letzte Nachricht dazu.',
+    ],
+    notes: [unexpected(service)],
+  }),
+  webhookPaused: ({ service, webhook, host, reason, enableLink }) => ({
+    subject: `Ein Webhook bei ${service} wurde angehalten`,
+    preview: 'Es geht kein Ereignis verloren: Er behält seine Stelle.',
+    heading: 'Ein Webhook wurde angehalten',
+    paragraphs: [
+      `Ihr Webhook ${webhook} bei ${service}, der an ${host} sendet, wurde angehalten: ${
+        reason === 'gone'
+          ? 'Er hat eine Zustellung mit 410 Gone beantwortet'
+          : 'Seit 24 Stunden ist keine Zustellung gelungen'
+      }.`,
+      {
+        text: 'Er behält seine Stelle in den Ereignissen. Damit er dort fortfährt, senden Sie ein POST an:',
+        link: enableLink,
+      },
+    ],
+  }),
+}

@@ -1,0 +1,246 @@
+/** The mails in English. */
+import type { Holdings } from '../accounts/holdings.ts'
+import type { MailParagraph, OwnTexts } from './content.ts'
+import type { MailValues, ProtectionChange } from './values.ts'
+
+function count(number: number, one: string, many = `${one}s`): string[] {
+  return number === 0 ? [] : [`${number} ${number === 1 ? one : many}`]
+}
+
+function holdings({ sessions, apps, keys, passkeys, identities, codes }: Holdings, none: string): string {
+  const listed = [
+    ...count(sessions, 'session'),
+    ...count(apps, 'connected app'),
+    ...count(keys, 'API key'),
+    ...count(passkeys, 'passkey'),
+    ...count(identities, 'sign-in with another provider', 'sign-ins with other providers'),
+    ...(codes ? ['one-time codes'] : []),
+  ]
+  return listed.length === 0 ? none : listed.join(', ')
+}
+
+/** By which provider, if it is about one. */
+type ChangeTexts = (provider: string) => readonly [what: string, meaning: string]
+
+const changes: Readonly<Record<ProtectionChange, ChangeTexts>> = {
+  'passkey-added': () => [
+    'A passkey was added to your account',
+    'Whoever has it can sign in without your password.',
+  ],
+  'password-set': () => ['A password was set for your account', 'Whoever knows it can sign in.'],
+  'codes-on': () => [
+    'One-time codes were turned on for your account',
+    'Signing in by password now also needs a code.',
+  ],
+  'codes-off': () => [
+    'One-time codes were turned off for your account',
+    'The password is now enough to sign in.',
+  ],
+  'recovery-codes': () => [
+    'New recovery codes were made for your account',
+    'The earlier ones no longer work.',
+  ],
+  'provider-linked': provider => [
+    `Sign-in with ${provider} was added to your account`,
+    `Whoever is signed in to that account of ${provider} can sign in without your password.`,
+  ],
+  'provider-unlinked': provider => [
+    `Sign-in with ${provider} was removed from your account`,
+    `An account of ${provider} no longer signs in.`,
+  ],
+}
+
+const passwordChanges: Readonly<Record<MailValues['passwordChanged']['how'], (service: string) => string>> = {
+  changed: service => `The password of your account at ${service} was changed.`,
+  reset: service =>
+    `The password of your account at ${service} was set anew, by a link that was sent to this address.`,
+  administrator: service => `An administrator has set a new password for your account at ${service}.`,
+}
+
+function notYou(resetLink: string): MailParagraph {
+  return { text: 'If it was not you, set a new password now:', link: resetLink }
+}
+
+function chooseOwn(resetLink: string): MailParagraph {
+  return { text: 'To choose one that only you know:', link: resetLink }
+}
+
+function unexpected(service: string): string {
+  return `If you did not expect this, write to the people who run ${service}.`
+}
+
+function addressNotYou(service: string, accountLink: string): readonly MailParagraph[] {
+  return [
+    {
+      text: 'If it was not you, sign in, change your password and look through your connected apps:',
+      link: accountLink,
+    },
+    `If you cannot sign in, write to the people who run ${service}.`,
+  ]
+}
+
+function expiry(duration: string): string {
+  return `The link works once, within ${duration}.`
+}
+
+export const en: OwnTexts = {
+  layout: {
+    linkHint: 'If the button does not work, open this address:',
+    time: 'Time',
+    device: 'Device',
+    address: 'IP address',
+    footer: service => `${service} sent this message automatically.`,
+  },
+  finishSignUp: ({ service, link, minutes, duration }) => ({
+    subject: `Finish signing up at ${service}`,
+    preview: `One step is left. ${expiry(duration(minutes))}`,
+    heading: 'Finish signing up',
+    paragraphs: [
+      `Somebody, probably you, signed up at ${service} with this address. Open the link and enter the password that you chose.`,
+    ],
+    action: { label: 'Finish signing up', link },
+    notes: [
+      expiry(duration(minutes)),
+      'If it was not you, do nothing: without the link there will be no account.',
+    ],
+  }),
+  knownAddress: ({ service, signInLink, resetLink }) => ({
+    subject: `You have an account at ${service} already`,
+    preview: 'Somebody, probably you, signed up again with this address.',
+    heading: 'You have an account already',
+    paragraphs: [
+      `Somebody, probably you, signed up at ${service} with this address. It has an account already: sign in instead.`,
+    ],
+    action: { label: 'Sign in', link: signInLink },
+    notes: [
+      { text: 'If you have forgotten your password, set a new one:', link: resetLink },
+      'If it was not you, do nothing: your account is as it was.',
+    ],
+  }),
+  confirmAddress: ({ service, link, minutes, duration }) => ({
+    subject: `Confirm your address at ${service}`,
+    preview: expiry(duration(minutes)),
+    heading: 'Confirm your address',
+    paragraphs: [`Open the link to confirm that this is the address of your account at ${service}.`],
+    action: { label: 'Confirm address', link },
+    notes: [
+      expiry(duration(minutes)),
+      'If you have no account there, do nothing: somebody has probably mistyped their address.',
+    ],
+  }),
+  newAddress: ({ service, link, minutes, duration }) => ({
+    subject: `Confirm your new address at ${service}`,
+    preview: `Until then, your account keeps its old address. ${expiry(duration(minutes))}`,
+    heading: 'Confirm your new address',
+    paragraphs: [
+      `Open the link to make this the address of your account at ${service}. You will need your password.`,
+    ],
+    action: { label: 'Confirm new address', link },
+    notes: [
+      `${expiry(duration(minutes))} Until then, your account keeps its old address.`,
+      'If you did not ask for this, do nothing.',
+    ],
+  }),
+  addressTaken: ({ service, signInLink }) => ({
+    subject: `This address has an account at ${service} already`,
+    preview: 'Nothing was changed.',
+    heading: 'This address has an account already',
+    paragraphs: [
+      `Somebody, probably you, wanted to give an account at ${service} this address. It belongs to an account already, so nothing was changed.`,
+    ],
+    action: { label: 'Sign in', link: signInLink },
+    notes: ['If it was not you, do nothing.'],
+  }),
+  resetPassword: ({ service, link, minutes, duration }) => ({
+    subject: `Set a new password at ${service}`,
+    preview: expiry(duration(minutes)),
+    heading: 'Set a new password',
+    paragraphs: [
+      `Somebody, probably you, asked for a new password for your account at ${service}. Open the link to choose one.`,
+    ],
+    action: { label: 'Set a new password', link },
+    notes: [expiry(duration(minutes)), 'If it was not you, do nothing: your password stays as it is.'],
+  }),
+  passwordChanged: ({ service, how, ended, left, ownApps, resetLink }) => ({
+    subject: `Your password at ${service} was changed`,
+    preview: how === 'administrator' ? 'An administrator has set a new one.' : 'If it was not you, act now.',
+    heading: 'Your password was changed',
+    paragraphs: [passwordChanges[how](service)],
+    facts: [
+      ['No longer valid', holdings(ended, 'nothing else')],
+      ['Still valid', holdings(left, 'nothing but the new password')],
+      ...(ownApps.length === 0
+        ? []
+        : [['Your own apps', `${ownApps.join(', ')}, with their secrets`] as const]),
+    ],
+    notes: how === 'administrator' ? [chooseOwn(resetLink), unexpected(service)] : [notYou(resetLink)],
+  }),
+  protectionChanged: ({ service, change, provider = '', resetLink }) => {
+    const [what, meaning] = changes[change](provider)
+    return {
+      subject: `${what} at ${service}`,
+      preview: meaning,
+      heading: what,
+      paragraphs: [`${what} at ${service}. ${meaning}`],
+      notes: [notYou(resetLink)],
+    }
+  },
+  addressRequested: ({ service, address, accountLink }) => ({
+    subject: `A new address for your account at ${service}`,
+    preview: 'It was asked for, and is not confirmed yet.',
+    heading: 'A new address was asked for',
+    paragraphs: [
+      `Somebody, probably you, asked to give your account at ${service} the address ${address}.`,
+      'Until a link that was sent there is opened and your password is entered, your account keeps this address.',
+    ],
+    notes: addressNotYou(service, accountLink),
+  }),
+  addressChanged: ({ service, address, by, accountLink }) => ({
+    subject: `The address of your account at ${service} was changed`,
+    preview: 'If it was not you, act now.',
+    heading: 'Your address was changed',
+    paragraphs: [
+      by === 'administrator'
+        ? `An administrator has given your account at ${service} the address ${address}.`
+        : `Your account at ${service} now has the address ${address}.`,
+      'Messages about it no longer come here.',
+    ],
+    notes: addressNotYou(service, accountLink),
+  }),
+  accountDisabled: ({ service }) => ({
+    subject: `Your account at ${service} is disabled`,
+    preview: 'An administrator has disabled it.',
+    heading: 'Your account is disabled',
+    paragraphs: [
+      `An administrator has disabled your account at ${service}.`,
+      'You are signed out everywhere, and your apps and API keys no longer work. Nothing was deleted.',
+    ],
+    notes: [unexpected(service)],
+  }),
+  accountDeleted: ({ service, by }) => ({
+    subject: `Your account at ${service} was deleted`,
+    preview: 'So were its sessions, API keys and apps.',
+    heading: 'Your account was deleted',
+    paragraphs: [
+      by === 'administrator'
+        ? `An administrator has deleted your account at ${service}.`
+        : `Your account at ${service} was deleted, as its owner asked.`,
+      'Its sessions, API keys and apps no longer exist. This is the last message about it.',
+    ],
+    notes: [unexpected(service)],
+  }),
+  webhookPaused: ({ service, webhook, host, reason, enableLink }) => ({
+    subject: `A webhook at ${service} was paused`,
+    preview: 'No event is lost: it keeps its place.',
+    heading: 'A webhook was paused',
+    paragraphs: [
+      `Your webhook ${webhook} at ${service}, which sends to ${host}, was paused: ${
+        reason === 'gone' ? 'it answered a delivery with 410 Gone' : 'no delivery has succeeded for 24 hours'
+      }.`,
+      {
+        text: 'It keeps its place in the events. To go on where it stopped, send a POST to:',
+        link: enableLink,
+      },
+    ],
+  }),
+}

@@ -1,0 +1,53 @@
+/** Which language a mail is written in. */
+
+const maxHeaderCharacters = 1000
+const maxRanges = 20
+
+interface LanguageRange {
+  readonly tag: string
+  readonly quality: number
+}
+
+/** RFC 9110, 12.5.4 and 12.4.2. */
+const rangeForm =
+  /^\s*([a-z]{1,8}(?:-[a-z0-9]{1,8}){0,8}|\*)\s*(?:;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i
+
+/** By falling preference. What is malformed or not acceptable is left out. */
+function rangesOf(header: string): readonly LanguageRange[] {
+  const ranges = header
+    .slice(0, maxHeaderCharacters)
+    .split(',', maxRanges)
+    .flatMap(part => {
+      const [, tag, quality = '1'] = rangeForm.exec(part) ?? []
+      return tag === undefined || Number(quality) === 0 ? [] : [{ tag, quality: Number(quality) }]
+    })
+  return ranges.sort((one, other) => other.quality - one.quality)
+}
+
+/** The next shorter tag; undefined after the shortest. One that ends in a lone letter is no language's, and needs no rule. */
+function shortened(tag: string): string | undefined {
+  const parts = tag.split('-').slice(0, -1)
+  return parts.length === 0 ? undefined : parts.join('-')
+}
+
+/** RFC 4647, 3.4, lookup: the tag itself, or the longest beginning of it that is there. */
+export function lookup(tag: string, available: readonly string[]): string | undefined {
+  for (let tried: string | undefined = tag; tried !== undefined; tried = shortened(tried)) {
+    const wanted = tried.toLowerCase()
+    const found = available.find(each => each.toLowerCase() === wanted)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The language that `Accept-Language` prefers among those that are there; undefined where it names none of them. */
+export function acceptedLanguage(
+  header: string | undefined,
+  available: readonly string[],
+): string | undefined {
+  for (const { tag } of rangesOf(header ?? '')) {
+    const found = lookup(tag, available)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

@@ -1,0 +1,111 @@
+/** Sends the mails of the templates, each in the language of its receiver. */
+import type { Records } from '../../records.ts'
+import type { Mail, MailLog } from '../mail.ts'
+import type { Theme } from '../pages/theme.ts'
+import type { MailCatalogue } from './catalogue.ts'
+import type { ComposedMail } from './compose.ts'
+import { acceptedLanguage, lookup } from './languages.ts'
+import type { MailName, MailRequest, MailValues } from './values.ts'
+
+/** Who asks for a mail in a browser. */
+export interface Asker {
+  /** `Accept-Language` (RFC 9110, 12.5.4). */
+  readonly languages: string | undefined
+  readonly address?: string | undefined
+  readonly device?: string | undefined
+}
+
+export interface MailReceiver {
+  readonly to: string
+  /** Whose account it is about, if there is one. */
+  readonly userId?: number
+  readonly asker?: Asker | undefined
+}
+
+export interface Mailer extends Mail {
+  /**
+   * In the language in which the user last signed in; else in that of whoever asks; else in `mail.language`. So a stranger
+   * does not choose the language of somebody else's mails. Throws UNAVAILABLE where the mail server refuses the message.
+   */
+  sendTemplate<Name extends MailName>(
+    name: Name,
+    receiver: MailReceiver,
+    values: MailValues[Name],
+  ): Promise<void>
+  /** Stores the language for later mails. To be called when a user has signed in. */
+  rememberLanguage(userId: number, acceptLanguage: string | undefined): Promise<void>
+}
+
+export interface MailerParts {
+  readonly mail: Mail
+  readonly records: Records
+  readonly theme: Theme
+  readonly catalogue: MailCatalogue
+  /** Of receivers of whom none is known. */
+  readonly language: string
+  readonly log: Pick<MailLog, 'error'>
+  readonly now?: () => number
+}
+
+const kind = 'MailLanguage'
+
+interface StoredLanguage {
+  readonly language: string
+}
+
+export function createMailer(parts: MailerParts): Mailer {
+  const { mail, records, catalogue, now = Date.now } = parts
+  const { languages } = catalogue
+  const remembered = async (userId: number): Promise<string | undefined> => {
+    const record = await records.get(kind, String(userId))
+    return record && (JSON.parse(record.payload) as StoredLanguage).language
+  }
+  const languageOf = async ({ userId, asker }: MailReceiver): Promise<string> => {
+    const stored = userId === undefined ? undefined : await remembered(userId)
+    // The project may have had more languages then.
+    const known = stored === undefined ? undefined : lookup(stored, languages)
+    return known ?? acceptedLanguage(asker?.languages, languages) ?? parts.language
+  }
+  return {
+    delivers: mail.delivers,
+    send: message => mail.send(message),
+    async sendTemplate(name, receiver, values) {
+      const language = await languageOf(receiver)
+      const { asker } = receiver
+      const request = asker && { at: now(), address: asker.address, device: asker.device }
+      const composed = await composeSafely(parts, { name, values, language, request })
+      await mail.send({ to: receiver.to, template: name, ...composed })
+    },
+    async rememberLanguage(userId, acceptLanguage) {
+      const language = acceptedLanguage(acceptLanguage, languages)
+      if (language === undefined || (await remembered(userId)) === language) return
+      const payload = JSON.stringify({ language } satisfies StoredLanguage)
+      const id = String(userId)
+      await records.put({ kind, id, payload, expiresAt: null, owner: id })
+    },
+  }
+}
+
+interface ToCompose<Name extends MailName> {
+  readonly name: Name
+  readonly values: MailValues[Name]
+  readonly language: string
+  readonly request: MailRequest | undefined
+}
+
+/** A project's template that fails must not keep somebody out: Portico's own takes its place. */
+async function composeSafely<Name extends MailName>(
+  { catalogue, theme, log }: MailerParts,
+  { name, values, language, request }: ToCompose<Name>,
+): Promise<ComposedMail & { readonly language: string }> {
+  // With the first mail: starts stay short.
+  const { compose } = await import('./compose.ts')
+  try {
+    const composed = compose(name, values, { texts: catalogue.texts(language), language, theme, request })
+    return { ...composed, language }
+  } catch (error) {
+    log.error({ err: error, template: name, language }, 'a mail template failed: Portico’s own was sent')
+    const own = catalogue.own(language)
+    return { ...compose(name, values, { ...own, theme, request }), language: own.language }
+  }
+}

@@ -1,0 +1,161 @@
+/** What is wrong with a project's mail templates, found at the start by writing each mail with sample values. */
+import type { Theme } from '../pages/theme.ts'
+import { canonicalTag, createCatalogue } from './catalogue.ts'
+import { type ComposedMail, compose } from './compose.ts'
+import { type DeclaredMailTemplates, declaredKind } from './define.ts'
+import { en } from './en.ts'
+import { lookup } from './languages.ts'
+import { type MailName, mailNames, sampleValues } from './values.ts'
+
+export interface TemplateFault {
+  /** E.g. `fr.resetPassword`. */
+  readonly place: string
+  readonly message: string
+}
+
+const names = ['layout', ...mailNames]
+const layoutTexts = Object.entries(en.layout)
+const maxSubjectCharacters = 200
+
+const sampleTheme: Theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
+
+export function isDeclaredMailTemplates(value: unknown): value is DeclaredMailTemplates {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === declaredKind
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function layoutFaults(tag: string, layout: unknown, isWhole: boolean): readonly TemplateFault[] {
+  const place = `${tag}.layout`
+  if (!isObject(layout)) return [{ place, message: 'must be an object of texts.' }]
+  return layoutTexts.flatMap(([name, own]): TemplateFault[] => {
+    const text = layout[name]
+    if (text === undefined && !isWhole) return []
+    if (typeof text === typeof own && text !== '') return []
+    const says = typeof own === 'function' ? 'a function that returns a text' : 'a text'
+    return [{ place: `${place}.${name}`, message: `must be ${says}.` }]
+  })
+}
+
+/** Faults of the form alone. */
+function formFaults(tag: string, texts: unknown, isWhole: boolean): readonly TemplateFault[] {
+  if (!isObject(texts)) return [{ place: tag, message: 'must be an object of mail templates.' }]
+  const missing = names.filter(name => texts[name] === undefined)
+  const faults: TemplateFault[] = []
+  if (isWhole && missing.length > 0) {
+    const message = `leaves out ${missing.map(name => `\`${name}\``).join(', ')}. Portico has no mails in this language, so that each is needed.`
+    faults.push({ place: tag, message })
+  }
+  for (const [name, template] of Object.entries(texts)) {
+    const place = `${tag}.${name}`
+    if (name === 'layout') faults.push(...layoutFaults(tag, template, isWhole))
+    else if (!names.includes(name))
+      faults.push({ place, message: `is no mail. The mails are ${mailNames.join(', ')}.` })
+    else if (typeof template !== 'function')
+      faults.push({
+        place,
+        message: 'must be a function that returns the mail: `({ service, link }) => ({ … })`.',
+      })
+  }
+  return faults
+}
+
+function saysLinks({ text, html }: ComposedMail, name: MailName): string | undefined {
+  const values: Readonly<Record<string, unknown>> = { ...sampleValues[name] }
+  const { link } = values
+  if (typeof link !== 'string') return undefined
+  const escaped = link.replaceAll('&', '&amp;')
+  if (!text.includes(link)) return 'does not say `link` in its plain part, so that nobody could go on.'
+  if (!html.includes(link) && !html.includes(escaped))
+    return 'does not say `link` in its HTML part, so that nobody could go on.'
+  return undefined
+}
+
+function composedFault(composed: ComposedMail, name: MailName): string | undefined {
+  const { subject, text, html } = composed
+  if (subject === '' || subject.length > maxSubjectCharacters)
+    return `has no subject of 1 to ${maxSubjectCharacters} characters.`
+  if (typeof text !== 'string' || text.trim() === '') return 'has no plain part: `text`.'
+  if (typeof html !== 'string' || html.trim() === '') return 'has no HTML part: `html`.'
+  return saysLinks(composed, name)
+}
+
+const contentForm =
+  'must return an object with `subject`, `preview`, `heading` and `paragraphs`, or with `subject`, `text` and `html`.'
+
+/** Of one template, written with sample values. */
+function templateFault(
+  declared: DeclaredMailTemplates,
+  tag: string,
+  name: MailName,
+): TemplateFault | undefined {
+  const place = `${tag}.${name}`
+  const language = canonicalTag(tag) ?? tag
+  const texts = createCatalogue(declared).texts(language)
+  try {
+    const made: unknown = texts[name]({ ...sampleOf(name) } as never)
+    const isForm = isObject(made) && (isWritten(made) || isContent(made))
+    if (!isForm) return { place, message: contentForm }
+    const message = composedFault(
+      compose(name, sampleValues[name], { texts, language, theme: sampleTheme }),
+      name,
+    )
+    return message === undefined ? undefined : { place, message }
+  } catch (error) {
+    const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    return { place, message: `fails with sample values: ${why}` }
+  }
+}
+
+function sampleOf(name: MailName): object {
+  return {
+    ...sampleValues[name],
+    service: 'Example',
+    request: undefined,
+    duration: (minutes: number) => `${minutes}`,
+  }
+}
+
+function isWritten(made: Readonly<Record<string, unknown>>): boolean {
+  return 'html' in made && ['subject', 'text', 'html'].every(part => typeof made[part] === 'string')
+}
+
+function isParagraph(value: unknown): boolean {
+  return typeof value === 'string' || (isObject(value) && isText(value.text) && isText(value.link))
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
+}
+
+function isContent({ action, notes = [], paragraphs, ...made }: Readonly<Record<string, unknown>>): boolean {
+  const isAction = action === undefined || (isObject(action) && isText(action.label) && isText(action.link))
+  const areTexts = ['subject', 'preview', 'heading'].every(part => isText(made[part]))
+  return (
+    areTexts && isAction && [paragraphs, notes].every(each => Array.isArray(each) && each.every(isParagraph))
+  )
+}
+
+/** All of them. */
+export function templateFaults(declared: DeclaredMailTemplates): readonly TemplateFault[] {
+  const tags = Object.keys(declared.languages)
+  const faults = tags.flatMap((tag): readonly TemplateFault[] => {
+    if (canonicalTag(tag) === undefined)
+      return [{ place: tag, message: 'is no language tag such as `fr` or `pt-BR` (BCP 47).' }]
+    const others = ['en', 'de', ...tags.filter(other => other !== tag)]
+    return formFaults(
+      tag,
+      declared.languages[tag],
+      lookup(tag, others) === undefined && !others.includes(tag),
+    )
+  })
+  if (faults.length > 0) return faults
+  return tags.flatMap(tag =>
+    Object.keys(declared.languages[tag] ?? {}).flatMap(name => {
+      const fault = name === 'layout' ? undefined : templateFault(declared, tag, name as MailName)
+      return fault ?? []
+    }),
+  )
+}

@@ -1,0 +1,64 @@
+/** Cards, lists and marks that pages are made of. */
+
+export const parts = `.card { margin: 0 0 1.25rem; padding: 1.25rem 1.5rem; border: 1px solid var(--line); border-radius: .75rem; background: var(--ground) }
+.centred .card { padding: 1rem 1.25rem }
+.card h2, .card h3 { margin: 0 0 .25rem; font-size: 1.0625rem }
+.card form { margin-top: .875rem }
+.card > p:not(:last-child) { margin-bottom: .75rem }
+.card > :first-child { margin-top: 0 }
+.card > :last-child { margin-bottom: 0 }
+.card dl { display: grid; grid-template-columns: minmax(7rem, auto) 1fr; gap: .375rem 1.5rem; margin: .75rem 0 0; font-size: .9375rem }
+.card dt { color: var(--faint) }
+.card dd { margin: 0 }
+.card dd > ul { margin: 0; padding-left: 1.125rem }
+.heading { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between; margin: 0 0 1rem }
+.heading > :is(h1, h2, h3) { flex: 1 1 12rem; min-width: 0; margin: 0 }
+.card > .heading { margin-bottom: .5rem }
+.heading form { margin: 0 }
+.app { display: flex; flex: 1 1 14rem; gap: 1rem; align-items: center; min-width: 0; margin: 0 0 1rem }
+.app :is(h1, h2) { margin: 0 }
+.app p { margin: 0 }
+.app > :last-child { min-width: 0 }
+.heading .app { margin: 0 }
+.icon { flex: none; display: inline-grid; place-items: center; width: 2.5rem; height: 2.5rem; border-radius: .625rem; color: var(--faint); background: var(--raised); border: 1px solid var(--line) }
+.icon svg { vertical-align: 0 }
+.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); gap: 1.25rem; margin: 0 0 1.25rem }
+.grid > .card { display: flex; flex-direction: column; margin: 0 }
+.grid .card > .more { margin-top: auto; padding-top: .75rem }
+.more { font-size: .9375rem }
+.states { display: grid; gap: .625rem; margin: .75rem 0 0; padding: 0; list-style: none; font-size: .9375rem }
+.states li { display: flex; gap: .625rem; align-items: flex-start }
+.states svg { margin-top: .125rem }
+.good { color: var(--good) }
+.attention { color: var(--warning) }
+.new, .state { display: inline-block; margin-left: .5rem; padding: .0625rem .5rem; border: 1px solid transparent; border-radius: 1rem; font-size: .75rem; font-weight: 600; line-height: 1.4; vertical-align: .125em; letter-spacing: .01em; white-space: nowrap }
+.new { color: var(--on-accent); background: var(--accent) }
+.state { color: var(--faint); border-color: currentcolor }
+.state.good { color: var(--good) }
+.state.bad, .state.danger { color: var(--fault) }
+.empty { padding: 2rem 1rem; border: 1px dashed var(--edge); border-radius: .75rem; text-align: center; color: var(--faint) }
+.secret { font: 1.125rem/1.6 ui-monospace, monospace; letter-spacing: .04em; overflow-wrap: anywhere }
+.large.secret { padding: .75rem 1rem; border-radius: .5rem; font-size: 1.75rem; letter-spacing: .1em; text-align: center; background: var(--raised) }
+.codes { columns: 2; padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: .75rem; list-style: none; font: 1rem/1.9 ui-monospace, monospace; background: var(--ground) }
+.qr { width: 12rem; max-width: 100%; margin: 0 0 1rem; padding: .5rem; border: 1px solid var(--line); border-radius: .75rem; background: #fff }
+.qr svg { display: block; width: 100%; height: auto }
+.scopes { margin: 0 0 1rem; padding: 0 1rem; border: 1px solid var(--line); border-radius: .75rem; background: var(--ground) }
+.scopes h3 { margin: 1rem 0 .25rem; font-size: .9375rem }
+.levels { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: center; margin: 0; padding: .625rem 0; border-top: 1px solid var(--line) }
+.levels legend { float: left; flex: 1 1 14rem; margin: 0 }
+.levels legend .hint { margin: 0; font-weight: 400 }
+.levels > div { display: flex; flex-wrap: wrap; gap: .25rem 1rem }
+.levels span:not(.hint) { display: inline-flex; gap: .5rem; align-items: center; min-height: 1.75rem }
+.levels input { margin: 0 }
+.excerpt { margin: 0; padding: .75rem; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: .5rem; font: .8125rem/1.5 ui-monospace, monospace; background: var(--raised) }
+div.weighted { padding: .25rem 1rem; border: 1px solid var(--fault); border-radius: .5rem; background: var(--ground) }
+details > summary { width: fit-content; cursor: pointer; color: var(--faint); font-size: .875rem }
+details > summary:hover { color: var(--text) }
+details[open] > summary { margin-bottom: .5rem }
+@media (max-width: 30rem) {
+  .card { padding: 1rem 1.125rem }
+  .card dl { display: block }
+  .card dd:not(:last-child) { margin-bottom: .5rem }
+  .codes { columns: 1 }
+}
+`

@@ -1,0 +1,60 @@
+/** The mails that `portico dev` shows. The supervisor numbers and keeps them, each version that serves has a copy. */
+import type { Message } from '../../auth/mail.ts'
+
+export interface NewMail extends Message {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** Whether a mail server took it. */
+  readonly isSent: boolean
+}
+
+export interface ShownMail extends NewMail {
+  readonly id: number
+}
+
+const maxMails = 200
+/** Of all together; one mail is shown however long it is. */
+const maxCharacters = 16_000_000
+
+function lengthOf({ subject, text, html = '' }: NewMail): number {
+  return subject.length + text.length + html.length
+}
+
+export class Mailbox {
+  readonly #mails = new Map<number, ShownMail>()
+  #characters = 0
+  #last = 0
+
+  /** Numbers a new one. */
+  add(mail: NewMail): ShownMail {
+    const shown = { ...mail, id: this.#last + 1 }
+    this.put(shown)
+    return shown
+  }
+
+  /** Takes one that is numbered; once more, if it is there already. */
+  put(mail: ShownMail): void {
+    if (this.#mails.has(mail.id)) return
+    this.#mails.set(mail.id, mail)
+    this.#characters += lengthOf(mail)
+    this.#last = Math.max(this.#last, mail.id)
+    while (this.#mails.size > 1 && (this.#mails.size > maxMails || this.#characters > maxCharacters))
+      this.#dropOldest()
+  }
+
+  get(id: number): ShownMail | undefined {
+    return this.#mails.get(id)
+  }
+
+  /** The newest first. */
+  list(): readonly ShownMail[] {
+    return [...this.#mails.values()].sort((one, other) => other.id - one.id)
+  }
+
+  #dropOldest(): void {
+    const oldest = this.list().at(-1)
+    if (oldest === undefined) return
+    this.#mails.delete(oldest.id)
+    this.#characters -= lengthOf(oldest)
+  }
+}

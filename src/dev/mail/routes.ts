@@ -1,0 +1,145 @@
+/** `/dev/mail`: the mails that were sent, and every template. */
+import type { MailCatalogue } from '../../auth/mail/catalogue.ts'
+import { type ComposedMail, compose } from '../../auth/mail/compose.ts'
+import { type MailName, mailNames, sampleValues } from '../../auth/mail/values.ts'
+import type { Theme } from '../../auth/pages/theme.ts'
+import type { Reply } from '../../call.ts'
+import type { Exchange } from '../../http.ts'
+import type { OwnPages } from '../../serve/service.ts'
+import { type MailReaders, refusalOf } from './local-request.ts'
+import type { Mailbox } from './mailbox.ts'
+import {
+  listPage,
+  mailPage,
+  mailPath,
+  problemPage,
+  sentPage,
+  stylePath,
+  templatesPage,
+  templatesPath,
+} from './pages.ts'
+import { style } from './style.ts'
+
+export interface MailPagesParts extends MailReaders {
+  readonly mailbox: Mailbox
+  readonly catalogue: MailCatalogue
+  readonly theme: Theme
+  /** Whether there is a mail server. */
+  readonly delivers: boolean
+}
+
+const common = [
+  ...['Cache-Control', 'no-store', 'Referrer-Policy', 'no-referrer'],
+  ...['Cross-Origin-Resource-Policy', 'same-origin', 'Cross-Origin-Opener-Policy', 'same-origin'],
+]
+
+const pagePolicy =
+  "default-src 'none'; style-src 'self'; img-src data:; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** Content Security Policy Level 3: whatever the mail contains, nothing in it runs, and it is of no origin. */
+const previewPolicy =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox"
+
+function pageReply(body: string, status = 200): Reply {
+  const headers = ['Content-Type', 'text/html; charset=utf-8', 'Content-Security-Policy', pagePolicy]
+  return { status, headers: [...headers, ...common], body }
+}
+
+/** Links open in a tab of their own: in the frame, the pages that they lead to refuse to be shown. */
+function previewReply(mail: string): Reply {
+  const base = '<base target="_blank">'
+  const body = /<head[^>]*>/i.test(mail) ? mail.replace(/<head[^>]*>/i, start => start + base) : base + mail
+  const headers = ['Content-Type', 'text/html; charset=utf-8', 'Content-Security-Policy', previewPolicy]
+  return { status: 200, headers: [...headers, ...common], body }
+}
+
+function textReply(body: string): Reply {
+  return { status: 200, headers: ['Content-Type', 'text/plain; charset=utf-8', ...common], body }
+}
+
+function styleReply(): Reply {
+  return { status: 200, headers: ['Content-Type', 'text/css; charset=utf-8', ...common], body: style }
+}
+
+function notFound(): Reply {
+  return pageReply(
+    problemPage('There is nothing here', 'Mails of earlier runs are not kept, and the oldest make room.'),
+    404,
+  )
+}
+
+type Part = 'page' | 'html' | 'text'
+
+export function createMailPages(parts: MailPagesParts): OwnPages {
+  const { mailbox, catalogue } = parts
+  return {
+    owns: path => path === mailPath || path.startsWith(`${mailPath}/`),
+    answer({ method, path, headers, req }: Exchange): Reply {
+      const { remoteAddress: peer, localAddress: local } = req.socket
+      const refusal = refusalOf({ headers, peer, local }, parts)
+      if (refusal !== undefined) return pageReply(problemPage('This is not shown here', refusal), 403)
+      if (method !== 'GET' && method !== 'HEAD') {
+        const reply = pageReply(problemPage('This does not work', 'Mails can only be looked at.'), 405)
+        return { ...reply, headers: [...reply.headers, 'Allow', 'GET, HEAD'] }
+      }
+      if (path === mailPath) return pageReply(listPage(mailbox.list(), parts.delivers))
+      if (path === stylePath) return styleReply()
+      if (path === templatesPath) return pageReply(templateList(parts))
+      return sent(mailbox, path) ?? template(parts, catalogue, path) ?? notFound()
+    },
+  }
+}
+
+function sent(mailbox: Mailbox, path: string): Reply | undefined {
+  const [, id, part = 'page'] = /^\/dev\/mail\/([1-9]\d{0,8})(?:\/(html|text))?$/.exec(path) ?? []
+  const mail = mailbox.get(Number(id))
+  if (mail === undefined) return undefined
+  if ((part as Part) === 'text') return textReply(mail.text)
+  if ((part as Part) === 'html') return mail.html === undefined ? undefined : previewReply(mail.html)
+  const ids = mailbox.list().map(each => each.id)
+  const at = ids.indexOf(mail.id)
+  const [newer, older] = [ids[at - 1], ids[at + 1]]
+  return pageReply(
+    sentPage(mail, { ...(newer !== undefined && { newer }), ...(older !== undefined && { older }) }),
+  )
+}
+
+function sample({ catalogue, theme }: MailPagesParts, name: MailName, language: string): ComposedMail {
+  const request = { at: Date.now(), address: '203.0.113.7', device: 'Firefox, Linux' }
+  return compose(name, sampleValues[name], { texts: catalogue.texts(language), language, theme, request })
+}
+
+function templateList(parts: MailPagesParts): string {
+  const { languages } = parts.catalogue
+  const rows = mailNames.map(name => ({
+    name,
+    subjects: languages.map(language => [language, sample(parts, name, language).subject] as const),
+  }))
+  return templatesPage(rows, languages)
+}
+
+function template(parts: MailPagesParts, { languages }: MailCatalogue, path: string): Reply | undefined {
+  const [given, tag, part = 'page'] = path.slice(templatesPath.length + 1).split('/')
+  const name = mailNames.find(each => each === given)
+  const language = languages.find(each => each === tag)
+  if (!path.startsWith(`${templatesPath}/`) || name === undefined || language === undefined) return undefined
+  const { subject, text, html } = sample(parts, name, language)
+  const here = `${templatesPath}/${name}`
+  if (part === 'html') return previewReply(html)
+  if (part === 'text') return textReply(text)
+  if (part !== 'page') return undefined
+  const others = languages.filter(each => each !== language)
+  return pageReply(
+    mailPage({
+      subject,
+      text,
+      htmlPath: `${here}/${language}/html`,
+      here: templatesPath,
+      links: [[templatesPath, 'All templates'], ...others.map(each => [`${here}/${each}`, each] as const)],
+      facts: [
+        ['Template', name],
+        ['Language', language],
+      ],
+    }),
+  )
+}

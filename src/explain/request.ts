@@ -1,0 +1,82 @@
+/** The request that is explained, as JSON or as a line of text. */
+import { ApiError, type FieldFault } from '../errors.ts'
+
+export interface ExplainRequest {
+  /** A user's id or e-mail address; null: nobody signed in. */
+  readonly as: number | string | null
+  readonly scopes: readonly string[] | undefined
+  /** The id of an API key, in place of `as` and `scopes`. */
+  readonly key: number | undefined
+  readonly method: string
+  /** With the query. */
+  readonly path: string
+  readonly body: unknown
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+const members = new Set(['as', 'scopes', 'api_key', 'method', 'path', 'body', 'if_match'])
+const maxPathCharacters = 8000
+const maxScopes = 200
+
+function isId(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0
+}
+
+/** Throws VALIDATION_FAILED with every fault of the body. */
+export function explainRequest(given: unknown): ExplainRequest {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new ApiError('BAD_REQUEST', 'The body must be a JSON object with `method` and `path`.')
+  }
+  const {
+    as = null,
+    scopes,
+    api_key: key,
+    method = 'GET',
+    path,
+    body,
+    if_match: ifMatch,
+  } = given as Record<string, unknown>
+  const faults: FieldFault[] = Object.keys(given)
+    .filter(name => !members.has(name))
+    .map(field => ({ field, code: 'unknown_field', message: 'There is no such member.' }))
+  const require = (holds: boolean, field: string, message: string) => {
+    if (!holds) faults.push({ field, code: 'invalid', message })
+  }
+  const verb = typeof method === 'string' ? method.toUpperCase() : ''
+  require(as === null ||
+    isId(as) ||
+    (typeof as === 'string' && as.length <= 320), 'as', 'A user id, an e-mail address, or null for nobody.')
+  require(key === undefined || isId(key), 'api_key', 'The id of an API key.')
+  require(methods.includes(verb), 'method', `One of ${methods.join(', ')}.`)
+  require(typeof path === 'string' &&
+    path.startsWith('/') &&
+    path.length <= maxPathCharacters, 'path', 'A path that begins with /, e.g. /tasks/7.')
+  require(isScopes(scopes), 'scopes', `A list of at most ${maxScopes} scopes.`)
+  require(ifMatch === undefined || typeof ifMatch === 'string', 'if_match', 'As the header If-Match.')
+  const [first] = faults
+  if (first) throw new ApiError('VALIDATION_FAILED', `${first.field}: ${first.message}`, { details: faults })
+  return {
+    as: as as ExplainRequest['as'],
+    scopes: scopes as ExplainRequest['scopes'],
+    key: key as number | undefined,
+    method: verb,
+    path: fullPath(String(path)),
+    body,
+    headers: typeof ifMatch === 'string' ? { 'if-match': ifMatch } : {},
+  }
+}
+
+function isScopes(value: unknown): boolean {
+  if (value === undefined) return true
+  return (
+    Array.isArray(value) &&
+    value.length <= maxScopes &&
+    value.every(one => typeof one === 'string' && one.length <= 100)
+  )
+}
+
+function fullPath(path: string): string {
+  const [name = ''] = path.split('?')
+  return name === '/graphql' || name.startsWith('/api/v1/') ? path : `/api/v1${path}`
+}

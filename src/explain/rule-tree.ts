@@ -1,0 +1,223 @@
+/**
+ * A rule, part by part, as it is for one item and one caller. The database decides each part by the condition that the
+ * guard makes of it, so no word here can differ from what is enforced.
+ */
+import type { Collection, Model } from '../model/model.ts'
+import { followPath, pathsOf } from '../model/rule/paths.ts'
+import type { Rule } from '../model/rule.ts'
+import type { ReadAnswer } from '../plan/answer.ts'
+import { maxRelated, type Probes } from '../plan/guard/probe.ts'
+import type { Guard } from '../plan/guard.ts'
+import type { GuardedRead } from '../plan/guarded.ts'
+import { itemShape } from '../plan/system-plans.ts'
+import type { Principal } from '../principal.ts'
+import type { RulePart } from './explanation.ts'
+import { ruleSource } from './rule-source.ts'
+
+export interface TreeParts {
+  readonly model: Model
+  readonly guard: Guard
+  readonly probes: Probes
+  /** Whose request is explained. */
+  readonly principal: Principal
+  /** Who is told: values that they may not read are not shown. Undefined: the operator, who may read all but secrets. */
+  readonly asker: Principal | undefined
+}
+
+export type Looks<T> = Generator<GuardedRead, T, ReadAnswer>
+
+interface Place {
+  readonly collection: Collection
+  readonly id: number
+}
+
+const maxShownCharacters = 80
+
+/** `place` undefined: there is no item, and only what the caller alone decides is decided. */
+export function* ruleTree(parts: TreeParts, rule: Rule, place: Place | undefined): Looks<RulePart> {
+  const holds = place ? yield* holdsFor(parts, rule, place) : ofCaller(rule, parts.principal)
+  const made = { rule: ruleSource(rule), holds }
+  switch (rule.kind) {
+    case 'and':
+    case 'or': {
+      const inner: RulePart[] = []
+      for (const one of rule.rules) inner.push(yield* ruleTree(parts, one, place))
+      return { ...made, parts: inner }
+    }
+    case 'not':
+      return { ...made, parts: [yield* ruleTree(parts, rule.rule, place)] }
+    case 'compare':
+      return place ? { ...made, because: yield* comparison(parts, rule, place) } : made
+    case 'related':
+      return place ? { ...made, ...(yield* relatedItems(parts, rule, place)) } : made
+    default:
+      return { ...made, because: callerWords(rule, parts.principal) }
+  }
+}
+
+function* holdsFor({ probes, principal }: TreeParts, rule: Rule, { collection, id }: Place): Looks<boolean> {
+  const { text } = yield probes.holds(rule, collection, id, principal)
+  return text !== null
+}
+
+/** Null: it takes an item to tell. */
+function ofCaller(rule: Rule, { access }: Principal): boolean | null {
+  switch (rule.kind) {
+    case 'anyone':
+      return true
+    case 'nobody':
+      return false
+    case 'signedIn':
+      return access.signedIn
+    case 'role':
+      return access.role !== null && rule.roles.includes(access.role)
+    default:
+      return null
+  }
+}
+
+function callerWords(rule: Rule, { access }: Principal): string {
+  if (rule.kind === 'role') {
+    return access.role === null ? 'nobody is signed in' : `the caller's role is ${access.role}`
+  }
+  if (rule.kind === 'signedIn') return access.signedIn ? 'the caller is signed in' : 'nobody is signed in'
+  if (rule.kind === 'scope') {
+    const { scopes } = access
+    return `the credential has ${scopes === 'all' ? 'all scopes' : `the scopes ${[...scopes].join(', ') || '(none)'}`}`
+  }
+  return rule.kind === 'nobody' ? 'the model allows it to nobody' : 'the model allows it to everybody'
+}
+
+type Compare = Rule & { readonly kind: 'compare' }
+
+function* comparison(parts: TreeParts, rule: Compare, place: Place): Looks<string> {
+  const said: string[] = []
+  for (const path of pathsOf(rule)) said.push(`${path} is ${yield* shownValue(parts, path, place)}`)
+  const { operand } = rule
+  const { userId, claims } = parts.principal
+  if (operand.kind === 'userId')
+    said.push(userId === null ? 'nobody is signed in' : `the caller is ${userId}`)
+  if (operand.kind === 'now') said.push(`the time is ${new Date(Date.now() + operand.shiftMs).toISOString()}`)
+  if (operand.kind === 'claim') {
+    const value = claims?.values.get(operand.claim)
+    said.push(
+      value === undefined
+        ? `the token has no claim ${operand.claim}`
+        : `the claim ${operand.claim} is ${JSON.stringify(value)}`,
+    )
+  }
+  if (operand.kind === 'caller') said.push(yield* callerField(parts, operand.field))
+  return said.join(', ')
+}
+
+function* callerField(parts: TreeParts, field: string): Looks<string> {
+  const { userId } = parts.principal
+  const collection = parts.model.collections.get('users')
+  if (userId === null || !collection) return 'nobody is signed in'
+  const value = yield* shownValue(parts, field, { collection, id: userId })
+  return `the caller's ${field} is ${value}${field === 'email' ? ' (it counts once it is confirmed)' : ''}`
+}
+
+/** The stored value as text, for whoever may read it. */
+function* shownValue(parts: TreeParts, path: string, place: Place): Looks<string> {
+  const { text } = yield parts.probes.value(path, place.collection, place.id, parts.principal)
+  const value = innermost(text === null ? null : JSON.parse(text))
+  if (value === undefined || value === null) return 'empty'
+  if (!(yield* mayShow(parts, path, place))) return '(a value you may not read)'
+  const shown = JSON.stringify(value)
+  return shown.length > maxShownCharacters ? `${shown.slice(0, maxShownCharacters)}…` : shown
+}
+
+function innermost(value: unknown): unknown {
+  let at = value
+  while (typeof at === 'object' && at !== null && 'value' in at) at = at.value
+  return at
+}
+
+/** Whether the asker reads a value there: by a read of their own, of the row that holds it. */
+function* mayShow(parts: TreeParts, path: string, place: Place): Looks<boolean> {
+  const { steps, field } = followPath(path, place.collection, name => collectionOf(parts.model, name))
+  if (field.internal || field.writeOnly) return false
+  if (parts.asker === undefined) return true
+  let at: Place = place
+  for (const { relation, target } of steps) {
+    const { text } = yield parts.probes.value(relation.field, at.collection, at.id, parts.principal)
+    at = { collection: target, id: Number(innermost(JSON.parse(text ?? 'null'))) }
+  }
+  try {
+    const read = parts.guard(
+      { shape: itemShape(at.collection.name, [field.name]), args: [at.id] },
+      parts.asker,
+    )
+    const { text } = yield read
+    return text !== null && JSON.parse(text)[field.name] !== null
+  } catch {
+    return false
+  }
+}
+
+function collectionOf({ collections }: Model, name: string): Collection {
+  const found = collections.get(name)
+  if (found === undefined) throw new Error(`the model has no ${name}`)
+  return found
+}
+
+type Related = Rule & { readonly kind: 'related' }
+
+/** What stands behind a relation: the item that decides, and the rule for it. */
+function* relatedItems(parts: TreeParts, rule: Related, place: Place): Looks<Partial<RulePart>> {
+  const relation = place.collection.relations.get(rule.relation)
+  if (relation === undefined) return {}
+  const target = collectionOf(parts.model, relation.target)
+  if (relation.kind === 'one') {
+    const { text } = yield parts.probes.value(relation.field, place.collection, place.id, parts.principal)
+    const id = innermost(text === null ? null : JSON.parse(text))
+    if (typeof id !== 'number') return { because: `${relation.field} is empty` }
+    return {
+      because: `it is ${target.singular} ${id}`,
+      parts: [yield* ruleTree(parts, rule.rule, { collection: target, id })],
+    }
+  }
+  return yield* amongMany(parts, rule, place, target)
+}
+
+function* amongMany(
+  parts: TreeParts,
+  rule: Related,
+  place: Place,
+  target: Collection,
+): Looks<Partial<RulePart>> {
+  const found = yield* relatedIds(parts, rule, rule.rule, place)
+  const [one] = found
+  if (one !== undefined) {
+    return {
+      because: `${target.singular} ${one} fulfils it`,
+      parts: [yield* ruleTree(parts, rule.rule, { collection: target, id: one })],
+    }
+  }
+  // The item that comes closest: the first one that fulfils the first part.
+  const [first] = rule.rule.kind === 'and' ? rule.rule.rules : []
+  const near = first && (yield* relatedIds(parts, rule, first, place))
+  if (near?.[0] !== undefined) {
+    return {
+      because: `none of the ${rule.relation} fulfils it; ${target.singular} ${near[0]} comes closest`,
+      parts: [yield* ruleTree(parts, rule.rule, { collection: target, id: near[0] })],
+    }
+  }
+  const all = yield* relatedIds(parts, rule, { kind: 'anyone' }, place)
+  const count = all.length >= maxRelated ? 'several' : String(all.length)
+  return {
+    because:
+      all.length === 0 ? `there are no ${rule.relation}` : `none of the ${count} ${rule.relation} fulfils it`,
+  }
+}
+
+function* relatedIds(
+  parts: TreeParts,
+  { relation }: Related,
+  rule: Rule,
+  { collection, id }: Place,
+): Looks<readonly number[]> {
+  const { text } = yield parts.probes.related(rule, collection, relation, id, parts.principal)
+  return (JSON.parse(text ?? '[]') as readonly { readonly id: number }[]).map(one => one.id)
+}

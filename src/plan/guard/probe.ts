@@ -1,0 +1,141 @@
+/**
+ * Guarded plans that explain a decision: whether a rule holds for one item, as the database itself decides it; which
+ * related item decides; and a write without its rules, to look at the row that it would make. Only `src/explain/` runs
+ * them, in transactions that are always undone.
+ */
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Collection, Field, Model } from '../../model/model.ts'
+import { followPath } from '../../model/rule/paths.ts'
+import type { Rule } from '../../model/rule.ts'
+import type { AccessClass, Principal } from '../../principal.ts'
+import { always, and } from '../condition.ts'
+import type {
+  Condition,
+  GuardedCreate,
+  GuardedDelete,
+  GuardedItem,
+  GuardedList,
+  GuardedPlan,
+  GuardedSelected,
+  GuardedShape,
+  GuardedUpdate,
+  Path,
+} from '../guarded.ts'
+import { viewOf } from './model-view.ts'
+
+/** Gives the brand. */
+export type Seal = <S extends GuardedShape>(
+  shape: S,
+  args: readonly JsonValue[],
+  principal: Principal,
+) => GuardedPlan<S>
+
+export interface Probes {
+  /** The item where the rule of this principal holds for it, whether or not they may read it. */
+  holds(rule: Rule, collection: Collection, id: number, principal: Principal): GuardedPlan<GuardedItem>
+  /** The first items that a relation leads to, of those for which the rule holds. */
+  related(
+    rule: Rule,
+    collection: Collection,
+    relation: string,
+    id: number,
+    principal: Principal,
+  ): GuardedPlan<GuardedList>
+  /** A stored value, of the row itself or along to-one relations, as `{"value":…}` or nested by relation. */
+  value(path: string, collection: Collection, id: number, principal: Principal): GuardedPlan<GuardedItem>
+  /** The write without what may refuse it. */
+  unchecked<S extends GuardedCreate | GuardedUpdate | GuardedDelete>(
+    plan: GuardedPlan<S>,
+    principal: Principal,
+  ): GuardedPlan<S>
+}
+
+const plain = { reads: [], personal: true, volatile: true, counts: false } as const
+
+const asService = new WeakMap<AccessClass, AccessClass>()
+
+/** The same caller, whose statements no policy of the database hides rows from. */
+function unhidden(principal: Principal): Principal {
+  const { access } = principal
+  const made = asService.get(access) ?? { ...access, key: `explain ${access.key}`, system: true }
+  asService.set(access, made)
+  return { ...principal, access: made }
+}
+
+function fieldAs(key: string, field: Field): GuardedSelected {
+  return { kind: 'field', key, field: { field, when: always } }
+}
+
+function idOf({ fields }: Collection): GuardedSelected[] {
+  const id = fields.get('id')
+  return id ? [fieldAs('id', id)] : []
+}
+
+export function createProbes(model: Model, seal: Seal): Probes {
+  const collectionOf = (name: string) => viewOf(model, nobody).collection(name)
+  const item = (
+    collection: Collection,
+    rows: Condition,
+    select: readonly GuardedSelected[],
+  ): GuardedItem => ({
+    ...{ kind: 'item', collection, id: 0, rows, select, ...plain },
+  })
+  const condition = (rule: Rule, collection: Collection, { access }: Principal) =>
+    viewOf(model, access).holds(rule, collection)
+  return {
+    holds: (rule, collection, id, principal) =>
+      seal(
+        item(collection, condition(rule, collection, principal), idOf(collection)),
+        [id],
+        unhidden(principal),
+      ),
+    related(rule, collection, name, id, principal) {
+      const relation = collection.relations.get(name)
+      if (relation === undefined || relation.kind === 'one') throw new Error(`${name} leads to no list`)
+      const target = collectionOf(relation.target)
+      const path: Path =
+        relation.kind === 'many'
+          ? { relation, target }
+          : { relation, target, through: collectionOf(relation.through), joinRows: always }
+      const own = target.fields.get('id')
+      const list: GuardedList = {
+        kind: 'list',
+        collection: target,
+        within: { collection, id: 0, rows: always, path },
+        rows: and(condition(rule, target, principal)),
+        sort: own ? [{ field: { field: own, when: always }, descending: false }] : [],
+        window: { kind: 'page', offset: 1, limit: 2, total: 'none' },
+        select: idOf(target),
+        ...plain,
+      }
+      return seal(list, [id, 0, maxRelated], unhidden(principal))
+    },
+    value(path, collection, id, principal) {
+      const { steps, field } = followPath(path, collection, collectionOf)
+      const select = steps.reduceRight<GuardedSelected>(
+        (inner, step) => ({
+          ...{ kind: 'relation', key: 'value', path: step, rows: always, when: always, select: [inner] },
+          list: undefined,
+        }),
+        fieldAs('value', field),
+      )
+      return seal(item(collection, always, [select]), [id], unhidden(principal))
+    },
+    unchecked({ shape, args }, principal) {
+      const free = 'references' in shape ? { references: [] } : {}
+      const before = 'before' in shape ? { before: [], rows: always } : {}
+      const after = 'after' in shape ? { after: [] } : {}
+      return seal(
+        { ...shape, ...free, ...before, ...after, select: idOf(shape.collection) },
+        args,
+        unhidden(principal),
+      )
+    },
+  }
+}
+
+/** Of whom nothing but names is asked. */
+const nobody: AccessClass = { key: 'names', signedIn: false, role: null, scopes: 'all', system: false }
+
+/** How many related items an explanation looks at. */
+export const maxRelated = 3

@@ -1,0 +1,200 @@
+/** `/account/developer`: who signed up registers an app, and its own samples work. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { lineFaults, linesOf } from '../../../src/auth/accounts/redirect-uri-lines.ts'
+import type { Page } from '../../conformance/oauth/browser.ts'
+import {
+  authorize,
+  type Fixture,
+  type Person,
+  post,
+  redirectUri,
+  sharedFixtures,
+} from '../../conformance/oauth/server.ts'
+import { sqlite } from '../../setups/sqlite.ts'
+import { open } from './mailed.ts'
+import { formTo, pass, shown, signedIn, submitted } from './own-pages.ts'
+
+const withFixture = sharedFixtures(sqlite)
+const path = '/account/developer'
+
+async function register(
+  fixture: Fixture,
+  person: Person,
+  values: Readonly<Record<string, string | readonly string[]>> = {},
+) {
+  const { visitor, landed } = await signedIn(fixture, person, `${path}/new`)
+  const given = { name: 'Reader', uris: redirectUri, 'level-post': 'write', ...values }
+  return { visitor, made: await submitted(visitor, formTo(landed, `${path}/new`), given) }
+}
+
+/** The text of a sample, as it is copied. */
+function sample({ text }: Page, id: string): string {
+  const [, code = ''] = new RegExp(`<pre id="${id}"[^>]*><code>([\\s\\S]*?)</code>`).exec(text) ?? []
+  return code.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&')
+}
+
+async function codeBy(fixture: Fixture, page: Page): Promise<string> {
+  const left = await authorize(fixture.browser(), sample(page, 'authorize'), fixture.ann)
+  return left.searchParams.get('code') ?? assert.fail(left.href)
+}
+
+test('an app is registered, its secret is shown once, and its samples get a token', async () => {
+  await withFixture(async fixture => {
+    const { visitor, made } = await register(fixture, fixture.ben)
+    const secret = shown(made, 'client_secret') ?? ''
+    const client_id = shown(made, 'client_id') ?? ''
+    assert.match(secret, /^ps_/)
+    assert.ok(!(await open(visitor, made.url)).text.includes(secret))
+    const code = await codeBy(fixture, made)
+    const request = sample(made, 'token')
+    assert.match(request, /^curl -X POST "http[^"]*\/oauth\/token" \\\n {2}-d grant_type=authorization_code/)
+    const body = { grant_type: 'authorization_code', client_id, code, redirect_uri: redirectUri }
+    const token = await post(`${fixture.url}/oauth/token`, { ...body, client_secret: secret })
+    assert.equal(token.status, 200, token.text)
+    assert.equal(token.json.scope, 'openid,profile,email,write:post')
+    for (const [name, value] of Object.entries(body))
+      assert.ok(request.includes(name === 'code' ? 'code="$CODE"' : value), name)
+
+    const list = await open(visitor, path)
+    assert.match(list.text, /<bdi>Reader<\/bdi>/)
+    const elsewhere = await signedIn(fixture, fixture.ann, made.url.pathname)
+    assert.equal(elsewhere.landed.status, 404)
+  })
+})
+
+test('a new secret works beside the old one, which ends by name; a public app has none', async () => {
+  await withFixture(async fixture => {
+    const { visitor, made } = await register(fixture, fixture.ben)
+    const app = made.url.pathname
+    const old = shown(made, 'client_secret') ?? ''
+    const client_id = shown(made, 'client_id') ?? ''
+    assert.match(made.text, /works for 1 day more/)
+    const rotated = await submitted(visitor, formTo(made, app, 'new-secret'))
+    const fresh = shown(rotated, 'client_secret') ?? ''
+    assert.notEqual(fresh, old)
+    const works = async (client_secret: string) => {
+      const form = { grant_type: 'client_credentials', client_id, client_secret, scope: 'read:post' }
+      return (await post(`${fixture.url}/oauth/token`, form)).status
+    }
+    assert.deepEqual([await works(old), await works(fresh)], [200, 200])
+    const ends = [...rotated.text.matchAll(/href="([^"]*\/secrets\/\d+\/end)"/g)].map(([, href]) => href)
+    assert.equal(ends.length, 2)
+    const asked = await open(visitor, ends[1] ?? '')
+    assert.ok(asked.text.includes(`${old.slice(0, 10)}…`))
+    assert.doesNotMatch(asked.text, /the only one that works/)
+    const ended = await submitted(visitor, formTo(asked, asked.url.pathname))
+    assert.match(ended.text, /The secret has ended/)
+    assert.deepEqual([await works(old), await works(fresh)], [401, 200])
+    assert.match((await open(visitor, ends[0] ?? '')).text, /the only one that works/)
+    assert.equal((await open(visitor, ends[1] ?? '')).status, 404)
+
+    const open_ = await submitted(visitor, formTo(await open(visitor, `${path}/new`), `${path}/new`), {
+      name: 'Phone',
+      type: 'public',
+      uris: 'com.example.app:/callback',
+      access: 'any',
+    })
+    assert.equal(shown(open_, 'client_secret'), undefined)
+    assert.doesNotMatch(open_.text, /Client secrets/)
+    assert.match(sample(open_, 'authorize'), /code_challenge=\$CODE_CHALLENGE&code_challenge_method=S256/)
+    assert.match(sample(open_, 'token'), /code_verifier="\$CODE_VERIFIER"/)
+  })
+})
+
+test('every faulty redirect URI is named with its line, and what was entered stays', async () => {
+  await withFixture(async fixture => {
+    const uris =
+      'https://app.example.com/callback\r\n\r\nhttp://app.example.com/"><script>\r\nhttps://x.example.com/#part'
+    const { visitor, made } = await register(fixture, fixture.ben, {
+      name: 'Portico',
+      uris,
+      logo: 'http://10.0.0.1/logo.png',
+      scope: ['openid'],
+      'level-user': 'read',
+    })
+    assert.equal(made.status, 400)
+    assert.match(made.text, /Line 3: “http:\/\/app\.example\.com\/&quot;&gt;&lt;script&gt;” begins with http/)
+    assert.match(made.text, /Line 4: “https:\/\/x\.example\.com\/#part” has a fragment/)
+    assert.doesNotMatch(made.text, /Line 1:/)
+    assert.match(made.text, /id="logo-fault"/)
+    const sent = formTo(made, `${path}/new`)
+    assert.equal(
+      sent.fields
+        .find(({ name }) => name === 'uris')
+        ?.value.replaceAll('\n', '\r\n')
+        .replaceAll('\r\r', '\r'),
+      uris,
+    )
+    assert.match(made.text, /id="level-user-read" name="level-user" value="read" checked/)
+    const named = await submitted(visitor, sent, { uris: redirectUri, logo: '' })
+    assert.match(named.text, /id="name-fault">The name must not be that of this service/)
+    const empty = await submitted(visitor, sent, { name: '', type: 'other', uris: redirectUri, logo: '' })
+    assert.match(empty.text, /id="name-fault">Enter a name/)
+  })
+})
+
+test('an app is edited and deleted by its owner alone, after a sign-in that is recent', async () => {
+  await withFixture(async fixture => {
+    const { visitor, made } = await register(fixture, fixture.ben, { name: 'ا'.repeat(100) })
+    const app = made.url.pathname
+    const code = await codeBy(fixture, made)
+    const redeemed = await post(`${fixture.url}/oauth/token`, {
+      client_id: shown(made, 'client_id') ?? '',
+      client_secret: shown(made, 'client_secret') ?? '',
+      code,
+      redirect_uri: redirectUri,
+    })
+    const key = String(redeemed.json.access_token)
+    assert.equal((await fixture.call('/api/v1/posts', { key })).status, 200)
+    const editing = formTo(await open(visitor, `${app}/edit`), `${app}/edit`)
+    assert.ok(!editing.fields.some(({ name }) => name === 'type'))
+    const saved = await submitted(visitor, editing, {
+      name: 'Writer',
+      'level-post': 'none',
+      'level-user': 'read',
+      homepage: 'https://writer.example.com',
+    })
+    assert.match(saved.text, /Your changes are saved/)
+    assert.match(saved.text, /<li>See users<\/li>/)
+    // What was taken away has ended in the tokens that are there.
+    const token = await fixture.call('/api/v1/posts', { key })
+    assert.equal(token.status, 403)
+    const stranger = await signedIn(fixture, fixture.ann, path)
+    for (const below of ['', '/edit', '/delete'])
+      assert.equal((await open(stranger.visitor, app + below)).status, 404)
+    const asked = await open(visitor, `${app}/delete`)
+    pass(16 * 60_000)
+    const confirming = await submitted(visitor, formTo(asked, `${app}/delete`))
+    assert.equal(confirming.url.pathname, '/account/sign-in')
+    const { email, password } = fixture.ben
+    const again = await submitted(visitor, formTo(confirming, '/account/sign-in'), { email, password })
+    const gone = await submitted(visitor, formTo(again, `${app}/delete`))
+    assert.match(gone.text, /The app is deleted/)
+    assert.equal((await open(visitor, app)).status, 404)
+    assert.equal((await fixture.call('/api/v1/posts', { key })).status, 401)
+  })
+})
+
+test('each kind of faulty redirect URI has a reason of its own', () => {
+  const faulty: readonly (readonly [uri: string, reason: RegExp])[] = [
+    ['app.example.com/callback', /the whole address/],
+    ['https://app.example.com/a b', /a space/],
+    ['https://user@app.example.com/', /a user name/],
+    ['https://App.example.com/', /capital letters/],
+    ['HTTPS://app.example.com/', /capital letters/],
+    ['http://localhost.example.com/', /use https/],
+    ['javascript:alert(1)', /a scheme without a dot/],
+    ['myapp:/callback', /a scheme without a dot/],
+    ['https://1.2.3.999/', /no address/],
+    ['https://app.example.com:99999/', /port of at most 65535/],
+    [`https://app.example.com/${'x'.repeat(2048)}`, /longer than 2048/],
+  ]
+  for (const [uri, reason] of faulty) assert.match(lineFaults(linesOf(uri)) ?? uri, reason)
+  assert.match(
+    lineFaults(linesOf(`${redirectUri}\n\n${redirectUri}`)) ?? '',
+    /Line 3: .* is the same as line 1/,
+  )
+  const fine = 'https://app.example.com/A?b=c\nhttp://[::1]:3000/\ncom.example.app:/callback'
+  assert.equal(lineFaults(linesOf(fine)), undefined)
+})

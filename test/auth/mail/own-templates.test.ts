@@ -1,0 +1,160 @@
+/** A project's own templates: what they replace, what is wrong with them, and what happens where one fails. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { after, test } from 'node:test'
+import { createCatalogue } from '../../../src/auth/mail/catalogue.ts'
+import { compose } from '../../../src/auth/mail/compose.ts'
+import { type DeclaredMailTemplates, defineMailTemplates } from '../../../src/auth/mail/define.ts'
+import { en } from '../../../src/auth/mail/en.ts'
+import { createMailer } from '../../../src/auth/mail/mailer.ts'
+import type { Message } from '../../../src/auth/mail.ts'
+import { type GivenSettings, readSettings } from '../../../src/config.ts'
+import { loadMailTemplates } from '../../../src/serve/mailer.ts'
+
+const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
+const values = { link: 'https://example.com/account/reset?token=a&b', minutes: 60 }
+
+function reset(declared: DeclaredMailTemplates, language: string) {
+  const texts = createCatalogue(declared).texts(language)
+  return compose('resetPassword', values, { texts, language, theme })
+}
+
+test('a text is replaced by itself, a region takes the rest from its language, and a language is added whole', () => {
+  const declared = defineMailTemplates({
+    de: {
+      resetPassword: written => ({ ...en.resetPassword(written), subject: `Neu bei ${written.service}` }),
+    },
+    'de-at': { layout: { footer: service => `Servus, ${service}` } },
+    fr: {
+      ...en,
+      resetPassword: ({ link }) => ({ subject: 'Mot de passe', text: link, html: `<p>${link}</p>` }),
+    },
+  })
+  assert.deepEqual(createCatalogue(declared).languages, ['en', 'de', 'fr', 'de-AT'])
+  assert.equal(reset(declared, 'de').subject, 'Neu bei Example')
+  const austrian = reset(declared, 'de-AT')
+  assert.equal(austrian.subject, 'Neu bei Example')
+  assert.match(austrian.text, /Servus, Example\n$/)
+  assert.match(austrian.html, /Falls die Schaltfläche nicht/)
+  assert.deepEqual(reset(declared, 'fr'), {
+    subject: 'Mot de passe',
+    text: values.link,
+    html: `<p>${values.link}</p>`,
+  })
+  assert.equal(reset(declared, 'en').subject, 'Set a new password at Example')
+})
+
+test('what is missing or misspelt does not compile', () => {
+  // @ts-expect-error: a language that Portico does not have needs every text.
+  defineMailTemplates({ fr: { resetPassword: en.resetPassword } })
+  // @ts-expect-error: there is no such mail.
+  defineMailTemplates({ de: { resetPasword: en.resetPassword } })
+  // @ts-expect-error: it has no such value.
+  defineMailTemplates({ de: { addressTaken: ({ link }) => ({ subject: link, text: link, html: link }) } })
+  // @ts-expect-error: a mail has a subject.
+  defineMailTemplates({ de: { resetPassword: ({ link }) => ({ text: link, html: link }) } })
+})
+
+const folder = mkdtempSync(join(tmpdir(), 'portico-mails-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+const index = resolve(import.meta.dirname, '../../../src/index.ts')
+
+const good = "subject: 'x', preview: '', heading: 'x', paragraphs: [], action: { label: 'x', link }"
+
+const faults: readonly (readonly [what: string, languages: string, fault: RegExp])[] = [
+  [
+    'an unknown mail',
+    '{ de: { resetPasword: () => ({}) } }',
+    /de\.resetPasword: is no mail\. The mails are .*resetPassword/,
+  ],
+  ['no language', "{ 'x_y': {} }", /x_y: is no language tag such as `fr`/],
+  ['a language with gaps', '{ fr: {} }', /fr: leaves out `layout`, `finishSignUp`/],
+  ['no function', "{ de: { resetPassword: 'Hallo' } }", /de\.resetPassword: must be a function/],
+  [
+    'no mail',
+    "{ de: { resetPassword: () => 'Hallo' } }",
+    /de\.resetPassword: must return an object with `subject`/,
+  ],
+  [
+    'no link',
+    `{ de: { resetPassword: ({ link }) => ({ ${good.replace(/, action.*/, '')} }) } }`,
+    /does not say `link` in its plain part/,
+  ],
+  [
+    'no link in HTML',
+    "{ de: { resetPassword: ({ link }) => ({ subject: 'x', text: link, html: '<p>x</p>' }) } }",
+    /does not say `link` in its HTML part/,
+  ],
+  [
+    'no subject',
+    `{ de: { resetPassword: ({ link }) => ({ ${good.replace("'x'", "' '")} }) } }`,
+    /has no subject of 1 to 200/,
+  ],
+  [
+    'an error',
+    '{ de: { resetPassword: values => values.links.first } }',
+    /fails with sample values: TypeError: Cannot read/,
+  ],
+  [
+    'a wrong layout',
+    "{ de: { layout: { footer: 'Bye' } } }",
+    /de\.layout\.footer: must be a function that returns a text/,
+  ],
+]
+
+for (const [at, [what, languages, fault]] of faults.entries()) {
+  test(`at the start, ${what} is a fault with its place`, async () => {
+    const file = join(folder, `${at}.ts`)
+    writeFileSync(
+      file,
+      `import { defineMailTemplates } from '${index}'\nexport default defineMailTemplates(\n  ${languages} as never,\n)\n`,
+    )
+    await assert.rejects(
+      loadMailTemplates(readSettings({ given: { 'mail.templates': file } })),
+      (error: Error) => {
+        assert.match(error.message, /The mail templates have 1 fault:/)
+        assert.match(error.message, fault)
+        assert.match(error.message, new RegExp(`${at}\\.ts:3:\\d+`), 'the place')
+        return true
+      },
+    )
+  })
+}
+
+test('a file that is not there, or declares nothing, and a language without mails are faults', async () => {
+  const load = (given: GivenSettings) => loadMailTemplates(readSettings({ given }))
+  const file = join(folder, 'nothing.ts')
+  await assert.rejects(load({ 'mail.templates': file }), /there is no such file of mail templates/)
+  writeFileSync(file, 'export default {}\n')
+  await assert.rejects(
+    load({ 'mail.templates': file }),
+    /must have a default export made by `defineMailTemplates/,
+  )
+  await assert.rejects(load({ 'mail.language': 'fr' }), /there are no mails in `fr`, but in `en`, `de`/)
+  assert.deepEqual((await load({ 'mail.language': 'de-CH' })).languages, ['en', 'de'])
+})
+
+test('where a template fails for some values, Portico’s own is sent, and the operator hears of it', async () => {
+  const declared = defineMailTemplates({
+    de: {
+      resetPassword({ link, service }) {
+        if (link.includes('&')) throw new Error('no ampersands')
+        return { subject: service, text: link, html: link }
+      },
+    },
+  })
+  const sent: Message[] = []
+  const errors: object[] = []
+  const mailer = createMailer({
+    mail: { delivers: true, send: async message => void sent.push(message) },
+    // Nobody's language is asked for.
+    records: {} as never,
+    ...{ theme, catalogue: createCatalogue(declared), language: 'de' },
+    log: { error: fields => void errors.push(fields) },
+  })
+  await mailer.sendTemplate('resetPassword', { to: 'ada@example.com' }, values)
+  assert.match(sent[0]?.text ?? '', /gebeten.*https:\/\/example\.com/s)
+  assert.match(JSON.stringify(errors), /"template":"resetPassword","language":"de"/)
+})

@@ -1,0 +1,107 @@
+/** What users read before they allow an app something: whose data it reaches, what is new, what it may delete. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { consentPage, reachInWords } from '../../../src/auth/pages/consent.ts'
+import { layout } from '../../../src/auth/pages/layout.ts'
+import { scopeGroups } from '../../../src/auth/server/consent/choices.ts'
+import { collection, model, role, signedIn, text } from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+
+const fields = { title: text({ max: 20 }), author_id: text({ max: 20, optional: true }) }
+const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
+const app = {
+  clientId: 'x',
+  name: 'App',
+  type: 'confidential',
+  logoUri: undefined,
+  homepageUri: undefined,
+} as const
+
+const checked = checkModel(
+  model({
+    posts: collection({
+      fields,
+      access: { read: signedIn, create: signedIn, update: role('admin'), delete: role('admin') },
+    }),
+  }),
+)
+const sentences = new Map([['openid', 'Know who you are'], ...checked.scopes])
+
+function groupsOf(asked: readonly string[], before: readonly string[] = [], userRole = 'user') {
+  const scopes = asked.map(scope => ({ scope, sentence: sentences.get(scope) ?? scope }))
+  return scopeGroups(checked, { scopes, allowedBefore: new Set(before) }, { id: 1, role: userRole })
+}
+
+function pageOf(asked: readonly string[], before: readonly string[] = [], userRole = 'user'): string {
+  const interaction = { app, destination: 'https://app.example.com', allowedBefore: new Set(before) }
+  const groups = groupsOf(asked, before, userRole)
+  return layout(
+    theme,
+    consentPage({ theme, action: '/x', csrf: 'c', interaction, groups, email: 'a@example.com' }),
+  )
+}
+
+function sentencesOn(page: string): readonly string[] {
+  return [...page.matchAll(/<label for="[^"]*">([^<]+?)\s*</g)].map(([, sentence]) => sentence ?? '')
+}
+
+test('reading is folded into writing, and is left where writing is unticked', () => {
+  const page = pageOf(['openid', 'read:post', 'write:post', 'read:user'])
+  assert.deepEqual(sentencesOn(page), [
+    'See, create, change and delete posts',
+    'Only this: see posts',
+    'See users',
+  ])
+  for (const scope of ['read:post', 'write:post', 'read:user']) {
+    assert.match(page, new RegExp(`type="checkbox" id="[^"]*" name="scope" value="${scope}" checked`))
+  }
+  // Without a sign-in there is nothing to allow.
+  assert.match(page, /<input type="hidden" name="scope" value="openid">/)
+  assert.doesNotMatch(page, /type="checkbox"[^>]*value="openid"/)
+})
+
+test('a scope says whose data it reaches for who allows it: an administrator gives more', () => {
+  const hint = (userRole: string) =>
+    [...pageOf(['write:post'], [], userRole).matchAll(/class="hint">([^<]*)/g)].map(([, said]) => said)
+  assert.deepEqual(hint('user'), ['Sees everyone’s; changes and deletes none.'])
+  assert.deepEqual(hint('admin'), ['Sees, changes and deletes everyone’s.'])
+  assert.doesNotMatch(pageOf(['write:post']), /Can delete/)
+  assert.match(pageOf(['write:post'], [], 'admin'), /<span class="state danger">Can delete</)
+  assert.match(pageOf(['write:api_key']), /Sees, changes and deletes only your own\./)
+})
+
+test('the words of a reach', () => {
+  const reach = { read: 'all', create: 'own', update: 'some', delete: 'own' } as const
+  assert.equal(reachInWords(reach, false), 'Sees everyone’s.')
+  assert.equal(
+    reachInWords(reach, true),
+    'Sees everyone’s; changes those that you may; deletes only your own.',
+  )
+})
+
+test('scopes stand in groups; what is new is first in its group, and marked', () => {
+  const asked = ['openid', 'read:user', 'write:api_key', 'read:post']
+  assert.deepEqual(
+    groupsOf(asked).map(({ kind, choices }) => [kind, choices.map(({ scope }) => scope)]),
+    [
+      ['person', ['openid']],
+      ['data', ['read:post']],
+      ['account', ['read:user', 'write:api_key']],
+    ],
+  )
+  const later = groupsOf(asked, ['openid', 'read:user', 'read:post'])
+  assert.deepEqual(
+    later.at(-1)?.choices.map(({ scope, isNew }) => [scope, isNew]),
+    [
+      ['write:api_key', true],
+      ['read:user', false],
+    ],
+  )
+  assert.equal(pageOf(asked, ['openid', 'read:user', 'read:post']).match(/class="new"/g)?.length, 1)
+  assert.doesNotMatch(pageOf(asked), /class="new"/)
+})
+
+test('where the app sends the browser is read before the button', () => {
+  const page = pageOf(['read:post'])
+  assert.ok(page.indexOf('https://app.example.com') < page.indexOf('value="allow"'))
+})

@@ -1,0 +1,75 @@
+/** What every page has around its content, and the parts that several pages share. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { html } from '../../../src/auth/pages/html.ts'
+import { layout } from '../../../src/auth/pages/layout.ts'
+import { providerButtons } from '../../../src/auth/pages/providers.ts'
+import { stylesheet } from '../../../src/auth/pages/stylesheet.ts'
+import { contrast, tileColours } from '../../../src/auth/pages/theme.ts'
+import { appTile, initialOf, tileColour } from '../../../src/auth/pages/tile.ts'
+
+const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
+const menu = { here: '/account/keys/new', csrf: 'token', name: 'Ada <b>', email: 'ada@example.com' }
+const content = html`<h1>Keys</h1>`
+
+test('a page of an account: a brand, a navigation whose current entry is marked, and signing out last', () => {
+  const made = layout(theme, { title: 'Keys', content, menu })
+  assert.match(made, /<a class="brand" href="\/"><span class="tile small" aria-hidden="true">E<\/span>/)
+  assert.deepEqual(
+    [...made.matchAll(/<a href="([^"]+)" aria-current="([^"]+)"/g)].map(([, path, kind]) => [path, kind]),
+    [['/account/keys', 'true']],
+  )
+  assert.match(made, /Ada &lt;b&gt;/)
+  assert.equal(made.indexOf('<main') > made.indexOf('Sign out'), true)
+  assert.match(made, /href="\/docs"/)
+  // The button of narrow windows opens the navigation without a script.
+  const [, target] = /popovertarget="(\w+)"/.exec(made) ?? []
+  assert.match(made, new RegExp(`<nav[^>]* id="${target}"[^>]* popover>`))
+})
+
+test('other pages are a card in the middle, without a navigation', () => {
+  const made = layout(theme, { title: 'Sign in', content })
+  assert.match(made, /<body class="centred">/)
+  assert.doesNotMatch(made, /<nav/)
+})
+
+test('an initial is the first letter or digit of a name, whatever is around it', () => {
+  for (const [name, initial] of [
+    ['reading list', 'r'],
+    ['  “Notes”', 'N'],
+    ['42', '4'],
+    ['Élan', 'É'],
+    ['\u{1f680} Rocket', 'R'],
+    ['\u202eevil', 'e'],
+    ['ש', 'ש'],
+    ['!!!', '?'],
+    ['', '?'],
+    [`Z${'\u0301'.repeat(500)}`, 'Z\u0301\u0301\u0301'],
+  ] as const) {
+    assert.equal(initialOf(name), initial, name)
+  }
+})
+
+test('a tile has the initial where there is no logo; white can be read on each of its colours', () => {
+  const app = { clientId: 'c1', name: '<i>App', logoUri: undefined }
+  assert.match(appTile(app).text, new RegExp(`class="tile c${tileColour('c1')}" aria-hidden="true">i<`))
+  assert.match(appTile({ ...app, logoUri: 'https://example.com/a.png' }).text, /<img src="[^"]+" alt=""/)
+  const css = stylesheet(theme)
+  for (const [at, colour] of tileColours.entries()) {
+    assert.ok(contrast(colour, '#ffffff') >= 4.5, colour)
+    assert.ok(css.includes(`.tile.c${at} {`))
+  }
+})
+
+test('each provider has a form of its own, with POST and the token', () => {
+  assert.equal(providerButtons({ providers: [], csrf: 't', hidden: {} }), null)
+  const providers = [
+    { id: 'google', name: 'Google' },
+    { id: 'own', name: '<Own>' },
+  ]
+  const made = html`${providerButtons({ providers, csrf: 't', hidden: { next: '/account' } })}`.text
+  assert.equal(made.match(/<form method="post" action="\/account\/sign-in\/(google|own)"/g)?.length, 2)
+  assert.equal(made.match(/name="csrf" value="t"/g)?.length, 2)
+  assert.match(made, /name="next" value="\/account"/)
+  assert.match(made, /Continue with &lt;Own&gt;/)
+})
