@@ -49,7 +49,7 @@ export function radio({
 }: Radio): Html {
   const described = hint !== undefined && `${id}-hint`
   const input = attributes({ type: 'radio', id, name, value, checked, 'aria-describedby': described })
-  return html`<div class="choice"><input${input}><label for="${id}">${label}${hint !== undefined && html`<span class="hint" id="${id}-hint">${hint}</span>`}</label></div>`
+  return html`<div class="choice"><input${input}><div><label for="${id}">${label}</label>${hint !== undefined && html`<span class="hint" id="${id}-hint">${hint}</span>`}</div></div>`
 }
 
 export interface Group {
