@@ -20,6 +20,7 @@ import {
 } from './config/kinds.ts'
 import { logicSettings } from './config/logic.ts'
 import { oauthSettings } from './config/oauth.ts'
+import type { GivenProvider } from './config/providers.ts'
 import { reactionSettings } from './config/reactions.ts'
 import { readTable, type SettingsSources } from './config/read.ts'
 import { redisSettings } from './config/redis.ts'
@@ -295,12 +296,17 @@ type ValueOf<R> = R extends Setting<infer T> ? T : never
 /** The value of every setting. Times are in seconds unless the setting says otherwise, sizes in bytes. */
 export type Settings = { readonly [Name in keyof Table]: ValueOf<Table[Name]> }
 
-type Given = { readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined }
+/** What a program may leave out of a value is filled in where it is read. */
+type GivenValue<Name extends keyof Table> = Name extends 'accounts.providers'
+  ? readonly GivenProvider[]
+  : ValueOf<Table[Name]>
+
+type Given = { readonly [Name in keyof Table]?: GivenValue<Name> | undefined }
 
 /** The settings of a group, without their prefix. */
 type Within<Prefix extends string> = {
   readonly [Name in keyof Table as Name extends `${Prefix}.${infer Rest}` ? Rest : never]?:
-    | ValueOf<Table[Name]>
+    | GivenValue<Name>
     | undefined
 }
 

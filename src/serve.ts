@@ -135,7 +135,9 @@ async function assemble(parts: Parts): Promise<OpenService> {
   await credentials.secrets.moveAll()
   const mail = openMailer({ ...parts, records: credentials.records, logger: log.logger })
   const clock = simulation?.clock ?? systemClock
-  const transports = openTransports({ ...{ ...parts, ...credentials, run, limits, issuer, mail, clock } })
+  const { sendToProviders } = options
+  const given = { ...parts, ...credentials, run, limits, issuer, mail, clock, sendToProviders }
+  const transports = openTransports(given)
   const { rest, explain, graphql, oauth, events, webhooks, reactions } = transports
   const metrics = createMetrics(
     () => [

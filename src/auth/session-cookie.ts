@@ -19,7 +19,7 @@ const maxCachedRefusals = 10_000
 /** The form of a session's id. oidc-provider gives it 256 random bits. */
 const form = /^[A-Za-z0-9_-]{43}$/
 
-const userById = itemShape('users', ['role'])
+const userById = itemShape('users', ['role', 'disabled'])
 
 /** The name of the session's cookie. RFC 6265bis, 4.1.3.2: no other host of the domain can set one with the prefix. */
 export function sessionCookieName(issuer: string): string {
@@ -69,15 +69,13 @@ export function sessionCookieReader(options: SessionCookieOptions): SessionCooki
   const find = (cookie: string, stamp: number) =>
     then(records.get('Session', secretHash(cookie)), record => {
       const userId = record && accountOf(record)
-      const user =
-        userId === undefined ? undefined : readItem<Pick<UserRow, 'id' | 'role'>>(run, userById, userId)
+      const expiresAt = record?.expiresAt ?? Number.POSITIVE_INFINITY
+      if (userId === undefined) return remember(cookie, { principal: null, expiresAt }, stamp)
+      const user = readItem<Pick<UserRow, 'role' | 'disabled'>>(run, userById, userId)
       return then(user, found => {
-        const principal = found && userId !== undefined ? sessionPrincipal({ ...found, id: userId }) : null
-        return remember(
-          cookie,
-          { principal, expiresAt: record?.expiresAt ?? Number.POSITIVE_INFINITY },
-          stamp,
-        )
+        const isAllowed = found !== undefined && !found.disabled
+        const principal = isAllowed ? sessionPrincipal({ id: userId, role: found.role }) : null
+        return remember(cookie, { principal, expiresAt }, stamp)
       })
     })
 

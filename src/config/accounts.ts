@@ -1,5 +1,6 @@
 /** The settings of accounts, of their pages and of the mail that they send. */
 import { choice, flag, text } from './kinds.ts'
+import { type ProviderSettings, providerList } from './providers.ts'
 import { optional, setting } from './setting.ts'
 import { colour, language, sender, smtp, webImage } from './theme-kinds.ts'
 
@@ -17,6 +18,15 @@ export const accountSettings = {
     default: true,
     description:
       'Whether people can delete their own account on `/account/profile`. Deleting other accounts is up to the rules of the model.',
+  }),
+  'accounts.providers': setting<readonly ProviderSettings[]>({
+    variable: 'PORTICO_PROVIDERS',
+    kind: providerList,
+    default: [],
+    defaultText: 'none',
+    secret: true,
+    description:
+      'With whom people can sign in: Google, GitHub, Microsoft, Apple, and any OpenID Connect issuer. See [sign-in with others](sign-in-with-others.md). JSON in the variable.',
   }),
   'theme.name': setting({
     variable: 'PORTICO_THEME_NAME',

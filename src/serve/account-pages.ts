@@ -1,4 +1,5 @@
 /** The pages of accounts, loaded when the first one is asked for. */
+import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { AccountRoutes, Visit } from '../auth/accounts/routes/routes.ts'
 import type { BackgroundWork } from '../auth/background.ts'
 import type { Mailer } from '../auth/mail/mailer.ts'
@@ -10,9 +11,11 @@ import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
+import type { Log } from '../observability/log.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import { readBody } from '../rest/body.ts'
+import { providerRequests } from './provider-requests.ts'
 
 /** What users write on their pages. */
 export interface OwnWrites {
@@ -32,6 +35,9 @@ interface AccountParts {
   readonly mail: Mailer
   readonly work: BackgroundWork
   readonly server: () => Promise<AuthorizationServer>
+  readonly logger: Pick<Log['logger'], 'info'>
+  /** Sends requests to providers of sign-in. For tests. */
+  readonly sendToProviders?: SendRequest | undefined
 }
 
 export interface AccountPages {
@@ -62,7 +68,10 @@ export function accountPages({
   mail,
   work,
   server,
+  logger,
+  sendToProviders,
 }: AccountParts): AccountPages {
+  const requests = providerRequests()
   const load = async (): Promise<AccountRoutes> => {
     const { createAccountRoutes } = await import('../auth/accounts/routes/routes.ts')
     return createAccountRoutes({
@@ -83,6 +92,10 @@ export function accountPages({
       throttleAddress: budgetAddress,
       readJson,
       work,
+      providers: settings['accounts.providers'],
+      sendToProvider: allowPrivate => sendToProviders ?? requests.send(allowPrivate),
+      onProviderFault: (provider, { reason, message }) =>
+        logger.info({ provider, reason, detail: message }, 'a provider has signed nobody in'),
     })
   }
   let routes: AccountRoutes | undefined
@@ -99,6 +112,9 @@ export function accountPages({
   return {
     answer: async visit => (await loaded()).answer(visit),
     errorReply: error => routes?.errorReply(error),
-    idle: () => work.idle(),
+    async idle() {
+      await work.idle()
+      await requests.close()
+    },
   }
 }

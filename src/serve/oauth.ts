@@ -1,6 +1,7 @@
 /** The authorization server as the service uses it: loaded with the first request for it, to keep starts short. */
 
 import { isAccountPath, isForPeople, isJsonCall } from '../auth/accounts/paths.ts'
+import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { BackgroundWork } from '../auth/background.ts'
 import type { CredentialSource } from '../auth/credentials.ts'
@@ -42,6 +43,8 @@ export interface LazyOauthParts {
   /** Takes the reasons for which token requests are refused. */
   readonly logger: Pick<Log['logger'], 'info'>
   readonly mail: Mailer
+  /** Sends requests to providers of sign-in. For tests. */
+  readonly sendToProviders?: SendRequest | undefined
   /** Work that no request waits for. */
   readonly work: BackgroundWork
   readonly onFault: (error: unknown) => void

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { FirstAdministrator } from '../auth/bootstrap.ts'
 import type { Mail, Message } from '../auth/mail.ts'
 import type { Reply } from '../call.ts'
@@ -59,6 +60,8 @@ export interface StartOptions {
   readonly ownPages?: OwnPages | undefined
   /** In development alone: error answers say which rule refused, with values. No setting does this. */
   readonly explainsRefusals?: boolean | undefined
+  /** Sends requests to providers of sign-in. For tests. */
+  readonly sendToProviders?: SendRequest | undefined
   /** For tests. */
   readonly simulation?: Simulation | undefined
 }

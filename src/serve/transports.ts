@@ -1,5 +1,7 @@
 /** The transports of a model: REST, GraphQL and the authorization server. */
+
 import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
+import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import { type BackgroundWork, createBackground } from '../auth/background.ts'
 import type { Mailer } from '../auth/mail/mailer.ts'
@@ -55,6 +57,7 @@ interface TransportParts {
   readonly mail: Mailer
   /** What rules, actions, reactions and jobs go by. */
   readonly clock: Clock
+  readonly sendToProviders: SendRequest | undefined
   /** The address of the service. */
   readonly issuer: () => string
 }

@@ -154,6 +154,12 @@ test('a session is over on the API when it is over in the browser', async () => 
     await role('admin')
     assert.equal((await call('/api/v1/users', { headers: second })).status, 200)
     await role('user')
+    const disable = (disabled: boolean) =>
+      call(`/api/v1/users/${ben.id}`, { method: 'PATCH', key: admin.key, body: { disabled } })
+    assert.equal((await disable(true)).status, 200)
+    assert.equal(await whoIs(fixture, second), 401)
+    assert.equal((await disable(false)).status, 200)
+    assert.equal(await whoIs(fixture, second), ben.id)
     assert.equal((await call(`/api/v1/users/${ben.id}`, { method: 'DELETE', key: admin.key })).status, 204)
     assert.equal(await whoIs(fixture, second), 401)
   })
@@ -174,7 +180,7 @@ test('a session that somebody has planted is not signed in', async () => {
 })
 
 test('connections that a cookie has opened end with its session', async () => {
-  await withFixture(async ({ ann, call, url }) => {
+  await withFixture(async ({ admin, ann, call, url }) => {
     const own = { Cookie: await signedInCookie(url, ann), ...sameOrigin }
     const other = { Cookie: await signedInCookie(url, ann), ...sameOrigin }
     const socketUrl = `${url.replace('http', 'ws')}/graphql`
@@ -197,7 +203,9 @@ test('connections that a cookie has opened end with its session', async () => {
     assert.equal((await mine.closed).code, 4403)
     await stream.ended
     assert.equal(keptOpen.socket.readyState, keptOpen.socket.OPEN)
-    keptOpen.socket.close()
+    const body = { disabled: true }
+    await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', key: admin.key, body })
+    assert.equal((await keptOpen.closed).code, 4403)
     foreign.socket.close()
   })
 })

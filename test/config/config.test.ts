@@ -90,6 +90,9 @@ const origins: Examples = {
 /** Each text stands for itself. */
 const same = (...texts: readonly string[]) => texts.map(text => [text, text] as const)
 
+const google = { kind: 'google', clientId: 'an id', clientSecret: 'a secret' }
+const corp = { kind: 'oidc', id: 'corp', name: 'Corp', clientId: 'an id', issuer: 'https://id.example.com' }
+
 const trusted = {
   issuer: 'https://id.example.com',
   jwksUri: 'https://id.example.com/jwks',
@@ -319,6 +322,29 @@ const examples: { readonly [N in Name]: Examples } = {
     wrongValues: [false, null],
   },
   'accounts.selfDeletion': flags,
+  'accounts.providers': {
+    text: [
+      ['[]', []],
+      [JSON.stringify([google]), [{ id: 'google', name: 'Google', ...google }]],
+      [JSON.stringify([corp]), [{ scopes: ['openid', 'profile', 'email'], allowPrivate: false, ...corp }]],
+    ],
+    wrong: [
+      'x',
+      '{}',
+      '[null]',
+      '[1]',
+      JSON.stringify([{ ...google, kind: 'toString' }]),
+      JSON.stringify([{ ...google, clientSecret: undefined }]),
+      JSON.stringify([{ ...google, tenant: 'common' }]),
+      JSON.stringify([{ ...google, id: '../x' }]),
+      JSON.stringify([google, google]),
+      JSON.stringify([{ ...corp, issuer: 'http://id.example.com' }]),
+      JSON.stringify([{ ...corp, issuer: 'https://user:pass@id.example.com' }]),
+      JSON.stringify([{ kind: 'microsoft', clientId: 'a', clientSecret: 'b', tenant: 'common/..' }]),
+      JSON.stringify([{ kind: 'apple', clientId: 'a', teamId: 'b', keyId: 'c', privateKey: 'no PEM' }]),
+    ],
+    wrongValues: ['[]', {}, null],
+  },
   'theme.name': words,
   'theme.logo': {
     text: same('https://example.com/logo.svg'),

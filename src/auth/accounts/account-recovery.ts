@@ -11,6 +11,7 @@ import { keysOf, removeKey } from '../user-keys.ts'
 import { pauseMadeInSessions } from '../webhooks/grants.ts'
 import type { AccountBase } from './accounts.ts'
 import type { Holdings } from './holdings.ts'
+import { identityKind } from './identities.ts'
 import { storePasswordHash } from './users.ts'
 
 export type RecoveryParts = Pick<AccountBase, 'records' | 'run' | 'revokeAll' | 'now' | 'codes'>
@@ -37,13 +38,14 @@ async function count(records: Records, kind: string, userId: number): Promise<nu
 }
 
 async function holdingsOf({ records, run, codes }: RecoveryParts, userId: number): Promise<Holdings> {
-  const [sessions, apps, passkeys] = await Promise.all(
-    ['Session', 'Consent', 'Passkey'].map(kind => count(records, kind, userId)),
+  const [sessions, apps, passkeys, identities] = await Promise.all(
+    ['Session', 'Consent', 'Passkey', identityKind].map(kind => count(records, kind, userId)),
   )
   return {
     sessions: sessions ?? 0,
     apps: apps ?? 0,
     passkeys: passkeys ?? 0,
+    identities: identities ?? 0,
     keys: (await keysOf(run, userId)).length,
     codes: await codes.isOn(userId),
   }
@@ -55,6 +57,7 @@ function difference(before: Holdings, left: Holdings): Holdings {
     apps: before.apps - left.apps,
     keys: before.keys - left.keys,
     passkeys: before.passkeys - left.passkeys,
+    identities: before.identities - left.identities,
     codes: before.codes && !left.codes,
   }
 }
@@ -67,6 +70,8 @@ const unfinishedKinds = [
   'AddressVerification',
   'PendingAddress',
   'PasskeyChallenge',
+  'ProviderSignIn',
+  'IdentityOffer',
 ]
 const codeKinds = ['Totp', 'RecoveryCode']
 
@@ -75,6 +80,7 @@ export interface Extent {
   /** The session that stays. */
   readonly except?: string
   readonly keys: boolean
+  /** And identities at other providers: whoever had the account could have added either. */
   readonly passkeys: boolean
   readonly codes: boolean
 }
@@ -93,7 +99,7 @@ export async function replacePassword(
   const owner = String(userId)
   const kinds = [
     ...unfinishedKinds,
-    ...(extent.passkeys ? ['Passkey'] : []),
+    ...(extent.passkeys ? ['Passkey', identityKind] : []),
     ...(extent.codes ? codeKinds : []),
   ]
   const before = await holdingsOf(base, userId)
@@ -115,7 +121,7 @@ export async function replacePassword(
 }
 
 /** Kinds that store the session in which they were made. */
-const ofSessions = ['Passkey', 'Totp']
+const ofSessions = ['Passkey', 'Totp', identityKind]
 
 async function endMadeElsewhere({ records }: AccountBase, owner: string, session: string): Promise<void> {
   for (const kind of ofSessions) {
@@ -137,7 +143,13 @@ export async function revokeBeforeProof(base: AccountBase, userId: number, sessi
   await records.put(await accountEndRecord(records, userId, now(), session))
   await revokeOthers(userId, session)
   await endMadeElsewhere(base, owner, session)
-  await records.deleteOwned(owner, ['SecondFactor', 'PendingAddress', 'KnownDevice'])
+  await records.deleteOwned(owner, [
+    'SecondFactor',
+    'PendingAddress',
+    'KnownDevice',
+    'ProviderSignIn',
+    'IdentityOffer',
+  ])
   await removeAll(run, userId)
 }
 

@@ -9,6 +9,7 @@ import type { BackgroundWork } from '../background.ts'
 import type { Mailer } from '../mail/mailer.ts'
 import type { AccountClaims } from '../server/server.ts'
 import { type Addresses, createAddresses } from './addresses.ts'
+import { createIdentities, type Identities } from './identities.ts'
 import { createDevices, type Devices } from './known-devices.ts'
 import { createTokens, type Tokens } from './link-tokens.ts'
 import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
@@ -55,10 +56,13 @@ export interface AccountBase extends AccountParts, BackgroundWork {
   readonly addresses: Addresses
   readonly codes: OneTimeCodes
   readonly devices: Devices
+  readonly identities: Identities
   /** Passwords. */
   readonly attempts: Throttle
   readonly codeAttempts: Throttle
   readonly passkeyAttempts: Throttle
+  /** Sign-ins with a provider that are started. */
+  readonly providerStarts: Throttle
   /** Requests for a new password. */
   readonly resets: Throttle
   /** Each purpose has its own throttle: attempts that strangers use up for one do not block another. */
@@ -78,9 +82,11 @@ export function createAccountBase(parts: AccountParts): AccountBase {
     addresses: createAddresses(records, now),
     codes: createOneTimeCodes(records, now),
     devices: createDevices(records, now),
+    identities: createIdentities(records, now),
     attempts: throttle('attempt', signInAllowances),
     codeAttempts: throttle('code', codeAllowances),
     passkeyAttempts: throttle('passkey', passkeyAllowances),
+    providerStarts: throttle('provider', passkeyAllowances),
     resets: throttle('reset', resetAllowances),
     signUpMails: throttle('mail-sign-up', mailAllowances),
     confirmationMails: throttle('mail-confirm', mailAllowances),

@@ -2,7 +2,7 @@
  * The e-mail addresses that users have proven to be theirs. The record contains the address, so one that has changed
  * since does not count as confirmed, however it was changed.
  */
-import { addressRecord as kind, type Records } from '../../records.ts'
+import { addressRecord as kind, type NewRecord, type Records } from '../../records.ts'
 
 const waitingKind = 'PendingAddress'
 const dayMs = 24 * 60 * 60 * 1000
@@ -25,6 +25,8 @@ export interface Addresses {
   isUnproven(userId: number): Promise<boolean>
   /** Stores the address of an account made by sign-up. */
   signedUp(userId: number, email: string, verified: boolean): Promise<void>
+  /** That of an account made by sign-up whose address is proven, for the transaction that creates it. */
+  provenRecord(userId: number, email: string): NewRecord
   /** Stores that the user has proven the address. */
   confirm(userId: number, email: string): Promise<void>
   /** Stores an address that an administrator has set: unproven, but links may be sent there. */
@@ -64,6 +66,7 @@ export function createAddresses(records: Records, now: () => number = Date.now):
       return stored?.signedUp === true && !stored.verified
     },
     signedUp: (userId, email, verified) => records.put(recordOf(userId, { email, verified, signedUp: true })),
+    provenRecord: (userId, email) => recordOf(userId, { email, verified: true, signedUp: true }),
     async confirm(userId, email) {
       const signedUp = (await find(userId))?.signedUp === true
       await records.put(recordOf(userId, { email, verified: true, signedUp }))

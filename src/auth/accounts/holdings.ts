@@ -7,6 +7,8 @@ export interface Holdings {
   readonly apps: number
   readonly keys: number
   readonly passkeys: number
+  /** Accounts at other providers by which the user signs in. */
+  readonly identities: number
   /** Whether signing in by password needs a one-time code. */
   readonly codes: boolean
 }

@@ -9,6 +9,12 @@ export type TokenKind =
   | 'PendingAccount'
   | 'SecondFactor'
   | 'PasskeyChallenge'
+  /** Between the start of a sign-in with a provider and its callback. */
+  | 'ProviderSignIn'
+  /** Whom a provider has signed in, until that becomes a session. */
+  | 'ProviderResult'
+  /** An identity that its owner may link to their account. */
+  | 'IdentityOffer'
 
 const minuteMs = 60_000
 
@@ -18,6 +24,9 @@ const lifetimes: Readonly<Record<TokenKind, number>> = {
   PendingAccount: 24 * 60 * minuteMs,
   SecondFactor: 5 * minuteMs,
   PasskeyChallenge: 5 * minuteMs,
+  ProviderSignIn: 10 * minuteMs,
+  ProviderResult: 10 * minuteMs,
+  IdentityOffer: 30 * minuteMs,
 }
 
 /** How long a link of the kind works. */

@@ -12,12 +12,13 @@ function some(count: number, one: string, many = `${one}s`): string[] {
 }
 
 /** E.g. `2 sessions, 1 API key`; empty where there is nothing. */
-export function listOf({ sessions, apps, keys, passkeys, codes }: Holdings): readonly string[] {
+export function listOf({ sessions, apps, keys, passkeys, identities, codes }: Holdings): readonly string[] {
   return [
     ...some(sessions, 'session'),
     ...some(apps, 'connected app'),
     ...some(keys, 'API key'),
     ...some(passkeys, 'passkey'),
+    ...some(identities, 'sign-in with another provider', 'sign-ins with other providers'),
     ...(codes ? ['one-time codes'] : []),
   ]
 }

@@ -7,11 +7,11 @@ import { hashPassword } from '../password.ts'
 import { type Ended, replacePassword } from './account-recovery.ts'
 import type { AccountBase } from './accounts.ts'
 import { lifetimeMinutes } from './link-tokens.ts'
-import { notifyOfPassword } from './notifications.ts'
+import { notifyOfPassword, notifyOfProtection } from './notifications.ts'
 import { passwordFault } from './password-rules.ts'
 import { confirmPassword } from './sign-in.ts'
 import { resetMails } from './throttle.ts'
-import { findByEmail, findUser, hasStill } from './users.ts'
+import { findByEmail, findUser, hasStill, storePasswordHash, type UserRow } from './users.ts'
 
 interface Pending {
   readonly userId: number
@@ -144,4 +144,23 @@ export async function changePassword(base: AccountBase, change: Change): Promise
   const ended = await replacePassword(base, user.id, hashed, { except, keys, passkeys: false, codes: false })
   notifyOfPassword(base, user, 'changed', ended, change.asker)
   return { kind: 'done', userId: user.id, ended }
+}
+
+/** For a user who has none, and has signed in by other means a short time ago. Returns what is wrong with it. */
+export async function setFirstPassword(
+  base: AccountBase,
+  user: UserRow,
+  password: string,
+  isStillSignedIn: () => Promise<boolean>,
+  asker?: Asker,
+): Promise<string | undefined> {
+  const fault = passwordFault(password, user.email)
+  if (fault !== undefined) return fault
+  const hashed = await hashPassword(password)
+  // Whoever has taken the account back meanwhile has set another.
+  const isWithout = user.password_hash === null && (await hasStill(base.run, user))
+  if (!isWithout || !(await isStillSignedIn())) return 'You have a password already. Load the page again.'
+  await storePasswordHash(base.run, user.id, hashed)
+  notifyOfProtection(base, user, 'password-set', asker)
+  return undefined
 }

@@ -3,6 +3,7 @@ import { verifyPassword } from '../password.ts'
 import { signInTime } from '../server/sessions/session-ends.ts'
 import type { AccountBase } from './accounts.ts'
 import type { Passkeys } from './passkeys.ts'
+import type { Profile } from './providers/provider.ts'
 import { findByEmail, findUser, hasStill } from './users.ts'
 
 /** A user has authenticated. `methods`: see RFC 8176. */
@@ -17,7 +18,7 @@ export interface Proven {
 
 export type SignInAnswer =
   | Proven
-  /** The password was right and a one-time code is needed; `token` proves the first step. */
+  /** The password or the provider was right and a one-time code is needed; `token` proves the first step. */
   | { readonly kind: 'second-factor'; readonly token: string }
   | { readonly kind: 'wrong' }
   | { readonly kind: 'throttled'; readonly seconds: number }
@@ -38,6 +39,8 @@ export interface PasswordAttempt extends From {
 interface Pending {
   readonly userId: number
   readonly remember: boolean
+  /** How the first step was done, where not by password. */
+  readonly methods?: readonly string[]
   readonly at: number
 }
 
@@ -65,6 +68,31 @@ export async function signInByPassword(base: AccountBase, attempt: PasswordAttem
   }
   await addresses.remember(user.id, user.email)
   return { kind: 'proven', userId: user.id, remember, methods: ['pwd'], at }
+}
+
+/**
+ * By an account at a provider, which is found by issuer and subject alone; undefined: it is no user's. What the provider
+ * has asked for is not known here, so it names no method (RFC 8176), and one-time codes are asked for as after a password.
+ */
+export async function signInByProvider(
+  { run, identities, codes, tokens }: AccountBase,
+  profile: Profile,
+): Promise<SignInAnswer | undefined> {
+  const proof = await identities.find(profile)
+  if (!proof) return undefined
+  const { userId, at } = proof
+  if (!(await findUser(run, userId))) {
+    // The record of a deleted user, which the clean-up has not reached.
+    await identities.forget(profile)
+    return undefined
+  }
+  const remember = true
+  if (!(await codes.isOn(userId))) return { kind: 'proven', userId, remember, methods: [], at }
+  const pending: Pending = { userId, remember, at, methods: ['otp'] }
+  return {
+    kind: 'second-factor',
+    token: await tokens.issue('SecondFactor', pending, { owner: String(userId) }),
+  }
 }
 
 /** Checks the password of a user who is signed in already; undefined: it is right. */
@@ -102,8 +130,8 @@ export async function signInByCode(
   if (!(await codes.check(user.id, code))) return wrong
   if (!(await tokens.redeem('SecondFactor', token))) return { kind: 'over' }
   codeAttempts.succeed(key, address, device)
-  const { remember, at } = pending
-  return { kind: 'proven', userId: user.id, remember, methods: ['pwd', 'otp', 'mfa'], at }
+  const { remember, at, methods = ['pwd', 'otp', 'mfa'] } = pending
+  return { kind: 'proven', userId: user.id, remember, methods, at }
 }
 
 /** What asking for a challenge is counted by. */

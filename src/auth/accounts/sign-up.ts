@@ -7,6 +7,7 @@ import { createBySystem } from '../bootstrap.ts'
 import type { Asker } from '../mail/mailer.ts'
 import { hashPassword, verifyPassword } from '../password.ts'
 import type { AccountBase } from './accounts.ts'
+import type { Linked } from './identities.ts'
 import { lifetimeMinutes } from './link-tokens.ts'
 import { passwordFault } from './password-rules.ts'
 import { type SignUpField, signUpFields, takenAnswers, valuesOf } from './sign-up-fields.ts'
@@ -33,11 +34,14 @@ export type SignUpAnswer =
   | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, string> }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
-type SignUpFields = Readonly<Record<string, JsonValue>>
+export type SignUpFields = Readonly<Record<string, JsonValue>>
 
+/** An account that is created when its link is opened. */
 interface Pending {
   readonly values: SignUpFields
-  readonly hashed: string
+  /** What whoever opens the link must prove to have: the password of this hash, or the identity. */
+  readonly hashed?: string
+  readonly linked?: Linked
 }
 
 /** In the order of the form. */
@@ -77,9 +81,11 @@ function inOrder(faults: ReadonlyMap<string, string>, names: readonly string[]):
   return new Map([...known, ...faults])
 }
 
+type WithoutPassword = Pick<NewAccount, 'name' | 'email' | 'answers'>
+
 /** The model's faults. Only the fields that a stranger may set are checked. */
-function checked({ model }: AccountBase, account: NewAccount) {
-  const { name, email, password, answers = new Map<string, string>() } = account
+export function checkedValues({ model }: AccountBase, account: WithoutPassword) {
+  const { name, email, answers = new Map<string, string>() } = account
   const users = model.collections.get('users')
   const fields = signUpFields(model)
   const { values: given, missing } = valuesOf(fields, answers)
@@ -94,6 +100,12 @@ function checked({ model }: AccountBase, account: NewAccount) {
   }
   for (const [field, message] of missing) faults.set(field, message)
   faults = inOrder(faults, [...sentences.keys(), ...fields.map(one => one.name)])
+  return { values, faults }
+}
+
+function checked(base: AccountBase, account: NewAccount) {
+  const { password, email } = account
+  const { values, faults } = checkedValues(base, account)
   const fault = passwordFault(password, email.trim())
   if (fault !== undefined) faults.set('password', fault)
   return { values, faults }
@@ -110,7 +122,7 @@ async function create(
   return id
 }
 
-function hasAddress(error: unknown): boolean {
+export function hasAddress(error: unknown): boolean {
   return (
     error instanceof ApiError &&
     error.code === 'CONFLICT' &&
@@ -119,7 +131,7 @@ function hasAddress(error: unknown): boolean {
 }
 
 /** Why the model refused a new account: what `check` finds, a limit, a value that is taken. Throws every other error. */
-function refusal(error: unknown, { model }: AccountBase): ReadonlyMap<string, string> {
+export function refusal(error: unknown, { model }: AccountBase): ReadonlyMap<string, string> {
   const isRefusal = error instanceof ApiError && ['VALIDATION_FAILED', 'CONFLICT'].includes(error.code)
   if (!isRefusal) throw error
   return error.details ? modelFaults(error.details, signUpFields(model)) : new Map([['form', error.message]])
@@ -164,17 +176,17 @@ async function asManyCommits({ records, now }: AccountBase, email: string): Prom
   }
 }
 
-async function sendLink(
+export async function sendLink(
   base: AccountBase,
   values: SignUpFields,
-  hashed: string,
+  proof: string | Linked,
   asker?: Asker,
 ): Promise<void> {
   const { run, mail, tokens, issuer } = base
   const to = String(values.email)
   const user = await findByEmail(run, to)
   if (user) return sendKnown(base, user, asker)
-  const pending: Pending = { values, hashed }
+  const pending: Pending = typeof proof === 'string' ? { values, hashed: proof } : { values, linked: proof }
   const link = `${issuer}/account/verify?account=${await tokens.issue('PendingAccount', pending)}`
   const minutes = lifetimeMinutes('PendingAccount')
   return mail.sendTemplate('finishSignUp', { to, asker }, { link, minutes })
@@ -195,9 +207,30 @@ export async function signUp(base: AccountBase, account: NewAccount): Promise<Si
 }
 
 /** The address that a link for a new account was sent to. */
-export async function pendingAddress({ tokens }: AccountBase, token: string): Promise<string | undefined> {
+export async function pendingAddress(base: AccountBase, token: string): Promise<string | undefined> {
+  return (await pendingSignUp(base, token))?.email
+}
+
+/** `provider`: the id of the one by which the account signs in; undefined: by a password. */
+export async function pendingSignUp({ tokens }: AccountBase, token: string) {
   const pending = await tokens.peek<Pending>('PendingAccount', token)
-  return pending && String(pending.values.email)
+  return pending && { email: String(pending.values.email), provider: pending.linked?.provider }
+}
+
+/** What the account gets that waits for this identity. Consumes the link. */
+export async function redeemSignUp(
+  { tokens }: AccountBase,
+  token: string,
+  { provider, profile }: Linked,
+): Promise<SignUpFields | undefined> {
+  const waiting = await tokens.peek<Pending>('PendingAccount', token)
+  const wanted = waiting?.linked
+  const isSame =
+    wanted?.provider === provider &&
+    wanted.profile.issuer === profile.issuer &&
+    wanted.profile.subject === profile.subject
+  if (!isSame) return undefined
+  return (await tokens.redeem<Pending>('PendingAccount', token))?.values
 }
 
 export type FinishAnswer =
@@ -221,16 +254,17 @@ export async function finishSignUp(
 ): Promise<FinishAnswer> {
   const { tokens, attempts } = base
   const waiting = await tokens.peek<Pending>('PendingAccount', token)
-  if (!waiting) return { kind: 'over' }
+  const hashed = waiting?.hashed
+  if (!waiting || hashed === undefined) return { kind: 'over' }
   const key = `pending:${String(waiting.values.email)}`
   const seconds = await attempts.take(key, address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
-  if (!(await verifyPassword(password, waiting.hashed))) return { kind: 'wrong' }
+  if (!(await verifyPassword(password, hashed))) return { kind: 'wrong' }
   const pending = await tokens.redeem<Pending>('PendingAccount', token)
   if (!pending) return { kind: 'over' }
   attempts.succeed(key, address)
   try {
-    return { kind: 'made', userId: await create(base, pending.values, pending.hashed, true) }
+    return { kind: 'made', userId: await create(base, pending.values, hashed, true) }
   } catch (error) {
     if (hasAddress(error)) return { kind: 'over' }
     return { kind: 'refused', messages: [...refusal(error, base).values()] }

@@ -13,6 +13,7 @@ export const encryptedKinds: ReadonlySet<string> = new Set([
   'Session',
   'Interaction',
   'PushedAuthorizationRequest',
+  'ProviderSignIn',
   'DeviceCode',
   // While a first start is under way, the administrator's password and key.
   'FirstStart',

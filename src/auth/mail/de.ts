@@ -7,12 +7,13 @@ function count(number: number, one: string, many: string): string[] {
   return number === 0 ? [] : [`${number} ${number === 1 ? one : many}`]
 }
 
-function holdings({ sessions, apps, keys, passkeys, codes }: Holdings, none: string): string {
+function holdings({ sessions, apps, keys, passkeys, identities, codes }: Holdings, none: string): string {
   const listed = [
     ...count(sessions, 'Sitzung', 'Sitzungen'),
     ...count(apps, 'verbundene App', 'verbundene Apps'),
     ...count(keys, 'API-Schlüssel', 'API-Schlüssel'),
     ...count(passkeys, 'Passkey', 'Passkeys'),
+    ...count(identities, 'Anmeldung bei einem anderen Anbieter', 'Anmeldungen bei anderen Anbietern'),
     ...(codes ? ['Einmalcodes'] : []),
   ]
   return listed.length === 0 ? none : listed.join(', ')
@@ -30,6 +31,11 @@ const changes: Readonly<Record<ProtectionChange, (service: string, provider: str
     heading: 'Neuer Passkey für Ihr Konto',
     what: `Zu Ihrem Konto bei ${service} wurde ein Passkey hinzugefügt.`,
     meaning: 'Wer ihn hat, kann sich ohne Ihr Passwort anmelden.',
+  }),
+  'password-set': service => ({
+    heading: 'Ein Passwort für Ihr Konto',
+    what: `Für Ihr Konto bei ${service} wurde ein Passwort gesetzt.`,
+    meaning: 'Wer es kennt, kann sich anmelden.',
   }),
   'codes-on': service => ({
     heading: 'Einmalcodes für Ihr Konto eingeschaltet',

@@ -3,16 +3,17 @@ import type { Holdings } from '../accounts/holdings.ts'
 import type { MailParagraph, OwnTexts } from './content.ts'
 import type { MailValues, ProtectionChange } from './values.ts'
 
-function count(number: number, one: string): string[] {
-  return number === 0 ? [] : [`${number} ${one}${number === 1 ? '' : 's'}`]
+function count(number: number, one: string, many = `${one}s`): string[] {
+  return number === 0 ? [] : [`${number} ${number === 1 ? one : many}`]
 }
 
-function holdings({ sessions, apps, keys, passkeys, codes }: Holdings, none: string): string {
+function holdings({ sessions, apps, keys, passkeys, identities, codes }: Holdings, none: string): string {
   const listed = [
     ...count(sessions, 'session'),
     ...count(apps, 'connected app'),
     ...count(keys, 'API key'),
     ...count(passkeys, 'passkey'),
+    ...count(identities, 'sign-in with another provider', 'sign-ins with other providers'),
     ...(codes ? ['one-time codes'] : []),
   ]
   return listed.length === 0 ? none : listed.join(', ')
@@ -26,6 +27,7 @@ const changes: Readonly<Record<ProtectionChange, ChangeTexts>> = {
     'A passkey was added to your account',
     'Whoever has it can sign in without your password.',
   ],
+  'password-set': () => ['A password was set for your account', 'Whoever knows it can sign in.'],
   'codes-on': () => [
     'One-time codes were turned on for your account',
     'Signing in by password now also needs a code.',

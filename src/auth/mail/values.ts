@@ -10,6 +10,7 @@ export interface LinkValues {
 /** What a user may change about the ways to sign in. */
 export type ProtectionChange =
   | 'passkey-added'
+  | 'password-set'
   | 'codes-on'
   | 'codes-off'
   | 'recovery-codes'
@@ -102,8 +103,8 @@ export const sampleValues: { readonly [Name in MailName]: MailValues[Name] } = {
   resetPassword: { link: link(`reset?token=${token}`), minutes: 60 },
   passwordChanged: {
     how: 'changed',
-    ended: { sessions: 2, apps: 1, keys: 3, passkeys: 0, codes: false },
-    left: { sessions: 1, apps: 0, keys: 0, passkeys: 1, codes: true },
+    ended: { sessions: 2, apps: 1, keys: 3, passkeys: 0, identities: 0, codes: false },
+    left: { sessions: 1, apps: 0, keys: 0, passkeys: 1, identities: 0, codes: true },
     ownApps: ['Reading List'],
     resetLink: link('reset'),
   },

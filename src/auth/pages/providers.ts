@@ -1,25 +1,161 @@
-/** Sign-in with an account elsewhere: a button for each provider. */
-import { form } from './form.ts'
-import { type Html, html, type Part } from './html.ts'
+/** Sign-in with other providers: its buttons, and what is asked where a provider has signed somebody in. */
+import type { Identity } from '../accounts/identities.ts'
+import { button, type Faults, field, form, summary } from './form.ts'
+import { type Html, html, named, type Part } from './html.ts'
+import type { Menu, Page } from './layout.ts'
+import { type AskedField, askedField } from './sign-up-field.ts'
+import { time } from './time.ts'
 
-export interface ProviderButton {
-  /** E.g. `Continue with Google`. */
-  readonly label: string
-  /** The provider's mark, made by `drawing` or `html`. */
-  readonly mark?: Html | undefined
-  readonly action: string
+/** A provider as pages name it. */
+export interface ProviderName {
+  readonly id: string
+  readonly name: string
+}
+
+export interface ProviderButtons {
+  readonly providers: readonly ProviderName[]
   readonly csrf: string
-  readonly hidden?: Readonly<Record<string, string | undefined>>
+  /** Where to go on afterwards. */
+  readonly hidden: Readonly<Record<string, string | undefined>>
 }
 
 /** Says that what follows is another way. */
 export const or = html`<p class="or">or</p>`
 
-/** One form each, with POST: a sign-in elsewhere begins by a click here. Nothing where there are no providers. */
-export function providerButtons(buttons: readonly ProviderButton[]): Part {
-  if (buttons.length === 0) return null
-  const forms = buttons.map(({ label, mark, ...options }) =>
-    form(options, html`<button class="plain">${mark}<span>${label}</span></button>`),
-  )
-  return html`<div class="providers">${forms}</div>`
+/** A form for each provider, above the other ways: nothing is sent to a provider before its button is pressed. */
+export function providerButtons(given: ProviderButtons | undefined): Part {
+  if (given === undefined || given.providers.length === 0) return null
+  const { providers, csrf, hidden } = given
+  const forms = providers.map(provider => providerButton(provider, csrf, hidden))
+  return html`<div class="providers">${forms}</div>
+${or}`
+}
+
+function providerButton({ id, name }: ProviderName, csrf: string, hidden: ProviderButtons['hidden']): Html {
+  const action = `/account/sign-in/${id}`
+  return form({ action, csrf, hidden }, button(`Continue with ${name}`, 'plain'))
+}
+
+export interface CompletePage {
+  readonly action: string
+  readonly csrf: string
+  readonly faults: Faults
+  readonly provider: string
+  readonly name: string | undefined
+  readonly email: string | undefined
+  /** Whether the provider has verified the address: it stays. */
+  readonly isProven: boolean
+  readonly app: string | undefined
+  readonly asked: readonly AskedField[]
+}
+
+/** What an account needs and the provider has not told. */
+export function completePage(page: CompletePage): Page {
+  const { action, csrf, faults, provider, name, email, isProven, app, asked } = page
+  const address = isProven
+    ? html`<p>E-mail address: ${email}</p>`
+    : field(
+        {
+          name: 'email',
+          label: 'E-mail address',
+          type: 'email',
+          hint: 'We send a link there. The account is created when you open it.',
+          value: email,
+          autocomplete: 'email',
+          maxlength: 254,
+        },
+        faults,
+      )
+  const content = html`<h1>Create an account${app !== undefined && html` to continue to ${named(app)}`}</h1>
+${summary(faults)}
+<p>You will sign in with ${provider}.</p>
+${form(
+  { action, csrf },
+  html`
+${field({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', maxlength: 100 }, faults)}
+${address}
+${asked.map(one => askedField(one, faults))}
+<div class="buttons">${button('Create account')}</div>`,
+)}
+<p>Have an account already? <a href="/account/sign-in">Sign in</a>, then link ${provider} under Security.</p>`
+  return { title: 'Create an account', content, faulty: faults.size > 0 }
+}
+
+export interface LinkPage {
+  readonly menu: Menu
+  readonly provider: string
+  readonly label: string
+}
+
+/** Asked once the owner of the account has signed in to it. */
+export function linkPage({ menu, provider, label }: LinkPage): Page {
+  const content = html`<h1>Link ${provider}?</h1>
+<p>${named(label)} at ${provider} will sign in to this account, ${menu.email}.</p>
+${form(
+  { action: '/account/link', csrf: menu.csrf },
+  html`<div class="buttons">${button(`Link ${provider}`, undefined, { name: 'answer', value: 'link' })}${button('Do not link', 'plain', { name: 'answer', value: 'no' })}</div>`,
+)}`
+  return { title: `Link ${provider}`, content, menu }
+}
+
+interface FinishPage {
+  readonly csrf: string
+  readonly provider: ProviderName
+  readonly account: string
+  readonly email: string
+}
+
+/** What the link for a new account opens that signs in with a provider. */
+export function finishWithProviderPage({ csrf, provider, account, email }: FinishPage): Page {
+  const content = html`<h1>Finish your account</h1>
+<p>The account is for ${email}. If you did not ask for one, close this page: then there is none.</p>
+<p>Sign in with ${provider.name} once more: the account is for whoever asked for it.</p>
+${providerButton(provider, csrf, { account })}`
+  return { title: 'Finish your account', content }
+}
+
+export interface ProviderSection {
+  readonly menu: Menu
+  readonly providers: readonly ProviderName[]
+  readonly identities: readonly Identity[]
+}
+
+const action = '/account/security'
+
+function identityRow(
+  { id, provider, label, createdAt }: Identity,
+  names: ReadonlyMap<string, string>,
+  csrf: string,
+): Html {
+  const name = names.get(provider) ?? provider
+  const end = names.has(provider)
+    ? null
+    : html` It cannot sign in at present: this service does not offer ${name}.`
+  return html`<section class="card"><h3>${name}</h3><p>${named(label)}</p><p class="faint">Linked on ${time(createdAt)}.${end}</p>
+${form({ action, csrf, hidden: { change: 'unlink-provider', identity: id } }, button('Unlink', 'danger', { 'aria-label': `Unlink ${name}, ${label}` }))}</section>`
+}
+
+/** On the page of the account's security. */
+export function providerSection({
+  menu: { csrf },
+  providers,
+  identities,
+}: ProviderSection): Html | undefined {
+  if (providers.length === 0 && identities.length === 0) return undefined
+  const names = new Map(providers.map(({ id, name }) => [id, name]))
+  return html`<section aria-labelledby="providers-heading"><h2 id="providers-heading">Sign-in with others</h2>
+<p>An account that is linked here signs in to this one. Its address and name there do not matter.</p>
+${identities.map(identity => identityRow(identity, names, csrf))}
+${providers.map(({ id, name }) =>
+  form(
+    { action, csrf, hidden: { change: 'link-provider', provider: id } },
+    html`<div class="buttons">${button(`Link ${name}`, 'plain')}</div>`,
+  ),
+)}</section>`
+}
+
+/** For users without a password: they have signed in by other means a short time ago. */
+export function firstPasswordForm(csrf: string, newPassword: Html): Html {
+  return html`<p>You have no password: you sign in by other means. With one you can also sign in at this service alone.</p>
+${form({ action, csrf, hidden: { change: 'first-password' } }, html`${newPassword}<div class="buttons">${button('Set a password')}</div>`)}`
 }

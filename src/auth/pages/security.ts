@@ -1,9 +1,11 @@
 /** Passwords, passkeys and one-time codes of an account. */
+import type { Identity } from '../accounts/identities.ts'
 import { maxPasswordCharacters } from '../password.ts'
 import { note } from './account.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
 import { type Html, html } from './html.ts'
 import type { Menu, Page } from './layout.ts'
+import { firstPasswordForm, type ProviderName, providerSection } from './providers.ts'
 import { newPassword } from './sign-up.ts'
 import { time } from './time.ts'
 
@@ -24,6 +26,9 @@ export interface SecurityPage {
   readonly recoveryCodes: number
   /** How many API keys there are. */
   readonly keys: number
+  readonly hasPassword: boolean
+  readonly providers: readonly ProviderName[]
+  readonly identities: readonly Identity[]
 }
 
 const action = '/account/security'
@@ -34,7 +39,11 @@ function keysChoice(keys: number): Html {
   return html`<div class="choice"><input type="checkbox" id="keys" name="keys" value="yes" checked><label for="keys">${label}</label></div>`
 }
 
-function passwordSection({ menu: { csrf }, faults, keys }: SecurityPage): Html {
+function passwordSection({ menu: { csrf }, faults, keys, hasPassword }: SecurityPage): Html {
+  if (!hasPassword) {
+    const password = newPassword('new_password', 'New password', faults)
+    return html`<section aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>${firstPasswordForm(csrf, password)}</section>`
+  }
   return html`<section aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>
 <p>A new password signs you out everywhere else, and connected apps must ask you again. Your passkeys and one-time codes stay: look through them below.</p>
 ${form(
@@ -83,7 +92,8 @@ ${note(page.note)}
 ${summary(faults)}
 ${passwordSection(page)}
 ${passkeySection(page)}
-${totpSection(page)}`
+${totpSection(page)}
+${providerSection(page)}`
   return { title: 'Security', content, menu, faulty: faults.size > 0, script: true }
 }
 

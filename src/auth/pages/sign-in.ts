@@ -3,7 +3,7 @@ import { maxPasswordCharacters } from '../password.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
 import { html, named, type Part } from './html.ts'
 import type { Page } from './layout.ts'
-import { or, type ProviderButton, providerButtons } from './providers.ts'
+import { or, type ProviderButtons, providerButtons } from './providers.ts'
 
 export interface SignInPage {
   readonly action: string
@@ -16,8 +16,7 @@ export interface SignInPage {
   /** Where to sign up; undefined: nobody can. */
   readonly signUp: string | undefined
   readonly next?: string | undefined
-  /** Where one can sign in with an account elsewhere. */
-  readonly providers?: readonly ProviderButton[]
+  readonly others?: ProviderButtons
   /** Said above the form. */
   readonly note?: string | undefined
 }
@@ -39,13 +38,12 @@ export function goesOnTo(app: string | undefined): Part {
 }
 
 export function signInPage(page: SignInPage): Page {
-  const { action, csrf, faults, email, remember, app, signUp, next, note, providers = [] } = page
+  const { action, csrf, faults, email, remember, app, signUp, next, note, others } = page
   const content = html`<h1>Sign in</h1>
 ${goesOnTo(app)}
 ${summary(faults)}
 ${note !== undefined && html`<p class="note">${note}</p>`}
-${providerButtons(providers)}
-${providers.length > 0 && or}
+${providerButtons(others)}
 ${form(
   { action, csrf, hidden: { next } },
   html`

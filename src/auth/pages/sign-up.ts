@@ -4,6 +4,7 @@ import { maxPasswordCharacters } from '../password.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
 import { html } from './html.ts'
 import type { Page } from './layout.ts'
+import { type ProviderButtons, providerButtons } from './providers.ts'
 import { goesOnTo } from './sign-in.ts'
 import { type AskedField, askedField } from './sign-up-field.ts'
 
@@ -17,6 +18,7 @@ export interface SignUpPage {
   readonly signIn: string
   /** What the model asks for beside these. */
   readonly asked: readonly AskedField[]
+  readonly others?: ProviderButtons
 }
 
 export function newPassword(name: string, label: string, faults: Faults) {
@@ -34,10 +36,12 @@ export function newPassword(name: string, label: string, faults: Faults) {
   )
 }
 
-export function signUpPage({ action, csrf, faults, name, email, app, signIn, asked }: SignUpPage): Page {
+export function signUpPage(page: SignUpPage): Page {
+  const { action, csrf, faults, name, email, app, signIn, asked, others } = page
   const content = html`<h1>Create an account</h1>
 ${goesOnTo(app)}
 ${summary(faults)}
+${providerButtons(others)}
 ${form(
   { action, csrf },
   html`

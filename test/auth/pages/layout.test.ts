@@ -1,7 +1,7 @@
 /** What every page has around its content, and the parts that several pages share. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { drawing, html } from '../../../src/auth/pages/html.ts'
+import { html } from '../../../src/auth/pages/html.ts'
 import { layout } from '../../../src/auth/pages/layout.ts'
 import { providerButtons } from '../../../src/auth/pages/providers.ts'
 import { stylesheet } from '../../../src/auth/pages/stylesheet.ts'
@@ -62,14 +62,14 @@ test('a tile has the initial where there is no logo; white can be read on each o
 })
 
 test('each provider has a form of its own, with POST and the token', () => {
-  assert.equal(providerButtons([]), null)
-  const mark = drawing('<svg viewBox="0 0 1 1"><path d="M0 0"/></svg>')
-  const made = html`${providerButtons([
-    { label: 'Continue with Google', mark, action: '/a/google', csrf: 't', hidden: { next: '/account' } },
-    { label: 'Continue with <Own>', action: '/a/own', csrf: 't' },
-  ])}`.text
-  assert.equal(made.match(/<form method="post"/g)?.length, 2)
-  assert.match(made, /<svg[^>]*>.*<\/svg><span>Continue with Google<\/span>/)
+  assert.equal(providerButtons({ providers: [], csrf: 't', hidden: {} }), null)
+  const providers = [
+    { id: 'google', name: 'Google' },
+    { id: 'own', name: '<Own>' },
+  ]
+  const made = html`${providerButtons({ providers, csrf: 't', hidden: { next: '/account' } })}`.text
+  assert.equal(made.match(/<form method="post" action="\/account\/sign-in\/(google|own)"/g)?.length, 2)
+  assert.equal(made.match(/name="csrf" value="t"/g)?.length, 2)
   assert.match(made, /name="next" value="\/account"/)
   assert.match(made, /Continue with &lt;Own&gt;/)
 })

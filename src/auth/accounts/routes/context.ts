@@ -11,6 +11,7 @@ import type { WebhookOperations } from '../../webhooks/operations.ts'
 import type { AccountBase } from '../accounts.ts'
 import type { OwnItemsParts } from '../own-items.ts'
 import type { Passkeys } from '../passkeys.ts'
+import type { Provider, ProviderFault } from '../providers/provider.ts'
 import type { ShownOnce } from '../shown-once.ts'
 import { findUser, type UserRow } from '../users.ts'
 import type { Csrf } from './csrf.ts'
@@ -38,6 +39,12 @@ export interface RouteParts {
   readonly base: AccountBase
   readonly server: AuthorizationServer
   readonly passkeys: Passkeys
+  /** With whom people can sign in, by id. */
+  readonly providers: ReadonlyMap<string, Provider>
+  /** Where forms that start a sign-in with a provider may lead: see `PageOptions`. */
+  readonly providersLeadTo: string | undefined
+  /** For the log: a provider has signed nobody in. */
+  readonly onProviderFault: (provider: string, fault: ProviderFault) => void
   readonly theme: Theme
   readonly csrf: Csrf
   /** The body as a JSON value. */

@@ -11,6 +11,7 @@ import { interactionPrefix } from '../paths.ts'
 import { findUser, type UserRow } from '../users.ts'
 import { type RouteParts, redirect, type Visit } from './context.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
+import { continueRoute, isContinuing } from './provider.ts'
 import {
   handleSignIn,
   handleSignUp,
@@ -44,6 +45,7 @@ function signInContext(parts: RouteParts, visit: Visit, interaction: Interaction
     next: undefined,
     note: undefined,
     leadsTo: schemeOf(interaction.destination),
+    start: { interaction: interaction.uid },
     finish: ({ kind: _proven, ...proof }) =>
       parts.server.finishLogin(visit.req, visit.res, { ...proof, address: visit.address }),
   }
@@ -152,6 +154,7 @@ export async function interactionRoute(parts: RouteParts, visit: Visit, uid: str
   visit.userId = interaction.userId ?? null
   if (interaction.prompt === 'select_account') return selectAccount(parts, visit, interaction)
   if (interaction.prompt === 'consent') return consent(parts, visit, interaction)
+  if (isContinuing(visit)) return continueRoute(parts, visit, signInContext(parts, visit, interaction), uid)
   const isNew = readQuery(visit).text('page') === 'sign-up'
   return isNew ? newAccount(parts, visit, interaction) : login(parts, visit, interaction)
 }

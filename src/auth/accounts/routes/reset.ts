@@ -3,16 +3,18 @@ import type { Reply } from '../../../call.ts'
 import { endedPage } from '../../pages/account-recovery.ts'
 import { type Faults, noFaults } from '../../pages/form.ts'
 import { messagePage } from '../../pages/message.ts'
+import { finishWithProviderPage } from '../../pages/providers.ts'
 import { pageReply } from '../../pages/reply.ts'
 import { finishPage, resetPage, resetRequestPage, verifyPage } from '../../pages/reset.ts'
 import { signInTime } from '../../server/sessions/session-ends.ts'
 import { canReset, requestReset, reset } from '../reset.ts'
-import { finishSignUp, pendingAddress } from '../sign-up.ts'
+import { finishSignUp, pendingAddress, pendingSignUp } from '../sign-up.ts'
 import { addressToConfirm, confirmAddress, sendConfirmation } from '../verification.ts'
 import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
+import { providerOf } from './provider-flow.ts'
 import { messages, missing } from './sign-in.ts'
 
 function over({ theme }: RouteParts, href: string, label: string): Reply {
@@ -101,9 +103,11 @@ async function showVerify(parts: RouteParts, visit: Visit): Promise<Reply> {
   const query = readQuery(visit)
   const account = query.optional('account')
   if (account !== undefined) {
-    const address = await pendingAddress(parts.base, account)
-    if (address === undefined) return over(parts, '/account/sign-up', 'Create an account')
-    return showPending(parts, visit, account, address, noFaults)
+    const pending = await pendingSignUp(parts.base, account)
+    if (pending === undefined) return over(parts, '/account/sign-up', 'Create an account')
+    const { email, provider } = pending
+    if (provider !== undefined) return showFinishWith(parts, visit, account, email, provider)
+    return showPending(parts, visit, account, email, noFaults)
   }
   const token = query.text('token')
   return showConfirm(parts, visit, token, noFaults)
@@ -129,6 +133,14 @@ function signInFirst({ theme }: RouteParts): Reply {
 function showPending(parts: RouteParts, visit: Visit, account: string, email: string, faults: Faults): Reply {
   const page = finishPage({ csrf: parts.csrf.token(visit, visit.res), account, email, faults })
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+/** For an account that is to sign in with a provider: whoever opens the link proves the identity once more. */
+function showFinishWith(parts: RouteParts, visit: Visit, account: string, email: string, id: string): Reply {
+  const { theme, csrf, providersLeadTo: leadsTo } = parts
+  const provider = providerOf(parts, id)
+  const page = finishWithProviderPage({ csrf: csrf.token(visit, visit.res), provider, account, email })
+  return pageReply(theme, page, { leadsTo })
 }
 
 async function finishAccount(

@@ -12,6 +12,7 @@ import type { AuthorizationServer } from '../../server/server.ts'
 import { type AccountParts, createAccountBase } from '../accounts.ts'
 import { createPasskeys } from '../passkeys.ts'
 import { interactionPrefix, isJsonCall } from '../paths.ts'
+import { createProviders, type ProviderParts, type ProviderSettings } from '../providers/create.ts'
 import { createShownOnce } from '../shown-once.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
 import { editAppRoute, newAppRoute } from './app-form.ts'
@@ -30,7 +31,9 @@ import { interactionRoute } from './interaction.ts'
 import { answerJson } from './json.ts'
 import { keysRoute, madeKeyRoute, newKeyRoute, revokeKeyRoute } from './keys.ts'
 import { deleteRoute, exportRoute } from './leaving.ts'
+import { linkRoute } from './link.ts'
 import { profileRoute } from './profile.ts'
+import { continueAccountRoute, isContinuing, isProviderPath, providerRoute } from './provider.ts'
 import { resetRoute, verifyRoute } from './reset.ts'
 import { passkeyOptionsRoute, securityRoute } from './security.ts'
 import { signInRoute, signOutRoute, signUpRoute } from './sign-in.ts'
@@ -46,6 +49,9 @@ export interface AccountRouteOptions
   readonly server: AuthorizationServer
   readonly theme: Theme
   readonly throttleAddress: (address: string) => string
+  readonly providers: readonly ProviderSettings[]
+  readonly sendToProvider: ProviderParts['send']
+  readonly onProviderFault: RouteParts['onProviderFault']
   readonly readJson: (call: Call) => unknown
   /** With the rules of what clients write. */
   readonly own: OwnPages
@@ -99,7 +105,15 @@ interface Entry {
 
 const routes: ReadonlyMap<string, Entry> = new Map([
   ['/account', { allow: 'GET, HEAD', route: own(accountRoute) }],
-  ['/account/sign-in', { allow: both, route: signInRoute }],
+  [
+    '/account/sign-in',
+    {
+      allow: both,
+      route: (parts, visit) =>
+        isContinuing(visit) ? continueAccountRoute(parts, visit) : signInRoute(parts, visit),
+    },
+  ],
+  ['/account/link', { allow: both, route: own(linkRoute) }],
   ['/account/sign-up', { allow: both, route: signUpRoute }],
   ['/account/sign-out', { allow: 'POST', route: signOutRoute }],
   ['/account/apps', { allow: both, route: own(appsRoute) }],
@@ -143,6 +157,13 @@ const interaction: Entry = {
   route: (parts, visit) => interactionRoute(parts, visit, visit.path.slice(interactionPrefix.length)),
 }
 
+const provider: Entry = { allow: both, route: providerRoute }
+
+function entryOf(path: string): Entry | undefined {
+  if (path.startsWith(interactionPrefix)) return interaction
+  return isProviderPath(path) ? provider : undefined
+}
+
 function assetsOf(theme: Theme): ReadonlyMap<string, StaticAsset> {
   return new Map<string, StaticAsset>([
     [stylesheetPath, { type: 'css', read: () => stylesheet(theme), maxAgeSeconds: 300 }],
@@ -169,8 +190,18 @@ function errorPageReply(theme: Theme, error: unknown): Reply {
   return pageReply(theme, page, { status: shown.status, headers })
 }
 
+/**
+ * Chromium holds `form-action` against every redirect that follows, also those among the provider’s own sites, so their
+ * schemes are let in.
+ */
+function leadsToProviders(providers: readonly ProviderSettings[]): string | undefined {
+  if (providers.length === 0) return undefined
+  return providers.some(one => one.kind === 'oidc' && one.allowPrivate) ? 'https: http:' : 'https:'
+}
+
 export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes {
-  const { server, theme, throttleAddress, readJson, own, ...rest } = options
+  const { server, theme, throttleAddress, readJson, own, ...more } = options
+  const { providers: given, sendToProvider: send, onProviderFault, ...rest } = more
   const { issuer } = server
   const base = createAccountBase({
     ...rest,
@@ -181,10 +212,12 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
   })
   const { records, now } = base
   const passkeys = createPasskeys({ records, tokens: base.tokens, issuer, rpName: theme.name, now })
+  const providers = createProviders(given, { send, now })
   const parts: RouteParts = {
-    ...{ base, server, passkeys, theme, throttleAddress, readJson, own },
+    ...{ base, server, passkeys, theme, throttleAddress, readJson, own, onProviderFault, providers },
     csrf: createCsrf(issuer),
     shownOnce: createShownOnce(records, now),
+    providersLeadTo: leadsToProviders(given),
   }
   const assets = assetsOf(theme)
   const answerAsset = serveStatic({ assets })
@@ -193,8 +226,7 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
     const { path, method } = visit
     if (assets.has(path)) return answerAsset(visit)
     const ids = [...path.matchAll(idInPath)].map(([, id]) => Number(id))
-    const template = path.replaceAll(idInPath, '/{id}')
-    const entry = routes.get(template) ?? (path.startsWith(interactionPrefix) ? interaction : undefined)
+    const entry = routes.get(path.replaceAll(idInPath, '/{id}')) ?? entryOf(path)
     if (!entry) throw new ApiError('NOT_FOUND')
     if (!entry.allow.split(', ').includes(method)) throw methodNotAllowed(entry.allow)
     return entry.route(parts, visit, ...ids)

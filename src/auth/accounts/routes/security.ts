@@ -9,20 +9,22 @@ import { recoveryCodesPage, securityPage, totpPage } from '../../pages/security.
 import { keysOf } from '../../user-keys.ts'
 import { notifyOfProtection } from '../notifications.ts'
 import type { Enrolment } from '../one-time-codes.ts'
-import { changePassword } from '../reset.ts'
+import { changePassword, setFirstPassword } from '../reset.ts'
 import { passkeyOptions } from '../sign-in.ts'
+import { hasOtherWay } from '../ways-to-sign-in.ts'
 import { noteOf } from './account.ts'
 import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm } from './form-body.ts'
 import { isFresh } from './own.ts'
+import { providerOf, startFlow } from './provider-flow.ts'
 
 const here = '/account/security'
 
 async function show(parts: RouteParts, visit: Visit, who: SignedIn, faults: Faults): Promise<Reply> {
   const { base, passkeys, theme } = parts
-  const { id } = who.user
+  const { id, password_hash } = who.user
   const page = securityPage({
     menu: who.menu,
     faults,
@@ -31,8 +33,12 @@ async function show(parts: RouteParts, visit: Visit, who: SignedIn, faults: Faul
     totp: await base.codes.isOn(id),
     recoveryCodes: await base.codes.recoveryCodesLeft(id),
     keys: (await keysOf(base.run, id)).length,
+    hasPassword: password_hash !== null,
+    providers: [...parts.providers.values()],
+    identities: await base.identities.list(id),
   })
-  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
+  const leadsTo = parts.providersLeadTo
+  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo })
 }
 
 async function showTotp(
@@ -73,7 +79,7 @@ const password: Change = async (parts, visit, who, form) => {
 }
 
 /** Whoever takes the account back ends this session: what it makes meanwhile must not stay. */
-async function isStillSignedIn({ server }: RouteParts, { req, res }: Visit): Promise<boolean> {
+export async function isStillSignedIn({ server }: RouteParts, { req, res }: Visit): Promise<boolean> {
   return (await server.session(req, res)) !== undefined
 }
 
@@ -90,7 +96,11 @@ const addPasskey: Change = async (parts, visit, who, form) => {
   return show(parts, visit, who, new Map([['form', 'The passkey was not added. Try again.']]))
 }
 
-const removePasskey: Change = async (parts, _visit, who, form) => {
+const lastWay = 'This is your only way to sign in. Set a password first, or add another.'
+
+const removePasskey: Change = async (parts, visit, who, form) => {
+  if (!(await hasOtherWay(parts, who.user.id, form.text('passkey'))))
+    return show(parts, visit, who, new Map([['form', lastWay]]))
   const removed = await parts.passkeys.remove(who.user.id, form.text('passkey'))
   if (!removed) throw new ApiError('NOT_FOUND', 'You have no such passkey.')
   return redirect(`${here}?done=passkey-removed`)
@@ -135,6 +145,38 @@ const removeTotp: Change = async ({ base }, visit, who) => {
   return redirect(`${here}?done=totp-off`)
 }
 
+const linkProvider: Change = (parts, visit, who, form) => {
+  const provider = providerOf(parts, form.text('provider'))
+  return startFlow(parts, visit, provider, { kind: 'link', userId: who.user.id, session: who.session.id })
+}
+
+const unlinkProvider: Change = async (parts, visit, who, form) => {
+  const { base, providers } = parts
+  const { id: userId } = who.user
+  const id = form.text('identity')
+  const isLast = () => show(parts, visit, who, new Map([['form', lastWay]]))
+  const identity = (await base.identities.list(userId)).find(one => one.id === id)
+  if (!identity) throw new ApiError('NOT_FOUND', 'Nothing of the kind is linked.')
+  if (!(await hasOtherWay(parts, userId, id))) return isLast()
+  const removed = await base.identities.remove(userId, id)
+  if (removed && !(await hasOtherWay(parts, userId, undefined))) {
+    // Another request has removed the other way meanwhile.
+    await base.identities.restore(removed)
+    return isLast()
+  }
+  const name = providers.get(identity.provider)?.name ?? identity.provider
+  if (removed) notifyOfProtection(base, who.user, 'provider-unlinked', askerOf(visit), name)
+  return redirect(`${here}?done=provider-unlinked`)
+}
+
+const firstPassword: Change = async (parts, visit, who, form) => {
+  const { base } = parts
+  const isStill = () => isStillSignedIn(parts, visit)
+  const fault = await setFirstPassword(base, who.user, form.text('new_password'), isStill, askerOf(visit))
+  if (fault !== undefined) return show(parts, visit, who, new Map([['new_password', fault]]))
+  return redirect(`${here}?done=password-set`)
+}
+
 const changes: ReadonlyMap<string, Change> = new Map([
   ['password', password],
   ['add-passkey', addPasskey],
@@ -143,6 +185,9 @@ const changes: ReadonlyMap<string, Change> = new Map([
   ['confirm-totp', confirmTotp],
   ['recovery-codes', recoveryCodes],
   ['remove-totp', removeTotp],
+  ['link-provider', linkProvider],
+  ['unlink-provider', unlinkProvider],
+  ['first-password', firstPassword],
 ])
 
 export async function securityRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {

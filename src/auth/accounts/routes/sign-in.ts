@@ -3,6 +3,7 @@ import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { type Faults, noFaults } from '../../pages/form.ts'
 import { messagePage } from '../../pages/message.ts'
+import type { ProviderButtons } from '../../pages/providers.ts'
 import { pageReply } from '../../pages/reply.ts'
 import { secondFactorPage, signInPage } from '../../pages/sign-in.ts'
 import { signUpPage } from '../../pages/sign-up.ts'
@@ -21,6 +22,7 @@ import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, safeNext, signedIn, tooMany, type Visit } from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
+import { linkPath, peekOffer } from './provider-flow.ts'
 
 /** Where somebody signs in, and what follows. */
 export interface SignInContext {
@@ -30,6 +32,8 @@ export interface SignInContext {
   readonly app: string | undefined
   readonly email: string | undefined
   readonly next: string | undefined
+  /** What forms that start a sign-in with a provider send besides `next`. */
+  readonly start?: { readonly interaction?: string; readonly confirm?: 'yes' }
   readonly note: string | undefined
   /** Where a form's answer may lead. */
   readonly leadsTo: string | undefined
@@ -42,6 +46,7 @@ export const messages = {
   ready:
     'If this address had no account yet, it has one now. Sign in with the password that you have just chosen.',
   over: 'That took too long. Sign in again.',
+  confirm: 'Confirm that it is you: this changes how your account is protected.',
   passkey: 'The passkey was not accepted. Try again, or use your password.',
   sent: 'We have sent you a message. Open the link in it within 24 hours to go on.',
   resetSent: 'If there is an account with this address, we have sent a link to it. It works for an hour.',
@@ -58,16 +63,22 @@ interface Shown {
   readonly remember?: boolean
 }
 
-export function showSignIn(
-  { base, theme, csrf }: RouteParts,
-  visit: Visit,
-  context: SignInContext,
-  shown: Shown,
-): Reply {
+/** Forms lead to the provider, which sends the browser on as it likes. */
+function leadingTo({ providersLeadTo }: RouteParts, leadsTo: string | undefined): string | undefined {
+  return [leadsTo, providersLeadTo].filter(one => one !== undefined).join(' ') || undefined
+}
+
+function buttonsOf({ providers }: RouteParts, csrf: string, { next, start }: SignInContext): ProviderButtons {
+  return { providers: [...providers.values()], csrf, hidden: { next, ...start } }
+}
+
+export function showSignIn(parts: RouteParts, visit: Visit, context: SignInContext, shown: Shown): Reply {
+  const { base, theme } = parts
   const { faults, email = context.email, remember = false } = shown
+  const csrf = parts.csrf.token(visit, visit.res)
   const page = signInPage({
     action: context.action,
-    csrf: csrf.token(visit, visit.res),
+    csrf,
     faults,
     email,
     remember,
@@ -75,8 +86,10 @@ export function showSignIn(
     signUp: base.signUp === 'off' ? undefined : context.signUp,
     next: context.next,
     note: context.note,
+    others: buttonsOf(parts, csrf, context),
   })
-  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo: context.leadsTo })
+  const leadsTo = leadingTo(parts, context.leadsTo)
+  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo })
 }
 
 function showSecondFactor(
@@ -106,7 +119,7 @@ async function byCode(
   return settled(parts, visit, context, answer)
 }
 
-async function settled(
+export async function settled(
   parts: RouteParts,
   visit: Visit,
   context: SignInContext,
@@ -154,7 +167,7 @@ export function missing(form: FormBody, needed: Readonly<Record<string, string>>
   return new Map(Object.entries(needed).filter(([name]) => form.text(name).trim() === ''))
 }
 
-function accountContext(
+export function accountContext(
   { server }: RouteParts,
   visit: Visit,
   next: string | undefined,
@@ -175,6 +188,20 @@ function accountContext(
   }
 }
 
+/** Why somebody is asked to sign in whom a provider has signed in. */
+async function offerNote(
+  parts: RouteParts,
+  visit: Visit,
+  next: string | undefined,
+): Promise<string | undefined> {
+  const offer = next === linkPath ? await peekOffer(parts, visit) : undefined
+  const provider = offer && parts.providers.get(offer.provider)
+  return (
+    provider &&
+    `There is an account with the address that you have at ${provider.name}. Sign in to it once as you did before: then you can link ${provider.name}.`
+  )
+}
+
 export async function signInRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
   if (visit.method === 'POST') {
     const form = readForm(visit)
@@ -186,8 +213,11 @@ export async function signInRoute(parts: RouteParts, visit: Visit): Promise<Repl
   const asks = query.text('confirm') === 'yes'
   const who = await signedIn(parts, visit)
   if (who && !asks) return redirect(next ?? '/account')
-  const note = asks ? 'Confirm that it is you: sign in once more to go on.' : undefined
-  const context = accountContext(parts, visit, next, note)
+  const note = asks ? messages.confirm : await offerNote(parts, visit, next)
+  const context = {
+    ...accountContext(parts, visit, next, note),
+    ...(asks && { start: { confirm: 'yes' as const } }),
+  }
   return showSignIn(parts, visit, context, { faults: noFaults, email: who?.user.email })
 }
 
@@ -230,18 +260,33 @@ export function showSignUp(
   const { faults, name, email, answers } = shown
   if (parts.base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
   const csrf = parts.csrf.token(visit, visit.res)
-  const fields = signUpFields(parts.base.model)
+  const { asked, inForm } = askedFields(parts, answers)
+  const others = buttonsOf(parts, csrf, context.signIn)
+  const page = signUpPage({ action, csrf, faults: inForm(faults), name, email, app, signIn, asked, others })
+  return pageReply(parts.theme, page, {
+    status: faults.size > 0 ? 400 : 200,
+    leadsTo: leadingTo(parts, leadsTo),
+  })
+}
+
+/** The model's further fields in a form, and faults by the names that they have there. */
+export function askedFields({ base: { model } }: RouteParts, answers?: ReadonlyMap<string, string>) {
+  const fields = signUpFields(model)
   const asked = fields.map(one => ({
     name: formName(one.name),
     label: one.label,
     schema: one.field.type.schema,
     value: answers ? answers.get(one.name) : proposed(one),
   }))
-  const page = signUpPage({ action, csrf, faults: inForm(faults, fields), name, email, app, signIn, asked })
-  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo })
+  return { asked, inForm: (faults: Faults) => inForm(faults, fields) }
 }
 
-function linkSent({ theme }: RouteParts, signIn: string): Reply {
+/** By the names of the model's fields. */
+export function answersIn({ base: { model } }: RouteParts, form: FormBody): ReadonlyMap<string, string> {
+  return new Map(signUpFields(model).map(one => [one.name, form.text(formName(one.name))]))
+}
+
+export function linkSent({ theme }: RouteParts, signIn: string): Reply {
   const page = messagePage({
     title: 'Look into your mail',
     paragraphs: [messages.sent],
@@ -258,8 +303,7 @@ export async function handleSignUp(
 ): Promise<Reply> {
   const [name, email] = [form.text('name'), form.text('email')]
   const address = parts.throttleAddress(visit.address)
-  const fields = signUpFields(parts.base.model)
-  const answers = new Map(fields.map(one => [one.name, form.text(formName(one.name))]))
+  const answers = answersIn(parts, form)
   const answer = await signUp(parts.base, {
     ...{ name, email, password: form.text('password'), address, answers },
     asker: askerOf(visit),

@@ -1,0 +1,29 @@
+/** Apple's client secret: a JWT that the client signs itself. */
+import { importPKCS8, SignJWT } from 'jose'
+
+export interface AppleKey {
+  readonly teamId: string
+  readonly keyId: string
+  readonly clientId: string
+  /** In PEM. */
+  readonly privateKey: string
+}
+
+/** Apple allows six months; one request needs no more than this. */
+const lifeSeconds = 300
+
+export async function appleSecret(
+  { teamId, keyId, clientId, privateKey }: AppleKey,
+  nowMs: number,
+): Promise<string> {
+  const key = await importPKCS8(privateKey, 'ES256')
+  const at = Math.floor(nowMs / 1000)
+  return new SignJWT()
+    .setProtectedHeader({ alg: 'ES256', kid: keyId })
+    .setIssuer(teamId)
+    .setSubject(clientId)
+    .setAudience('https://appleid.apple.com')
+    .setIssuedAt(at)
+    .setExpirationTime(at + lifeSeconds)
+    .sign(key)
+}

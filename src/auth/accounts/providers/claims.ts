@@ -1,0 +1,36 @@
+/** What a provider says of a person, made harmless: bounded, of one line, and no more verified than it is. */
+import { isLongerThan, streamSafe } from '../../../unicode.ts'
+
+type Claims = Readonly<Record<string, unknown>>
+
+/** `undefined` for what is inherited, e.g. `__proto__`. */
+export function claimOf(claims: Claims, name: string): unknown {
+  return Object.hasOwn(claims, name) ? claims[name] : undefined
+}
+
+const maxNameCharacters = 100
+const maxEmailCharacters = 254
+
+/** A name of one line; undefined where nothing is left of it. */
+export function nameFrom(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > 10 * maxNameCharacters) return undefined
+  const plain = streamSafe(value.toWellFormed())
+    .replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu, ' ')
+    .replace(/\s+/gu, ' ')
+    .trim()
+  return plain === '' || isLongerThan(plain, maxNameCharacters) ? undefined : plain
+}
+
+/**
+ * The address in lower case. ASCII alone: lower case turns some other letters into ASCII ones (U+212A, the Kelvin sign,
+ * into k), so another address would count as verified.
+ */
+export function emailFrom(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > maxEmailCharacters) return undefined
+  return /^[!-?A-~]{1,64}@[!-?A-~]{1,190}$/.test(value) ? value.toLowerCase() : undefined
+}
+
+/** OpenID Connect Core, 2: at most 255 ASCII characters, compared exactly. */
+export function subjectFrom(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[ -~]{1,255}$/.test(value) ? value : undefined
+}

@@ -1,0 +1,25 @@
+/** Which tenant of Microsoft signed somebody in: the shared issuers vouch for all of them. */
+import { claimOf } from './claims.ts'
+import { ProviderFault } from './provider.ts'
+
+type Claims = Readonly<Record<string, unknown>>
+
+/** That of personal accounts. */
+const consumers = '9188040d-6c67-4c5b-b112-36a304b66dad'
+const guid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+function isAllowed(tid: string, tenant: string): boolean {
+  if (tenant === 'common') return true
+  if (tenant === 'organizations') return tid !== consumers
+  return tid === (tenant === 'consumers' ? consumers : tenant)
+}
+
+/** `claims`: of a verified ID token. Throws a `ProviderFault` unless its issuer is that of an allowed tenant. */
+export function requireTenant(claims: Claims, tenant: string): void {
+  const tid = claimOf(claims, 'tid')
+  const isOwn =
+    typeof tid === 'string' &&
+    guid.test(tid) &&
+    claimOf(claims, 'iss') === `https://login.microsoftonline.com/${tid}/v2.0`
+  if (!isOwn || !isAllowed(tid, tenant)) throw new ProviderFault('invalid', 'The tenant is not allowed.')
+}

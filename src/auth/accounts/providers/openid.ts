@@ -1,0 +1,157 @@
+/** OpenID Connect issuers, by openid-client: discovery, the code flow with PKCE, and every check of the ID token. */
+import type { ClientAuth, Configuration, ServerMetadata } from 'openid-client'
+import { claimOf, emailFrom, nameFrom, subjectFrom } from './claims.ts'
+import { faultOf } from './library-faults.ts'
+import { type Profile, type Provider, ProviderFault, type Secrets, type StartOptions } from './provider.ts'
+import { providerFetch, type SendRequest } from './provider-fetch.ts'
+
+type Claims = Readonly<Record<string, unknown>>
+type Library = typeof import('openid-client')
+
+/** What distinguishes one issuer's ways from another's. */
+export interface OpenidOptions {
+  readonly id: string
+  readonly name: string
+  /** The address of discovery, without `/.well-known/…`. */
+  readonly issuer: string
+  readonly clientId: string
+  readonly scopes: readonly string[]
+  readonly allowPrivate: boolean
+  /** How the client authenticates at the token endpoint. */
+  readonly authentication: (library: Library, server: ServerMetadata) => ClientAuth
+  /** Further parameters of the authorization request. */
+  readonly parameters?: (options: StartOptions) => Readonly<Record<string, string>>
+  /** Whether the claims say that `email` is this person's. */
+  readonly isEmailVerified: (claims: Claims) => boolean
+  /** Throws a `ProviderFault` where the ID token's issuer may not sign people in here. */
+  readonly requireIssuer?: (idToken: Claims) => void
+  readonly send: SendRequest
+  readonly now: () => number
+}
+
+/** How long an issuer's metadata are used, in milliseconds. */
+const metadataKeptMs = 60 * 60 * 1000
+
+interface Discovered {
+  readonly configuration: Configuration
+  readonly at: number
+}
+
+class OpenidClient implements Provider {
+  readonly id: string
+  readonly name: string
+  readonly #options: OpenidOptions
+  #discovered: Discovered | undefined
+  #discovering: Promise<Discovered> | undefined
+
+  constructor(options: OpenidOptions) {
+    this.id = options.id
+    this.name = options.name
+    this.#options = options
+  }
+
+  async start(options: StartOptions): Promise<URL> {
+    const { redirectUri: redirect_uri, secrets } = options
+    const { state, nonce, verifier } = secrets
+    try {
+      const library = await import('openid-client')
+      const configuration = await this.#configuration(library)
+      const url = library.buildAuthorizationUrl(configuration, {
+        ...{ redirect_uri, state, nonce, scope: this.#options.scopes.join(' ') },
+        code_challenge: await library.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        ...this.#options.parameters?.(options),
+      })
+      this.#requireProtocol(url)
+      return url
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+
+  async finish(callback: URL, secrets: Secrets): Promise<Profile> {
+    try {
+      return await this.#profile(await import('openid-client'), callback, secrets)
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+
+  async #profile(library: Library, callback: URL, { state, nonce, verifier }: Secrets): Promise<Profile> {
+    const configuration = await this.#configuration(library)
+    const tokens = await library.authorizationCodeGrant(configuration, callback, {
+      expectedState: state,
+      expectedNonce: nonce,
+      pkceCodeVerifier: verifier,
+      idTokenExpected: true,
+    })
+    const idToken = tokens.claims() as Claims | undefined
+    const [issuer, subject] = [
+      idToken && claimOf(idToken, 'iss'),
+      idToken && subjectFrom(claimOf(idToken, 'sub')),
+    ]
+    if (idToken === undefined || typeof issuer !== 'string' || subject === undefined)
+      throw new ProviderFault('invalid', 'The ID token names nobody.')
+    this.#options.requireIssuer?.(idToken)
+    const claims = await this.#claims(library, configuration, tokens.access_token, idToken, subject)
+    const email = emailFrom(claimOf(claims, 'email'))
+    return {
+      issuer,
+      subject,
+      name: nameFrom(claimOf(idToken, 'name') ?? claimOf(claims, 'name')),
+      email,
+      emailVerified: email !== undefined && this.#options.isEmailVerified(claims),
+    }
+  }
+
+  /** Those of the ID token; of the UserInfo endpoint where that alone has the address (OpenID Connect Core, 5.4). */
+  async #claims(
+    library: Library,
+    configuration: Configuration,
+    accessToken: string,
+    idToken: Claims,
+    subject: string,
+  ): Promise<Claims> {
+    const { userinfo_endpoint } = configuration.serverMetadata()
+    if (claimOf(idToken, 'email') !== undefined || userinfo_endpoint === undefined) return idToken
+    // Checks that `sub` is the same (5.3.2).
+    return (await library.fetchUserInfo(configuration, accessToken, subject)) as Claims
+  }
+
+  async #configuration(library: Library): Promise<Configuration> {
+    const { now } = this.#options
+    const known = this.#discovered
+    if (known && now() - known.at < metadataKeptMs) return known.configuration
+    this.#discovering ??= this.#discover(library).finally(() => {
+      this.#discovering = undefined
+    })
+    this.#discovered = await this.#discovering
+    return this.#discovered.configuration
+  }
+
+  async #discover(library: Library): Promise<Discovered> {
+    const { issuer, clientId, allowPrivate, authentication, send, now } = this.#options
+    // The library waits for what this returns.
+    const authenticate: ClientAuth = async (server, client, body, headers) => {
+      await authentication(library, server)(server, client, body, headers)
+    }
+    const configuration = await library.discovery(new URL(issuer), clientId, undefined, authenticate, {
+      execute: [
+        ...(allowPrivate ? [library.allowInsecureRequests] : []),
+        // The signature is checked too, not only the connection by which the token came.
+        library.enableNonRepudiationChecks,
+      ],
+      [library.customFetch]: providerFetch(send),
+    })
+    return { configuration, at: now() }
+  }
+
+  #requireProtocol({ protocol }: URL): void {
+    if (protocol === 'https:' || (protocol === 'http:' && this.#options.allowPrivate)) return
+    throw new ProviderFault('invalid', 'The authorization endpoint is no https URL.')
+  }
+}
+
+export function createOpenidProvider(options: OpenidOptions): Provider {
+  return new OpenidClient(options)
+}

@@ -1,0 +1,159 @@
+/** The setting `accounts.providers`: with whom people sign in besides their password. */
+import type { Kind } from './kinds.ts'
+
+interface ProviderBase {
+  /** In the paths of the provider: `/account/sign-in/{id}`. */
+  readonly id: string
+  /** On its button. */
+  readonly name: string
+  readonly clientId: string
+}
+
+interface WithSecret extends ProviderBase {
+  readonly clientSecret: string
+}
+
+export interface GoogleProvider extends WithSecret {
+  readonly kind: 'google'
+}
+
+export interface GithubProvider extends WithSecret {
+  readonly kind: 'github'
+}
+
+export interface MicrosoftProvider extends WithSecret {
+  readonly kind: 'microsoft'
+  /** `common`, `organizations`, `consumers`, or the id of one tenant. */
+  readonly tenant: string
+}
+
+export interface AppleProvider extends ProviderBase {
+  readonly kind: 'apple'
+  readonly teamId: string
+  readonly keyId: string
+  /** In PEM (PKCS #8), as Apple's `.p8` file has it. */
+  readonly privateKey: string
+}
+
+export interface OpenidProvider extends ProviderBase {
+  readonly kind: 'oidc'
+  /** Without one, the client is public. */
+  readonly clientSecret?: string | undefined
+  readonly issuer: string
+  readonly scopes: readonly string[]
+  /** Whether the issuer may have a private address, and speak http. */
+  readonly allowPrivate: boolean
+}
+
+export type ProviderSettings =
+  | GoogleProvider
+  | GithubProvider
+  | MicrosoftProvider
+  | AppleProvider
+  | OpenidProvider
+
+/** As settings give it: what has a default may be left out. */
+export type GivenProvider = ProviderSettings extends infer P
+  ? P extends ProviderSettings
+    ? Omit<P, Optional> & Partial<Pick<P, Optional & keyof P>>
+    : never
+  : never
+type Optional = 'id' | 'name' | 'tenant' | 'scopes' | 'allowPrivate'
+
+type Members = Readonly<Record<string, unknown>>
+type Check = (value: unknown) => boolean
+
+const maxProviders = 20
+
+const isText: Check = value => typeof value === 'string' && /^[^\p{Cc}]{1,500}$/u.test(value)
+const isId: Check = value => typeof value === 'string' && /^[a-z][a-z0-9-]{0,29}$/.test(value)
+const isName: Check = value => typeof value === 'string' && /^[^\p{Cc}]{1,40}$/u.test(value)
+const tenant = /^(?:common|organizations|consumers|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+const isTenant: Check = value => typeof value === 'string' && tenant.test(value)
+const isKey: Check = value =>
+  typeof value === 'string' &&
+  /^-----BEGIN PRIVATE KEY-----[\sA-Za-z0-9+/=]+-----END PRIVATE KEY-----\s*$/.test(value)
+const isScopes: Check = value =>
+  Array.isArray(value) && value.length <= 20 && value.every(one => isText(one) && /^[!#-[\]-~]+$/.test(one))
+const isFlag: Check = value => typeof value === 'boolean'
+const isIssuer: Check = value =>
+  typeof value === 'string' && /^https?:\/\/[^\s?#@]+$/.test(value) && URL.canParse(value)
+
+const common = { kind: isText, id: isId, name: isName, clientId: isText }
+
+interface Row {
+  readonly needs: Readonly<Record<string, Check>>
+  readonly takes: Readonly<Record<string, Check>>
+  readonly defaults: Members
+}
+
+const rows: Readonly<Record<ProviderSettings['kind'], Row>> = {
+  google: { needs: { clientSecret: isText }, takes: {}, defaults: { id: 'google', name: 'Google' } },
+  github: { needs: { clientSecret: isText }, takes: {}, defaults: { id: 'github', name: 'GitHub' } },
+  microsoft: {
+    needs: { clientSecret: isText },
+    takes: { tenant: isTenant },
+    defaults: { id: 'microsoft', name: 'Microsoft', tenant: 'common' },
+  },
+  apple: {
+    needs: { teamId: isText, keyId: isText, privateKey: isKey },
+    takes: {},
+    defaults: { id: 'apple', name: 'Apple' },
+  },
+  oidc: {
+    needs: { issuer: isIssuer },
+    takes: { clientSecret: isText, scopes: isScopes, allowPrivate: isFlag },
+    defaults: { scopes: ['openid', 'profile', 'email'], allowPrivate: false },
+  },
+}
+
+/** Throws a `RangeError` that says what is wrong, without a value: some are secret. */
+function providerOf(value: unknown, index: number): ProviderSettings {
+  const place = `provider ${index + 1}`
+  if (typeof value !== 'object' || value === null) throw new RangeError(`${place} is not an object`)
+  const given = value as Members
+  const kind = given.kind
+  if (typeof kind !== 'string' || !Object.hasOwn(rows, kind))
+    throw new RangeError(`${place}: \`kind\` must be one of ${Object.keys(rows).join(', ')}`)
+  const { needs, takes, defaults } = rows[kind as ProviderSettings['kind']]
+  const checks = { ...common, ...takes, ...needs }
+  for (const [name, member] of Object.entries(given)) {
+    const check = Object.hasOwn(checks, name) ? checks[name as keyof typeof checks] : undefined
+    if (check === undefined)
+      throw new RangeError(
+        `${place}: ${kind} has no \`${name.slice(0, 50)}\`; it has ${Object.keys(checks).join(', ')}`,
+      )
+    if (member !== undefined && !check(member)) throw new RangeError(`${place}: \`${name}\` is not valid`)
+  }
+  const whole: Members = { ...defaults, ...given }
+  const missing = ['id', 'name', 'clientId', ...Object.keys(needs)].find(name => whole[name] === undefined)
+  if (missing !== undefined) throw new RangeError(`${place}: ${kind} needs \`${missing}\``)
+  const made = whole as unknown as ProviderSettings
+  if (made.kind === 'oidc' && !made.allowPrivate && !made.issuer.startsWith('https:'))
+    throw new RangeError(`${place}: \`issuer\` must be an https URL, unless \`allowPrivate\` is true`)
+  return made
+}
+
+function providersOf(value: unknown): readonly ProviderSettings[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  if (value.length > maxProviders) throw new RangeError(`there are more than ${maxProviders} providers`)
+  const made = value.map(providerOf)
+  const ids = made.map(({ id }) => id)
+  const twice = ids.find((id, at) => ids.indexOf(id) !== at)
+  if (twice !== undefined) throw new RangeError(`two providers have the \`id\` ${twice}`)
+  return made
+}
+
+export const providerList: Kind<readonly ProviderSettings[]> = {
+  says: 'a list of providers, e.g. `[{ "kind": "google", "clientId": "…", "clientSecret": "…" }]`',
+  fromText: text => {
+    let value: unknown
+    try {
+      value = JSON.parse(text)
+    } catch {
+      return undefined
+    }
+    return providersOf(value)
+  },
+  fromValue: providersOf,
+}

@@ -1,0 +1,174 @@
+/** A service whose providers answer in memory, and browsers that sign in with them. */
+import assert from 'node:assert/strict'
+import { createAddresses } from '../../../../src/auth/accounts/addresses.ts'
+import { findByEmail, type UserRow } from '../../../../src/auth/accounts/users.ts'
+import { createBySystem, createKey } from '../../../../src/auth/bootstrap.ts'
+import type { Message } from '../../../../src/auth/mail.ts'
+import { hashPassword } from '../../../../src/auth/password.ts'
+import { type GivenSettings, readSettings } from '../../../../src/config.ts'
+import { checkModel } from '../../../../src/model/check.ts'
+import type { Declaration } from '../../../../src/model/declaration.ts'
+import { createLog } from '../../../../src/observability/log.ts'
+import type { OpenService } from '../../../../src/serve/service.ts'
+import { open as openService } from '../../../../src/serve.ts'
+import { SteppedClock } from '../../../../src/testing/clock.ts'
+import { Browser, type Departure, type Form, type Page } from '../../../conformance/oauth/browser.ts'
+import blog from '../../../models/blog.ts'
+import { Providers, providers, type Tweaks } from './stub.ts'
+
+export const password = 'correct horse battery'
+
+type Values = Readonly<Record<string, unknown>>
+
+/** Each has an address of its own: attempts are counted by it. */
+export class Visitor extends Browser {
+  readonly #address: string
+
+  constructor(origin: string, address: string) {
+    super(origin)
+    this.#address = address
+  }
+
+  override send(url: URL, sent: Parameters<Browser['send']>[1] = {}) {
+    return super.send(url, { ...sent, headers: { ...sent.headers, 'X-Forwarded-For': this.#address } })
+  }
+}
+
+export interface UserOptions {
+  readonly confirmed?: boolean
+  readonly signedUp?: boolean
+  readonly password?: boolean
+}
+
+export interface Scene {
+  readonly opened: OpenService
+  readonly url: string
+  readonly providers: Providers
+  readonly mails: Message[]
+  browser(): Visitor
+  /** An address that nobody has. */
+  email(): string
+  user(email: string, options?: UserOptions): Promise<number>
+  key(userId: number): Promise<string>
+  /** The account that has the address. */
+  find(email: string): Promise<UserRow | undefined>
+  close(): Promise<void>
+}
+
+let hashed: Promise<string> | undefined
+
+export async function openScene(given: GivenSettings = {}, declaration: Declaration = blog): Promise<Scene> {
+  const stub = new Providers()
+  const mails: Message[] = []
+  const settings = readSettings({
+    given: {
+      ...{ port: 0, host: '127.0.0.1', logLevel: 'silent', rateLimit: 'off', trustProxy: 1 },
+      ...{ 'accounts.providers': providers, secretKeys: ['the-key-of-tests-of-sign-in-with-others'] },
+      ...given,
+    },
+  })
+  const opened = await openService(
+    checkModel(declaration),
+    { ...settings, database: ':memory:' },
+    createLog(settings),
+    {
+      background: false,
+      sendToProviders: stub.send,
+      simulation: {
+        clock: new SteppedClock(new Date()),
+        mail: { delivers: true, send: async message => void mails.push(message) },
+      },
+    },
+  )
+  const { url } = opened.service
+  const browsers: Browser[] = []
+  let count = 0
+  const addresses = createAddresses(opened.records)
+  return {
+    ...{ opened, url, mails, providers: stub },
+    browser() {
+      const made = new Visitor(url, `192.0.${browsers.length >> 8}.${browsers.length & 255}`)
+      browsers.push(made)
+      return made
+    },
+    email: () => `person${++count}@example.com`,
+    async user(email, { confirmed = true, signedUp = true, password: has = true } = {}) {
+      hashed ??= hashPassword(password)
+      const computed = has ? { password_hash: await hashed } : {}
+      const id = await createBySystem(opened.run, 'users', { name: 'Ada', email }, computed)
+      if (signedUp) await addresses.signedUp(id, email, confirmed)
+      else if (confirmed) await addresses.confirm(id, email)
+      return id
+    },
+    key: userId => createKey(opened.run, userId, { name: 'a key', scopes: ['*'] }),
+    find: email => findByEmail(opened.run, email),
+    async close() {
+      for (const browser of browsers) browser.close()
+      await opened.service.close()
+    },
+  }
+}
+
+export function page(answer: Page | Departure): Page {
+  assert.ok('text' in answer, `left for ${'left' in answer ? answer.left.href : ''}`)
+  return answer
+}
+
+export function left(answer: Page | Departure): URL {
+  assert.ok(
+    'left' in answer,
+    'text' in answer ? `${answer.url.pathname} ${answer.status}: ${textOf(answer)}` : '',
+  )
+  return answer.left
+}
+
+/** What somebody reads. */
+export function textOf({ text }: Pick<Page, 'text'>): string {
+  const main = /<main[^>]*>([\s\S]*)<\/main>/.exec(text)?.[1] ?? text
+  return main
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
+export function formTo({ forms, text }: Page, path: string): Form {
+  const found = forms.find(({ action }) => action.pathname === path)
+  assert.ok(found, `no form to ${path}: ${textOf({ text })}`)
+  return found
+}
+
+export function formWithField({ forms, text }: Page, name: string, value?: string): Form {
+  const found = forms.find(({ fields }) =>
+    fields.some(one => one.name === name && (value === undefined || one.value === value)),
+  )
+  assert.ok(found, `no form with ${name}: ${textOf({ text })}`)
+  return found
+}
+
+/** Where the service sends a browser that chooses the provider. */
+export async function start(browser: Browser, provider: string, from = '/account/sign-in'): Promise<URL> {
+  const shown = page(await browser.open(from))
+  return left(await browser.submit(formTo(shown, `/account/sign-in/${provider}`)))
+}
+
+/** A whole sign-in: what the browser shows afterwards. */
+export async function signIn(
+  { providers: stub }: Scene,
+  browser: Browser,
+  provider: string,
+  claims: Values,
+  tweaks: Tweaks = {},
+): Promise<Page> {
+  return page(await browser.open(stub.authorize(await start(browser, provider), claims, tweaks)))
+}
+
+export async function signInByPassword(browser: Browser, email: string): Promise<Page> {
+  const form = formWithField(page(await browser.open('/account/sign-in')), 'password')
+  return page(await browser.submit(form, { email, password }))
+}
+
+/** The address of who is signed in; undefined: nobody is. */
+export async function whoIs(browser: Browser): Promise<string | undefined> {
+  const { text } = page(await browser.open('/account'))
+  return /Signed in as ([^<]*)</.exec(text)?.[1]
+}

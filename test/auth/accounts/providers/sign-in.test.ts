@@ -1,0 +1,118 @@
+/** Sign-in with each kind of provider, from its button to the account. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { formWithField, openScene, page, type Scene, signIn, start, textOf, whoIs } from './scene.ts'
+import { consumerTenant, tenant } from './stub.ts'
+
+let scene: Scene
+before(async () => {
+  scene = await openScene()
+})
+after(() => scene.close())
+
+test('Google: the first sign-in creates an account with a confirmed address, the second finds it by its subject', async () => {
+  const email = scene.email()
+  const browser = scene.browser()
+  const first = await signIn(scene, browser, 'google', {
+    sub: 'g1',
+    email,
+    email_verified: true,
+    name: 'Ada',
+  })
+  assert.match(textOf(first), new RegExp(`Your account .*${email}`))
+  assert.match(textOf(first), /Confirmed/)
+  const second = scene.browser()
+  // Another address and name there change nothing here.
+  await signIn(scene, second, 'google', {
+    sub: 'g1',
+    email: scene.email(),
+    email_verified: true,
+    name: 'Eve',
+  })
+  assert.equal(await whoIs(second), email)
+})
+
+test('GitHub: its form-encoded answer, /user and the verified primary address', async () => {
+  const email = scene.email()
+  const browser = scene.browser()
+  const emails = [
+    { email: 'else@example.com', primary: false, verified: true },
+    { email, primary: true, verified: true },
+  ]
+  await signIn(scene, browser, 'github', { id: 7, login: 'ada', name: null }, { emails })
+  assert.equal(await whoIs(browser), email)
+})
+
+test('GitHub: an unverified primary address is asked for, and proven by a link and the same identity', async () => {
+  const email = scene.email()
+  const browser = scene.browser()
+  const emails = [{ email, primary: true, verified: false }]
+  const user = { id: 8, login: 'grace', name: 'Grace' }
+  const asked = await signIn(scene, browser, 'github', user, { emails })
+  assert.match(textOf(asked), /Create an account/)
+  const sent = page(await browser.submit(formWithField(asked, 'email'), { email }))
+  assert.match(textOf(sent), /Look into your mail/)
+  assert.equal(await scene.find(email), undefined)
+  const link = await linkTo(email)
+  const opened = page(await browser.open(link))
+  const left = await browser.submit(formWithField(opened, 'account'))
+  assert.ok('left' in left)
+  await browser.open(scene.providers.authorize(left.left, user, { emails }))
+  assert.equal(await whoIs(browser), email)
+  assert.match(textOf(page(await browser.open('/account'))), /Confirmed/)
+})
+
+async function linkTo(email: string): Promise<string> {
+  for (let count = 0; count < 100; count++) {
+    const text = scene.mails.findLast(({ to }) => to === email)?.text
+    const link = /\/account\/verify\?account=[\w-]+/.exec(text ?? '')?.[0]
+    if (link !== undefined) return link
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  assert.fail(`no mail to ${email}`)
+}
+
+test('Microsoft: any tenant signs in by the shared issuer, and its address counts only with xms_edov', async () => {
+  const email = scene.email()
+  const claims = { sub: 'm1', tid: tenant, email, name: 'Ada' }
+  const asked = await signIn(scene, scene.browser(), 'microsoft', claims)
+  assert.match(textOf(asked), /Create an account/)
+  const browser = scene.browser()
+  await signIn(scene, browser, 'microsoft', { ...claims, tid: consumerTenant, xms_edov: true })
+  assert.equal(await whoIs(browser), email)
+})
+
+test('Apple: its posted answer becomes a link, its name a suggestion, and the client signs its own secret', async () => {
+  const email = scene.email()
+  const browser = scene.browser()
+  const left = await start(browser, 'apple')
+  assert.equal(left.searchParams.get('response_mode'), 'form_post')
+  const callback = scene.providers.authorize(left, { sub: 'a1', email, email_verified: 'true' })
+  callback.searchParams.set('user', JSON.stringify({ name: { firstName: 'Ada', lastName: 'Lovelace' } }))
+  const posted = await scene.browser().send(new URL(callback.pathname, scene.url), {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', Origin: 'https://appleid.apple.com' },
+    body: callback.searchParams.toString(),
+  })
+  assert.equal(posted.status, 303)
+  await browser.open(new URL(posted.headers.location ?? '', scene.url))
+  assert.equal(await whoIs(browser), email)
+  assert.equal((await scene.find(email))?.name, 'Ada Lovelace')
+})
+
+test('a provider that does not answer is said so, with another way to sign in', async () => {
+  scene.providers.down.add('corp.example.com')
+  const browser = scene.browser()
+  const form = formWithField(page(await browser.open('/account/sign-in')), 'csrf')
+  const shown = page(await browser.submit({ ...form, action: new URL('/account/sign-in/corp', scene.url) }))
+  scene.providers.down.clear()
+  assert.equal(shown.status, 503)
+  assert.match(textOf(shown), /Corp SSO does not answer/)
+})
+
+test('whoever goes back at the provider is told that nothing was changed', async () => {
+  const parameters = { code: undefined, error: 'access_denied', error_description: '<b>no</b>' }
+  const shown = await signIn(scene, scene.browser(), 'google', {}, { parameters })
+  assert.match(textOf(shown), /You are not signed in/)
+  assert.doesNotMatch(shown.text, /<b>no/)
+})

@@ -1,0 +1,993 @@
+/**
+ * Attempts to take over an account by sign-in with others, and what becomes of each. docs/sign-in-with-others.md lists what
+ * readers want to know of them.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Secret, TOTP } from 'otpauth'
+import { createOneTimeCodes } from '../../../../src/auth/accounts/one-time-codes.ts'
+import { deleteShape, updateShape } from '../../../../src/plan/system-plans.ts'
+import { system } from '../../../../src/principal.ts'
+import type { Answer, Page } from '../../../conformance/oauth/browser.ts'
+import { call } from '../../../serve/service.ts'
+import {
+  formTo,
+  formWithField,
+  left,
+  openScene,
+  page,
+  password,
+  type Scene,
+  signIn,
+  signInByPassword,
+  start,
+  textOf,
+  type Visitor,
+  whoIs,
+} from './scene.ts'
+import { consumerTenant, type Tweaks, tenant } from './stub.ts'
+
+let scene: Scene
+before(async () => {
+  scene = await openScene()
+})
+after(() => scene.close())
+
+type Values = Readonly<Record<string, unknown>>
+
+interface Result {
+  readonly shown: Page | Answer
+  /** In which nobody may be signed in, unless `as` says who. */
+  readonly browser: Visitor
+  readonly as?: string | undefined
+}
+
+interface Attempt {
+  readonly name: string
+  readonly attempt: () => Promise<Result>
+  readonly expected: RegExp
+}
+
+let subjects = 0
+const newSubject = () => `sub-${++subjects}`
+const said = (email: string, more: Values = {}) => ({
+  sub: newSubject(),
+  email,
+  email_verified: true,
+  name: 'Eve',
+  ...more,
+})
+
+/** A sign-in in a new browser. */
+async function by(provider: string, claims: Values, tweaks: Tweaks = {}): Promise<Result> {
+  const browser = scene.browser()
+  return { browser, shown: await signIn(scene, browser, provider, claims, tweaks) }
+}
+
+async function account(options?: Parameters<Scene['user']>[1]) {
+  const email = scene.email()
+  return { email, id: await scene.user(email, options) }
+}
+
+/** The victim has an account, and the provider says these claims beside its address. */
+async function asVictim(claims: Values, provider = 'google', options?: Parameters<Scene['user']>[1]) {
+  const { email } = await account(options)
+  return by(provider, { ...said(email), ...claims })
+}
+
+async function withToken(token: Values, tweaks: Tweaks = {}, provider = 'corp') {
+  const email = scene.email()
+  return by(provider, said(email), { token, ...tweaks })
+}
+
+/** Somebody who has signed in by password. */
+async function signedIn(options?: Parameters<Scene['user']>[1]) {
+  const made = await account(options)
+  const browser = scene.browser()
+  await signInByPassword(browser, made.email)
+  return { ...made, browser }
+}
+
+async function securityForm(browser: Visitor, change: string, has?: readonly [string, string]) {
+  const shown = page(await browser.open('/account/security'))
+  if (has) return formWithField(shown, ...has)
+  return formWithField(shown, 'change', change)
+}
+
+/** Where the browser is sent to link the provider. */
+async function startLink(browser: Visitor, provider: string): Promise<URL> {
+  return left(await browser.submit(await securityForm(browser, '', ['provider', provider])))
+}
+
+/** A user who signs in with the provider alone. */
+async function providerUser(provider = 'corp') {
+  const email = scene.email()
+  const claims = said(email)
+  const { browser } = await by(provider, claims)
+  const id = (await scene.find(email))?.id ?? 0
+  return { email, claims, browser, id }
+}
+
+async function open(browser: Visitor, url: URL | string): Promise<Page> {
+  return page(await browser.open(url))
+}
+
+async function post(
+  browser: Visitor,
+  path: string,
+  values: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  return browser.send(new URL(path, scene.url), {
+    method: 'POST',
+    body: new URLSearchParams(values).toString(),
+    headers: {
+      'Content-Type': 'application/x-www-form-urlencoded',
+      'Sec-Fetch-Site': 'same-origin',
+      ...headers,
+    },
+  })
+}
+
+async function csrfOf(browser: Visitor): Promise<string> {
+  const { fields } = formWithField(await open(browser, '/account/sign-in'), 'csrf')
+  return fields.find(({ name }) => name === 'csrf')?.value ?? ''
+}
+
+const setEmail = updateShape('users', ['email'])
+const setDisabled = updateShape('users', ['disabled'])
+const set = (shape: typeof setEmail, id: number, value: string | boolean) =>
+  scene.opened.run.write({ shape, args: [id, value] }, system)
+
+const over = /This sign-in is over/
+const refused = /could not sign you in/
+const asks = /Create an account .*We send a link there/
+const offered = /There is an account with the address that you have/
+
+/** An identity of its own for the browser, which is then in the middle of a sign-in. */
+async function half(provider = 'corp') {
+  const browser = scene.browser()
+  return { browser, left: await start(browser, provider) }
+}
+
+async function offeredTo(email: string, claims: Values = said(email)) {
+  const browser = scene.browser()
+  await signIn(scene, browser, 'google', claims)
+  return { browser, claims }
+}
+
+/** Signs in by password where the browser is, and goes on to the link that it was offered. */
+async function acceptOffer(browser: Visitor, email: string): Promise<Page> {
+  const form = formWithField(await open(browser, '/account/sign-in?next=/account/link'), 'password')
+  return page(await browser.submit(form, { email, password }))
+}
+
+async function githubBy(user: Values, tweaks: Tweaks = {}) {
+  return by('github', user, tweaks)
+}
+
+const attempts: readonly Attempt[] = [
+  {
+    name: 'the verified address of a confirmed account does not open it: its owner signs in first',
+    attempt: () => asVictim({}),
+    expected: offered,
+  },
+  {
+    name: 'an offered link is not for another account',
+    attempt: async () => {
+      const { email } = await account()
+      const mallory = await account()
+      const { browser } = await offeredTo(email)
+      return { browser, shown: await acceptOffer(browser, mallory.email), as: mallory.email }
+    },
+    expected: /You are signed in to another account/,
+  },
+  {
+    name: 'the owner of both links them, and signs in with the provider from then on',
+    attempt: async () => {
+      const { email } = await account()
+      const { browser, claims } = await offeredTo(email)
+      const asked = await acceptOffer(browser, email)
+      await browser.submit(formTo(asked, '/account/link'))
+      return { ...(await by('google', claims)), as: email }
+    },
+    expected: /Your account/,
+  },
+  {
+    name: 'an account that somebody prepared with the address is linked to nothing',
+    attempt: () => asVictim({}, 'google', { confirmed: false }),
+    expected: /never confirmed/,
+  },
+  {
+    name: 'nor is one that an administrator made, before its address is confirmed',
+    attempt: () => asVictim({}, 'corp', { confirmed: false, signedUp: false }),
+    expected: /never confirmed/,
+  },
+  {
+    name: 'an unconfirmed address at the provider is asked for, and the mail to its owner has no link to an account',
+    attempt: async () => {
+      const { email } = await account()
+      const { browser, shown } = await by('google', said(email, { email_verified: false }))
+      assert.match(textOf(shown), asks)
+      const done = page(await browser.submit(formWithField(shown as Page, 'email'), { email }))
+      for (let count = 0; count < 100 && !scene.mails.some(({ to }) => to === email); count++)
+        await new Promise(resolve => setImmediate(resolve))
+      assert.doesNotMatch(scene.mails.findLast(({ to }) => to === email)?.text ?? 'account=', /account=/)
+      return { browser, shown: done }
+    },
+    expected: /Look into your mail/,
+  },
+  ...(['true', 'false', 1, null, undefined, {}] as const).map(email_verified => ({
+    name: `\`email_verified\`: ${JSON.stringify(email_verified)} verifies nothing`,
+    attempt: () => asVictim({ email_verified }),
+    expected: asks,
+  })),
+  {
+    name: 'an address that anybody writes into a tenant of Microsoft verifies nothing',
+    attempt: () => asVictim({ tid: tenant }, 'microsoft'),
+    expected: asks,
+  },
+  {
+    name: '`xms_edov` as a text verifies nothing',
+    attempt: () => asVictim({ tid: tenant, xms_edov: '1' }, 'microsoft'),
+    expected: asks,
+  },
+  {
+    name: 'an address in capitals is the same address: no second account',
+    attempt: async () => {
+      const { email } = await account()
+      return by('google', said(email.toUpperCase()))
+    },
+    expected: offered,
+  },
+  {
+    name: 'a Kelvin sign is no k: such an address is not taken for verified',
+    attempt: async () => {
+      const email = `mark${scene.email()}`
+      await scene.user(email)
+      return by('google', said(email.replace('mark', 'mar\u212A')))
+    },
+    expected: asks,
+  },
+  {
+    name: 'a plus-address is another address, with an account of its own',
+    attempt: async () => {
+      const { email } = await account()
+      const other = email.replace('@', '+x@')
+      return { ...(await by('google', said(other))), as: other }
+    },
+    expected: /Your account/,
+  },
+  {
+    name: 'an address that changes at the provider, into the victim’s, signs in to no other account',
+    attempt: async () => {
+      const mine = await providerUser()
+      const { email } = await account()
+      return { ...(await by('corp', { ...mine.claims, email })), as: mine.email }
+    },
+    expected: /Your account/,
+  },
+  {
+    name: 'an address that changes here leaves the identity where it is',
+    attempt: async () => {
+      const { id, claims } = await providerUser()
+      const email = scene.email()
+      await set(setEmail, id, email)
+      return { ...(await by('corp', claims)), as: email }
+    },
+    expected: /Your account/,
+  },
+  {
+    name: 'an offer is worth nothing once the account has another address',
+    attempt: async () => {
+      const { email, id } = await account()
+      const { browser } = await offeredTo(email)
+      const asked = await acceptOffer(browser, email)
+      const next = scene.email()
+      await set(setEmail, id, next)
+      return { browser, shown: page(await browser.submit(formTo(asked, '/account/link'))), as: next }
+    },
+    expected: over,
+  },
+  {
+    name: 'another subject with the same address is somebody else',
+    attempt: async () => {
+      const { claims } = await providerUser()
+      return by('corp', { ...claims, sub: newSubject() })
+    },
+    expected: offered,
+  },
+  {
+    name: 'the same subject of another issuer is somebody else',
+    attempt: async () => {
+      const { claims } = await providerUser()
+      const email = scene.email()
+      return { ...(await by('other', { ...claims, email })), as: email }
+    },
+    expected: /Your account/,
+  },
+  {
+    name: 'a token for another audience',
+    attempt: () => withToken({ aud: 'client-other' }),
+    expected: refused,
+  },
+  {
+    name: 'a token for two audiences, given to the other (`azp`)',
+    attempt: () => withToken({ aud: ['client-corp', 'client-other'], azp: 'client-other' }),
+    expected: refused,
+  },
+  { name: '`alg: none`', attempt: () => withToken({}, { signature: 'none' }, 'other'), expected: refused },
+  {
+    name: 'HS256 with the public key as the secret',
+    attempt: () => withToken({}, { signature: 'hs256' }, 'other'),
+    expected: refused,
+  },
+  {
+    name: 'a signature by another key',
+    attempt: () => withToken({}, { signature: 'strange' }),
+    expected: refused,
+  },
+  { name: 'an expired token', attempt: () => withToken({ exp: 1_700_000_000 }), expected: refused },
+  { name: 'a token of the future', attempt: () => withToken({ nbf: 4_000_000_000 }), expected: refused },
+  { name: 'a token without `nonce`', attempt: () => withToken({ nonce: undefined }), expected: refused },
+  {
+    name: 'the `nonce` of another browser',
+    attempt: async () => {
+      const other = await half()
+      return withToken({ nonce: other.left.searchParams.get('nonce') })
+    },
+    expected: refused,
+  },
+  {
+    name: 'a token of another issuer',
+    attempt: () => withToken({ iss: 'https://other.example.com' }),
+    expected: refused,
+  },
+  { name: 'a token without `sub`', attempt: () => withToken({ sub: undefined }), expected: refused },
+  { name: 'a `sub` that is no text', attempt: () => withToken({ sub: 7 }), expected: refused },
+  { name: 'a `sub` without end', attempt: () => withToken({ sub: 'x'.repeat(256) }), expected: refused },
+  {
+    name: 'an answer without an ID token',
+    attempt: () => withToken({}, { answer: { body: '{"access_token":"x","token_type":"bearer"}' } }),
+    expected: refused,
+  },
+  {
+    name: 'a tenant of Microsoft that speaks for another',
+    attempt: () =>
+      withToken(
+        { tid: tenant, iss: `https://login.microsoftonline.com/${consumerTenant}/v2.0` },
+        {},
+        'microsoft',
+      ),
+    expected: refused,
+  },
+  {
+    name: 'a tenant of Microsoft that is none',
+    attempt: () =>
+      withToken({ tid: 'x/../y', iss: 'https://login.microsoftonline.com/x/../y/v2.0' }, {}, 'microsoft'),
+    expected: refused,
+  },
+  {
+    name: 'metadata that name another issuer',
+    attempt: async () => {
+      const browser = scene.browser()
+      const form = formTo(await open(browser, '/account/sign-in'), '/account/sign-in/liar')
+      return { browser, shown: page(await browser.submit(form)) }
+    },
+    expected: refused,
+  },
+  {
+    name: 'a callback in another browser',
+    attempt: async () => {
+      const { left } = await half()
+      const browser = scene.browser()
+      return { browser, shown: await open(browser, scene.providers.authorize(left, said(scene.email()))) }
+    },
+    expected: over,
+  },
+  {
+    name: 'a callback a second time',
+    attempt: async () => {
+      const { browser, left } = await half()
+      const email = scene.email()
+      const callback = scene.providers.authorize(left, said(email))
+      await open(browser, callback)
+      return { browser, shown: await open(browser, callback), as: email }
+    },
+    expected: over,
+  },
+  {
+    name: 'a code a second time, in a sign-in of its own',
+    attempt: async () => {
+      const { browser, left } = await half()
+      const used = scene.providers.authorize(left, said(scene.email()))
+      await open(browser, used)
+      const second = await half()
+      const callback = scene.providers.authorize(second.left, said(scene.email()))
+      callback.searchParams.set('code', used.searchParams.get('code') ?? '')
+      return { browser: second.browser, shown: await open(second.browser, callback) }
+    },
+    expected: refused,
+  },
+  {
+    name: 'no `state`',
+    attempt: async () => {
+      const { browser, left } = await half()
+      const callback = scene.providers.authorize(left, said(scene.email()), {
+        parameters: { state: undefined },
+      })
+      return { browser, shown: await open(browser, callback) }
+    },
+    expected: over,
+  },
+  {
+    name: 'the `state` of another browser',
+    attempt: async () => {
+      const [victim, attacker] = [await half(), await half()]
+      const callback = scene.providers.authorize(attacker.left, said(scene.email()))
+      return { browser: victim.browser, shown: await open(victim.browser, callback) }
+    },
+    expected: over,
+  },
+  {
+    name: 'the code of another browser, with the right `state`',
+    attempt: async () => {
+      const [victim, attacker] = [await half(), await half()]
+      const callback = scene.providers.authorize(attacker.left, said(scene.email()))
+      callback.searchParams.set('state', victim.left.searchParams.get('state') ?? '')
+      return { browser: victim.browser, shown: await open(victim.browser, callback) }
+    },
+    expected: refused,
+  },
+  {
+    name: 'the answer of one provider at the callback of another',
+    attempt: async () => {
+      const { browser, left } = await half('corp')
+      const callback = scene.providers.authorize(left, said(scene.email()))
+      callback.pathname = '/account/sign-in/other/callback'
+      return { browser, shown: await open(browser, callback) }
+    },
+    expected: over,
+  },
+  {
+    name: 'an `iss` of another issuer',
+    attempt: () => withToken({}, { parameters: { iss: 'https://other.example.com' } }),
+    expected: refused,
+  },
+  {
+    name: 'no `iss` from an issuer that sends it',
+    attempt: () => withToken({}, { parameters: { iss: undefined } }),
+    expected: refused,
+  },
+  {
+    name: 'a forged refusal does not end the sign-in that is under way',
+    attempt: async () => {
+      const { browser, left } = await half()
+      await open(browser, '/account/sign-in/corp/callback?error=access_denied&state=x')
+      const email = scene.email()
+      return { browser, shown: await open(browser, scene.providers.authorize(left, said(email))), as: email }
+    },
+    expected: /Your account/,
+  },
+  {
+    name: 'a HEAD request does not use the callback up',
+    attempt: async () => {
+      const { browser, left } = await half()
+      const callback = scene.providers.authorize(left, said(scene.email()))
+      const { status, ...rest } = await browser.send(callback, { method: 'HEAD' })
+      return { browser, shown: { ...rest, status, text: `status ${status}` } }
+    },
+    expected: /status 405/,
+  },
+  {
+    name: 'a sign-in that another site begins, without the token of our form',
+    attempt: async () => {
+      const browser = scene.browser()
+      return { browser, shown: await post(browser, '/account/sign-in/google', { csrf: 'x' }) }
+    },
+    expected: /no longer valid/,
+  },
+  {
+    name: 'a sign-in that another site begins, with a token',
+    attempt: async () => {
+      const browser = scene.browser()
+      const csrf = await csrfOf(browser)
+      return {
+        browser,
+        shown: await post(browser, '/account/sign-in/google', { csrf }, { 'Sec-Fetch-Site': 'cross-site' }),
+      }
+    },
+    expected: /no longer valid/,
+  },
+  {
+    name: 'a sign-in that a link begins',
+    attempt: async () => {
+      const browser = scene.browser()
+      return { browser, shown: await open(browser, '/account/sign-in/google') }
+    },
+    expected: /method/i,
+  },
+  {
+    name: 'a link that another site begins',
+    attempt: async () => {
+      const { browser, email } = await signedIn()
+      const values = { change: 'link-provider', provider: 'google', csrf: 'x' }
+      return { browser, shown: await post(browser, '/account/security', values), as: email }
+    },
+    expected: /no longer valid/,
+  },
+  {
+    name: 'an unlink that another site sends',
+    attempt: async () => {
+      const { browser, email } = await providerUser()
+      const { fields } = await securityForm(browser, 'unlink-provider')
+      const identity = fields.find(({ name }) => name === 'identity')?.value ?? ''
+      const shown = await post(browser, '/account/security', {
+        change: 'unlink-provider',
+        identity,
+        csrf: '',
+      })
+      return { browser, shown, as: email }
+    },
+    expected: /no longer valid/,
+  },
+  {
+    name: 'an offer that another site accepts',
+    attempt: async () => {
+      const { email } = await account()
+      const { browser } = await offeredTo(email)
+      await acceptOffer(browser, email)
+      return { browser, shown: await post(browser, '/account/link', { answer: 'link', csrf: '' }), as: email }
+    },
+    expected: /no longer valid/,
+  },
+  ...['https://evil.example', '//evil.example', '/account/../evil', '/\\evil.example'].map(next => ({
+    name: `\`next\`: ${next} leads nowhere`,
+    attempt: async () => {
+      const browser = scene.browser()
+      const email = scene.email()
+      const form = formTo(await open(browser, '/account/sign-in?next=/account/apps'), '/account/sign-in/corp')
+      const fields = form.fields.map(one => (one.name === 'next' ? { ...one, value: next } : one))
+      const callback = scene.providers.authorize(left(await browser.submit({ ...form, fields })), said(email))
+      const shown = await open(browser, callback)
+      assert.equal(shown.url.pathname, '/account')
+      return { browser, shown, as: email }
+    },
+    expected: /Your account/,
+  })),
+  {
+    name: 'the request of an app that waits in another browser',
+    attempt: async () => {
+      const browser = scene.browser()
+      const form = formTo(await open(browser, '/account/sign-in'), '/account/sign-in/corp')
+      const fields = [...form.fields, { name: 'interaction', type: 'hidden', value: 'abc', checked: false }]
+      const callback = scene.providers.authorize(
+        left(await browser.submit({ ...form, fields })),
+        said(scene.email()),
+      )
+      return { browser, shown: await open(browser, callback) }
+    },
+    expected: /is over/,
+  },
+  {
+    name: 'a session that was fixed before the sign-in is not the one after it',
+    attempt: async () => {
+      const browser = scene.browser()
+      const { id, email: first } = await account()
+      const form = formTo(await open(browser, '/account/sign-in'), '/account/sign-in/corp')
+      await signInByPassword(browser, first)
+      const { records } = scene.opened
+      const before = (await records.byOwner('Session', String(id))).map(one => one.id)
+      const email = scene.email()
+      const shown = await open(
+        browser,
+        scene.providers.authorize(left(await browser.submit(form)), said(email)),
+      )
+      const after = (await records.all('Session')).map(one => one.id)
+      assert.ok(before.length === 1 && !after.includes(before[0] ?? ''))
+      return { browser, shown, as: email }
+    },
+    expected: /Your account/,
+  },
+  {
+    name: 'a link that an attacker began, finished in the victim’s browser',
+    attempt: async () => {
+      const [attacker, victim] = [await signedIn(), await signedIn()]
+      const callback = scene.providers.authorize(
+        await startLink(attacker.browser, 'google'),
+        said(scene.email()),
+      )
+      return { browser: victim.browser, shown: await open(victim.browser, callback), as: victim.email }
+    },
+    expected: over,
+  },
+  {
+    name: 'a link that is finished after somebody else has signed in to the browser',
+    attempt: async () => {
+      const [first, second] = [await signedIn(), await account()]
+      const left = await startLink(first.browser, 'google')
+      await first.browser.submit(formTo(await open(first.browser, '/account'), '/account/sign-out'))
+      await signInByPassword(first.browser, second.email)
+      const shown = await open(first.browser, scene.providers.authorize(left, said(scene.email())))
+      return { browser: first.browser, shown, as: second.email }
+    },
+    expected: over,
+  },
+  {
+    name: 'a link that is finished by another session of the same account',
+    attempt: async () => {
+      const { browser, email } = await signedIn()
+      const left = await startLink(browser, 'google')
+      await browser.submit(formTo(await open(browser, '/account'), '/account/sign-out'))
+      await signInByPassword(browser, email)
+      return {
+        browser,
+        shown: await open(browser, scene.providers.authorize(left, said(scene.email()))),
+        as: email,
+      }
+    },
+    expected: over,
+  },
+  {
+    name: 'an offer that was used',
+    attempt: async () => {
+      const { email } = await account()
+      const { browser } = await offeredTo(email)
+      const asked = formTo(await acceptOffer(browser, email), '/account/link')
+      await browser.submit(asked)
+      const shown = page(await browser.submit(asked))
+      assert.equal(shown.url.pathname, '/account/security')
+      return { browser, shown, as: email }
+    },
+    expected: /Security/,
+  },
+  {
+    name: 'an identity that signs in to another account is not linked a second time',
+    attempt: async () => {
+      const { claims } = await providerUser()
+      const { browser, email } = await signedIn()
+      const callback = scene.providers.authorize(await startLink(browser, 'corp'), claims)
+      return { browser, shown: await open(browser, callback), as: email }
+    },
+    expected: /signs in to another account here/,
+  },
+  {
+    name: 'a session of last week links nothing before its user signs in again',
+    attempt: async () => {
+      const { browser, email, id } = await signedIn()
+      const form = await securityForm(browser, '', ['provider', 'google'])
+      const { records } = scene.opened
+      for (const { kind, id: name, payload } of await records.byOwner('Session', String(id))) {
+        const stored = JSON.parse(payload)
+        await records.swap(
+          { kind, id: name },
+          payload,
+          JSON.stringify({ ...stored, loginTs: stored.loginTs - 604_800 }),
+        )
+      }
+      return { browser, shown: page(await browser.submit(form)), as: email }
+    },
+    expected: /Confirm that it is you/,
+  },
+  {
+    name: 'whoever confirms that it is them gets no other account by it',
+    attempt: async () => {
+      const { browser, email } = await signedIn()
+      const left = await start(browser, 'google', '/account/sign-in?confirm=yes&next=/account/security')
+      assert.equal(left.searchParams.get('prompt'), 'select_account')
+      return {
+        browser,
+        shown: await open(browser, scene.providers.authorize(left, said(scene.email()))),
+        as: email,
+      }
+    },
+    expected: /is not linked/,
+  },
+  {
+    name: 'the last way to sign in is not unlinked',
+    attempt: async () => {
+      const { browser, email } = await providerUser()
+      const shown = page(await browser.submit(await securityForm(browser, 'unlink-provider')))
+      return { browser, shown, as: email }
+    },
+    expected: /your only way to sign in/,
+  },
+  {
+    name: 'of two ways that are unlinked at once, one stays',
+    attempt: async () => {
+      const { browser, email, id } = await providerUser()
+      await open(browser, scene.providers.authorize(await startLink(browser, 'google'), said(scene.email())))
+      const forms = (await open(browser, '/account/security')).forms.filter(({ fields }) =>
+        fields.some(({ value }) => value === 'unlink-provider'),
+      )
+      assert.equal(forms.length, 2)
+      const [shown] = await Promise.all(forms.map(async form => page(await browser.submit(form))))
+      assert.ok((await scene.opened.records.byOwner('Identity', String(id))).length >= 1)
+      assert.ok(shown)
+      return { browser, shown, as: email }
+    },
+    expected: /Security/,
+  },
+  {
+    name: 'a password that is set is another way, and the identity can go',
+    attempt: async () => {
+      const { browser, email, claims } = await providerUser()
+      await browser.submit(await securityForm(browser, 'first-password'), { new_password: password })
+      await browser.submit(await securityForm(browser, 'unlink-provider'))
+      const again = scene.browser()
+      await signInByPassword(again, email)
+      assert.equal(await whoIs(again), email)
+      return by('corp', claims)
+    },
+    expected: offered,
+  },
+  {
+    name: 'an account with one-time codes asks for one after the provider too',
+    attempt: async () => {
+      const { id, claims, email } = await providerUser()
+      const codes = createOneTimeCodes(scene.opened.records)
+      const { secret } = await codes.start(id, email, 'Portico')
+      const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
+      assert.ok(await codes.confirm(id, code))
+      return by('corp', claims)
+    },
+    expected: /one-time code/,
+  },
+  {
+    name: 'a disabled user, by a provider',
+    attempt: async () => {
+      const { id, claims } = await providerUser()
+      await set(setDisabled, id, true)
+      return by('corp', claims)
+    },
+    expected: /disabled/,
+  },
+  {
+    name: 'a disabled user, by password',
+    attempt: async () => {
+      const { id, email } = await account()
+      await set(setDisabled, id, true)
+      const browser = scene.browser()
+      return { browser, shown: await signInByPassword(browser, email) }
+    },
+    expected: /disabled/,
+  },
+  {
+    name: 'a disabled user, by the session that a provider began',
+    attempt: async () => {
+      const { id, browser } = await providerUser()
+      await set(setDisabled, id, true)
+      return { browser, shown: await open(browser, '/account/security') }
+    },
+    expected: /Sign in/,
+  },
+  {
+    name: 'a disabled user, by an API key',
+    attempt: async () => {
+      const { id } = await providerUser()
+      const key = await scene.key(id)
+      await set(setDisabled, id, true)
+      const { status, text } = await call(`${scene.url}/api/v1/me`, { key })
+      return { browser: scene.browser(), shown: { status, text, headers: {} } }
+    },
+    expected: /disabled/,
+  },
+  {
+    name: 'a disabled user links nothing',
+    attempt: async () => {
+      const { id, browser } = await signedIn()
+      const left = await startLink(browser, 'google')
+      await set(setDisabled, id, true)
+      return { browser, shown: await open(browser, scene.providers.authorize(left, said(scene.email()))) }
+    },
+    expected: over,
+  },
+  {
+    name: 'the identity of a deleted user opens nothing that was theirs',
+    attempt: async () => {
+      const { id, claims, email } = await providerUser()
+      await scene.opened.run.write({ shape: deleteShape('users'), args: [id] }, system)
+      assert.equal((await scene.opened.records.byOwner('Identity', String(id))).length, 0)
+      const again = await by('corp', claims)
+      assert.notEqual((await scene.find(email))?.id, id)
+      return { ...again, as: email }
+    },
+    expected: /Your account/,
+  },
+  {
+    name: 'an identity that an intruder linked ends with the reset by which the owner takes the account back',
+    attempt: async () => {
+      const { browser, email } = await signedIn()
+      const claims = said(scene.email())
+      await open(browser, scene.providers.authorize(await startLink(browser, 'corp'), claims))
+      const owner = scene.browser()
+      await owner.submit(formWithField(await open(owner, '/account/reset'), 'email'), { email })
+      const link = await mailed(email, /\/account\/reset\?token=[\w-]+/)
+      const done = page(
+        await owner.submit(formWithField(await open(owner, link), 'password'), {
+          password: 'a staple in the meadow',
+        }),
+      )
+      assert.match(textOf(done), /1 sign-in with another provider/)
+      const after = await by('corp', claims)
+      return { ...after, as: claims.email }
+    },
+    expected: /Your account/,
+  },
+  {
+    name: 'an identity that was linked to a prepared account ends with the first proof of its address',
+    attempt: async () => {
+      const { browser, email } = await signedIn({ confirmed: false })
+      const claims = said(scene.email())
+      await open(browser, scene.providers.authorize(await startLink(browser, 'corp'), claims))
+      const owner = scene.browser()
+      const home = await signInByPassword(owner, email)
+      await owner.submit(formWithField(home, 'send'))
+      const opened = await open(owner, await mailed(email, /\/account\/verify\?token=[\w-]+/))
+      await owner.submit(formTo(opened, '/account/verify'))
+      return { ...(await by('corp', claims)), as: claims.email }
+    },
+    expected: /Your account/,
+  },
+  {
+    name: 'two first sign-ins at once make one account',
+    attempt: async () => {
+      const email = scene.email()
+      const claims = said(email)
+      const results = await Promise.all([by('corp', claims), by('corp', claims), by('corp', claims)])
+      for (const { browser } of results) assert.equal(await whoIs(browser), email)
+      const [first] = results
+      return { ...first, as: email }
+    },
+    expected: /Your account/,
+  },
+  {
+    name: 'the link of a new account, opened by somebody with another identity',
+    attempt: async () => {
+      const email = scene.email()
+      await sentTo(email)
+      const link = await mailed(email, /\/account\/verify\?account=[\w-]+/)
+      const browser = scene.browser()
+      const to = left(await browser.submit(formWithField(await open(browser, link), 'account')))
+      return { browser, shown: await open(browser, scene.providers.authorize(to, said(scene.email()))) }
+    },
+    expected: /for somebody else/,
+  },
+  {
+    name: 'the link of a new account, finished by a password',
+    attempt: async () => {
+      const email = scene.email()
+      await sentTo(email)
+      const account =
+        /account=([\w-]+)/.exec(await mailed(email, /\/account\/verify\?account=[\w-]+/))?.[1] ?? ''
+      const browser = scene.browser()
+      const csrf = await csrfOf(browser)
+      return { browser, shown: await post(browser, '/account/verify', { csrf, account, password }) }
+    },
+    expected: /does not work any more/,
+  },
+  {
+    name: 'a name with HTML is shown as it is',
+    attempt: async () => {
+      const name = '<img src=x onerror=alert(1)>'
+      const shown = await by('google', said(scene.email(), { name, email_verified: false }))
+      assert.ok(!shown.shown.text.includes(name))
+      return shown
+    },
+    expected: asks,
+  },
+  {
+    name: 'a name without end, or of control characters, is asked for',
+    attempt: async () => {
+      const shown = await by('google', said(scene.email(), { name: 'x'.repeat(100_000) }))
+      assert.ok(!shown.shown.text.includes('x'.repeat(101)))
+      await by('google', said(scene.email(), { name: '\u0000\r\n\u202E' }))
+      return shown
+    },
+    expected: /Create an account/,
+  },
+  {
+    name: 'an address with a line break adds no line to a mail',
+    attempt: () => by('google', said('a@example.com\r\nBcc: b@example.com')),
+    expected: asks,
+  },
+  {
+    name: 'a user of 1 MB',
+    attempt: () =>
+      by(
+        'corp',
+        { sub: newSubject() },
+        { userinfo: { body: JSON.stringify({ sub: 'x', name: 'x'.repeat(1_000_000) }) } },
+      ),
+    expected: /does not answer|could not/,
+  },
+  {
+    name: 'a user whose prototype says that the address is verified',
+    attempt: async () => {
+      const { email } = await account()
+      const sub = newSubject()
+      const body = `{"sub":"${sub}","email":"${email}","__proto__":{"email_verified":true}}`
+      return by('corp', { sub }, { userinfo: { body } })
+    },
+    expected: asks,
+  },
+  {
+    name: 'a user of another subject than the token’s',
+    attempt: () =>
+      by('corp', { sub: newSubject() }, { userinfo: { body: JSON.stringify(said(scene.email())) } }),
+    expected: refused,
+  },
+  {
+    name: 'a token endpoint that redirects',
+    attempt: async () => {
+      const answer = { status: 302, headers: { location: 'http://169.254.169.254/' } }
+      const result = await by('corp', said(scene.email()), { answer })
+      assert.ok(!scene.providers.asked.some(url => url.includes('169.254')))
+      return result
+    },
+    expected: refused,
+  },
+  {
+    name: 'a token endpoint that answers with a page',
+    attempt: () => by('corp', said(scene.email()), { answer: { type: 'text/html', body: '<h1>No</h1>' } }),
+    expected: refused,
+  },
+  {
+    name: 'an error of GitHub, with status 200',
+    attempt: () => githubBy({ id: 99 }, { answer: { body: '{"error":"bad_verification_code"}' } }),
+    expected: refused,
+  },
+  { name: 'a user of GitHub without an id', attempt: () => githubBy({ login: 'ada' }), expected: refused },
+  {
+    name: 'a user of GitHub whose id is a text',
+    attempt: () => githubBy({ id: '1', login: 'ada' }),
+    expected: refused,
+  },
+  {
+    name: 'a login of GitHub that somebody else has taken over',
+    attempt: async () => {
+      const emails = (email: string) => [{ email, primary: true, verified: true }]
+      const [mine, theirs] = [scene.email(), scene.email()]
+      await githubBy({ id: 1000, login: 'ada' }, { emails: emails(mine) })
+      return { ...(await githubBy({ id: 1001, login: 'ada' }, { emails: emails(theirs) })), as: theirs }
+    },
+    expected: /Your account/,
+  },
+]
+
+/** Somebody whose provider verifies nothing asks for an account. */
+async function sentTo(email: string): Promise<void> {
+  const { browser, shown } = await by('google', said(email, { email_verified: false }))
+  await browser.submit(formWithField(shown as Page, 'email'), { email })
+}
+
+async function mailed(email: string, pattern: RegExp): Promise<string> {
+  for (let count = 0; count < 200; count++) {
+    const texts = scene.mails.filter(({ to }) => to === email).map(({ text }) => pattern.exec(text)?.[0])
+    const found = texts.findLast(text => text !== undefined)
+    if (found !== undefined) return found
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  assert.fail(`no mail to ${email} has ${pattern}`)
+}
+
+for (const [index, { name, attempt, expected }] of attempts.entries()) {
+  test(`${index + 1}. ${name}`, async () => {
+    const { shown, browser, as } = await attempt()
+    assert.match(`${textOf(shown)}`, expected)
+    assert.equal(await whoIs(browser), as)
+  })
+}
+
+test('where nobody may sign up, a provider makes no account', async () => {
+  const closed = await openScene({ 'accounts.signUp': 'off' })
+  try {
+    const browser = closed.browser()
+    const shown = await signIn(closed, browser, 'google', said('new@example.com'))
+    assert.match(textOf(shown), /You have no account here/)
+    assert.equal(await closed.find('new@example.com'), undefined)
+    assert.equal(await whoIs(browser), undefined)
+  } finally {
+    await closed.close()
+  }
+})
