@@ -128,7 +128,7 @@ async function webhooks(page: Page, look: Look, url: string): Promise<void> {
   await look('webhook')
   await page.goto(`${url}/account/webhooks`)
   await look('webhooks')
-  await page.getByRole('link', { name: /long/ }).click()
+  await page.getByRole('link', { name: /^127\.0\.0\.1:/ }).click()
   await page.getByRole('link', { name: 'Delete' }).click()
   await look('webhook-delete')
 }
