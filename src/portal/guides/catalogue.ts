@@ -43,6 +43,7 @@ const operators: readonly Row[] = [
   ['recipes', 'Recipes', 'Tenancy, invitations, soft delete, uploads, search'],
   ['migrations', 'Migrations', 'Changing a model that has data'],
   ['pages', 'Pages for developers', 'What stands at `/` and `/docs`, and who sees it'],
+  ['sign-in-with-others', 'Sign-in with others', 'Google, GitHub, Microsoft, Apple, and any issuer'],
   ['mail', 'Mail', 'The mails, their languages, and texts of your own'],
   ['running', 'Running it', 'Settings, logs, health and shutdown'],
   ['configuration', 'Settings', 'Every setting'],

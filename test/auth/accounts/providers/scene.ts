@@ -169,6 +169,7 @@ export async function signInByPassword(browser: Browser, email: string): Promise
 
 /** The address of who is signed in; undefined: nobody is. */
 export async function whoIs(browser: Browser): Promise<string | undefined> {
-  const { text } = page(await browser.open('/account'))
-  return /Signed in as ([^<]*)</.exec(text)?.[1]
+  const headers = { Accept: 'application/json', 'Sec-Fetch-Site': 'same-origin' }
+  const { text } = await browser.send(new URL('/account', browser.origin), { headers })
+  return JSON.parse(text).user?.email
 }
