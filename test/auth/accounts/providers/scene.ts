@@ -57,7 +57,12 @@ export interface Scene {
 
 let hashed: Promise<string> | undefined
 
-export async function openScene(given: GivenSettings = {}, declaration: Declaration = blog): Promise<Scene> {
+/** `sends`: real requests leave the process. */
+export async function openScene(
+  given: GivenSettings = {},
+  declaration: Declaration = blog,
+  sends = false,
+): Promise<Scene> {
   const stub = new Providers()
   const mails: Message[] = []
   const settings = readSettings({
@@ -73,7 +78,7 @@ export async function openScene(given: GivenSettings = {}, declaration: Declarat
     createLog(settings),
     {
       background: false,
-      sendToProviders: stub.send,
+      ...(!sends && { sendToProviders: stub.send }),
       simulation: {
         clock: new SteppedClock(new Date()),
         mail: { delivers: true, send: async message => void mails.push(message) },
