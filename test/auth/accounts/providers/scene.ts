@@ -45,6 +45,8 @@ export interface Scene {
   readonly url: string
   readonly providers: Providers
   readonly mails: Message[]
+  /** By which stored sign-ins expire. */
+  readonly clock: SteppedClock
   browser(): Visitor
   /** An address that nobody has. */
   email(): string
@@ -65,6 +67,7 @@ export async function openScene(
 ): Promise<Scene> {
   const stub = new Providers()
   const mails: Message[] = []
+  const clock = new SteppedClock(new Date())
   const settings = readSettings({
     given: {
       ...{ port: 0, host: '127.0.0.1', logLevel: 'silent', rateLimit: 'off', trustProxy: 1 },
@@ -80,7 +83,7 @@ export async function openScene(
       background: false,
       ...(!sends && { sendToProviders: stub.send }),
       simulation: {
-        clock: new SteppedClock(new Date()),
+        clock,
         mail: { delivers: true, send: async message => void mails.push(message) },
       },
     },
@@ -90,7 +93,7 @@ export async function openScene(
   let count = 0
   const addresses = createAddresses(opened.records)
   return {
-    ...{ opened, url, mails, providers: stub },
+    ...{ opened, url, mails, clock, providers: stub },
     browser() {
       const made = new Visitor(url, `192.0.${browsers.length >> 8}.${browsers.length & 255}`)
       browsers.push(made)
