@@ -82,20 +82,22 @@ ${asked.map(one => askedField(one, faults))}
 }
 
 export interface LinkPage {
-  readonly menu: Menu
+  readonly csrf: string
+  /** Of the account here. */
+  readonly email: string
   readonly provider: string
   readonly label: string
 }
 
 /** Asked once the owner of the account has signed in to it. */
-export function linkPage({ menu, provider, label }: LinkPage): Page {
+export function linkPage({ csrf, email, provider, label }: LinkPage): Page {
   const content = html`<h1>Link ${provider}?</h1>
-<p>${named(label)} at ${provider} will sign in to this account, ${menu.email}.</p>
+<p>${named(label)} at ${provider} will sign in to your account here, ${email}.</p>
 ${form(
-  { action: '/account/link', csrf: menu.csrf },
+  { action: '/account/link', csrf },
   html`<div class="buttons">${button(`Link ${provider}`, undefined, { name: 'answer', value: 'link' })}${button('Do not link', 'plain', { name: 'answer', value: 'no' })}</div>`,
 )}`
-  return { title: `Link ${provider}`, content, menu }
+  return { title: `Link ${provider}`, content }
 }
 
 interface FinishPage {

@@ -76,7 +76,10 @@ export async function linkRoute(parts: RouteParts, visit: Visit, who: SignedIn):
   const { name } = providerOf(parts, offer.provider)
   if (visit.method !== 'POST') {
     const label = offer.profile.email ?? name
-    return pageReply(parts.theme, linkPage({ menu: who.menu, provider: name, label }))
+    return pageReply(
+      parts.theme,
+      linkPage({ csrf: who.menu.csrf, email: who.user.email, provider: name, label }),
+    )
   }
   const form = readForm(visit)
   parts.csrf.check(visit, form.text('csrf'))

@@ -45,6 +45,8 @@ export interface Scene {
   readonly url: string
   readonly providers: Providers
   readonly mails: Message[]
+  /** By which stored sign-ins expire. */
+  readonly clock: SteppedClock
   browser(): Visitor
   /** An address that nobody has. */
   email(): string
@@ -57,9 +59,15 @@ export interface Scene {
 
 let hashed: Promise<string> | undefined
 
-export async function openScene(given: GivenSettings = {}, declaration: Declaration = blog): Promise<Scene> {
+/** `sends`: real requests leave the process. */
+export async function openScene(
+  given: GivenSettings = {},
+  declaration: Declaration = blog,
+  sends = false,
+): Promise<Scene> {
   const stub = new Providers()
   const mails: Message[] = []
+  const clock = new SteppedClock(new Date())
   const settings = readSettings({
     given: {
       ...{ port: 0, host: '127.0.0.1', logLevel: 'silent', rateLimit: 'off', trustProxy: 1 },
@@ -73,9 +81,9 @@ export async function openScene(given: GivenSettings = {}, declaration: Declarat
     createLog(settings),
     {
       background: false,
-      sendToProviders: stub.send,
+      ...(!sends && { sendToProviders: stub.send }),
       simulation: {
-        clock: new SteppedClock(new Date()),
+        clock,
         mail: { delivers: true, send: async message => void mails.push(message) },
       },
     },
@@ -85,7 +93,7 @@ export async function openScene(given: GivenSettings = {}, declaration: Declarat
   let count = 0
   const addresses = createAddresses(opened.records)
   return {
-    ...{ opened, url, mails, providers: stub },
+    ...{ opened, url, mails, clock, providers: stub },
     browser() {
       const made = new Visitor(url, `192.0.${browsers.length >> 8}.${browsers.length & 255}`)
       browsers.push(made)

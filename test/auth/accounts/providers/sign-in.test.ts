@@ -1,7 +1,9 @@
 /** Sign-in with each kind of provider, from its button to the account. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { formWithField, openScene, page, type Scene, signIn, start, textOf, whoIs } from './scene.ts'
+import { model, string, users } from '../../../../src/index.ts'
+import blog from '../../../models/blog.ts'
+import { formTo, formWithField, openScene, page, type Scene, signIn, start, textOf, whoIs } from './scene.ts'
 import { consumerTenant, tenant } from './stub.ts'
 
 let scene: Scene
@@ -115,4 +117,74 @@ test('whoever goes back at the provider is told that nothing was changed', async
   const shown = await signIn(scene, scene.browser(), 'google', {}, { parameters })
   assert.match(textOf(shown), /You are not signed in/)
   assert.doesNotMatch(shown.text, /<b>no/)
+})
+
+test('what the model asks for at sign-up is asked before the account is made, and its `check` is heard', async () => {
+  const strict = await openScene(
+    {},
+    model({
+      users: users({
+        fields: { company: string({ optional: true, signUp: true, max: 80 }) },
+        check: ({ next }) => {
+          if (next.company === 'Evil') return [{ field: 'company', message: 'is not welcome.' }]
+          return []
+        },
+      }),
+    }),
+  )
+  try {
+    const email = strict.email()
+    const browser = strict.browser()
+    const asked = await signIn(strict, browser, 'google', {
+      sub: 'f1',
+      email,
+      email_verified: true,
+      name: 'Ada',
+    })
+    assert.equal(await strict.find(email), undefined)
+    const form = formWithField(asked, 'field_company')
+    assert.match(textOf(page(await browser.submit(form))), /Company: an answer is needed/)
+    assert.match(
+      textOf(page(await browser.submit(form, { field_company: 'Evil' }))),
+      /Company: is not welcome/,
+    )
+    assert.equal(await strict.find(email), undefined)
+    // The address is the provider's, whatever the form says.
+    const fields = [...form.fields, { name: 'email', type: 'email', value: 'x@example.com', checked: false }]
+    await browser.submit({ ...form, fields }, { field_company: 'Analytical Engines' })
+    assert.equal(await whoIs(browser), email)
+    assert.equal(await strict.find('x@example.com'), undefined)
+  } finally {
+    await strict.close()
+  }
+})
+
+test('a sign-in with a provider is over after ten minutes', async () => {
+  const late = await openScene()
+  try {
+    const browser = late.browser()
+    const left = await start(browser, 'google')
+    late.clock.advance({ minutes: 11 })
+    const callback = late.providers.authorize(left, { sub: 'l1', email: late.email(), email_verified: true })
+    assert.match(textOf(page(await browser.open(callback))), /This sign-in is over/)
+  } finally {
+    await late.close()
+  }
+})
+
+test('an issuer with a private address is reached only where its settings allow that', async () => {
+  const corp = {
+    ...{ kind: 'oidc' as const, id: 'corp', name: 'Corp', clientId: 'x' },
+    issuer: 'https://127.0.0.1:9',
+  }
+  const closed = await openScene({ 'accounts.providers': [corp] }, blog, true)
+  try {
+    const browser = closed.browser()
+    const form = formTo(page(await browser.open('/account/sign-in')), '/account/sign-in/corp')
+    const shown = page(await browser.submit(form))
+    assert.equal(shown.status, 503)
+    assert.match(textOf(shown), /Corp does not answer/)
+  } finally {
+    await closed.close()
+  }
 })

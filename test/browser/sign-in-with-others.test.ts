@@ -1,0 +1,133 @@
+/** Sign-in with another issuer in a real browser: a second Portico, as it is. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { openScene, password, type Scene } from '../auth/accounts/providers/scene.ts'
+import blog from '../models/blog.ts'
+import { freePort } from '../processes/port.ts'
+import { call } from '../serve/service.ts'
+import { openBrowser } from './chromium.ts'
+import { assertSound, shoot, type Visitor, visitor } from './visitor.ts'
+
+let browser: Browser
+let issuer: Scene
+/** Where people sign in with the issuer. A name of its own: cookies do not know ports. */
+let service: Scene
+let origin: string
+before(async () => {
+  browser = await openBrowser()
+  issuer = await openScene({ 'accounts.providers': [], 'theme.name': 'Corp' })
+  const port = await freePort()
+  origin = `http://localhost:${port}`
+  const app = await register(issuer, `${origin}/account/sign-in/corp/callback`)
+  const corp = {
+    ...{ kind: 'oidc' as const, id: 'corp', name: 'Corp', issuer: issuer.url, allowPrivate: true },
+    ...{ clientId: app.client_id, clientSecret: app.client_secret },
+  }
+  service = await openScene({ port, baseUrl: origin, 'accounts.providers': [corp] }, blog, true)
+})
+after(async () => {
+  await browser.close()
+  await service.close()
+  await issuer.close()
+})
+
+interface App {
+  readonly client_id: string
+  readonly client_secret: string
+}
+
+async function register(scene: Scene, redirectUri: string): Promise<App> {
+  const key = await scene.key(await scene.user(scene.email()))
+  const made = await call(`${scene.url}/api/v1/oauth_apps`, {
+    method: 'POST',
+    key,
+    body: {
+      name: 'Reading List',
+      type: 'confidential',
+      redirect_uris: [redirectUri],
+      scopes: ['openid', 'profile', 'email'],
+    },
+  })
+  assert.equal(made.status, 201, made.text)
+  return made.json as unknown as App
+}
+
+async function visit(use: (visitor: Visitor) => Promise<void>): Promise<void> {
+  const made = await visitor(browser)
+  try {
+    await use(made)
+    assert.deepEqual(made.faults, [])
+  } finally {
+    await made.context.close()
+  }
+}
+
+async function signInAtIssuer(page: Page, email: string): Promise<void> {
+  await page.getByText('to continue to Reading List').waitFor()
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByRole('button', { name: 'Allow' }).click()
+}
+
+async function isSignedIn(page: Page, email: string): Promise<void> {
+  await page.waitForURL(`${origin}/account`)
+  await page.getByText(email).first().waitFor()
+}
+
+test('the first sign-in creates an account, the second enters it', async () => {
+  const email = issuer.email()
+  await issuer.user(email)
+  await visit(async ({ page, context }) => {
+    await page.goto(`${origin}/account/sign-in`)
+    await assertSound(page)
+    await shoot(page, 'others-sign-in')
+    await page.getByRole('button', { name: 'Continue with Corp' }).click()
+    await signInAtIssuer(page, email)
+    await isSignedIn(page, email)
+    const id = (await service.find(email))?.id
+    assert.equal((await service.find(email))?.password_hash, null)
+    await page.goto(`${origin}/account/security`)
+    await assertSound(page)
+    await shoot(page, 'others-security')
+    await context.clearCookies({ domain: 'localhost' })
+    await page.goto(`${origin}/account/sign-up`)
+    await assertSound(page)
+    await page.getByRole('button', { name: 'Continue with Corp' }).click()
+    // Who is signed in there is asked for no password. Apps at a loopback address ask for consent each time.
+    await page.getByRole('button', { name: 'Allow' }).click()
+    await isSignedIn(page, email)
+    assert.equal((await service.find(email))?.id, id)
+  })
+})
+
+test('while an app waits: the account there is linked by its owner, and the app gets its code', async () => {
+  const email = issuer.email()
+  await issuer.user(email)
+  await service.user(email)
+  const app = await register(service, 'http://127.0.0.1:9/callback')
+  const request = new URLSearchParams({
+    ...{ response_type: 'code', client_id: app.client_id, redirect_uri: 'http://127.0.0.1:9/callback' },
+    ...{ scope: 'openid email', state: 'a state' },
+  })
+  await visit(async ({ page }) => {
+    await page.goto(`${origin}/oauth/authorize?${request}`)
+    await page.getByRole('button', { name: 'Continue with Corp' }).click()
+    await signInAtIssuer(page, email)
+    await page.getByText('There is an account with the address that you have at Corp.').waitFor()
+    await assertSound(page)
+    await page.getByLabel('E-mail address').fill(email)
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('heading', { name: 'Link Corp?' }).waitFor()
+    await assertSound(page)
+    await shoot(page, 'others-link')
+    await page.getByRole('button', { name: 'Link Corp', exact: true }).click()
+    await page.getByRole('heading', { name: /asks for access to your account/ }).waitFor()
+    const arrived = page.waitForRequest(sent => sent.url().startsWith('http://127.0.0.1:9/callback'))
+    await page.route('http://127.0.0.1:9/**', route => route.fulfill({ body: 'Back at the app' }))
+    await page.getByRole('button', { name: 'Allow' }).click()
+    assert.match((await arrived).url(), /[?&]code=/)
+  })
+})
