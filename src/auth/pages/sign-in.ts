@@ -39,8 +39,7 @@ export function goesOnTo(app: string | undefined): Part {
 
 export function signInPage(page: SignInPage): Page {
   const { action, csrf, faults, email, remember, app, signUp, next, note, others } = page
-  const content = html`<h1>Sign in</h1>
-${goesOnTo(app)}
+  const content = html`<hgroup><h1>Sign in</h1>${goesOnTo(app)}</hgroup>
 ${summary(faults)}
 ${note !== undefined && html`<p class="note">${note}</p>`}
 ${providerButtons(others)}

@@ -38,8 +38,7 @@ export function newPassword(name: string, label: string, faults: Faults) {
 
 export function signUpPage(page: SignUpPage): Page {
   const { action, csrf, faults, name, email, app, signIn, asked, others } = page
-  const content = html`<h1>Create an account</h1>
-${goesOnTo(app)}
+  const content = html`<hgroup><h1>Create an account</h1>${goesOnTo(app)}</hgroup>
 ${summary(faults)}
 ${providerButtons(others)}
 ${form(

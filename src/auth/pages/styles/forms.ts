@@ -1,6 +1,7 @@
 /** Fields, buttons, and what is said about them. */
 
-export const forms = `.field { margin: 0 0 1.125rem }
+export const forms = `main > form { margin: 0 0 1rem }
+.field { margin: 0 0 1.125rem }
 .field label, .field .label { display: block; margin-bottom: .375rem; font-size: .9375rem; font-weight: 600 }
 .hint { display: block; margin-bottom: .375rem; color: var(--faint); font-size: .875rem }
 .fault { display: block; margin-bottom: .375rem; color: var(--fault); font-size: .9375rem; font-weight: 600 }
