@@ -23,7 +23,7 @@ const fields = (row = 'p.') =>
     .map(name => `'${name}', ${row}${name}`)
     .join(', ')
 const object = (row = 'p.') => `json_object(${fields(row)})`
-const author = `'author', (SELECT json_object('id', u.id, 'name', u.name, 'email', u.email, 'role', u.role, 'created_at', u.created_at) FROM users u WHERE u.id = p.author_id)`
+const author = `'author', (SELECT json_object('id', u.id, 'name', u.name, 'email', u.email, 'role', u.role, 'disabled', json(iif(u.disabled, 'true', 'false')), 'created_at', u.created_at) FROM users u WHERE u.id = p.author_id)`
 
 /** The texts of the rows that `rows` gives, then their number. */
 const pageOf = (text, rows, total) =>

@@ -134,7 +134,7 @@ test('requests, events and mails are lines that people read, and nobody writes l
     assert.equal(mail.status, 200)
     assert.match(
       mail.text,
-      /<a href="http:\/\/127\.0\.0\.1:\d+\/account\/verify\?account=[\w-]+" target="_blank"/,
+      /<a href="http:\/\/localhost:\d+\/account\/verify\?account=[\w-]+" target="_blank"/,
     )
 
     dev.edit('anyone, create', 'anyone,   create')

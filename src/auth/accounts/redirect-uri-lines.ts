@@ -61,7 +61,7 @@ function reasonFor(uri: string): string | undefined {
   return reasons.find(([isFaulty]) => isFaulty(uri))?.[1] ?? general
 }
 
-/** One sentence for each faulty line, at most ten; undefined: there is none. */
+/** One line for each faulty one, at most ten; undefined: there is none. */
 export function lineFaults(lines: readonly Line[]): string | undefined {
   const seen = new Map<string, number>()
   const faults: string[] = []
@@ -72,5 +72,5 @@ export function lineFaults(lines: readonly Line[]): string | undefined {
     if (reason !== undefined) faults.push(`Line ${number}: “${uri.slice(0, shownCharacters)}” ${reason}`)
     if (faults.length === maxFaults) break
   }
-  return faults.length === 0 ? undefined : faults.join(' ')
+  return faults.length === 0 ? undefined : faults.join('\n')
 }

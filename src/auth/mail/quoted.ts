@@ -2,6 +2,7 @@
  * Text that a user chose, inside a mail that we sign. A mail program must not make a link of it, and it must not look like
  * another part of the mail: a sign-up as "visit evil.example" would otherwise send advertising from our address.
  */
+import { normalize } from '../../unicode.ts'
 
 const maxCharacters = 100
 /** With those that are dropped. */
@@ -16,9 +17,7 @@ const [isolate, endIsolate] = ['\u2068', '\u2069']
 
 /** One line without controls or format characters, at most 100 characters, of which no link can be made. */
 export function quoted(text: string): string {
-  const line = text
-    .slice(0, maxReadCharacters)
-    .normalize('NFC')
+  const line = normalize(text.slice(0, maxReadCharacters), 'NFC')
     .replace(/[\p{Z}\p{Cc}]+/gu, ' ')
     // Also bidirectional controls, and whatever else is not seen.
     .replace(/[\p{Cf}\p{Co}\p{Cs}\p{Cn}]/gu, '')

@@ -85,13 +85,16 @@ function endField({ entered, ends, faults }: NewKeyPage): Html {
     value,
     `In ${value} days, on ${day.format(at)}`,
   ])
-  const options = [...days, ['date', 'On a date of my choice'], ['never', 'Never']] as const
+  const options = [
+    ...days,
+    ['date', 'On a date of my choice'],
+    ['never', 'Never: only for what nobody can give a new key to'],
+  ] as const
   const listed = options.map(
     ([value, label]) =>
       html`<option value="${value}"${value === entered.end && html` selected`}>${label}</option>`,
   )
-  const hint =
-    'A key that ends by itself does less harm when it is lost. Choose “Never” only for a program that nobody can give a new key to.'
+  const hint = 'A key that ends by itself does less harm when it is lost.'
   return otherField(
     { name: 'end', label: 'Expires', hint, input: tied => html`<select${tied}>${listed}</select>` },
     faults,
@@ -126,8 +129,8 @@ ${form(
   { action: `${path}/new`, csrf: menu.csrf },
   html`
 ${field({ name: 'name', label: 'Name', hint: 'What the key is for, e.g. Nightly backup.', value: entered.name, autocomplete: 'off', maxlength: maxNameCharacters }, faults)}
-${endField(page)}
-${field({ name: 'date', label: 'Date', hint: 'For “On a date of my choice”: the key works until the end of that day, UTC.', type: 'date', value: entered.date, autocomplete: 'off', required: false }, faults)}
+<div class="pair">${endField(page)}
+${field({ name: 'date', label: 'Date', hint: 'For “On a date of my choice”: the key works until the end of that day, UTC.', type: 'date', value: entered.date, autocomplete: 'off', required: false }, faults)}</div>
 ${scopeGroup(page)}
 <div class="buttons">${button('Create the key')}${linkButton(path, 'Cancel', 'plain')}</div>`,
 )}`

@@ -23,9 +23,8 @@ export function copied(id: string, label: string, value: string): Html {
 
 /** Lines of code to be copied. */
 export function copiedCode(id: string, label: string, code: string): Html {
-  return html`<figure class="code"><figcaption id="${id}-label">${label}</figcaption>
-<pre id="${id}" tabindex="0" role="region" aria-labelledby="${id}-label"><code>${code}</code></pre>
-<button class="plain" type="button" hidden data-copy="${id}" aria-label="Copy: ${label}">Copy</button></figure>`
+  return html`<figure class="code"><figcaption><span id="${id}-label">${label}</span><button class="plain" type="button" hidden data-copy="${id}" aria-label="Copy: ${label}">Copy</button></figcaption>
+<pre id="${id}" tabindex="0" role="region" aria-labelledby="${id}-label"><code>${code}</code></pre></figure>`
 }
 
 export interface Radio {
@@ -49,7 +48,7 @@ export function radio({
 }: Radio): Html {
   const described = hint !== undefined && `${id}-hint`
   const input = attributes({ type: 'radio', id, name, value, checked, 'aria-describedby': described })
-  return html`<div class="choice"><input${input}><label for="${id}">${label}${hint !== undefined && html`<span class="hint" id="${id}-hint">${hint}</span>`}</label></div>`
+  return html`<div class="choice"><input${input}><div><label for="${id}">${label}</label>${hint !== undefined && html`<span class="hint" id="${id}-hint">${hint}</span>`}</div></div>`
 }
 
 export interface Group {

@@ -1,7 +1,7 @@
 /** One's profile: name, further fields, address, a copy of one's data, and the end of the account. */
 import type { DeletionPlan } from '../accounts/own-data.ts'
 import { note } from './account.ts'
-import { button, type Faults, field, form, noFaults, summary } from './form.ts'
+import { button, type Faults, field, form, summary } from './form.ts'
 import { type Html, html, named, type Part } from './html.ts'
 import type { Menu, Page } from './layout.ts'
 import { linkButton } from './parts.ts'
@@ -26,7 +26,7 @@ export interface ProfilePage {
 }
 
 function detailsSection({ menu, faults, name, asked }: ProfilePage): Html {
-  return html`<section aria-labelledby="details"><h2 id="details">About you</h2>
+  return html`<section class="card" aria-labelledby="details"><h2 id="details">About you</h2>
 ${form(
   { action: path, csrf: menu.csrf, hidden: { change: 'details' } },
   html`${field({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', maxlength: 100 }, faults)}
@@ -48,7 +48,7 @@ function confirmPart({ menu, verified }: ProfilePage): Part {
     !verified &&
     form(
       { action: '/account/verify', csrf: menu.csrf, hidden: { send: 'yes' } },
-      html`<p class="faint">This address is not confirmed.</p>${button('Send me a link to confirm it', 'plain')}`,
+      button('Send me a link to confirm it', 'plain'),
     )
   )
 }
@@ -57,8 +57,8 @@ function addressSection(page: ProfilePage): Html {
   const { menu, faults, email, verified, newEmail } = page
   const hint =
     'We send a link there. Until you open it, the account keeps its present address, which is told of the request.'
-  return html`<section aria-labelledby="address"><h2 id="address">E-mail address</h2>
-<p>${email}${verified && html` <span class="state">Confirmed</span>`}</p>
+  return html`<section class="card" aria-labelledby="address"><h2 id="address">E-mail address</h2>
+<p><strong>${email}</strong> ${verified ? html`<span class="state good">Confirmed</span>` : html`<span class="state bad">Not confirmed</span>`}</p>
 ${confirmPart(page)}
 ${waitingPart(page)}
 ${form(
@@ -75,12 +75,12 @@ ${note(page.note)}
 ${summary(faults)}
 ${detailsSection(page)}
 ${addressSection(page)}
-<section aria-labelledby="export"><h2 id="export">Your data</h2>
+<section class="card" aria-labelledby="export"><h2 id="export">Your data</h2>
 <p>Everything that is yours here and that you may see, as one file.</p>
 <p>${linkButton(`${path}/export`, 'Download your data', 'plain')}</p></section>
 ${
   deletion &&
-  html`<section aria-labelledby="delete"><h2 id="delete">Delete your account</h2>
+  html`<section class="card" aria-labelledby="delete"><h2 id="delete">Delete your account</h2>
 <p>The account ends, with what is yours alone. This cannot be undone.</p>
 <p>${linkButton(`${path}/delete`, 'Delete your account', 'danger')}</p></section>`
 }`
@@ -164,5 +164,5 @@ ${form(
   html`${address}
 <div class="buttons">${button('Delete my account', 'danger')}${linkButton(path, 'Keep it', 'plain')}</div>`,
 )}`
-  return { title: 'Delete your account', content, menu, faulty: faults !== noFaults && faults.size > 0 }
+  return { title: 'Delete your account', content, menu, faulty: faults.size > 0 }
 }

@@ -27,7 +27,7 @@ function levels({ type, title, description, levels: offered }: CollectionChoice,
 
 function part(title: string, collections: readonly CollectionChoice[], chosen: ChosenScopes): Part {
   if (collections.length === 0) return null
-  return html`<h3>${title}</h3>
+  return html`<h2>${title}</h2>
 ${collections.map(one => levels(one, chosen.levels.get(one.type) ?? 'none'))}`
 }
 
@@ -37,7 +37,7 @@ function other([scope, sentence]: readonly [string, string], chosen: ChosenScope
 }
 
 function ticks(title: string, scopes: ScopeChoices['others'], chosen: ChosenScopes): Part {
-  return scopes.length > 0 && html`<h3>${title}</h3>${scopes.map(one => other(one, chosen))}`
+  return scopes.length > 0 && html`<h2>${title}</h2>${scopes.map(one => other(one, chosen))}`
 }
 
 export function scopeFields({ signIn, items, account, others }: ScopeChoices, chosen: ChosenScopes): Html {

@@ -37,9 +37,15 @@ function eventsOf({ types, collections }: ShownWebhook): Part {
   return collections === null ? named : `${named}, of ${collections.join(', ')}`
 }
 
+/** The host: addresses are long, and may hold anything. */
+function hostOf({ url }: ShownWebhook): string {
+  return URL.canParse(url) ? new URL(url).host : url.slice(0, 100)
+}
+
 function facts(webhook: ShownWebhook): Html {
-  const { description, pausedAt, pauseReason, createdAt, ofApp } = webhook
-  return html`<dl>${description !== null && description !== '' && html`<dt>For</dt><dd><bdi>${description}</bdi></dd>`}
+  const { url, description, pausedAt, pauseReason, createdAt, ofApp } = webhook
+  return html`<dl><dt>Address</dt><dd><code>${url}</code></dd>
+${description !== null && description !== '' && html`<dt>For</dt><dd><bdi>${description}</bdi></dd>`}
 <dt>Events</dt><dd>${eventsOf(webhook)}</dd>
 ${ofApp && html`<dt>As</dt><dd>An app of yours: it is told of what each of its users may see</dd>`}
 ${pausedAt !== undefined && html`<dt>Paused</dt><dd>${time(pausedAt)}${pauseReason !== null && html`<br>${pauseReason}`}</dd>`}
@@ -55,9 +61,9 @@ export interface WebhooksPage {
 }
 
 function card(webhook: ShownWebhook): Html {
-  const { id, url } = webhook
+  const { id } = webhook
   return html`<section class="card" aria-labelledby="webhook-${id}">
-<h2 id="webhook-${id}"><a href="${path}/${id}"><bdi>${url}</bdi></a> ${state(webhook)}</h2>
+<h2 id="webhook-${id}"><a href="${path}/${id}"><bdi>${hostOf(webhook)}</bdi></a> ${state(webhook)}</h2>
 ${facts(webhook)}</section>`
 }
 
@@ -158,7 +164,7 @@ ${act(page, 'rotate', 'New secret')}</section>`
 export function webhookPage(page: WebhookPage): Page {
   const { menu, webhook, deliveries, revealed, faults } = page
   const fault = faults.get('form')
-  const content = html`<h1><bdi>${webhook.url}</bdi> ${state(webhook)}</h1>
+  const content = html`<h1><bdi>${hostOf(webhook)}</bdi> ${state(webhook)}</h1>
 ${note(page.note)}
 ${fault !== undefined && html`<div class="summary" role="alert"><p>${fault}</p></div>`}
 ${

@@ -1,6 +1,8 @@
 /** Deletes: the row is locked, then looked at with what it allows, then removed with all that depends on it. */
+
 import { ApiError } from '../../errors.ts'
 import type { GuardedDelete } from '../../plan/guarded.ts'
+import type { Principal } from '../../principal.ts'
 import { conditionSql } from '../sql/condition.ts'
 import { Row } from '../sql/row.ts'
 import { objectSql } from '../sql/select.ts'
@@ -56,9 +58,14 @@ export function deleteRun<S>(
       principal,
       scope,
     )
-    yield* administrator?.require(stored.at(-1)) ?? []
+    if (!isOwnDeletion(principal)) yield* administrator?.require(stored.at(-1)) ?? []
     return { id: itemId, text: null, changed, removed }
   }
+}
+
+/** Portico's own, by no user and by no logic of the product: it removes what it has made. */
+function isOwnDeletion({ access, userId }: Principal): boolean {
+  return access.system && access.logic !== true && userId === null
 }
 
 /** Visible; the representation; the event; the checks. */

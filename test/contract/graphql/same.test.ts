@@ -95,7 +95,10 @@ for (const kind of kinds) {
         test(`${name} asks ${url}`, async () => {
           const body = await transports.byRest(url, who)
           const decided = transports.decisions(who)
-          const { answer, codes } = await transports.byGraphql(graphql, who)
+          // REST leaves the field out for everybody else.
+          const asked =
+            name === 'an administrator' ? graphql.replaceAll('email role', 'email role disabled') : graphql
+          const { answer, codes } = await transports.byGraphql(asked, who)
           assert.deepEqual(codes, [])
           assert.deepEqual(inRestWords(answer), body.data ?? body)
           assert.deepEqual(transports.decisions(who), decided)

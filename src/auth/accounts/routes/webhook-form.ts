@@ -34,7 +34,7 @@ function eventGroups(model: Model, access: AccessClass): readonly EventGroup[] {
     const kind = type.slice(of.singular.length + 1)
     const listed = groups.get(of.name) ?? []
     groups.set(of.name, listed)
-    const entry = { type, label: labels.get(kind) ?? type }
+    const entry = { type, label: labels.get(kind) ?? titleOf(kind) }
     if (kind === '*') listed.unshift(entry)
     else listed.push(entry)
   }

@@ -54,8 +54,13 @@ a.quiet { color: var(--faint); text-decoration: none }
 .copy .field { flex: 1; min-width: 0; margin: 0 }
 .copy input.secret { font-size: .9375rem; letter-spacing: 0; text-overflow: ellipsis }
 .code { margin: 0 0 1rem }
-.code figcaption { margin-bottom: .375rem; font-weight: 600 }
+.code figcaption { display: flex; gap: 1rem; align-items: center; justify-content: space-between; min-height: 2.25rem; margin-bottom: .375rem; font-weight: 600 }
+.account main .code button.plain:not(.quiet) { min-height: 2.25rem; padding: .25rem .75rem; font-size: .875rem }
+.account main .copy button.plain:not(.quiet) { min-height: 2.75rem }
+.code pre { white-space: pre-wrap; overflow-wrap: anywhere }
+.fault, .summary a { white-space: pre-line }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 18rem), 1fr)); gap: 0 1.5rem; align-items: end }
 .code pre { margin: 0 0 .5rem; padding: .75rem 1rem; overflow-x: auto; border: 1px solid var(--line); border-radius: .5rem; font: .875rem/1.5 ui-monospace, monospace; background: var(--field) }
 .code pre code { font: inherit }
-@media (max-width: 24rem) { .buttons > *, .buttons button { flex: 1 1 100% } }
+@media (max-width: 24rem) { .buttons > *, .buttons button { flex: 1 1 100% } .buttons form > button { width: 100% } }
 `

@@ -10,7 +10,7 @@ export const parts = `.card { margin: 0 0 1.25rem; padding: 1.25rem 1.5rem; bord
 .card dl { display: grid; grid-template-columns: minmax(7rem, auto) 1fr; gap: .375rem 1.5rem; margin: .75rem 0 0; font-size: .9375rem }
 .card dt { color: var(--faint) }
 .card dd { margin: 0 }
-.card dd > ul { margin: 0; padding-left: 1.125rem }
+.card dd > ul { margin: 0; padding: 0; list-style: none }
 .heading { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between; margin: 0 0 1rem }
 .heading > :is(h1, h2, h3) { flex: 1 1 12rem; min-width: 0; margin: 0 }
 .card > .heading { margin-bottom: .5rem }
@@ -43,15 +43,21 @@ export const parts = `.card { margin: 0 0 1.25rem; padding: 1.25rem 1.5rem; bord
 .qr { width: 12rem; max-width: 100%; margin: 0 0 1rem; padding: .5rem; border: 1px solid var(--line); border-radius: .75rem; background: #fff }
 .qr svg { display: block; width: 100%; height: auto }
 .scopes { margin: 0 0 1rem; padding: 0 1rem; border: 1px solid var(--line); border-radius: .75rem; background: var(--ground) }
-.scopes h3 { margin: 1rem 0 .25rem; font-size: .9375rem }
+.scopes h2 { margin: 1rem 0 .25rem; font-size: .9375rem }
 .levels { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: center; margin: 0; padding: .625rem 0; border-top: 1px solid var(--line) }
+.scopes > .levels:first-child { border-top: 0 }
 .levels legend { float: left; flex: 1 1 14rem; margin: 0 }
 .levels legend .hint { margin: 0; font-weight: 400 }
 .levels > div { display: flex; flex-wrap: wrap; gap: .25rem 1rem }
 .levels span:not(.hint) { display: inline-flex; gap: .5rem; align-items: center; min-height: 1.75rem }
 .levels input { margin: 0 }
+.account main > :is(h1, .heading) { margin-bottom: .75rem }
+.account main > :is(h1, .heading):not(:has(+ p:not(.note))) { margin-bottom: 1.25rem }
+.account main > :is(h1, .heading) + .note { color: inherit }
 .excerpt { margin: 0; padding: .75rem; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: .5rem; font: .8125rem/1.5 ui-monospace, monospace; background: var(--raised) }
 div.weighted { padding: .25rem 1rem; border: 1px solid var(--fault); border-radius: .5rem; background: var(--ground) }
+details { margin-top: .75rem }
+.card form + .note { margin-top: 1rem }
 details > summary { width: fit-content; cursor: pointer; color: var(--faint); font-size: .875rem }
 details > summary:hover { color: var(--text) }
 details[open] > summary { margin-bottom: .5rem }

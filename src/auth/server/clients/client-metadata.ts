@@ -109,6 +109,7 @@ export function appOf(client: Client): App {
     logoUri: client.logoUri,
     homepageUri: client.clientUri,
     firstParty: client.first_party === true,
-    registeredAt: Date.parse(String(client.registered_at)),
+    // Apps that registered themselves have none.
+    registeredAt: typeof client.registered_at === 'string' ? Date.parse(client.registered_at) : undefined,
   }
 }
