@@ -126,7 +126,7 @@ test('what the model asks for at sign-up is asked before the account is made, an
       users: users({
         fields: { company: string({ optional: true, signUp: true, max: 80 }) },
         check: ({ next }) => {
-          if (next.company === 'Evil') return [{ field: 'company', message: 'is not welcome.' }]
+          if (next.company === 'Evil') return [{ field: 'company' as const, message: 'is not welcome.' }]
           return []
         },
       }),
