@@ -103,7 +103,7 @@ ${left(choice)}${details(choice)}</div>`
 }
 
 function group({ kind, choices }: ScopeGroup): Html {
-  return html`<h3>${titles[kind]}</h3>
+  return html`<h2>${titles[kind]}</h2>
 ${choices.map(permit)}`
 }
 

@@ -4,7 +4,7 @@ export const consent = `.who { display: flex; flex-wrap: wrap; gap: .25rem .75re
 .who p { flex: 1 1 10rem; margin: 0 }
 .who form { margin: 0 }
 .permits > legend { margin-bottom: .75rem; font-size: 1.0625rem }
-.permits h3 { margin: 1rem 0 0; padding-bottom: .375rem; font-size: .8125rem; font-weight: 600; color: var(--faint); border-bottom: 1px solid var(--line) }
+.permits h2 { margin: 1rem 0 0; padding-bottom: .375rem; font-size: .8125rem; font-weight: 600; color: var(--faint); border-bottom: 1px solid var(--line) }
 .permit { padding: .625rem 0; border-bottom: 1px solid var(--line) }
 .permit .choice { padding: 0 }
 .permit .choice + .choice { border: 0 }
