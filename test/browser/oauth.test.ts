@@ -234,6 +234,9 @@ for (const [name, options] of Object.entries(screens)) {
       await page.goto(`${service.url}/oauth/device/verify`)
       await look('device')
       await page.goto(`${service.url}/account`)
+      // Where there is little room, the navigation opens at a press.
+      const opener = page.getByRole('button', { name: 'Menu' })
+      if (await opener.isVisible()) await opener.click()
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     })
