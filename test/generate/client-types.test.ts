@@ -56,8 +56,8 @@ type Wrong<M extends ApiTypes, G extends ApiTypes> = {
     [K in Member]: Same<MemberOf<M, N, K>, MemberOf<G, N, K>> extends true ? never : \`\${N}.\${K}\`
   }[Member]
 }[keyof M['collections'] & string]
-/** The document names the model's scopes, and says what is in JSON. */
-type MoreExact = 'api_keys.item' | 'oauth_apps.item'
+/** The document names the model's scopes, says what is in JSON, and which fields are missing for some callers. */
+type MoreExact = 'api_keys.item' | 'oauth_apps.item' | 'users.item'
 export const same = <M, G extends ApiTypes, Known = never>(
   ...wrong: [Exclude<Wrong<ApiOf<M>, G>, MoreExact | Known>] extends [never] ? [] : [Wrong<ApiOf<M>, G>]
 ) => wrong
