@@ -30,7 +30,7 @@ export function lastAdministrator<S>(
   { dialect, prepare, locksGroup }: WriteDatabase<S>,
   sets?: readonly string[],
 ): LastAdministrator<S> | undefined {
-  if (collection.name !== 'users') return undefined
+  if (collection.name !== 'users' || !collection.fields.has('disabled')) return undefined
   if (sets !== undefined && !sets.includes('role') && !sets.includes('disabled')) return undefined
   const lock = prepare(sql`SELECT ${locksGroup?.(quoted('users administrators'), undefined) ?? sql`1`}`)
   const row = new Row(dialect, collection.name)
