@@ -125,7 +125,7 @@ function rowsOf(data: Data, required: Required, seed: number): Data {
   const some = <T>(from: readonly T[], index: number): T => from[(seed + index) % from.length] as T
   return {
     users: (data.users ?? []).map((row, i) =>
-      fill('users', { ...row, email: `u${i + 1}@example.org`, role: 'user' }, i),
+      fill('users', { ...row, email: `u${i + 1}@example.org`, role: 'user', disabled: false }, i),
     ),
     posts: (data.posts ?? []).map((row, i) =>
       fill(

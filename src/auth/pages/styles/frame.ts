@@ -30,7 +30,7 @@ export const frame = `/* Pages of an account: a bar, the navigation at the side,
 .centred header { max-width: min(100%, 27rem) }
 .centred main { width: 100%; max-width: 27rem; padding: 2rem; border: 1px solid var(--line); border-radius: 1rem; background: var(--ground); box-shadow: var(--shadow) }
 .centred.broad main, .centred.broad header { max-width: min(100%, 34rem) }
-.centred main > h1 { margin-bottom: 1.25rem }
+.centred main > h1, .centred main > hgroup:not(:has(.lead)) { margin-bottom: 1.25rem }
 .centred main h1:has(+ .lead) { margin-bottom: .25rem }
 .centred main > :last-child { margin-bottom: 0 }
 .lead { margin-bottom: 1.5rem; color: var(--faint) }
