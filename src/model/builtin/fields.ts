@@ -29,6 +29,8 @@ export const timeFields = {
   updated_at: datetime({ readOnly: true, default: now }),
 }
 
+export const administrators = role('admin')
+
 export const userFields = {
   name: string({ max: 100, pattern: visible }),
   email: email({ unique: true }),
@@ -133,7 +135,7 @@ export function oauthAppFields(scopes: readonly string[]) {
     homepage_uri: url({ optional: true, description: 'Where users read more about it.' }),
     first_party: boolean({
       default: false,
-      access: { write: role('admin') },
+      access: { write: administrators },
       description: 'Whether it is the service’s own: its users are not asked for consent.',
     }),
     client_id: string({

@@ -187,10 +187,15 @@ export function appRule(run: Run, serviceName: string): WriteRule {
     requireAddresses(given('redirect_uris')?.value)
     const [defaults, scopes] = [given('default_scopes'), given('scopes')]
     const uris = given('redirect_uris')
-    if (shape.mode === 'merge' && !defaults && !scopes && !uris) return undefined
+    const foreign = shape.set.find(({ field }) => field !== 'first_party')
+    const isHarmless = shape.mode === 'merge' && !defaults && !scopes && !uris
+    if (isHarmless && (access.role !== 'admin' || !foreign)) return undefined
     return then(findBy(run, byId, Number(args[shape.id])), app => {
-      // The guard refuses an app of another user as if it did not exist.
-      if (app?.user_id !== userId) return undefined
+      if (app?.user_id !== userId) {
+        // The guard refuses an app of another user as if it did not exist, unless an administrator asks.
+        if (app && foreign && access.role === 'admin') throw ownersAlone(foreign.field)
+        return undefined
+      }
       const left = shape.mode === 'merge' ? undefined : { value: null }
       if (access.role !== 'admin') {
         requireUntouched(app, { redirect_uris: uris ?? left, scopes: scopes ?? left })
@@ -200,6 +205,11 @@ export function appRule(run: Run, serviceName: string): WriteRule {
       return undefined
     })
   }
+}
+
+function ownersAlone(field: string): ApiError {
+  const message = `Only its owner changes the \`${field}\` of an app: administrators change \`first_party\` alone.`
+  return new ApiError('FORBIDDEN', message, { details: [{ field, code: 'forbidden', message }] })
 }
 
 /**
