@@ -154,6 +154,8 @@ export interface AppRights {
   readonly id: number | null
   /** The scopes that it may ask for now; `'all'`: any. */
   readonly scopes: ReadonlySet<string> | 'all'
+  /** Whether it is the service's own. */
+  readonly firstParty: boolean
 }
 
 /** Undefined: there is no such app, registered dynamically or not. */
@@ -163,11 +165,15 @@ export function rightsOfApp(
   clientId: string,
 ): Awaitable<AppRights | undefined> {
   return then(apps.find(clientId), app => {
-    if (app) return { id: app.id, scopes: app.scopes === null ? 'all' : new Set(app.scopes) }
+    if (app) {
+      const scopes = app.scopes === null ? 'all' : new Set(app.scopes)
+      return { id: app.id, scopes, firstParty: app.first_party }
+    }
     return then(records.get('Client', clientId), registered => {
       if (!registered) return undefined
       const { scope } = JSON.parse(registered.payload) as { scope?: string }
-      return { id: null, scopes: scope === undefined ? 'all' : new Set(scope.split(' ')) }
+      const scopes = scope === undefined ? 'all' : new Set(scope.split(' '))
+      return { id: null, scopes, firstParty: false }
     })
   })
 }
@@ -192,7 +198,7 @@ export function appRule(run: Run, serviceName: string): WriteRule {
       // The guard refuses an app of another user as if it did not exist.
       if (app?.user_id !== userId) return undefined
       const left = shape.mode === 'merge' ? undefined : { value: null }
-      if (access.role !== 'admin') {
+      if (access.role !== 'admin' || access.thirdParty) {
         requireUntouched(app, { redirect_uris: uris ?? left, scopes: scopes ?? left })
       }
       const kept = shape.mode === 'merge' ? app : undefined
@@ -214,7 +220,8 @@ function requireUntouched(
   const names = ['redirect_uris', 'scopes'] as const
   const changed = names.find(name => given[name] && !isDeepStrictEqual(given[name].value, app[name]))
   if (changed === undefined) return
-  throw new ApiError('FORBIDDEN', `Only an administrator changes the \`${changed}\` of a first-party app.`)
+  const message = `Only an administrator, and no third-party app, changes the \`${changed}\` of a first-party app.`
+  throw new ApiError('FORBIDDEN', message)
 }
 
 /** Throws VALIDATION_FAILED for what matches the pattern but is no URL, e.g. with the host 1.2.3.999. */
