@@ -35,13 +35,13 @@ export function usersWith(
   return { kind: 'collection', extends: 'users', options }
 }
 
-/** Users see and change only their own API keys. */
+/** Users see and change only their own API keys. Administrators see and delete those of anybody. */
 export function apiKeys(scopes: readonly string[]): CollectionDeclaration {
   const own = owner('user_id')
   return collection({
     description: 'Keys that let a program act for the user who made them.',
     fields: apiKeyFields(scopes),
-    access: { read: own, create: signedIn, update: own, delete: own },
+    access: { read: own.or(administrators), create: signedIn, update: own, delete: own.or(administrators) },
   })
 }
 

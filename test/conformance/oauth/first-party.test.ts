@@ -14,6 +14,7 @@ import {
   consentOf,
   type Fixture,
   formWith,
+  newTokens,
   post,
   redeem,
   redirectUri,
@@ -258,6 +259,39 @@ test('an administrator marks the app of somebody else, and changes nothing else 
     assert.equal((await patch(admin.key, { first_party: false })).status, 200)
     const again = await browser.open(addressOf(fixture, app))
     assert.ok('text' in again && consentOf(again))
+  })
+})
+
+test('no token of a third-party app marks one, or changes where a first-party app’s codes go', async () => {
+  await withFixture(async fixture => {
+    const { admin, call } = fixture
+    const other = await fixture.app()
+    const own = await ownApp(fixture)
+    const granted = (app: App) =>
+      newTokens(fixture, app, {
+        browser: fixture.browser(),
+        person: admin,
+        scope: 'read:oauth_app write:oauth_app',
+      })
+    const scopes = ['read:oauth_app', 'write:oauth_app']
+    const { access_token: theirs } = await granted(await fixture.app({ scopes, default_scopes: null }))
+    const { access_token: ours } = await granted(await ownApp(fixture, { scopes }))
+    const rows: readonly [App, object, number][] = [
+      [other, { first_party: true }, 404],
+      [other, { name: 'Mine' }, 404],
+      [own, { first_party: false }, 403],
+      [own, { redirect_uris: ['https://evil.example/cb'] }, 403],
+      [own, { name: 'Ours' }, 200],
+    ]
+    for (const [{ id }, body, status] of rows) {
+      const answer = await call(`/api/v1/oauth_apps/${id}`, { method: 'PATCH', key: theirs ?? '', body })
+      assert.equal(answer.status, status, `${JSON.stringify(body)} ${answer.text}`)
+    }
+    const made = await call('/api/v1/oauth_apps', { method: 'POST', key: theirs ?? '', body: values })
+    assert.equal(made.status, 403, made.text)
+    const body = { first_party: true }
+    const marked = await call(`/api/v1/oauth_apps/${other.id}`, { method: 'PATCH', key: ours ?? '', body })
+    assert.equal(marked.status, 200, marked.text)
   })
 })
 
