@@ -1,9 +1,13 @@
 /** What administrators do to accounts by the API, and through what they may not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { action, anyone, collection, type ModelError, model, relation } from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
 import { type Fixture, newTokens, type Person, sharedFixtures } from '../conformance/oauth/server.ts'
+import { withService } from '../serve/service.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import { sameOrigin, signedInCookie } from './own-page.ts'
+import { withSmtp } from './smtp.ts'
 
 const withFixture = sharedFixtures(sqlite)
 const scopes = ['openid', 'read:user', 'write:user', 'read:post', 'write:api_key', 'write:oauth_app']
@@ -203,9 +207,113 @@ for (const [what, may, sender] of senders) {
       await call('/graphql', { method: 'POST', headers, body: { query: `mutation ${document}` } })
       const batch = { operations: [{ method: 'PATCH', path: path(cleo).slice(7), body: { role: 'x' } }] }
       await call('/api/v1/batch', { method: 'POST', headers, body: batch })
+      const email = `taken-${cleo.email}`
+      await call(path(cleo), { method: 'PATCH', headers, body: { email } })
       const after = await call(path(cleo), { key: admin.key })
+      assert.equal(
+        after.json['email'],
+        may ? email : cleo.email,
+        'who has the address can reset the password',
+      )
       assert.equal(after.json['disabled'], may, 'by GraphQL')
       assert.equal(after.json['role'], may ? 'x' : 'accountant', 'by a batch')
     })
   })
 }
+
+test('a third-party app makes no first-party app, and does not redirect one', async () => {
+  await withFixture(async fixture => {
+    const { call, admin } = fixture
+    const token = await tokenOf(fixture, admin)
+    const body = {
+      ...{ name: 'Own', type: 'public', redirect_uris: ['https://own.example/'], scopes: ['read:post'] },
+      first_party: true,
+    }
+    const address = '/api/v1/oauth_apps'
+    assert.equal((await call(address, { method: 'POST', key: token, body })).status, 403)
+    const made = await call(address, { method: 'POST', key: admin.key, body })
+    const change = { method: 'PATCH', body: { redirect_uris: ['https://evil.example/'] } }
+    const at = `${address}/${made.json['id']}`
+    assert.equal((await call(at, { ...change, key: token })).status, 403)
+    assert.equal((await call(at, { ...change, key: admin.key })).status, 200)
+  })
+})
+
+test('what is administered is explained, is no part of a batch, and needs a scope', async () => {
+  await withFixture(async fixture => {
+    const { call, admin, ann, ben } = fixture
+    const request = { as: ann.id, method: 'POST', path: `/users/${ben.id}/set_password` }
+    const body = { ...request, body: { password: 'a new one that an administrator chose' } }
+    const told = await call('/api/v1/explain', { method: 'POST', key: admin.key, body })
+    assert.equal(told.json['allowed'], false, told.text)
+    assert.match(told.text, /firstParty/)
+    const asAdmin = await call('/api/v1/explain', {
+      method: 'POST',
+      key: admin.key,
+      body: { ...body, as: admin.id },
+    })
+    assert.equal(asAdmin.json['allowed'], true, asAdmin.text)
+    assert.equal((await call('/api/v1/me', { key: ben.key })).status, 200, 'nothing was done')
+    assert.ok(await signedInCookie(fixture.url, ben))
+
+    const operations = [{ method: 'POST', path: request.path, body: body.body }]
+    const batch = await call('/api/v1/batch', { method: 'POST', key: admin.key, body: { operations } })
+    assert.equal(batch.status, 400, batch.text)
+    const reading = await keyBy(fixture, admin.key, ['read:user'])
+    assert.equal((await call(path(ben, '/sessions'), { key: reading })).status, 200)
+    const ending = await call(path(ben, '/sessions'), { key: reading, method: 'DELETE' })
+    assert.equal(ending.code, 'INSUFFICIENT_SCOPE')
+    const setting = await call(path(ben, '/set_password'), { key: reading, method: 'POST', body: body.body })
+    assert.equal(setting.code, 'INSUFFICIENT_SCOPE')
+    assert.equal((await call(path(ben, '/sessions'))).status, 401)
+    const options = await call(path(ben, '/sessions'), { method: 'OPTIONS' })
+    assert.equal(options.headers.get('allow'), 'GET, HEAD, DELETE, OPTIONS')
+  })
+})
+
+test('a mail tells whose account was disabled, once, and whose password was set', async () => {
+  await withSmtp(async (smtp, received) => {
+    await withService({ rateLimit: 'off', 'mail.smtp': smtp }, async ({ call, key }) => {
+      const person = { name: 'Ann', email: 'ann@example.com' }
+      const made = await call('/api/v1/users', { method: 'POST', key, body: person })
+      const at = `/api/v1/users/${made.json['id']}`
+      for (const disabled of [true, true, false]) {
+        assert.equal((await call(at, { method: 'PATCH', key, body: { disabled } })).status, 200)
+      }
+      const body = { password: 'never in any mail' }
+      assert.equal((await call(`${at}/set_password`, { method: 'POST', key, body })).status, 204)
+    })
+    // A service that stops has sent its mails.
+    const sentTo = received.commands.filter(command => command.startsWith('RCPT'))
+    assert.deepEqual(sentTo, ['RCPT TO:<ann@example.com>', 'RCPT TO:<ann@example.com>'])
+    const subjects = received.data.split('\n').filter(line => line.startsWith('Subject:'))
+    assert.match(subjects.sort().join(), /disabled.*password/)
+    assert.ok(!received.data.includes('never in any'))
+  })
+})
+
+test('names of what is built in cannot be declared again', () => {
+  const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+  const given = model(
+    {
+      talks: collection({ access, fields: { speaker_id: relation('users', { inverse: 'sessions' }) } }),
+    },
+    {
+      actions: {
+        set_password: action({ on: 'users', access: anyone, async run() {} }),
+        grants: action({ on: 'users', access: anyone, async run() {} }),
+      },
+    },
+  )
+  assert.throws(
+    () => checkModel(given),
+    (error: ModelError) => {
+      assert.deepEqual(error.faults.map(({ place }) => place).sort(), [
+        'actions.grants',
+        'actions.set_password',
+        'talks.fields.speaker_id.inverse',
+      ])
+      return true
+    },
+  )
+})

@@ -34,7 +34,7 @@ function read(collection: Collection): Access {
 
 /** Of what only those may do who may set a field of the item. */
 function settingWords(collection: Collection, field: string): string {
-  return `Who may: whoever may set \`${field}\` of ${words(collection.singular)} (${inWords(ruleOfSetting(collection, field))}).`
+  return `Who may: whoever may set \`${field}\` (${inWords(ruleOfSetting(collection, field))}).`
 }
 
 /** As `base`, where a field's rule decides besides. */
@@ -102,10 +102,15 @@ function answers(
   }
 }
 
-function subresourceSchema(document: Document, { singular, fields }: Subresource): Reference {
-  return document.schemas.refer(fields, pascalCase(singular), () =>
+function subresourceList(document: Document, { name, singular, fields }: Subresource): Reference {
+  const item = document.schemas.refer(fields, pascalCase(`account_${singular}`), () =>
     valuesSchema(document, collectionOfFields(singular, fields)),
   )
+  const data = { type: 'array', items: item, maxItems: maxListed }
+  const meta = { type: 'object', required: ['total'], properties: { total: count } }
+  return document.schemas.refer(name, pascalCase(`account_${singular}_list`), () => ({
+    ...{ type: 'object', required: ['data', 'meta'], properties: { data, meta } },
+  }))
 }
 
 const keyParameter = { in: 'path', required: true, schema: { type: 'string', maxLength: 100 } }
@@ -118,13 +123,6 @@ function subresourcePaths(
   const { name, singular, title, key, ends } = subresource
   const path = `${prefix}/${collection.name}/{id}/${name}`
   const update: Access = { collection, operation: 'update' }
-  const item = subresourceSchema(document, subresource)
-  const meta = { type: 'object', required: ['total'], properties: { total: count } }
-  const list = {
-    type: 'object',
-    required: ['data', 'meta'],
-    properties: { data: { type: 'array', items: item, maxItems: maxListed }, meta },
-  }
   const deletion = (id: string, summary: string) => ({
     ...described(document, id, summary, [update], { ...subresource, description: ends }),
     parameters: headerParameters('Idempotency-Key'),
@@ -136,7 +134,7 @@ function subresourcePaths(
       ...subresource,
       description: `The newest first; at most ${maxListed} of \`meta.total\`.`,
     }),
-    responses: { 200: json('All of them.', list), ...errors('Read') },
+    responses: { 200: json('All of them.', subresourceList(document, subresource)), ...errors('Read') },
   }
   const one = { ...keyParameter, name: key === 'id' ? singular : key, description: `\`${key}\` in the list.` }
   return [
