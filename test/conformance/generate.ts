@@ -34,8 +34,10 @@ export function resolve(document: Document, schema: Document): Document {
     .reduce((at: Document, key: string) => at[key], document)
 }
 
+/** Those of REST: `test/auth/accounts/json.test.ts` asks the ones of `/account`. */
 export function operationsOf(document: Document): readonly Operation[] {
-  return Object.entries<Document>(document.paths).flatMap(([path, item]) =>
+  const ofRest = Object.entries<Document>(document.paths).filter(([path]) => path.startsWith('/api/'))
+  return ofRest.flatMap(([path, item]) =>
     methods
       .filter(method => item[method])
       .map(method => ({

@@ -44,6 +44,12 @@ for (const [name, declaration] of Object.entries({ blog, rich })) {
 test('the reference model has exactly these paths', () => {
   const { paths } = documentOf(blog)
   assert.deepEqual(Object.keys(paths).sort(), [
+    '/account',
+    '/account/passkeys/get',
+    '/account/reset',
+    '/account/sign-in',
+    '/account/sign-out',
+    '/account/sign-up',
     '/api/v1/api_keys',
     '/api/v1/api_keys/aggregate',
     '/api/v1/api_keys/{id}',
