@@ -61,7 +61,7 @@ function addressOf({ url }: Fixture, app: App, more: Parameters = {}): URL {
 
 test('after the sign-in the browser is back at the app, with everything that was asked for', async () => {
   await withFixture(async fixture => {
-    const { ann, call, url } = fixture
+    const { ann, call, place, url } = fixture
     const app = await ownApp(fixture)
     const browser = fixture.browser()
     const end = await afterSignIn(browser, addressOf(fixture, app), ann)
@@ -78,6 +78,23 @@ test('after the sign-in the browser is back at the app, with everything that was
       const again = await browser.open(addressOf(fixture, app, prompt))
       assert.ok('left' in again && again.left.searchParams.get('code'), JSON.stringify(prompt))
     }
+    // Each sign-in leaves a grant, of which too many end.
+    const store = await place.openStore(checkModel(blog))
+    const owner = String(ann.id)
+    const payload = JSON.stringify({ clientId: app.client_id, iat: 1, openid: { scope: 'read:post' } })
+    for (let count = 0; count < 100; count++)
+      await store.records.put({
+        kind: 'Grant',
+        id: `old ${ann.id} ${count}`,
+        payload,
+        expiresAt: null,
+        owner,
+      })
+    await browser.open(addressOf(fixture, app, { prompt: 'none' }))
+    const grants = await store.records.byOwner('Grant', owner)
+    await store.close()
+    assert.equal(grants.length, 80)
+    assert.equal((await call('/api/v1/posts', { key })).status, 200)
     // It is among the connected apps, as the service's own, and can be disconnected.
     const apps = await browser.open('/account/apps')
     assert.ok('text' in apps)
