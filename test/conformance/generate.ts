@@ -271,7 +271,7 @@ export class Generator {
     const id = this.chance(0.06)
       ? this.pick(['0', '01', '-1', '9007199254740993', 'x', '1;', '%31', '..', ''])
       : String(1 + Math.floor(this.#random() * this.#random() * 12))
-    const filled = path.replace('{id}', id).replace('{n}', id)
+    const filled = path.replace(/\{[a-z_]+\}/g, id)
     return this.chance(0.02) ? filled + this.pick(['/', '//', '/x', '%2f', ';a']) : filled
   }
 
