@@ -84,6 +84,7 @@ export class Interactions {
     const userId = Number(session.accountId)
     const about = { clientId: params.client_id, sessionUid: session.uid }
     await this.#parts.consents.remember(userId, about, wanted, allowed)
+    await this.#parts.consents.endOldest(userId, params.client_id, grantId)
     return finish(request, { consent: { grantId } }, true)
   }
 

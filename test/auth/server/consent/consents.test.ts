@@ -136,3 +136,26 @@ test('nobody is asked again for what was allowed, and everybody for anything mor
   assert.equal(await granted({ scopes: ['read:user'] }), undefined)
   assert.equal(await granted({ userId: newUser(), scopes: ['read:user'] }), undefined)
 })
+
+test('an app that asks one user again and again keeps the newest hundred grants', async () => {
+  const [user, other] = [newUser(), newUser()]
+  const put = (owner: number, id: string, clientId: string, iat: number) =>
+    store.records.put({
+      ...{ kind: 'Grant', id, payload: JSON.stringify({ clientId, iat }) },
+      ...{ expiresAt: null, owner: String(owner) },
+    })
+  for (let at = 0; at < 105; at++) await put(user, `g${at}`, 'app', at)
+  await put(user, 'newest', 'app', 0)
+  await put(user, 'of another app', 'other', 0)
+  await put(other, 'of another user', 'app', 0)
+  const refreshing = { kind: 'RefreshToken', id: 'a token', payload: '{}', grant: 'g0', owner: String(user) }
+  await store.records.put({ ...refreshing, expiresAt: null })
+  await consents.endOldest(user, 'app', 'newest')
+  const left = (await store.records.byOwner('Grant', String(user))).map(({ id }) => id)
+  assert.equal(left.length, 101)
+  assert.deepEqual(
+    ['g0', 'g1', 'g6', 'g7', 'newest', 'of another app'].map(id => left.includes(id)),
+    [true, false, false, true, true, true],
+  )
+  assert.equal((await store.records.byOwner('Grant', String(other))).length, 1)
+})
