@@ -118,7 +118,7 @@ async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promi
 }
 
 /** Throws a `SettingsError` for an unusable file, which stops the start. */
-function registeredDocuments(settings: Settings): Manifest {
+export function registeredDocuments(settings: Settings): Manifest {
   try {
     return readManifest(settings['graphql.documentsFile'])
   } catch (error) {

@@ -97,7 +97,10 @@ export function openTransports(parts: TransportParts): Transports {
     attempts: createTokenLimits(settings, limits, counters),
     onFault: faultsOf('the authorization server'),
   })
-  const explain = openExplainer({ ...parts, idempotency, logic })
+  const explain = openExplainer({
+    ...{ ...parts, idempotency, logic, events, onFault: faultsOf('a request that was explained') },
+    actionsOn: (on, records) => openWebhookActions({ ...parts, run: on, records }),
+  })
   const rest = createRest({
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
     actions,

@@ -54,10 +54,10 @@ export function createEngine(options: EngineOptions): Engine {
       if (variant.operation === 'mutation') return mutation({ ...operation, variant }, principal, context)
       throw new TypeError('a subscription is not executed: subscribe to it')
     },
-    subscribe(bound, principal, onFault) {
+    subscribe(bound, principal, onFault, onError) {
       const { variant, args, cost } = bound as BoundOperation
       if (variant.operation !== 'subscription') throw new TypeError('only a subscription has events')
-      return createRenderer({ run, views, onFault }, { variant, args, cost }, principal)
+      return createRenderer({ run, views, onFault, onError }, { variant, args, cost }, principal)
     },
   }
 }

@@ -125,7 +125,7 @@ class Execution {
     const { run } = this.#parts
     const failed = answer instanceof ApiError
     const refusals = failed ? [] : run.refusals(this.#plan, this.#principal)
-    const completion = new Completion(byPlace(refusals), this.#plan.args, this.#context.onFault)
+    const completion = new Completion(byPlace(refusals), this.#plan.args, this.#context)
     const data: ReplyObject | ApiError = failed ? answer : JSON.parse(answer.text)
     return completion.reply(this.#bound.cost, () => {
       const shown: ReplyObject = Object.create(null)
