@@ -31,8 +31,8 @@ export interface GraphqlOutcome {
 const maxExplained = 20
 
 /** Equal for one field of every item of a list. */
-export function fieldKey(path: Path | undefined, code: string): string {
-  return [code, ...(path ?? []).filter(key => typeof key === 'string')].join(' ')
+export function fieldKey(path: Path = []): string {
+  return path.filter(key => typeof key === 'string').join(' ')
 }
 
 export async function graphqlReasons(
@@ -43,7 +43,7 @@ export async function graphqlReasons(
     return topics ? hearingReasons(parts, heardBy(parts, topics)) : allowanceReasons(parts)
   const faults = new Map<string, GraphqlFault>()
   for (const fault of errors) {
-    const key = fieldKey(fault.path, fault.code)
+    const key = `${fault.code} ${fieldKey(fault.path)}`
     if (!faults.has(key)) faults.set(key, fault)
   }
   const reasons: Reason[] = []

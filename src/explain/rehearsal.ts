@@ -5,7 +5,7 @@
  * again at any time.
  */
 import { ApiError } from '../errors.ts'
-import { type Awaitable, then } from '../plan/answer.ts'
+import type { Awaitable } from '../plan/answer.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type Run, writeStep } from '../plan/run.ts'
 import type {
@@ -64,11 +64,7 @@ class Rehearsing implements Rehearsal {
       item: (plan, principal) => this.#read(plan, principal, () => real.item(plan, principal)),
       list: (plan, principal) => this.#read(plan, principal, () => real.list(plan, principal)),
       aggregate: (plan, principal) => this.#read(plan, principal, () => real.aggregate(plan, principal)),
-      composite: (plan, principal) =>
-        // Without the reply that others made of it: errors are told while one is made.
-        this.#read(plan, principal, () =>
-          then(real.composite(plan, principal), ({ kind, text }) => ({ kind, text })),
-        ),
+      composite: (plan, principal) => this.#read(plan, principal, () => real.composite(plan, principal)),
       refusals: (plan, principal) => real.refusals(plan, principal),
       write: (plan, principal, within = writeStep) =>
         this.#transaction({ principal, serial: [], steps: () => within(plan) }),

@@ -35,6 +35,7 @@ import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
 import { openPortal } from './portal.ts'
 import { openReactions, type RunningReactions } from './reactions.ts'
+import type { RefusalLog } from './refusal-log.ts'
 import { loggedTimeLimit } from './time-limit.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
 import { openWebhookSender, type RunningSender } from './webhook-sender.ts'
@@ -58,6 +59,7 @@ interface TransportParts {
   /** What rules, actions, reactions and jobs go by. */
   readonly clock: Clock
   readonly sendToProviders: SendRequest | undefined
+  readonly refusals: RefusalLog | undefined
   /** The address of the service. */
   readonly issuer: () => string
 }
@@ -112,6 +114,7 @@ export function openTransports(parts: TransportParts): Transports {
   })
   const graphql = createLazyGraphql({
     ...{ model, run, hooks, logic, idempotency, events, refresh, limits, settings, issuer },
+    refusals: parts.refusals,
     onFault: faultsOf('a GraphQL operation'),
   })
   const reactions = openReactions({ model, store, run, hooks, mail, settings, logger, clock, timeLimit })

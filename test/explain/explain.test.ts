@@ -210,7 +210,7 @@ test('in development the refusal itself says why, by REST and GraphQL; the log a
   const settings = { ...readSettings({ given }), database: ':memory:' }
   const log = createLog(settings, { write: line => void lines.push(line) })
   const opened = await open(checkModel(blog), settings, log, {
-    ...{ listen: false, background: false, explainsRefusals: true },
+    ...{ listen: false, background: false, explainsRefusals: () => true },
   })
   const fetch = fetchInMemory(opened.http.server)
   try {

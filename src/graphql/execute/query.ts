@@ -100,7 +100,10 @@ class Execution {
 
   /** Rendered once per answer, and cached with it. */
   #replyTo(answer: CompositeAnswer | ApiError): Executed {
-    if (answer instanceof ApiError || this.#bound.variant.isVolatile) return this.#completed(answer)
+    const { onError } = this.#context
+    // Errors are heard while a reply is made.
+    if (answer instanceof ApiError || this.#bound.variant.isVolatile || onError)
+      return this.#completed(answer)
     const known = answer.rendered as CachedReply | undefined
     if (known) return known
     const made = this.#showsAll() ? executed(answer.text, [], this.#bound.cost) : this.#completed(answer)
