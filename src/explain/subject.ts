@@ -41,7 +41,7 @@ interface SubjectParts {
 }
 
 /**
- * Throws VALIDATION_FAILED where there is no such user or key, or none that the asker may read: an explanation finds
+ * Throws VALIDATION_FAILED where there is no such key, or no such user whom the asker may read: an explanation finds
  * nobody by an address that the asker could not look for.
  */
 export async function subjectOf(
@@ -50,7 +50,8 @@ export async function subjectOf(
   asker: Principal = system,
 ): Promise<Subject> {
   const { model, run, now } = parts
-  const found = key === undefined ? undefined : await keyRow(run, key, asker)
+  // Administrators may see everybody's keys.
+  const found = key === undefined ? undefined : await readItem<KeyRow>(run, keyById, key)
   if (key !== undefined && found === undefined) throw invalid('api_key', `There is no API key ${key}.`)
   const who = found?.user_id ?? as
   const limit = scopes ?? found?.scopes ?? undefined
@@ -61,7 +62,10 @@ export async function subjectOf(
   const id = await userId(run, who, asker)
   const row = id === undefined ? undefined : await userRow(model, run, id)
   if (row === undefined) throw invalid('as', `There is no user ${JSON.stringify(who)}.`)
-  const principal = user(row.id, row.role, scopesOf(limit))
+  // As the reader of API keys makes it: what a key makes ends with it.
+  const through = found && { appId: null, grant: `key:${found.id}` }
+  const expiresAt = found?.expires_at ? Date.parse(found.expires_at) : undefined
+  const principal = user(row.id, row.role, scopesOf(limit), undefined, expiresAt, through)
   const role = (await readAs<Pick<UserRow, 'role'>>(run, roleOf, row.id, asker))?.role ?? null
   return { principal, role, ...faultOf(row, found, now()) }
 }
@@ -80,10 +84,6 @@ const keyById = itemShape('api_keys', ['id', 'user_id', 'scopes', 'expires_at'])
 const idOf = itemShape('users', ['id'])
 const roleOf = itemShape('users', ['role'])
 const byEmail = listShape('users', ['id'], where('email'))
-
-function keyRow(run: Run, id: number, asker: Principal): Promise<KeyRow | undefined> {
-  return readAs<KeyRow>(run, keyById, id, asker)
-}
 
 /** Undefined for what the asker may not read. */
 async function readAs<T>(run: Run, shape: ItemShape, id: number, asker: Principal): Promise<T | undefined> {
