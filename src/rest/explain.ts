@@ -5,6 +5,7 @@ import { isAnonymous, type Principal } from '../principal.ts'
 import { readBody } from './body.ts'
 import { parseQuery, unknownParameter } from './query/query-string.ts'
 import { makePresentation } from './reply/headers.ts'
+import type { RestOptions } from './rest.ts'
 import { json } from './write.ts'
 
 /**
@@ -19,15 +20,19 @@ export function requireAdministrator({ access, appId }: Principal): void {
   throw new ApiError('FORBIDDEN', 'This needs a credential that is no app’s, and that no scope limits.')
 }
 
+/** Requests that an explanation draws besides its own: it makes the request, undoes it, and looks at each part of rules. */
+const furtherCost = 9
+
 const { unstored: headers } = makePresentation(true, [])
 
 /** 200 with the explanation; nothing of the request that it explains is stored. */
 export async function answerExplain(
-  explain: ((body: unknown, asker: Principal) => Promise<object>) | undefined,
+  { explain, draw }: Pick<RestOptions, 'explain' | 'draw'>,
   call: Call,
   principal: Principal,
 ): Promise<Reply> {
   if (explain === undefined) throw new ApiError('NOT_FOUND')
+  await draw?.(call, principal, furtherCost)
   for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
   const body = JSON.stringify(await explain(readBody(call, json), principal))
   return { status: 200, headers, body }

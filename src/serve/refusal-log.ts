@@ -5,6 +5,7 @@
 import { ApiError } from '../errors.ts'
 import { ruleOf } from '../explain/rule-reasons.ts'
 import { ruleSource } from '../explain/rule-source.ts'
+import { RequestFailed } from '../graphql/request-error.ts'
 import type { Model } from '../model/model.ts'
 import type { Logger } from '../observability/log.ts'
 import type { Run } from '../plan/run.ts'
@@ -37,18 +38,30 @@ interface RefusalLogParts {
 export function refusalLog(parts: RefusalLogParts): RefusalLog | undefined {
   const { logger } = parts
   if (!logger.isLevelEnabled('debug')) return undefined
-  return (error, request, field) => {
-    // Faults have lines of their own.
-    if (!(error instanceof ApiError) || error.status >= 500) return
-    const { requestId: request_id, userId: user_id } = request
+  const shown = shownBy(parts.model)
+  return (thrown, { requestId: request_id, userId: user_id, path }, field = []) => {
     const note = (reason: object) => logger.debug({ request_id, user_id, ...reason }, 'refused')
-    const facts = { ...factsOf(parts.model, error), ...(field && { path: shownPath(field) }) }
-    if (error.code !== 'NOT_FOUND' || error.refused || field) note(facts)
-    else void absenceOf(parts, request.path).then(absence => note({ ...facts, ...absence }))
+    if (thrown instanceof RequestFailed) note(ofDocument(thrown))
+    // Faults have lines of their own.
+    if (!(thrown instanceof ApiError) || thrown.status >= 500) return
+    const facts = factsOf(parts.model, thrown, shown)
+    if (field.length > 0) note({ ...facts, path: shownPath(field, shown) })
+    else if (thrown.code !== 'NOT_FOUND' || thrown.refused) note(facts)
+    else void absenceOf(parts, path).then(absence => note({ ...facts, ...absence }))
   }
 }
 
-function factsOf(model: Model, { code, scope, refused, details, message }: ApiError): object {
+/** Of a GraphQL document that was not executed. */
+function ofDocument({ requestError: { errors } }: RequestFailed): object {
+  const [first] = errors
+  return { code: first?.extensions?.code, reason: withoutValues(first?.message ?? '') }
+}
+
+function factsOf(
+  model: Model,
+  { code, scope, refused, details, message }: ApiError,
+  shown: ShowName,
+): object {
   const { collection: name = '', operation = '', fields: refusedFields } = refused ?? {}
   const collection = model.collections.get(name)
   const rule = refusedFields ? undefined : ruleOf(model, collection, operation)
@@ -63,7 +76,7 @@ function factsOf(model: Model, { code, scope, refused, details, message }: ApiEr
     ...(operation !== '' && { operation }),
     ...(scope !== undefined && { scope }),
     ...(rule && { rule: ruleSource(rule) }),
-    ...(fields && { fields: fields.slice(0, maxFields).map(shownName) }),
+    ...(fields && { fields: fields.slice(0, maxFields).map(shown) }),
     ...(rules && { rules: rules.slice(0, maxFields) }),
     reason: withoutValues(message),
   }
@@ -72,15 +85,61 @@ function factsOf(model: Model, { code, scope, refused, details, message }: ApiEr
 const maxFields = 20
 
 /** Names that a client has made up are not repeated: they may be anything, of any length. */
-function shownName(name: string): string {
-  return /^[a-z0-9_.[\]]{1,80}$/.test(name) ? name : '(another)'
+type ShowName = (name: string) => string
+
+const parameters = [
+  'page',
+  'per_page',
+  'cursor',
+  'sort',
+  'fields',
+  'include',
+  'q',
+  'total',
+  'operations',
+  'body',
+]
+
+function shownBy({ collections, logic }: Model): ShowName {
+  const known = new Set(parameters)
+  for (const { name: collection, singular, fields, computed, relations } of collections.values()) {
+    known.add(collection).add(singular)
+    for (const name of [...fields.keys(), ...computed.keys(), ...relations.keys()]) known.add(name)
+  }
+  for (const { input } of [...logic.actions.values(), ...logic.queries.values()]) {
+    for (const name of input.keys()) known.add(name)
+  }
+  // E.g. `[3].title`, `created_at[gte]`.
+  const isKnown = (part: string) => /^\d{0,4}$/.test(part) || known.has(part) || operators.has(part)
+  return name =>
+    name.length <= maxNameCharacters && name.split(/[.[\]]/).every(isKnown) ? name : '(another)'
 }
 
-function shownPath(path: readonly (string | number)[]): string {
+const operators = new Set([
+  'eq',
+  'ne',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'contains',
+  'icontains',
+  'starts_with',
+  'null',
+])
+const maxNameCharacters = 200
+
+/** Aliases are the client's own. */
+function shownPath(path: readonly (string | number)[], shown: ShowName): string {
   return path
     .slice(0, maxFields)
-    .map(key => (/^\w{1,80}$/.test(String(key)) ? key : '(another)'))
+    .map(key => (typeof key === 'number' ? key : shown(snakeCase(key))))
     .join('.')
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }
 
 const maxReasonCharacters = 300

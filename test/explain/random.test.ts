@@ -157,7 +157,7 @@ for (const kind of kinds) {
       }
       t.diagnostic(JSON.stringify([...statuses].sort()))
       for (const status of [200, 201, 400, 401, 403, 404]) {
-        assert.ok((statuses.get(status) ?? 0) > 1, `${status}`)
+        assert.ok((statuses.get(status) ?? 0) > 0, `${status}`)
       }
     } finally {
       await dump.close()

@@ -32,8 +32,7 @@ const schemas = new WeakMap<Model, { readonly options: SchemaOptions; readonly m
 /** Made once for each model: explanations have engines of their own. */
 function schemaOf(model: Model, options: SchemaOptions): ModelSchema {
   const known = schemas.get(model)
-  const isSame =
-    known?.options.listBound === options.listBound && known.options.revealed === options.revealed
+  const isSame = known?.options.listBound === options.listBound && known.options.revealed === options.revealed
   if (known && isSame) return known.made
   const made = createSchema(model, options)
   schemas.set(model, { options, made })
