@@ -2,14 +2,16 @@
  * One line at `debug` for each refusal: what has decided, and no value of an item or of a request. Where `debug` is off,
  * nothing of this runs.
  */
-import { ApiError } from '../errors.ts'
+import type { IncomingHttpHeaders } from 'node:http'
+import { isKey, keyHash } from '../auth/key.ts'
+import { ApiError, type ErrorCode } from '../errors.ts'
 import { ruleOf } from '../explain/rule-reasons.ts'
 import { ruleSource } from '../explain/rule-source.ts'
 import { RequestFailed } from '../graphql/request-error.ts'
 import type { Model } from '../model/model.ts'
 import type { Logger } from '../observability/log.ts'
 import type { Run } from '../plan/run.ts'
-import { itemShape, readItem } from '../plan/system-plans.ts'
+import { itemShape, listShape, readFirst, readItem, where } from '../plan/system-plans.ts'
 import { findRoute } from '../rest/routes.ts'
 
 /** Who was refused what. */
@@ -19,6 +21,7 @@ export interface RefusedRequest {
   /** As far as it is known. */
   readonly userId?: number | null
   readonly path: string
+  readonly headers?: IncomingHttpHeaders
 }
 
 /** `field`: in the reply, for an error of GraphQL. */
@@ -39,15 +42,18 @@ export function refusalLog(parts: RefusalLogParts): RefusalLog | undefined {
   const { logger } = parts
   if (!logger.isLevelEnabled('debug')) return undefined
   const shown = shownBy(parts.model)
-  return (thrown, { requestId: request_id, userId: user_id, path }, field = []) => {
+  return (thrown, { requestId: request_id, userId: user_id, path, headers }, field = []) => {
     const note = (reason: object) => logger.debug({ request_id, user_id, ...reason }, 'refused')
     if (thrown instanceof RequestFailed) note(ofDocument(thrown))
     // Faults have lines of their own.
     if (!(thrown instanceof ApiError) || thrown.status >= 500) return
     const facts = factsOf(parts.model, thrown, shown)
     if (field.length > 0) note({ ...facts, path: shownPath(field, shown) })
-    else if (thrown.code !== 'NOT_FOUND' || thrown.refused) note(facts)
-    else void absenceOf(parts, path).then(absence => note({ ...facts, ...absence }))
+    else {
+      const looking = thrown.refused ? undefined : lookedUp(parts, thrown.code, path, headers)
+      if (looking === undefined) note(facts)
+      else void looking.then(found => note({ ...facts, ...found }))
+    }
   }
 }
 
@@ -147,6 +153,39 @@ const maxReasonCharacters = 300
 /** Messages repeat what clients have sent as JSON texts. */
 function withoutValues(message: string): string {
   return message.replaceAll(/"(?:[^"\\]|\\.)*"/g, '"…"').slice(0, maxReasonCharacters)
+}
+
+/** What one read by a key tells more. Undefined: nothing does. */
+function lookedUp(
+  parts: RefusalLogParts,
+  code: ErrorCode,
+  path: string,
+  headers: IncomingHttpHeaders = {},
+): Promise<object> | undefined {
+  if (code === 'NOT_FOUND') return absenceOf(parts, path)
+  if (code !== 'UNAUTHORIZED') return undefined
+  const { authorization = '', 'x-api-key': sent = authorization.replace(/^Bearer +/i, '') } = headers
+  return isKey(String(sent)) ? refusedKey(parts, String(sent)) : undefined
+}
+
+const keyByHash = listShape('api_keys', ['id', 'expires_at'], where('hash'))
+
+interface KeyRow {
+  readonly id: number
+  readonly expires_at: string | null
+}
+
+async function refusedKey({ run }: RefusalLogParts, key: string): Promise<object> {
+  try {
+    const found = await readFirst<KeyRow>(run, keyByHash, keyHash(key))
+    if (found === undefined) return { reason: 'There is no such API key: it was revoked, or never made.' }
+    const { id, expires_at: end } = found
+    const reason =
+      end === null ? 'Its account is disabled.' : `Its end is ${end}, or its account is disabled.`
+    return { api_key: id, reason }
+  } catch {
+    return {}
+  }
 }
 
 /** Whether the item that a path names is hidden, by a read of its id: as much work as the request itself was. */

@@ -17,7 +17,8 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-const asked = (...words: string[]) => requestOf(parseArguments({ ...command, name: 'explain', sentence: '' }, words))
+const asked = (...words: string[]) =>
+  requestOf(parseArguments({ ...command, name: 'explain', sentence: '' }, words))
 
 test('the arguments stand for a request', () => {
   assert.deepEqual(asked('--as', '3', 'PATCH /api/v1/tasks/7', '{"status":"done"}'), {

@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createBySystem } from '../../src/auth/bootstrap.ts'
+import { generateKey } from '../../src/auth/key.ts'
 import { readSettings } from '../../src/config.ts'
 import { isOfDeveloper } from '../../src/dev/mail/local-request.ts'
+import type { ApiError } from '../../src/errors.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createLog } from '../../src/observability/log.ts'
+import { user } from '../../src/principal.ts'
+import type { OpenService } from '../../src/serve/service.ts'
 import { open } from '../../src/serve.ts'
 import { fetchInMemory } from '../../src/testing/requests.ts'
 import { testService } from '../../src/testing.ts'
@@ -270,6 +274,7 @@ test('a key is explained as it would be taken: with its scopes, its end, and its
 })
 
 interface Opened {
+  readonly opened: OpenService
   readonly send: typeof fetch
   readonly lines: () => readonly Record<string, unknown>[]
 }
@@ -288,7 +293,11 @@ async function withLog(tells: boolean, use: (opened: Opened) => Promise<void>): 
   const lines = () => said.flatMap(text => text.split('\n')).filter(refusedLine)
   try {
     await createBySystem(opened.run, 'users', { name: 'Ann', email: 'ann@example.com' }, {})
-    await use({ send: fetchInMemory(opened.http.server), lines: () => lines().map(line => JSON.parse(line)) })
+    await use({
+      opened,
+      send: fetchInMemory(opened.http.server),
+      lines: () => lines().map(line => JSON.parse(line)),
+    })
   } finally {
     await opened.service.close()
   }
@@ -330,9 +339,8 @@ test('the log at debug has one line for each refusal: what decided, and nothing 
         ['users', 'signedIn'],
       ],
     )
-    const authorization = `Bearer pk_${'s3cret'.repeat(8)}`
-    await send('http://localhost/api/v1/posts', { headers: { authorization } })
-    assert.deepEqual([lines().length, lines()[3]?.code], [4, 'UNAUTHORIZED'])
+    await send('http://localhost/api/v1/posts', { headers: { authorization: `Bearer ${generateKey()}` } })
+    assert.equal(lines()[3]?.reason, 'There is no such API key: it was revoked, or never made.')
     const body = JSON.stringify({
       title: 's3cret',
       's3cret\n{"level":50}': 's3cret',
@@ -367,6 +375,39 @@ test('nobody is told where NODE_ENV is production', async () => {
     else process.env.NODE_ENV = before
   }
 })
+
+test('a first-party app that may write accounts may ask, and no other app', () =>
+  withLog(false, async ({ opened: { run, rest } }) => {
+    const app = (name: string, first_party: boolean) =>
+      createBySystem(
+        run,
+        'oauth_apps',
+        { name, first_party },
+        { user_id: 1, client_id: name, type: 'public', redirect_uris: [], scopes: [] },
+      )
+    const [own, other] = [await app('own', true), await app('other', false)]
+    const ask = async (appId: number, scopes: readonly string[]) => {
+      const body = Buffer.from('{"path":"/posts"}')
+      const call = {
+        method: 'POST',
+        url: '',
+        path: '/api/v1/explain',
+        query: '',
+        address: '',
+        requestId: '',
+        body,
+      }
+      const principal = user(1, 'admin', new Set(scopes), undefined, undefined, { appId, grant: null })
+      try {
+        return (await rest({ ...call, headers: { 'content-type': 'application/json' } }, principal)).status
+      } catch (error) {
+        return (error as ApiError).code
+      }
+    }
+    const scopes = ['write:user']
+    const answers = [await ask(own, scopes), await ask(own, ['write:post']), await ask(other, scopes)]
+    assert.deepEqual(answers, [200, 'INSUFFICIENT_SCOPE', 'FORBIDDEN'])
+  }))
 
 const here = { host: 'localhost:3000' }
 for (const [what, headers, peer, isTold] of [
