@@ -46,7 +46,8 @@ test('the arguments stand for a request', () => {
 for (const kind of ['SQLite', 'PostgreSQL'] as const) {
   test(`says why a request is refused, while the service runs on ${kind}`, async () => {
     const made = kind === 'SQLite' ? undefined : await newDatabase()
-    const environment = { HOST: '127.0.0.1', PORT: '0', ...(made && { DATABASE_URL: made.url }) }
+    const database = made && { DATABASE_URL: made.url, PORTICO_SECRET_KEY: 'k'.repeat(40) }
+    const environment = { HOST: '127.0.0.1', PORT: '0', ...database }
     const service = await startProcess({ folder, environment })
     const explain = (...words: string[]) => start(['explain', ...words], { folder, environment })
     try {
