@@ -23,6 +23,7 @@ import { describeCrash } from '../source/describe.ts'
 import type { Step } from '../store/schema/diff.ts'
 import { EventLines } from './event-lines.ts'
 import { fileHash, hashesOf, projectFiles, recordFiles } from './loaded-files.ts'
+import { isOfDeveloper } from './mail/local-request.ts'
 import { Mailbox, type ShownMail } from './mail/mailbox.ts'
 import { createMailPages } from './mail/routes.ts'
 import type { FileHashes, FromServing, ToServing, VersionOptions } from './messages.ts'
@@ -219,7 +220,8 @@ class ServingProcess {
     const opened = await open(model, settings, log, {
       listen: 'elsewhere',
       ownProcess: true,
-      explainsRefusals: true,
+      explainsRefusals: ({ headers, req: { socket } }) =>
+        isOfDeveloper({ headers, peer: socket.remoteAddress, local: socket.localAddress }, settings.baseUrl),
       onMail: (message, isSent) => report({ kind: 'mail', mail: { ...message, isSent, at: Date.now() } }),
       ownPages: createMailPages({
         mailbox: this.#mailbox,
