@@ -109,6 +109,8 @@ export interface AuthorizationServer {
   /** Whether the user had such a session. */
   revokeSession(userId: number, sessionId: string): Promise<boolean>
   connectedApps(userId: number): Promise<readonly ConnectedApp[]>
+  /** How many users have connected an app and not disconnected it, up to `limit`. Costs what reading as many records does. */
+  countUsers(clientId: string, limit: number): Promise<number>
   /** Takes from an app everything that the user allowed it: its tokens work no more. */
   revokeApp(userId: number, clientId: string): Promise<void>
   /** Every session, token, pending code and remembered consent of the user ends. `exceptSession` stays. */
