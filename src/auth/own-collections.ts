@@ -2,6 +2,7 @@
 import type { Plan, WriteShape } from '../plan/plan.ts'
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
 import type { Records } from '../records.ts'
+import type { CredentialNotices } from './accounts/credential-notices.ts'
 import { keyRule } from './key-bounds.ts'
 import { keysAfterEnd } from './keys-after-end.ts'
 import { newKeyHook } from './new-key.ts'
@@ -26,16 +27,18 @@ interface OwnCollectionsParts {
   readonly serviceName: string
   /** Handles writes that set an account's e-mail address: see `addressChanges`. */
   readonly writeAddress: Run['write']
+  /** Mails that follow a new key or secret; left out: nobody is told. */
+  readonly notices?: CredentialNotices
   readonly webhooks: Pick<WebhookRuleParts, 'types' | 'allowPrivate' | 'maxPerUser' | 'lastEvent'>
 }
 
 export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
-  const { run, records, secrets, maxKeysPerUser, serviceName, writeAddress } = parts
+  const { run, records, secrets, maxKeysPerUser, serviceName, writeAddress, notices } = parts
   const webhooks = { run, records, ...parts.webhooks }
   const rules = new Map([
-    ['api_keys', both(keyRule(run), keyEndRule(run))],
+    ['api_keys', all(keyRule(run), keyEndRule(run), notices?.get('api_keys'))],
     ['oauth_apps', appRule(run, serviceName)],
-    ['oauth_app_secrets', secretRule(secrets)],
+    ['oauth_app_secrets', all(secretRule(secrets), notices?.get('oauth_app_secrets'))],
     ['webhooks', webhookRule(webhooks)],
   ])
   const hooks = new Map([
@@ -57,13 +60,15 @@ function keyEndRule(run: Run): WriteRule {
   }
 }
 
-function both(first: WriteRule, second: WriteRule): WriteRule {
+function all(...rules: readonly (WriteRule | undefined)[]): WriteRule {
   return async (plan, principal) => {
-    const afterFirst = await first(plan, principal)
-    const afterSecond = await second(plan, principal)
+    const afterwards: (() => Promise<void>)[] = []
+    for (const rule of rules) {
+      const after = await rule?.(plan, principal)
+      if (after) afterwards.push(after)
+    }
     return async () => {
-      await afterFirst?.()
-      await afterSecond?.()
+      for (const after of afterwards) await after()
     }
   }
 }

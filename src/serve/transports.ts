@@ -1,6 +1,7 @@
 /** The transports of a model: REST, GraphQL and the authorization server. */
 
 import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
+import { credentialNotices } from '../auth/accounts/credential-notices.ts'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import { type BackgroundWork, createBackground } from '../auth/background.ts'
@@ -121,11 +122,13 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
   const { model, run, store, records, secrets, cluster, settings, mail, issuer } = parts
   const { maxKeysPerUser } = settings
   const name = settings['theme.name']
+  const { counters } = cluster
   return ownCollections({
     ...{ run, records, secrets, maxKeysPerUser, serviceName: name },
+    notices: credentialNotices({ run, records, counters, mail, issuer, background }),
     writeAddress: addressWriter({
       ...{ run, records, mail, issuer, background },
-      counters: cluster.counters,
+      counters,
     }),
     webhooks: {
       types: new EventTypes(model),

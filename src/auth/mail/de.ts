@@ -230,6 +230,43 @@ export const de: OwnTexts = {
     ],
     notes: addressNotYou(service, accountLink),
   }),
+  keyCreated: ({ service, key, prefix, mayAll, keysLink, resetLink }) => ({
+    subject: `Neuer API-Schlüssel für Ihr Konto bei ${service}`,
+    preview: 'Wenn Sie das nicht waren, handeln Sie sofort.',
+    heading: 'Neuer API-Schlüssel für Ihr Konto',
+    paragraphs: [
+      `Für Ihr Konto bei ${service} wurde ein API-Schlüssel erstellt. Wer ihn hat, kann die API in Ihrem Namen nutzen: ${
+        mayAll ? 'für alles, was Sie selbst dürfen.' : 'für das, was bei der Erstellung ausgewählt wurde.'
+      }`,
+    ],
+    facts: [
+      ['Name', key],
+      ['Beginnt mit', prefix],
+    ],
+    action: { label: 'Schlüssel ansehen', link: keysLink },
+    notes: [
+      {
+        text: 'Wenn Sie das nicht waren, widerrufen Sie ihn dort und legen Sie ein neues Passwort fest:',
+        link: resetLink,
+      },
+    ],
+  }),
+  secretCreated: ({ service, app, prefix, appLink, resetLink }) => ({
+    subject: `Neues Client-Secret für Ihre App bei ${service}`,
+    preview: 'Wenn Sie das nicht waren, handeln Sie sofort.',
+    heading: 'Neues Client-Secret für Ihre App',
+    paragraphs: [
+      `Ihre App ${app} bei ${service} hat ein neues Client-Secret bekommen. Wer es hat, kann sich als diese App ausgeben. Frühere Secrets laufen bald ab.`,
+    ],
+    facts: [['Beginnt mit', prefix]],
+    action: { label: 'App ansehen', link: appLink },
+    notes: [
+      {
+        text: 'Wenn Sie das nicht waren, beenden Sie es dort und legen Sie ein neues Passwort fest:',
+        link: resetLink,
+      },
+    ],
+  }),
   accountDisabled: ({ service }) => ({
     subject: `Ihr Konto bei ${service} ist gesperrt`,
     preview: 'Ein Administrator hat es gesperrt.',
@@ -252,7 +289,7 @@ export const de: OwnTexts = {
     ],
     notes: [unexpected(service)],
   }),
-  webhookPaused: ({ service, webhook, host, reason, enableLink }) => ({
+  webhookPaused: ({ service, webhook, host, reason, webhookLink, enableLink }) => ({
     subject: `Ein Webhook bei ${service} wurde angehalten`,
     preview: 'Es geht kein Ereignis verloren: Er behält seine Stelle.',
     heading: 'Ein Webhook wurde angehalten',
@@ -262,8 +299,12 @@ export const de: OwnTexts = {
           ? 'Er hat eine Zustellung mit 410 Gone beantwortet'
           : 'Seit 24 Stunden ist keine Zustellung gelungen'
       }.`,
+      'Er behält seine Stelle in den Ereignissen: Sobald Sie ihn wieder einschalten, fährt er dort fort.',
+    ],
+    action: { label: 'Webhook ansehen', link: webhookLink },
+    notes: [
       {
-        text: 'Er behält seine Stelle in den Ereignissen. Damit er dort fortfährt, senden Sie ein POST an:',
+        text: 'Programme schalten ihn mit einer POST-Anfrage an diese Adresse wieder ein:',
         link: enableLink,
       },
     ],

@@ -200,7 +200,8 @@ test('every setting of the item is on the form; who has connected the app is cou
     })
     const item = async () => {
       const { json } = await fixture.call('/api/v1/oauth_apps', { key: fixture.ben.key })
-      return json.data.find(({ id }: { id: number }) => app.url.pathname === `${path}/${id}`)
+      const rows = json.data as readonly (Record<string, unknown> & { id: number })[]
+      return rows.find(({ id }) => app.url.pathname === `${path}/${id}`) ?? assert.fail()
     }
     const { default_scopes, access_token_format, scope_separator, first_party } = await item()
     assert.deepEqual(
@@ -221,7 +222,10 @@ test('every setting of the item is on the form; who has connected the app is cou
     assert.doesNotMatch(edit.text, /name="first-party"/)
     const all = await submitted(visitor, formTo(edit, edit.url.pathname), { defaults: 'all' })
     assert.match(all.text, /<dd>1 person</)
-    assert.deepEqual(new Set((await item()).default_scopes), new Set(['openid', 'profile', 'write:post']))
+    assert.deepEqual(
+      new Set((await item()).default_scopes as string[]),
+      new Set(['openid', 'profile', 'write:post']),
+    )
     const again = await open(visitor, edit.url.pathname)
     assert.match(again.text, /name="defaults" value="all" checked/)
 
