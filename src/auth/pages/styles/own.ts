@@ -1,0 +1,9 @@
+/** The pages of one’s own keys, apps and providers. */
+
+export const own = `.mark { flex: none; width: 1.25rem; height: 1.25rem; vertical-align: 0 }
+.mark.tile { border-radius: .3125rem; font-size: .8125rem }
+.marked { display: flex; gap: .625rem; align-items: center }
+.links { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 14rem), 1fr)); gap: .75rem; margin: 0 0 1rem }
+.links form { margin: 0 }
+.links button { width: 100% }
+`
