@@ -122,7 +122,7 @@ function tokenFields({ entered, service, faults }: AppFormPage): Html {
     {
       name: 'token-format',
       label: 'Access tokens',
-      hint: 'An opaque token ends at once when it is revoked. A JWT can be checked by other services without asking this one, and by them counts until it expires.',
+      hint: 'An opaque token ends at once when it is revoked. A JWT can be checked without asking this service, and lasts until it expires.',
       chosen: entered.tokenFormat,
       options: [
         ['', `As the service is set: ${formatNames[service.tokenFormat]}`],
@@ -165,7 +165,7 @@ function advanced(page: AppFormPage): Html {
     entered.separator !== '' ||
     entered.firstParty
   const open = isChanged || names.some(name => faults.has(name))
-  return html`<details class="card"${open && html` open`}><summary>More settings</summary>
+  return html`<details class="card settings"${open && html` open`}><summary>More settings</summary>
 ${defaultsGroup(page)}
 ${tokenFields(page)}
 ${mayBeFirstParty && firstPartyField(page)}</details>`

@@ -185,7 +185,7 @@ test('every setting of the item is on the form; who has connected the app is cou
       'first-party': 'yes',
     })
     assert.match(made.text, /id="default-scopes-fault">There is no scope no:scope/)
-    assert.match(made.text, /<details class="card" open>/)
+    assert.match(made.text, /<details class="card settings" open>/)
     const sent = formTo(made, `${path}/new`)
     const beyond = await submitted(visitor, sent, { 'default-scopes': 'openid, read:user' })
     assert.match(beyond.text, /id="default-scopes-fault">The app may not ask for read:user/)
