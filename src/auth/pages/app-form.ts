@@ -16,6 +16,8 @@ export interface AppForm {
   readonly chosen: ChosenScopes
   readonly logo: string
   readonly homepage: string
+  readonly policy: string
+  readonly terms: string
   /** What a request without a scope asks for: `none`, `all` that is chosen, or `some`. */
   readonly defaults: string
   /** Scopes, separated by spaces; where `defaults` is `some`. */
@@ -193,8 +195,10 @@ ${field({ name: 'name', label: 'Name', hint: 'What people see when they are aske
 ${edited === undefined && typeGroup(page)}
 ${uris}
 ${scopeGroup(page)}
-${field({ name: 'logo', label: 'Logo (optional)', hint: 'An https address with a public host name.', type: 'url', value: entered.logo, autocomplete: 'off', maxlength: 2048, required: false }, faults)}
+${field({ name: 'logo', label: 'Logo (optional)', hint: 'The https address of a square picture, with a public host name. People see it when they are asked for consent; without one, the first letter of the name.', type: 'url', value: entered.logo, autocomplete: 'off', maxlength: 2048, required: false }, faults)}
 ${field({ name: 'homepage', label: 'Website (optional)', hint: 'Where people read more about the app.', type: 'url', value: entered.homepage, autocomplete: 'off', maxlength: 2048, required: false }, faults)}
+<div class="pair">${field({ name: 'policy', label: 'Privacy policy (optional)', hint: 'What the app does with people’s data.', type: 'url', value: entered.policy, autocomplete: 'off', maxlength: 2048, required: false }, faults)}
+${field({ name: 'terms', label: 'Terms of service (optional)', hint: 'People see both before they allow anything.', type: 'url', value: entered.terms, autocomplete: 'off', maxlength: 2048, required: false }, faults)}</div>
 ${advanced(page)}
 <div class="buttons">${button(edited === undefined ? 'Register the app' : 'Save')}${linkButton(back, 'Cancel', 'plain')}</div>`,
 )}`

@@ -5,7 +5,7 @@ import { duration } from './duration.ts'
 import { button, type Faults, form } from './form.ts'
 import { type Html, html, named, type Part } from './html.ts'
 import type { Menu, Page } from './layout.ts'
-import { confirmPage, copied, copiedCode, linkButton, ownHeading } from './parts.ts'
+import { appLinks, confirmPage, copied, copiedCode, linkButton, ownHeading } from './parts.ts'
 import { appTile } from './tile.ts'
 import { time } from './time.ts'
 
@@ -141,7 +141,7 @@ function quoted(text: string): string {
 }
 
 function facts(app: OwnApp): Html {
-  const { redirectUris, may, type, homepageUri, createdAt, byDefault, tokenFormat, separator } = app
+  const { redirectUris, may, type, createdAt, byDefault, tokenFormat, separator } = app
   const list = (items: readonly Part[]) => html`<ul>${items.map(item => html`<li>${item}</li>`)}</ul>`
   return html`<div class="card"><dl><dt>Type</dt><dd>${kinds[type]}</dd>
 <dt>Redirect URIs</dt><dd>${redirectUris.length === 0 ? 'None' : list(redirectUris.map(uri => html`<code>${uri}</code>`))}</dd>
@@ -150,7 +150,7 @@ ${byDefault !== undefined && html`<dt>Without a scope</dt><dd>${list(byDefault)}
 ${tokenFormat !== undefined && html`<dt>Access tokens</dt><dd>${formats[tokenFormat]}</dd>`}
 ${separator !== undefined && html`<dt>Between scopes</dt><dd>${separators[separator]}</dd>`}
 ${app.firstParty && html`<dt>Consent</dt><dd>Nobody is asked: the app is part of this service</dd>`}
-${homepageUri !== undefined && html`<dt>Website</dt><dd><a href="${homepageUri}" rel="noopener noreferrer nofollow">${homepageUri}</a></dd>`}
+${appLinks(app)}
 <dt>Connected by</dt><dd>${people(app.users)}</dd>
 <dt>Registered</dt><dd>${time(createdAt)}</dd></dl></div>`
 }

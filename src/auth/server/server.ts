@@ -11,6 +11,9 @@ export interface App {
   readonly type: 'confidential' | 'public'
   readonly logoUri: string | undefined
   readonly homepageUri: string | undefined
+  /** What it does with users’ data, and its terms of service. */
+  readonly policyUri?: string | undefined
+  readonly tosUri?: string | undefined
   /** Whether it is the service's own; left out: it is not. */
   readonly firstParty?: boolean
   /** Milliseconds since 1970. */

@@ -183,11 +183,13 @@ test('every setting of the item is on the form; who has connected the app is cou
       'default-scopes': 'openid read:user no:scope',
       defaults: 'some',
       'first-party': 'yes',
+      policy: 'javascript:alert(1)',
     })
+    assert.match(made.text, /id="policy-fault"/)
     assert.match(made.text, /id="default-scopes-fault">There is no scope no:scope/)
     assert.match(made.text, /<details class="card settings" open>/)
     const sent = formTo(made, `${path}/new`)
-    const beyond = await submitted(visitor, sent, { 'default-scopes': 'openid, read:user' })
+    const beyond = await submitted(visitor, sent, { 'default-scopes': 'openid, read:user', policy: '' })
     assert.match(beyond.text, /id="default-scopes-fault">The app may not ask for read:user/)
     const any = await submitted(visitor, sent, { defaults: 'all', access: 'any' })
     assert.match(any.text, /id="default-scopes-fault">The app may ask for anything/)
@@ -196,6 +198,8 @@ test('every setting of the item is on the form; who has connected the app is cou
     const app = await submitted(visitor, forged, {
       'default-scopes': 'read:post openid openid',
       'token-format': 'jwt',
+      policy: 'https://reader.example.com/privacy',
+      terms: 'https://reader.example.com/terms',
       separator: ' ',
     })
     const item = async () => {
@@ -215,6 +219,7 @@ test('every setting of the item is on the form; who has connected the app is cou
       },
     )
     assert.match(app.text, /<dt>Connected by<\/dt><dd>Nobody yet</)
+    assert.match(app.text, /<dt>Terms of service<\/dt><dd><a href="https:\/\/reader\.example\.com\/terms"/)
     await codeBy(fixture, app)
     await codeBy(fixture, app)
     assert.match((await open(visitor, path)).text, /<dt>Connected by<\/dt><dd>1 person</)

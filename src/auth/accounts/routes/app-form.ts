@@ -25,6 +25,8 @@ const first: AppForm = {
   chosen: { ...noScopes, others: new Set(['openid', 'profile', 'email']) },
   logo: '',
   homepage: '',
+  policy: '',
+  terms: '',
   defaults: 'none',
   defaultScopes: '',
   tokenFormat: '',
@@ -64,6 +66,8 @@ function enteredIn({ base }: RouteParts, form: FormBody): AppForm {
     chosen: chosenIn(appScopeChoices(base.model), form),
     logo: form.text('logo'),
     homepage: form.text('homepage'),
+    policy: form.text('policy'),
+    terms: form.text('terms'),
     defaults: form.text('defaults'),
     defaultScopes: form.text('default-scopes'),
     tokenFormat: form.text('token-format'),
@@ -82,7 +86,7 @@ function defaultsIn({ defaults, defaultScopes, access, chosen }: AppForm): reado
 
 /** `first_party` only of those who may set it: the API refuses it of others. */
 function bodyOf(entered: AppForm, who: SignedIn) {
-  const { name, access, chosen, logo, homepage, tokenFormat, separator, firstParty } = entered
+  const { name, access, chosen, logo, homepage, policy, terms, tokenFormat, separator, firstParty } = entered
   return {
     name: name.trim(),
     redirect_uris: linesOf(entered.uris).map(({ uri }) => uri),
@@ -90,6 +94,8 @@ function bodyOf(entered: AppForm, who: SignedIn) {
     default_scopes: defaultsIn(entered),
     logo_uri: logo.trim() || null,
     homepage_uri: homepage.trim() || null,
+    policy_uri: policy.trim() || null,
+    tos_uri: terms.trim() || null,
     access_token_format: tokenFormat || null,
     scope_separator: separator || null,
     ...(mayBeFirstParty(who) && { first_party: firstParty }),
@@ -107,6 +113,8 @@ const formFields: ReadonlyMap<string, string> = new Map([
   ['first_party', 'first-party'],
   ['logo_uri', 'logo'],
   ['homepage_uri', 'homepage'],
+  ['policy_uri', 'policy'],
+  ['tos_uri', 'terms'],
 ])
 
 const fieldOf = (name: string) => formFields.get(name)
@@ -186,6 +194,8 @@ function formOf({ base }: RouteParts, app: AppRow): AppForm {
     chosen: chosenOf(appScopeChoices(base.model), app.scopes ?? []),
     logo: app.logo_uri ?? '',
     homepage: app.homepage_uri ?? '',
+    policy: app.policy_uri ?? '',
+    terms: app.tos_uri ?? '',
     ...defaultsOf(app),
     tokenFormat: app.access_token_format ?? '',
     separator: app.scope_separator ?? '',

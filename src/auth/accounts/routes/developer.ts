@@ -34,6 +34,8 @@ const fields = [
   'first_party',
   'logo_uri',
   'homepage_uri',
+  'policy_uri',
+  'tos_uri',
   'created_at',
 ]
 const ofUser = { ...listShape(collection, fields, where('user_id')), sort: reversed(orderById) }
@@ -63,6 +65,8 @@ export interface AppRow {
   readonly first_party: boolean
   readonly logo_uri: string | null
   readonly homepage_uri: string | null
+  readonly policy_uri: string | null
+  readonly tos_uri: string | null
   readonly created_at: string
 }
 
@@ -89,6 +93,8 @@ async function shown({ base, server }: RouteParts, row: AppRow, maxUsers: number
     may: scopes === null ? undefined : sentencesOf(base.model, scopes),
     logoUri: row.logo_uri ?? undefined,
     homepageUri: row.homepage_uri ?? undefined,
+    policyUri: row.policy_uri ?? undefined,
+    tosUri: row.tos_uri ?? undefined,
     firstParty: row.first_party,
     users: { count: Math.min(users, maxUsers), isMore: users > maxUsers },
     byDefault: defaults === null || defaults.length === 0 ? undefined : sentencesOf(base.model, defaults),
