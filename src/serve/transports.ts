@@ -2,6 +2,7 @@
 
 import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
 import { createAddresses } from '../auth/accounts/addresses.ts'
+import { credentialNotices } from '../auth/accounts/credential-notices.ts'
 import { type NoticeParts, notifyOfDisabling } from '../auth/accounts/notifications.ts'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
@@ -142,11 +143,13 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
   const { model, run, store, records, secrets, cluster, settings, mail, issuer } = parts
   const { maxKeysPerUser } = settings
   const name = settings['theme.name']
+  const { counters } = cluster
   return ownCollections({
     ...{ run, records, secrets, maxKeysPerUser, serviceName: name },
+    credentialNotices: credentialNotices({ run, records, counters, mail, issuer, background }),
     writeAddress: addressWriter({
       ...{ run, records, mail, issuer, background },
-      counters: cluster.counters,
+      counters,
     }),
     onDisabled: user => notifyOfDisabling(notices, user),
     webhooks: {
