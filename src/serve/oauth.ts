@@ -16,6 +16,7 @@ import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress, type RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
 import { ApiError } from '../errors.ts'
+import { countryReader } from '../http/client-country.ts'
 import type { Exchange } from '../http.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
@@ -239,6 +240,7 @@ async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
     findAccount: claimsReader(run, records),
     pages: createProtocolPages(themeOf(settings)),
     serviceName: settings['theme.name'],
+    countryOf: countryReader(settings),
     onFault,
     onGrantRefusal: ({ clientId: client_id, reason }) =>
       logger.info({ client_id, reason }, 'a token request was refused'),

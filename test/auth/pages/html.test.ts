@@ -96,6 +96,8 @@ test('a hostile app, address, name and fault stay text on every page', () => {
     id: evil,
     userId: 1,
     signedInAt: 0,
+    usedAt: 0,
+    country: undefined,
     expiresAt: 1,
     address: evil,
     userAgent: evil,

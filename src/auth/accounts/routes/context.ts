@@ -82,6 +82,7 @@ export async function signedIn(parts: RouteParts, visit: Visit): Promise<SignedI
   const user = session && (await findUser(parts.base.run, session.userId))
   if (!session || !user) return undefined
   visit.userId = user.id
+  await parts.server.noteUse(session, visit.req, visit.address)
   const csrf = parts.csrf.token(visit, visit.res)
   return { user, session, menu: { here: visit.path, csrf, name: user.name, email: user.email } }
 }
