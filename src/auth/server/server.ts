@@ -128,10 +128,23 @@ export interface AuthorizationServer {
   revokeOthers(userId: number, session: string): Promise<void>
 }
 
+/** An error that cannot be told to the app by a redirect. */
+export interface ProtocolFault {
+  /** What it means to the person who reads the page. */
+  readonly kind: 'unknown-app' | 'wrong-address' | 'over' | 'sign-out' | 'service' | 'request'
+  /** The protocol's own name for it. */
+  readonly error: string
+  readonly description: string | undefined
+  /** Where the request names one that is registered. */
+  readonly app: App | undefined
+  readonly requestId: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
 /** What pages the authorization server itself shows. Each returns a whole HTML document. */
 export interface ProtocolPages {
-  /** An error that cannot be told to the app by a redirect. */
-  error(fault: { readonly error: string; readonly description: string | undefined }): string
+  error(fault: ProtocolFault): string
   /** Asks for the code that a device shows. POST it to `action` with the hidden fields, as `user_code`. */
   deviceCode(page: {
     readonly action: string
