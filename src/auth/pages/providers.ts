@@ -133,8 +133,8 @@ function identityRow(
   const end = names.has(provider)
     ? null
     : html` It cannot sign in at present: this service does not offer ${name}.`
-  return html`<section class="card"><h3>${name}</h3><p>${named(label)}</p><p class="faint">Linked on ${time(createdAt)}.${end}</p>
-${form({ action, csrf, hidden: { change: 'unlink-provider', identity: id } }, button('Unlink', 'danger', { 'aria-label': `Unlink ${name}, ${label}` }))}</section>`
+  return html`<li><div><h3>${name}</h3><p>${named(label)}</p><p class="faint">Linked on ${time(createdAt)}.${end}</p></div>
+${form({ action, csrf, hidden: { change: 'unlink-provider', identity: id } }, button('Unlink', 'danger', { 'aria-label': `Unlink ${name}, ${label}` }))}</li>`
 }
 
 /** On the page of the account's security. */
@@ -145,15 +145,15 @@ export function providerSection({
 }: ProviderSection): Html | undefined {
   if (providers.length === 0 && identities.length === 0) return undefined
   const names = new Map(providers.map(({ id, name }) => [id, name]))
-  return html`<section aria-labelledby="providers-heading"><h2 id="providers-heading">Sign-in with others</h2>
-<p>An account that is linked here signs in to this one. Its address and name there do not matter.</p>
-${identities.map(identity => identityRow(identity, names, csrf))}
-${providers.map(({ id, name }) =>
-  form(
-    { action, csrf, hidden: { change: 'link-provider', provider: id } },
-    html`<div class="buttons">${button(`Link ${name}`, 'plain')}</div>`,
-  ),
-)}</section>`
+  return html`<section class="card" aria-labelledby="providers-heading"><h2 id="providers-heading">Sign-in with others</h2>
+<p class="faint">An account that is linked here signs in to this one. Its address and name there do not matter.</p>
+${identities.length > 0 && html`<ul class="rows">${identities.map(identity => identityRow(identity, names, csrf))}</ul>`}
+<div class="buttons">${providers.map(({ id, name }) =>
+    form(
+      { action, csrf, hidden: { change: 'link-provider', provider: id } },
+      button(`Link ${name}`, 'plain'),
+    ),
+  )}</div></section>`
 }
 
 /** For users without a password: they have signed in by other means a short time ago. */

@@ -76,7 +76,7 @@ test('the owner takes the new address by its link and their password; the old on
     await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', key: ann.key, body: { email: fresh } })
     const path = await link(received, /\/account\/verify\?token=[\w-]+/g)
     const { visitor: owner, landed } = await signIn(fixture, ann)
-    assert.match(landed.text, /ann\.new@example\.com becomes the address of your account/)
+    assert.match(landed.text, /ann\.new@example\.com<\/strong> becomes the address of your account/)
     const opened = await open(owner, path)
     const wrong = page(await owner.submit(form(opened, 'password'), { password: 'not that one' }))
     assert.equal(wrong.status, 400)

@@ -42,11 +42,13 @@ a.way > svg { color: var(--faint) }
 .identity p { margin: 0 }
 .identity .name { font-size: 1.125rem; font-weight: 600 }
 .identity .state { margin: 0 .25rem 0 0 }
-.card.rows { padding: 0; list-style: none }
+.rows, .card.rows { padding: 0; list-style: none }
 .rows > li { display: flex; gap: 1rem; align-items: flex-start; padding: 1.125rem 1.5rem }
 .rows > li + li { border-top: 1px solid var(--line) }
 .rows > li > div { flex: 1; min-width: 0 }
-.rows h2 { margin: 0 0 .125rem }
+section > .rows { margin: 1rem 0; border: 1px solid var(--line); border-radius: .625rem }
+section > .rows > li { padding: .875rem 1rem }
+.rows :is(h2, h3) { margin: 0 0 .125rem }
 .rows p { margin: 0; font-size: .875rem }
 .rows form { margin: 0 }
 .rows button.danger { border-color: var(--line) }
