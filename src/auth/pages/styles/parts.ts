@@ -65,9 +65,10 @@ section > .rows > li { padding: .875rem 1rem }
 .permissions details { margin-top: .375rem }
 .banner { display: flex; gap: 1rem; margin: 0 0 1.5rem; padding: 1rem 1.25rem; border: 1px solid var(--warning); border-radius: .75rem; background: var(--ground) }
 .banner > svg { margin-top: .125rem; color: var(--warning) }
-.banner > div { flex: 1; min-width: 0 }
+.banner > div { flex: 1; min-width: 0; display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 1.25rem; align-items: center }
+.banner form { grid-area: 1 / 2 / 3 }
 .banner h2 { margin: 0 0 .25rem; font-size: 1rem }
-.banner p { margin: 0 0 .75rem; font-size: .9375rem }
+.banner p { margin: 0; font-size: .9375rem }
 .banner form { margin: 0 }
 .good { color: var(--good) }
 .attention { color: var(--warning) }
@@ -107,7 +108,9 @@ details[open] > summary { margin-bottom: .5rem }
   .rows > li { flex-wrap: wrap; padding: 1rem 1.125rem }
   .rows > li > div { flex-basis: calc(100% - 3.5rem) }
   .rows > li > form { flex: 1 0 100%; display: flex; padding-left: 3.5rem }
-  .banner { display: block; padding: 1rem }
+  .banner, .banner > div { display: block }
+  .banner { padding: 1rem }
+  .banner p { margin-bottom: .75rem }
   .banner > svg { float: left; margin: .125rem .625rem 0 0 }
   .connected { display: block }
   .connected .permissions { margin: .75rem 0 .875rem; padding: 0 }
