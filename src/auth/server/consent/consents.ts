@@ -6,6 +6,7 @@ import type { Records } from '../../../records.ts'
 import { appUseId } from '../../last-use.ts'
 import { grantClaims, scopesAskedFor } from './claims.ts'
 import { needsNoConsent } from './first-party.ts'
+import { excessGrants, type GrantBoundParts } from './grant-bounds.ts'
 import { scopeSet } from './scopes.ts'
 
 const KIND = 'Consent'
@@ -44,11 +45,15 @@ function idOf(userId: number, clientId: string): string {
   return `${userId}:${clientId}`
 }
 
+const noWebhooks = async () => new Set<string>()
+
 export class Consents {
   readonly #records: Records
+  readonly #grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks']
 
-  constructor(records: Records) {
+  constructor(records: Records, grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks'] = noWebhooks) {
     this.#records = records
+    this.#grantsOfWebhooks = grantsOfWebhooks
   }
 
   async find(userId: number, clientId: string): Promise<Consent | undefined> {
@@ -124,6 +129,12 @@ export class Consents {
     }
   }
 
+  /** To be called when the app has got a grant: ends those that are too many. */
+  async boundGrants(userId: number, clientId: string): Promise<void> {
+    const parts = { records: this.#records, grantsOfWebhooks: this.#grantsOfWebhooks }
+    for (const id of await excessGrants(parts, userId, clientId)) await this.#endGrant(id)
+  }
+
   /** Revokes every token and pending code of the user, and deletes the consents. */
   async endAll(userId: number): Promise<void> {
     await this.#records.deleteOwned(String(userId), granting)
@@ -187,5 +198,6 @@ export async function loadGrant(
   grant.addOIDCScope([...ctx.oidc.requestParamScopes].join(' '))
   grantClaims(grant, ctx.oidc.params.claims, scopes)
   await grant.save()
+  await consents.boundGrants(Number(account.accountId), client.clientId)
   return grant
 }
