@@ -93,10 +93,10 @@ ${lists}
 function confirmBanner({ csrf, email, here, unconfirmed }: Menu): Html | undefined {
   if (!unconfirmed) return undefined
   const { sent, endsOthers } = unconfirmed
-  return html`<section class="banner" aria-labelledby="unconfirmed">${icon(sent ? 'mail' : 'attention')}<div>
+  return html`<div class="banner">${icon(sent ? 'mail' : 'attention')}<div>
 <h2 id="unconfirmed">${sent ? 'Look into your mail' : 'Confirm your e-mail address'}</h2>
 <p${attributes({ role: sent && 'status' })}>${sent ? html`We have sent a link to <strong>${email}</strong>. Open it in this browser.` : html`Open the link that we send to <strong>${email}</strong>.`} Until then apps see the address as unconfirmed, and what is shared with it stays closed to you.${endsOthers && ' Other sessions, and API keys made before, end then.'}</p>
-${form({ action: '/account/verify', csrf, hidden: { send: 'yes', back: here } }, button(sent ? 'Send it again' : 'Send the link', 'plain'))}</div></section>`
+${form({ action: '/account/verify', csrf, hidden: { send: 'yes', back: here } }, button(sent ? 'Send it again' : 'Send the link', 'plain'))}</div></div>`
 }
 
 function ofAccount(theme: Theme, menu: Menu, content: Part): Html {
