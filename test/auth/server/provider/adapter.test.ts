@@ -30,6 +30,7 @@ function adapter(kind: string, isExposed = false, isSignOut = false) {
     findClient: id => (id === 'app' ? { client_id: 'app' } : undefined),
     jwtRecordId: () => undefined,
     browser: () => ({ userAgent: 'A browser', address: '192.0.2.1' }),
+    noteUse: async () => {},
     isExposed: () => isExposed,
     isSignOut: () => isSignOut,
     consumedError: () => new UsedUp(),
