@@ -74,10 +74,12 @@ export class CurrentProvider {
   }
 }
 
-function adapterFactory({ records, apps, settings }: ProviderParts, jwts: JwtParts) {
+function adapterFactory({ records, apps, settings, scopes }: ProviderParts, jwts: JwtParts) {
+  const known = new Set(scopes)
   return (kind: string) =>
     new Adapter(kind, {
       records,
+      scopes: known,
       findClient: async id => {
         const app = await apps.find(id)
         return app && clientMetadata(app, settings.secretOverlap)
