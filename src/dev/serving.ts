@@ -22,10 +22,10 @@ import { open } from '../serve.ts'
 import { describeCrash } from '../source/describe.ts'
 import type { Step } from '../store/schema/diff.ts'
 import { EventLines } from './event-lines.ts'
-import { fileHash, hashesOf, projectFiles, recordFiles } from './loaded-files.ts'
+import { fileHash, hashesOf, loadSources, projectFiles, recordFiles } from './loaded-files.ts'
 import { Mailbox, type ShownMail } from './mail/mailbox.ts'
 import { createMailPages } from './mail/routes.ts'
-import type { FileHashes, FromServing, ToServing, VersionOptions } from './messages.ts'
+import type { FileHashes, FromServing, Sources, ToServing, VersionOptions } from './messages.ts'
 
 /** How long requests get to be answered before their connections end with them. */
 const answerMs = 500
@@ -94,10 +94,12 @@ class ServingProcess {
   readonly #mailbox = new Mailbox()
   readonly #permission = Promise.withResolvers<true>()
 
-  async load({ given, client, areMailsShared }: VersionOptions): Promise<void> {
+  /** `sources`: of an earlier version; undefined: the files as they are. */
+  async load({ given, client, areMailsShared }: VersionOptions, sources: Sources | undefined): Promise<void> {
     this.#client = client
     this.#areMailsShared = areMailsShared
     recordFiles((path, hash) => this.#noteFile(path, hash))
+    if (sources) loadSources(sources)
     this.#files.push(...hashesOf(projectFiles(process.cwd())))
     try {
       loadEnvFile()
@@ -240,7 +242,7 @@ class ServingProcess {
 const serving = new ServingProcess()
 
 function receive(message: ToServing, socket?: Socket): void {
-  if (message.kind === 'load') void serving.load(message.version)
+  if (message.kind === 'load') void serving.load(message.version, message.sources)
   else if (message.kind === 'open') void serving.open(message.port)
   else if (message.kind === 'migrate') serving.permit()
   else if (message.kind === 'give-back') void serving.giveBack()

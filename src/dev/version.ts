@@ -1,5 +1,5 @@
 /** One version of the model on its way from the files to a process that is ready to serve. */
-import type { FileHashes, VersionOptions } from './messages.ts'
+import type { FileHashes, Sources, VersionOptions } from './messages.ts'
 import { ProcessEnded, type Reply, type ServingProcess } from './serving-process.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -8,6 +8,8 @@ type ReplyOf<Kind extends Reply['kind']> = Extract<Reply, { readonly kind: Kind 
 export interface VersionParts {
   readonly process: ServingProcess
   readonly version: VersionOptions
+  /** See `ToServing`. */
+  readonly sources: Sources | undefined
   /** Aborted when the files change: what still waits is given up. */
   readonly signal: AbortSignal
   readonly terminal: Terminal
@@ -37,10 +39,10 @@ export function aborted(signal: AbortSignal): Promise<undefined> {
 
 /** Rejects where the port is taken, and with defects. */
 export async function startVersion(parts: VersionParts): Promise<Outcome> {
-  const { process, version, signal, onFiles, listen } = parts
+  const { process, version, sources, signal, onFiles, listen } = parts
   let isOpening = false
   try {
-    process.send({ kind: 'load', version })
+    process.send({ kind: 'load', version, sources })
     const loaded = await Promise.race([process.reply(), aborted(signal)])
     if (loaded === undefined) return abandoned
     if (loaded.kind === 'failed') onFiles(loaded.files, false)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -305,7 +305,7 @@ export default model({
 })
 `
 
-test('a process that dies is started again, and a taken port is told with who has it', () =>
+test('a process that dies is started again, with the last good model where the files have a fault, and a taken port is told with who has it', () =>
   developing({ words: ['--yes'] }, async dev => {
     await dev.says(/Try it/)
     dev.write('model.ts', crashing.replace('PORTICO', join(import.meta.dirname, '../../src/index.ts')))
@@ -320,6 +320,20 @@ test('a process that dies is started again, and a taken port is told with who ha
     const others = Array.from({ length: 10 }, () => dev.call('/api/v1/notes'))
     for (const { status } of await Promise.all(others)) assert.equal(status, 200)
     await dev.says(/ended by itself \(exit code 0\)/)
+    dev.write('parts.ts', 'export const word: string = "detach"\n')
+    dev.write(
+      'model.ts',
+      `import { word } from './parts.ts'\n${dev.read('model.ts').replace("'detach'", 'word')}`,
+    )
+    await dev.says(/Reloaded/)
+    rmSync(join(dev.folder, 'parts.ts'))
+    dev.write('model.ts', 'export default model({')
+    await dev.says(/The last good model serves on/)
+    await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
+    await dev.says(/ended by itself \(SIGKILL\)[\s\S]*The last good model serves again/)
+    assert.equal((await dev.call('/api/v1/notes')).status, 200)
+    dev.write('model.ts', crashing.replace('PORTICO', join(import.meta.dirname, '../../src/index.ts')))
+    await dev.says(/Reloaded in \d+ ms: model\.ts/)
     const { port } = new URL(dev.url)
     const environment = { HOST: '127.0.0.1', PORT: port, PORTICO_MODEL: undefined }
     for (const command of ['dev', 'start']) {
