@@ -27,8 +27,8 @@ import { Mailbox, type ShownMail } from './mail/mailbox.ts'
 import { createMailPages } from './mail/routes.ts'
 import type { FileHashes, FromServing, Sources, ToServing, VersionOptions } from './messages.ts'
 
-/** How long requests get to be answered before their connections end with them. */
-const answerMs = 500
+/** How long requests get to be answered before their connections end with them: long polls take longer. */
+const longestAnswerMs = 5000
 /** How often a migration that waits for a yes looks whether `portico migrate` has done it. */
 const migrationPollMs = 1000
 
@@ -92,6 +92,8 @@ class ServingProcess {
   #service: OpenService | undefined
   #events: EventLines | undefined
   readonly #mailbox = new Mailbox()
+  /** The connections that were given back. */
+  readonly #sending: Promise<void>[] = []
   readonly #permission = Promise.withResolvers<true>()
 
   /** `sources`: of an earlier version; undefined: the files as they are. */
@@ -151,9 +153,8 @@ class ServingProcess {
   }
 
   async giveBack(): Promise<void> {
-    const given: Promise<void>[] = []
-    await this.#service?.http.movingConnections().giveAway(socket => void given.push(sent(socket)))
-    await Promise.all(given)
+    await this.#service?.http.movingConnections().giveAway(socket => void this.#sending.push(sent(socket)))
+    await Promise.all(this.#sending)
     report({ kind: 'gave-back' })
   }
 
@@ -164,9 +165,14 @@ class ServingProcess {
   /** `isReplaced`: another one serves on, so that connections need not end. */
   async stop(isReplaced: boolean): Promise<void> {
     if (this.#service) {
-      if (isReplaced) await Promise.race([this.giveBack(), wait(answerMs)])
+      if (isReplaced) {
+        // Else a connection with a stream would wait for the time to end.
+        this.#service.endStreams()
+        await Promise.race([this.giveBack(), wait(longestAnswerMs)])
+      }
       this.#events?.stop()
       await this.#service.service.close()
+      await Promise.all(this.#sending)
     }
     process.stdout.write('', () => process.exit(0))
   }

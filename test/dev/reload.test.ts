@@ -6,6 +6,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { createClient } from 'graphql-ws'
+import WebSocket from 'ws'
+import { withPostgres } from '../databases/postgres.ts'
 import { portico } from '../processes/command.ts'
 import { until } from '../transports/service.ts'
 import { type Development, developing } from './process.ts'
@@ -199,37 +202,37 @@ function load(url: string, clients: number): Load {
 interface Follower {
   /** The items of the events, in the order in which they came. */
   readonly items: readonly number[]
-  streams(): number
+  connections(): number
   stop(): Promise<void>
 }
 
-/** Reads events, and resumes where its stream has ended, as browsers do. */
-function follow(url: string): Follower {
+/** What one connection tells, until it ends. */
+type Listen = (
+  last: string | undefined,
+  told: (event: string, item: number) => void,
+  signal: AbortSignal,
+) => Promise<void>
+
+/** Reads events, and resumes where a connection has ended, as browsers do. */
+function follow(listen: Listen): Follower {
   const items: number[] = []
   const controller = new AbortController()
+  const { signal } = controller
   let last: string | undefined
-  let streams = 0
-  const read = async () => {
-    const headers = { Accept: 'text/event-stream', ...(last === undefined ? {} : { 'Last-Event-ID': last }) }
-    const response = await fetch(`${url}/api/v1/events`, { headers, signal: controller.signal })
-    streams++
-    let text = ''
-    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      const blocks = `${text}${chunk}`.split('\n\n')
-      text = blocks.pop() ?? ''
-      for (const block of blocks) {
-        last = /^id: (\d+)$/m.exec(block)?.[1] ?? last
-        const [, item] = /"item_id":(\d+)/.exec(block) ?? []
-        if (item !== undefined) items.push(Number(item))
-      }
-    }
+  let connections = 0
+  const told = (event: string, item: number) => {
+    last = event
+    items.push(item)
   }
   const all = (async () => {
-    while (!controller.signal.aborted) await read().catch(() => {})
+    while (!signal.aborted) {
+      await listen(last, told, signal).catch(() => {})
+      connections++
+    }
   })()
   return {
     items,
-    streams: () => streams,
+    connections: () => connections,
     async stop() {
       controller.abort()
       await all
@@ -237,39 +240,123 @@ function follow(url: string): Follower {
   }
 }
 
-test('no request is lost while versions take over, and event streams go on where they were', () =>
-  developing(
-    { environment: { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn', PORTICO_SHUTDOWN_GRACE: '3600' } },
-    async dev => {
-      await dev.says(/Try it/)
-      const clients = load(dev.url, 8)
-      const follower = follow(dev.url)
-      try {
-        await until(() => follower.streams() === 1)
-        for (let round = 0; round < 3; round++) {
-          const before = clients.sent
-          while (clients.sent < before + 50 && clients.failures.length === 0) await new Promise(setImmediate)
-          dev.write('limits.ts', `export const longest = ${50 + round}\n`)
-          await dev.says(/Reloaded/)
-          // Each version ends its streams.
-          await until(() => follower.streams() > round + 1, 10_000)
-        }
-        // The one that serves, and the one that waits for the next version.
-        await until(() => childrenOf(dev.process.pid ?? 0).length <= 2, 10_000)
-        await clients.stop()
-        assert.deepEqual(clients.failures, [])
-        const { json } = await dev.call('/api/v1/notes?per_page=1')
-        assert.equal((json.meta as { total: number }).total, clients.sent)
-        const missed = follower.items[0] === undefined ? 0 : follower.items[0] - 1
-        await until(() => follower.items.length === clients.sent - missed, 10_000)
-        assert.deepEqual(
-          follower.items,
-          [...new Set(follower.items)].sort((a, b) => a - b),
-        )
-      } finally {
-        await follower.stop()
+type Ask = (last: string | undefined) => readonly [path: string, init: RequestInit]
+
+/** Over server-sent events. `item`: finds its id in the text of an event. */
+function streamed(url: string, ask: Ask, item: RegExp): Listen {
+  return async (last, told, signal) => {
+    const [path, init] = ask(last)
+    const headers = { ...init.headers, Accept: 'text/event-stream' }
+    const response = await fetch(url + path, { ...init, headers, signal })
+    let text = ''
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const blocks = `${text}${chunk}`.split('\n\n')
+      text = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const [, event] = /^id: (\d+)$/m.exec(block) ?? []
+        const [, found] = item.exec(block) ?? []
+        if (event !== undefined && found !== undefined) told(event, Number(found))
       }
-    },
+    }
+  }
+}
+
+const subscription = (last: string | undefined) => ({
+  query: 'subscription ($after: ID) { newNote(after: $after) { id } }',
+  variables: { after: last },
+})
+
+/** Over a WebSocket. `codes` gets what closes it. */
+function overWebSocket(url: string, codes: number[]): Listen {
+  return async (last, told, signal) => {
+    const client = createClient({
+      url: `${url.replace('http', 'ws')}/graphql`,
+      webSocketImpl: WebSocket,
+      retryAttempts: 0,
+    })
+    client.on('closed', event => codes.push((event as CloseEvent).code))
+    const results = client.iterate<{ newNote: { id: string } }, { eventId?: string }>(subscription(last))
+    signal.addEventListener('abort', () => void results.return?.())
+    for await (const { data, extensions } of results)
+      if (data) told(String(extensions?.['eventId']), Number(data.newNote.id))
+  }
+}
+
+const graphqlStream: Ask = last => [
+  '/graphql',
+  {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(subscription(last)),
+  },
+]
+const eventStream: Ask = last => [
+  '/api/v1/events',
+  { headers: last === undefined ? {} : { 'Last-Event-ID': last } },
+]
+
+/** Under load, three versions take over. */
+async function takeOver(dev: Development): Promise<void> {
+  await dev.says(/Try it/)
+  const codes: number[] = []
+  const followers = [
+    follow(streamed(dev.url, eventStream, /"item_id":(\d+)/)),
+    follow(streamed(dev.url, graphqlStream, /"newNote":\{"id":"(\d+)"/)),
+    follow(overWebSocket(dev.url, codes)),
+  ]
+  // Each has begun before the first event that counts.
+  await until(() => {
+    void dev.call('/api/v1/notes', { method: 'POST', body: { title: 'x' } })
+    return followers.every(({ items }) => items.length > 0)
+  }, 10_000)
+  const clients = load(dev.url, 8)
+  try {
+    for (let round = 0; round < 3; round++) {
+      const before = clients.sent
+      while (clients.sent < before + 50 && clients.failures.length === 0) await new Promise(setImmediate)
+      dev.write('limits.ts', `export const longest = ${50 + round}\n`)
+      await dev.says(/Reloaded/)
+      // Each version ends its streams.
+      await until(() => followers.every(one => one.connections() > round), 10_000)
+    }
+    // The one that serves, and the one that waits for the next version.
+    await until(() => childrenOf(dev.process.pid ?? 0).length <= 2, 10_000)
+    await clients.stop()
+    assert.deepEqual(clients.failures, [], dev.said())
+    const { json } = await dev.call('/api/v1/notes?per_page=1&sort=-id')
+    const [newest] = json.data as readonly { readonly id: number }[]
+    for (const { items } of followers) {
+      await until(() => items.at(-1) === newest?.id, 10_000)
+      const [first = 0] = items
+      assert.equal(items.length, Number(newest?.id) - first + 1, 'nothing is missed')
+      assert.deepEqual(
+        items,
+        [...new Set(items)].sort((a, b) => a - b),
+      )
+    }
+    assert.deepEqual([...new Set(codes)], [1001])
+  } finally {
+    await Promise.all(followers.map(one => one.stop()))
+  }
+}
+
+const busy = { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn', PORTICO_SHUTDOWN_GRACE: '3600' }
+
+test('no request is lost while versions take over, and event streams, subscriptions and WebSockets go on where they were', () =>
+  developing({ environment: busy }, takeOver))
+
+test('nor on PostgreSQL', () =>
+  withPostgres(url =>
+    developing(
+      {
+        environment: {
+          ...busy,
+          DATABASE_URL: url,
+          PORTICO_SECRET_KEY: 'a-key-of-this-test-alone-0123456789',
+        },
+      },
+      takeOver,
+    ),
   ))
 
 test('a migration that loses data takes a yes, or the command', () =>
