@@ -53,7 +53,7 @@ function migrationMessage(steps: readonly Step[]): FromServing {
     kind: 'migration',
     text: shownSteps(steps, false),
     isFitting: steps.every(({ faults }) => faults === undefined),
-    mayRename: has('Drop the') && has('Add the'),
+    mayRename: has('Drop the') && (has('Add the') || has('Create the')),
   }
 }
 

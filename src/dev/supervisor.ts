@@ -132,6 +132,7 @@ export class Supervisor {
     try {
       return await startVersion({
         ...{ process: next, version, sources, signal, terminal, isYes },
+        isServing: this.#current !== undefined,
         onFiles: (files, isWhole) => this.#onFiles(files, isWhole, sources !== undefined),
         listen: (host, port) => this.#listen(host, port),
         beforeMigration: () => this.#quiet(),

@@ -15,6 +15,8 @@ export interface VersionParts {
   readonly terminal: Terminal
   /** Migrations that do more than add are applied unasked. */
   readonly isYes: boolean
+  /** Whether another version serves meanwhile. */
+  readonly isServing: boolean
   /** `isWhole`: the model could be loaded, so that these are all files. */
   readonly onFiles: (files: FileHashes, isWhole: boolean) => void
   /** Returns the port. */
@@ -92,10 +94,11 @@ async function afterMigration(process: ServingProcess, first: Promise<Reply>): P
   return reply
 }
 
-const anew = 'It is looked at again when a file changes, or when `portico migrate` has changed the database.'
+const whenAgain =
+  'The plan is looked at again when a file changes, or when `portico migrate` has changed the database.'
 
 async function isAllowed(
-  { terminal, isYes, signal }: VersionParts,
+  { terminal, isYes, isServing, signal }: VersionParts,
   { text, isFitting, mayRename }: ReplyOf<'migration'>,
   next: Promise<Reply>,
 ): Promise<boolean> {
@@ -103,6 +106,7 @@ async function isAllowed(
     ? "\nIf something only got another name, say so in the model: `renamedFrom: 'old_name'` keeps the data.\n"
     : ''
   const plan = `The model changes the database; steps marked ! lose data:\n${text}${hint}`
+  const anew = `${isServing ? 'The last good model serves on. ' : ''}${whenAgain}`
   if (!isFitting) {
     terminal.fault(plan, `The data does not fit where a line is marked x: mend that first. ${anew}`)
     return false

@@ -295,6 +295,12 @@ const eventStream: Ask = last => [
   { headers: last === undefined ? {} : { 'Last-Event-ID': last } },
 ]
 
+async function newestNote(dev: Development): Promise<number> {
+  const { json } = await dev.call('/api/v1/notes?per_page=1&sort=-id')
+  const [newest] = json.data as readonly { readonly id: number }[]
+  return newest?.id ?? 0
+}
+
 /** Under load, three versions take over. */
 async function takeOver(dev: Development): Promise<void> {
   await dev.says(/Try it/)
@@ -309,6 +315,7 @@ async function takeOver(dev: Development): Promise<void> {
     void dev.call('/api/v1/notes', { method: 'POST', body: { title: 'x' } })
     return followers.every(({ items }) => items.length > 0)
   }, 10_000)
+  const begun = await newestNote(dev)
   const clients = load(dev.url, 8)
   try {
     for (let round = 0; round < 3; round++) {
@@ -323,15 +330,16 @@ async function takeOver(dev: Development): Promise<void> {
     await until(() => childrenOf(dev.process.pid ?? 0).length <= 2, 10_000)
     await clients.stop()
     assert.deepEqual(clients.failures, [], dev.said())
-    const { json } = await dev.call('/api/v1/notes?per_page=1&sort=-id')
-    const [newest] = json.data as readonly { readonly id: number }[]
+    const newest = await newestNote(dev)
+    const written = Array.from({ length: newest - begun }, (_, at) => begun + 1 + at)
     for (const { items } of followers) {
-      await until(() => items.at(-1) === newest?.id, 10_000)
-      const [first = 0] = items
-      assert.equal(items.length, Number(newest?.id) - first + 1, 'nothing is missed')
+      const seen = () => items.filter(item => item > begun)
+      await until(() => seen().length >= written.length, 10_000)
+      // Commits of several connections to PostgreSQL need not be in the order of ids.
       assert.deepEqual(
-        items,
-        [...new Set(items)].sort((a, b) => a - b),
+        seen().sort((a, b) => a - b),
+        written,
+        'each once',
       )
     }
     assert.deepEqual([...new Set(codes)], [1001])
@@ -368,7 +376,10 @@ test('a migration that loses data takes a yes, or the command', () =>
     await dev.says(/! Drop the field notes\.body[\s\S]*portico migrate --apply --allow-destructive/)
     assert.ok((await fieldsOf(dev)).includes('body'))
     dev.edit('title: string({ max: longest }),', added('content'))
-    await dev.says(/! Drop the field notes\.body[\s\S]*renamedFrom/)
+    await dev.says(/! Drop the field notes\.body[\s\S]*renamedFrom[\s\S]*The last good model serves on/)
+    dev.edit('notes: collection', 'papers: collection')
+    await dev.says(/! Drop the collection notes[\s\S]*renamedFrom/)
+    dev.edit('papers: collection', 'notes: collection')
     const words = ['migrate', '--apply', '--allow-destructive', '--model', 'model.ts']
     assert.equal((await portico(words, { folder: dev.folder })).code, 0)
     await dev.says(/Reloaded/)
