@@ -16,6 +16,7 @@ import { batchPath, batchSchemas } from './batch.ts'
 import { referTo } from './components.ts'
 import { eventSchemas, eventsPath, eventWebhook } from './events.ts'
 import { explainPath, explainSchemas } from './explain.ts'
+import { filterSchemas, openFilterParameters } from './filters.ts'
 import { logicPaths, logicTag } from './logic.ts'
 import { createDocument, type Document, words } from './names.ts'
 import { base, type Described } from './operation.ts'
@@ -217,8 +218,11 @@ function hasOwnPaths({ logic }: Model): boolean {
 }
 
 const fixed = {
-  schemas: { ...shared.schemas, ...batchSchemas, ...explainSchemas, ...accountSchemas, ...aggregateSchemas },
-  parameters: { ...parameters, ...aggregateParameters },
+  schemas: {
+    ...{ ...shared.schemas, ...batchSchemas, ...explainSchemas, ...accountSchemas },
+    ...{ ...aggregateSchemas, ...filterSchemas },
+  },
+  parameters: { ...parameters, ...aggregateParameters, ...openFilterParameters },
   responses: { ...responses, ...aggregateResponses },
 }
 

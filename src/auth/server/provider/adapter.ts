@@ -42,6 +42,8 @@ export interface AdapterParts {
   readonly records: Records
   /** Metadata of an app, for kind `Client`. */
   readonly findClient: (clientId: string) => Awaitable<Payload | undefined>
+  /** Those that exist. */
+  readonly scopes: ReadonlySet<string>
   /** The id of the record of an access token that is a JWT; undefined for any other text. */
   readonly jwtRecordId: (token: string) => string | undefined
   /** The browser of the current request, to be stored with its session. */
@@ -216,16 +218,20 @@ export class Adapter {
     return this.#kind === 'DeviceCode' ? textOf(payload.userCode) : undefined
   }
 
+  /** Without the scopes that the model has no more: oidc-provider would refuse the whole client. */
   async #findClient(id: string): Promise<Payload | undefined> {
+    const metadata = await this.#clientMetadata(id)
+    const scope = textOf(metadata?.scope)
+    if (scope === undefined) return metadata
+    const known = [...withCovered(scopeSet(scope))].filter(one => this.#parts.scopes.has(one))
+    return { ...metadata, scope: known.length === 0 ? scope : known.join(' ') }
+  }
+
+  async #clientMetadata(id: string): Promise<Payload | undefined> {
     const app = await this.#parts.findClient(id)
     if (app) return app
     const registered = await this.#parts.records.get('Client', id)
-    if (!registered) return undefined
-    const metadata = JSON.parse(registered.payload) as Payload
-    const scope = textOf(metadata.scope)
-    return scope === undefined
-      ? metadata
-      : { ...metadata, scope: [...withCovered(scopeSet(scope))].join(' ') }
+    return registered && (JSON.parse(registered.payload) as Payload)
   }
 
   /** A dynamic registration (RFC 7591). Of its secret only a hash is stored. */

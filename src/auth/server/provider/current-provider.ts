@@ -78,15 +78,17 @@ export class CurrentProvider {
 /** Longer than any grant, so that what is known of an app ends after its access. */
 const appUseKeptMs = 400 * 24 * 60 * 60 * 1000
 
-function adapterFactory({ records, apps, settings, onFault }: ProviderParts, jwts: JwtParts) {
+function adapterFactory({ records, apps, settings, scopes, onFault }: ProviderParts, jwts: JwtParts) {
   const uses = new LastUses(records)
   const noteUse = (owner: string, clientId: string) => {
     const expiresAt = Date.now() + appUseKeptMs
     return uses.note({ kind: 'AppUse', id: appUseId(owner, clientId), owner, expiresAt }).catch(onFault)
   }
+  const known = new Set(scopes)
   return (kind: string) =>
     new Adapter(kind, {
       records,
+      scopes: known,
       findClient: async id => {
         const app = await apps.find(id)
         return app && clientMetadata(app, settings.secretOverlap)
