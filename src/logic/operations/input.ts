@@ -3,7 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import { idField } from '../../model/builtin.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type { Collection, Field, FieldDefault, Operation, OperationValue } from '../../model/model.ts'
+import type {
+  Collection,
+  EmittedEvent,
+  Field,
+  FieldDefault,
+  Operation,
+  OperationValue,
+} from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'
 
 export type InputValues = Readonly<Record<string, JsonValue>>
@@ -50,6 +57,15 @@ export function outputShape(operation: Operation): Collection {
   const values = output.kind === 'values' ? output.values : new Map<string, OperationValue>()
   const known = outputs.get(operation) ?? shapeOf(operation.name, values)
   outputs.set(operation, known)
+  return known
+}
+
+const emitted = new WeakMap<EmittedEvent, Collection>()
+
+/** The values of an event that actions emit. */
+export function emittedShape(event: EmittedEvent): Collection {
+  const known = emitted.get(event) ?? collectionOfFields(event.type.replaceAll('.', '_'), event.fields)
+  emitted.set(event, known)
   return known
 }
 
