@@ -83,9 +83,9 @@ type Emit<Events> = <const T extends keyof Events & string>(
   ...values: EmittedValues<Events[T]>
 ) => void
 
-export interface ActionContext<C, On, Input, Events> extends QueryContext<C, On, Input> {
+export interface ActionContext<C, On, Input, Events, Jobs> extends QueryContext<C, On, Input> {
   readonly emit: Emit<Events>
-  readonly later: Later
+  readonly later: Later<Jobs>
 }
 
 export type Events = Readonly<Record<string, EmittedDeclaration>>
@@ -157,12 +157,12 @@ type EventOf<C, Pattern> = Pattern extends `${infer Singular}.${infer Kind}`
     : ChangeOf<C, Singular, Kind>
   : AnyEvent
 
-export interface ReactionContext<C, Pattern> extends RunTools {
+export interface ReactionContext<C, Pattern, Jobs> extends RunTools<Jobs> {
   readonly event: EventOf<C, Pattern>
   readonly data: RunDataIn<C>
 }
 
-export interface JobContext<C, Input> extends RunTools {
+export interface JobContext<C, Input, Jobs> extends RunTools<Jobs> {
   readonly input: Flat<ReceivedIn<C, Input>>
   /** The due time of the schedule, ISO 8601 UTC; undefined: `later` has started the job. */
   readonly scheduledFor: string | undefined
