@@ -8,14 +8,26 @@ import type { JsonValue } from './fields/type.ts'
 import type { AccessRule, PathNeeds } from './types/rule.ts'
 
 /** An item of a collection, as an input (its id is given) or an output. */
-export interface ItemDeclaration<C extends string = string> {
+export interface ItemDeclaration<C extends string = string, Optional extends boolean = boolean> {
   readonly kind: 'item'
   readonly collection: C
+  readonly optional: Optional
 }
 
-/** An input that is an item: its id is given, and it must be one that the caller may read. */
-export function item<const C extends string>(collection: C): ItemDeclaration<C> {
-  return Object.freeze({ kind: 'item', collection })
+interface ItemOptions<Optional> {
+  /** Whether there may be none: null. */
+  readonly optional?: Optional
+}
+
+/**
+ * An item, as an input, an output, or a value of either. As an input its id is given, and it must be one that the caller may
+ * read. `item('tasks', { optional: true })` may be null, and an input may be left out.
+ */
+export function item<const C extends string, const Optional extends boolean = false>(
+  collection: C,
+  options: ItemOptions<Optional> = {},
+): ItemDeclaration<C, Optional> {
+  return Object.freeze({ kind: 'item', collection, optional: (options?.optional ?? false) as Optional })
 }
 
 export type ValueDeclarations = Readonly<Record<string, FieldDeclaration | ItemDeclaration>>

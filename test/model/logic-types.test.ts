@@ -331,6 +331,39 @@ test('an action refuses a wrong collection, rule, input or output', () => {
   assert.equal(made.kind, 'model')
 })
 
+test('an item that is optional may be null, in and out', () => {
+  const made = model(collections, {
+    actions: {
+      next: action({
+        input: { after: item('notes', { optional: true }) },
+        output: item('notes', { optional: true }),
+        run: ({ input, data }) => {
+          is<number | undefined>()(input.after?.id)
+          // @ts-expect-error It may be null.
+          assert.ok(input.after.id)
+          return data.notes.first({ where: { id: { gt: input.after?.id ?? 0 } } })
+        },
+      }),
+      // @ts-expect-error It may not be null.
+      some: action({ output: item('notes'), run: ({ data }) => data.notes.first() }),
+      both: action({
+        output: { note: item('notes', { optional: true }), project: item('projects') },
+        run: () => ({ project: 1 }),
+      }),
+      // @ts-expect-error The project is missing.
+      none: action({ output: { project: item('projects') }, run: () => ({ project: null }) }),
+    },
+  })
+  compiled(async () => {
+    const api = undefined as unknown as Client<typeof made>
+    is<Item<typeof made, 'notes'> | null>()(await api.actions.next())
+    is<Item<typeof made, 'notes'> | null>()((await api.actions.both()).note)
+    await api.actions.next({ after: null })
+    // @ts-expect-error An item is given by its id.
+    await api.actions.next({ after: 'x' })
+  })
+})
+
 test('an event that is emitted has the declared fields', () => {
   const emits = { 'project.moved': { fields: { to: text(), by: integer({ optional: true }) } } } as const
   const made = model(collections, {

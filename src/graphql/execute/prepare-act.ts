@@ -37,7 +37,8 @@ export function prepareAct(
     *steps() {
       const result = yield* operationSteps(parts, call)
       const filled = filledWith(shape.roots as readonly ItemRoot[], args, step, result)
-      const read = shape.roots.length === 0 ? {} : yield* readItems(step, filled, as)
+      const isEmpty = shape.roots.length === 0 || result.kind === 'absent'
+      const read = isEmpty ? {} : yield* readItems(step, filled, as)
       return {
         id: result.kind === 'item' ? result.id : 0,
         text: JSON.stringify(valueFrom(step, result, read)),
@@ -87,5 +88,6 @@ function valueFrom(
 ): JsonValue {
   if (result.kind === 'nothing') return true
   if (result.kind === 'item') return read[replyField.source] ?? null
+  if (result.kind === 'absent') return null
   return { ...shownValues(outputShape(operation), result.values), ...read }
 }

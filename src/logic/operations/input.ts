@@ -35,7 +35,7 @@ export function collectionOfFields(name: string, fields: ReadonlyMap<string, Fie
 export function fieldOf(name: string, value: OperationValue): Field {
   if (value.kind === 'field') return value.field
   return {
-    ...{ name, type: idField.type, description: undefined, optional: false, default: undefined },
+    ...{ name, type: idField.type, description: undefined, optional: value.optional, default: undefined },
     ...{ unique: false, readOnly: false, writeOnly: false, immutable: false, internal: false },
     ...{ searchable: false, signUp: false, deprecated: undefined, renamedFrom: undefined },
     ...{ access: { read: anyone, write: anyone }, reference: undefined },

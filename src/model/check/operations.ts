@@ -127,7 +127,7 @@ function outputOf(
     return { kind: 'values', values: valuesOf(`${place}.output`, declared as ValueDeclarations, context) }
   }
   requireCollection(declared, `${place}.output`, context)
-  return { kind: 'item', collection: declared.collection }
+  return { kind: 'item', collection: declared.collection, optional: declared.optional === true }
 }
 
 /** Without an item, the rule is decided by the caller alone. */

@@ -31,7 +31,7 @@ export function valuesOf(
     checkFieldName(name, at, faults)
     if (isItem(one)) {
       requireCollection(one, at, context)
-      values.set(name, { kind: 'item', name, collection: one.collection })
+      values.set(name, { kind: 'item', name, collection: one.collection, optional: one.optional === true })
       continue
     }
     const field = valueField(place, name, one, context)

@@ -175,6 +175,7 @@ function* answered(
   if (result.kind === 'nothing') {
     return { reply: { status: 204, headers: plain.slice(2), body: null }, short: null, items: [] }
   }
+  if (result.kind === 'absent') return absent
   if (result.kind === 'values' || template === undefined) {
     if (result.kind !== 'values' || operation === undefined) throw new ApiError('INTERNAL_ERROR')
     const { text, items } = yield* valuesBody(model, operation, result.values, principal)
@@ -187,6 +188,12 @@ function* answered(
 }
 
 const plain = makePresentation(true, []).unstored
+
+const absent: Replayable = {
+  reply: { status: 200, headers: plain, body: 'null' },
+  short: 'null',
+  items: [],
+}
 
 function itemReply(
   { collection, id }: { readonly collection: string; readonly id: number },
