@@ -11,10 +11,10 @@ import { json } from './write.ts'
  * Throws UNAUTHORIZED or FORBIDDEN for whoever is no administrator, and for an app or a credential that scopes limit: an
  * explanation says more than any scope names.
  */
-export function requireAdministrator({ access, appId }: Principal): void {
+export function requireAdministrator({ access, appId }: Principal, what = 'explain requests'): void {
   const { role, scopes } = access
   if (isAnonymous(access)) throw new ApiError('UNAUTHORIZED')
-  if (role !== 'admin') throw new ApiError('FORBIDDEN', 'Only administrators may explain requests.')
+  if (role !== 'admin') throw new ApiError('FORBIDDEN', `Only administrators may ${what}.`)
   if (appId === null && (scopes === 'all' || scopes.has('*'))) return
   throw new ApiError('FORBIDDEN', 'This needs a credential that is no app’s, and that no scope limits.')
 }

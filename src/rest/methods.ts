@@ -18,6 +18,7 @@ const methodsOf = {
 /** Whether the route accepts GET and HEAD. */
 export function isReadable(route: Route): boolean {
   if (route.kind === 'collection' || route.kind === 'item') return exists(route.collection, 'read')
+  if (route.kind === 'runs') return route.action === 'list'
   return route.kind !== 'batch' && route.kind !== 'action' && route.kind !== 'explain'
 }
 

@@ -3,6 +3,7 @@ import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { type Idempotency, type KeyedAttempt, keyHeader } from '../idempotency.ts'
 import { type OperationParts, operationParts } from '../logic/operations/call.ts'
+import type { RunView } from '../logic/runs/view.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
@@ -34,6 +35,7 @@ import { includedLimit } from './query/select.ts'
 import { makePresentation } from './reply/headers.ts'
 import { renderItem, renderList, renderText } from './reply/read-reply.ts'
 import { findRoute, prefix, type Route } from './routes.ts'
+import { answerRuns } from './runs.ts'
 import { answerChange, mergePatch, type WriteServices } from './write.ts'
 
 export { errorReply } from './reply/error-reply.ts'
@@ -50,6 +52,8 @@ export interface RestOptions extends WriteServices {
   readonly events?: EventsParts
   /** Explains a request to an administrator. Undefined: there is no `/explain`. */
   readonly explain?: (body: unknown, asker: Principal) => Promise<object>
+  /** Runs of reactions and jobs. Undefined: there is no `/events/runs`. */
+  readonly runs?: RunView
   /** Answers what is no route of the API. */
   readonly pages?: ((call: Call) => Awaitable<Reply>) | undefined
 }
@@ -95,10 +99,12 @@ class RestHandler {
       if (this.#options.pages && !call.path.startsWith(`${prefix}/`)) return this.#options.pages(call)
       throw new ApiError('NOT_FOUND')
     }
+    if (route.kind === 'runs' && allowedMethods(route).includes(call.method) && call.method !== 'OPTIONS')
+      return answerRuns(this.#options.runs, route, call, principal)
     const reads = call.method === 'GET' || call.method === 'HEAD'
     if (reads && isReadable(route)) {
       if (route.kind === 'events') return this.#readEvents(call, principal)
-      if (route.kind === 'explain') refuseMethod(route)
+      if (route.kind === 'explain' || route.kind === 'runs') refuseMethod(route)
       this.#requireJson(route, 'read', call, principal)
       return this.#read(route, call, principal)
     }
@@ -137,7 +143,7 @@ class RestHandler {
   }
 
   #read(
-    route: Exclude<Route, { kind: 'events' | 'explain' }>,
+    route: Exclude<Route, { kind: 'events' | 'explain' | 'runs' }>,
     call: Call,
     principal: Principal,
   ): Awaitable<Reply> {

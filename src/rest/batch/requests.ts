@@ -32,7 +32,7 @@ export interface PreparedPlan {
 
 type Known = Exclude<
   Route,
-  { readonly kind: 'openapi' | 'batch' | 'events' | 'explain' | 'action' | 'query' | 'nested' }
+  { readonly kind: 'openapi' | 'batch' | 'events' | 'explain' | 'runs' | 'action' | 'query' | 'nested' }
 >
 type WritableRoute = Extract<Route, { readonly kind: 'collection' | 'item' }>
 
@@ -80,8 +80,9 @@ export class BatchRequests {
     const route = findRoute(model, call.path)
     if (route?.kind === 'batch') throw new ApiError('BAD_REQUEST', 'A batch contains no other batch.')
     if (route?.kind === 'events') throw new ApiError('BAD_REQUEST', 'A batch reads no events.')
-    if (route === undefined || route.kind === 'openapi' || route.kind === 'explain')
+    if (!route || route.kind === 'openapi' || route.kind === 'explain' || route.kind === 'runs') {
       throw new ApiError('NOT_FOUND')
+    }
     if (route.kind === 'action' && !isOperation(route)) {
       throw new ApiError('BAD_REQUEST', 'Actions of webhooks are no part of a batch: send each alone.')
     }

@@ -31,6 +31,7 @@ import {
   readResponses,
   responses,
 } from './responses.ts'
+import { runsPaths, runsSchemas } from './runs.ts'
 import { collectionSchemas, isRevealing, shared } from './schemas.ts'
 import { type Access, securitySchemes } from './security.ts'
 
@@ -251,7 +252,7 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
   const collections = [...model.collections.values()]
   const document = createDocument(
     model,
-    Object.values(fixed).flatMap(section => Object.keys(section)),
+    [...Object.values(fixed), runsSchemas(model)].flatMap(section => Object.keys(section)),
   )
   const schemas = collections.flatMap(collection => collectionSchemas(document, collection))
   const paths = [
@@ -261,6 +262,7 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
     batchPath(document),
     explainPath(document),
     eventsPath(document),
+    ...runsPaths(document),
     documentPath(document),
   ]
   const events = eventSchemas(document)
@@ -276,6 +278,7 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
         ...Object.fromEntries(schemas),
         ...document.schemas.all,
         ...fixed.schemas,
+        ...runsSchemas(model),
         ...Object.fromEntries(events),
       },
       parameters: { ...document.parameters.all, ...fixed.parameters },
