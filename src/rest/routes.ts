@@ -10,7 +10,7 @@ import {
 } from './actions/routes.ts'
 import { canFollow, exists } from './operations.ts'
 import { parseId } from './path-id.ts'
-import { type RunsRoute, runsRoute } from './runs.ts'
+import { type RunsRoute, runsRoute } from './runs-route.ts'
 
 export const prefix = '/api/v1'
 

@@ -1,27 +1,15 @@
 /** `GET /api/v1/events/runs`, and `/retry` and `/skip` below it: what became of reactions and jobs, for administrators. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError, type FieldFault } from '../errors.ts'
-import { hasRuns } from '../logic/runner.ts'
 import type { RunState, RunView } from '../logic/runs/view.ts'
-import type { Model } from '../model/model.ts'
 import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
 import { readBody } from './body.ts'
 import { requireAdministrator } from './explain.ts'
 import { type Parameter, parameterFault, parseQuery, unknownParameter } from './query/query-string.ts'
 import { makePresentation } from './reply/headers.ts'
+import type { RunsRoute } from './runs-route.ts'
 import { json } from './write.ts'
-
-export interface RunsRoute {
-  readonly kind: 'runs'
-  readonly action: 'list' | 'retry' | 'skip'
-}
-
-const routes: Readonly<Record<string, RunsRoute>> = {
-  runs: { kind: 'runs', action: 'list' },
-  'runs/retry': { kind: 'runs', action: 'retry' },
-  'runs/skip': { kind: 'runs', action: 'skip' },
-}
 
 export const defaultRuns = 100
 export const maxRuns = 500
@@ -30,11 +18,6 @@ export const maxAskedRuns = 100
 const maxIdLength = 500
 const names = ['state', 'limit', 'after']
 const states: readonly string[] = ['waiting', 'dead'] satisfies RunState[]
-
-/** `path`: what follows `/events/`. A model without reactions and jobs has none. */
-export function runsRoute(model: Model, path: string): RunsRoute | undefined {
-  return hasRuns(model) && Object.hasOwn(routes, path) ? routes[path] : undefined
-}
 
 const { unstored: headers } = makePresentation(true, [])
 

@@ -7,39 +7,16 @@ import type { ActionDataIn, RunDataIn } from './data.ts'
 import type { Flat, OrNull } from './item.ts'
 import type { ItemIn, NameIn, NoRow, RowIn, SingularIn } from './model.ts'
 import type { Later, RunTools } from './run.ts'
+import type { FreeNames, NoItem, SentIn } from './sent.ts'
 import type { SingularOf } from './singular.ts'
 
 export type Awaitable<T> = T | Promise<T>
 
 export type ValuesIn<C> = Readonly<Record<string, FieldDeclaration | ItemDeclaration<NameIn<C>>>>
 
-/** Null for an item that is optional. */
-type NoItem<V> = V extends { readonly optional: true } ? null : never
-
-type MayBeLeftOut<F> =
-  F extends ItemDeclaration<string, true>
-    ? true
-    : F extends FieldDeclaration<unknown, infer O>
-      ? O extends { readonly optional: true } | { readonly default: unknown }
-        ? true
-        : false
-      : false
-
-type FreeNames<Values> = {
-  [K in keyof Values]: MayBeLeftOut<Values[K]> extends true ? K : never
-}[keyof Values]
-
 /** A value as the operation gets it: what was left out has its default, or is null. */
 type Received<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> | NoItem<V> : OrNull<V>
 export type ReceivedIn<C, Values> = { readonly [K in keyof Values]: Received<C, Values[K]> }
-
-/** A value as it is sent: an item by its id. */
-type Sent<V> = V extends ItemDeclaration ? number | NoItem<V> : OrNull<V>
-export type SentIn<Values> = Flat<
-  { readonly [K in Exclude<keyof Values, FreeNames<Values>>]: Sent<Values[K]> } & {
-    readonly [K in FreeNames<Values>]?: Sent<Values[K]>
-  }
->
 
 /** An item, or its id, stands for the item. */
 type Given<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> | number | NoItem<V> : OrNull<V>

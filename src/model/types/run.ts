@@ -1,7 +1,7 @@
 /** What reactions and jobs are given beside their event or input. */
 
 import type { JobDeclaration } from '../logic.ts'
-import type { SentIn } from './logic.ts'
+import type { SentIn } from './sent.ts'
 
 export interface LogicMessage {
   /** One address. */
