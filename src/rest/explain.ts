@@ -1,37 +1,16 @@
 /** `POST /api/v1/explain`: why a request of somebody is allowed or refused. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
-import type { Run } from '../plan/run.ts'
-import { itemShape, readItem } from '../plan/system-plans.ts'
-import { hasScope, isAnonymous, type Principal } from '../principal.ts'
+import type { Principal } from '../principal.ts'
+import { requireAdministrator } from './administrators.ts'
 import { readBody } from './body.ts'
 import { parseQuery, unknownParameter } from './query/query-string.ts'
 import { makePresentation } from './reply/headers.ts'
 import { json, type WriteServices } from './write.ts'
 
-/** Throws UNAUTHORIZED or FORBIDDEN for whoever is no administrator. */
-export function requireAdministrator({ access }: Principal): void {
-  if (isAnonymous(access)) throw new ApiError('UNAUTHORIZED')
-  if (access.role !== 'admin') throw new ApiError('FORBIDDEN', 'Only administrators may explain requests.')
-}
-
-const firstParty = itemShape('oauth_apps', ['first_party'])
-/** What may write accounts may set their passwords: an explanation says less than that. */
-const appScope = 'write:user'
-
-/**
- * Throws FORBIDDEN for a key that scopes limit, because an explanation says more than any scope names, and for the apps of
- * others. INSUFFICIENT_SCOPE for a first-party app that may not write accounts.
- */
-async function requireOwnCredential(run: Run, { access: { scopes }, appId }: Principal): Promise<void> {
-  if (appId === null) {
-    if (hasScope(scopes, '*')) return
-    throw new ApiError('FORBIDDEN', 'This needs a credential that no scope limits.')
-  }
-  const app = await readItem<{ readonly first_party: boolean }>(run, firstParty, appId)
-  if (app?.first_party !== true) throw new ApiError('FORBIDDEN', 'Third-party apps may not explain requests.')
-  if (hasScope(scopes, appScope)) return
-  throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope ${appScope}.`, { scope: appScope })
+/** Throws as `requireAdministrator`. What may write accounts may set their passwords: an explanation says less than that. */
+export function requireExplainer(principal: Principal): void {
+  requireAdministrator(principal, { act: 'explain requests', appScope: 'write:user' })
 }
 
 /** Requests that an explanation draws besides its own: it makes the request, undoes it, and looks at each part of rules. */
@@ -39,18 +18,17 @@ const furtherCost = 9
 
 const { unstored: headers } = makePresentation(true, [])
 
-interface ExplainServices extends Pick<WriteServices, 'run' | 'draw'> {
+interface ExplainServices extends Pick<WriteServices, 'draw'> {
   readonly explain?: (body: unknown, asker: Principal) => Promise<object>
 }
 
 /** 200 with the explanation; nothing of the request that it explains is stored. */
 export async function answerExplain(
-  { explain, draw, run }: ExplainServices,
+  { explain, draw }: ExplainServices,
   call: Call,
   principal: Principal,
 ): Promise<Reply> {
   if (explain === undefined) throw new ApiError('NOT_FOUND')
-  await requireOwnCredential(run, principal)
   await draw?.(call, principal, furtherCost)
   for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
   const body = JSON.stringify(await explain(readBody(call, json), principal))

@@ -33,6 +33,7 @@ import {
   readResponses,
   responses,
 } from './responses.ts'
+import { runsPaths, runsSchemas } from './runs.ts'
 import { collectionSchemas, isRevealing, shared } from './schemas.ts'
 import { type Access, securitySchemes } from './security.ts'
 
@@ -257,7 +258,7 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
   const collections = [...model.collections.values()]
   const document = createDocument(
     model,
-    Object.values(fixed).flatMap(section => Object.keys(section)),
+    [...Object.values(fixed), runsSchemas(model)].flatMap(section => Object.keys(section)),
   )
   const schemas = collections.flatMap(collection => collectionSchemas(document, collection))
   const paths = [
@@ -268,6 +269,7 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
     explainPath(document),
     eventsPath(document),
     ...accountPaths(document),
+    ...runsPaths(document),
     documentPath(document),
   ]
   const events = eventSchemas(document)
@@ -283,6 +285,7 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
         ...Object.fromEntries(schemas),
         ...document.schemas.all,
         ...fixed.schemas,
+        ...runsSchemas(model),
         ...Object.fromEntries(events),
       },
       parameters: { ...document.parameters.all, ...fixed.parameters },
