@@ -192,7 +192,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
     oauth,
     webhooks,
     reactions,
-    keyUses: credentials.keyUses,
+    lastUses: credentials.lastUses,
     store,
     cluster,
     slow,

@@ -7,7 +7,7 @@ import { type Principal, type Scopes, user } from '../principal.ts'
 import type { PlainReader } from './authenticate.ts'
 import { disabledCredential } from './disabled-account.ts'
 import { isKey, keyHash } from './key.ts'
-import type { KeyUses } from './key-uses.ts'
+import { type Used, useStepMs } from './last-use.ts'
 
 const maxCachedKeys = 100_000
 /** Apart, so that guessed keys drive out no valid ones. */
@@ -63,7 +63,7 @@ interface KeyOwner {
   /** The key would be accepted if its user's account were enabled. */
   readonly isDisabled: boolean
   readonly keyId: number
-  /** When its next use is worth noting, in milliseconds since 1970. */
+  /** When its next use is noted, in milliseconds since 1970. */
   noteFrom: number
 }
 
@@ -73,8 +73,8 @@ interface ApiKeyOptions {
   readonly version: (collection: string) => number
   /** A key from the settings, which may lack the checksum of generated keys. */
   readonly adminApiKey?: string | undefined
-  /** Notes that keys are used. */
-  readonly uses?: Pick<KeyUses, 'note'> | undefined
+  /** Called at most once an hour for each key in the cache. */
+  readonly onUse?: ((used: Used) => void) | undefined
   readonly now?: () => number
 }
 
@@ -84,7 +84,7 @@ export interface ApiKeyReader extends PlainReader {
 }
 
 export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
-  const { run, version, adminApiKey, uses, now = Date.now } = options
+  const { run, version, adminApiKey, onUse, now = Date.now } = options
   const adminHash = adminApiKey === undefined ? undefined : keyHash(adminApiKey)
   const mayBeKey = (text: string) => text.startsWith('pk_') || text.length === adminApiKey?.length
   const known = new Cache<string, KeyOwner>(new CacheBound('api_keys', maxCachedKeys))
@@ -105,15 +105,18 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
     cache.set(hash, owner, 1, stamp)
     return owner
   }
-  const noteUse = (owner: KeyOwner, at: number) => {
-    const userId = owner.principal?.userId
-    if (userId) owner.noteFrom = uses?.note(owner.keyId, userId, at) ?? Number.POSITIVE_INFINITY
+  const noteUse = ({ principal, keyId }: KeyOwner) => {
+    const userId = principal?.userId
+    if (userId) onUse?.({ kind: 'KeyUse', id: String(keyId), owner: String(userId), expiresAt: null })
   }
   const unexpired = (owner: KeyOwner) => {
     const at = now()
     if (owner.expiresAt <= at) return null
     if (owner.isDisabled) throw disabledCredential()
-    if (at >= owner.noteFrom) noteUse(owner, at)
+    if (at >= owner.noteFrom) {
+      owner.noteFrom = at + useStepMs
+      noteUse(owner)
+    }
     return owner.principal
   }
 

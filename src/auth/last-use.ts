@@ -1,11 +1,12 @@
 /**
- * When a session or an app was last used, and from where: a record of its own, because a write of a session would empty the
- * caches of all sessions. Written at most once an hour, which every process remembers, so that most requests ask nothing.
+ * When an API key, a session or an app was last used, and from where, to the hour. A record beside it: a write of a key or a
+ * session would empty every cache of its kind, and the key's become an event. Written at most once an hour by all nodes
+ * together, which each remembers, so that most requests ask nothing.
  */
 import { Cache, CacheBound } from '../cache.ts'
 import type { Records } from '../records.ts'
 
-export type LastUseKind = 'SessionUse' | 'AppUse'
+export type LastUseKind = 'KeyUse' | 'SessionUse' | 'AppUse'
 
 /** From where a browser asks. */
 export interface Place {
@@ -27,9 +28,15 @@ export interface Used {
   readonly id: string
   /** The id of the user. */
   readonly owner: string
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
+  /** Milliseconds since 1970; null: when the record is deleted. */
+  readonly expiresAt: number | null
   readonly place?: Place | undefined
+}
+
+type UsedName = Pick<Used, 'kind' | 'id'>
+
+function keyOf({ kind, id }: UsedName): string {
+  return `${kind}:${id}`
 }
 
 /** Uses are known to the hour. */
@@ -41,46 +48,67 @@ export function appUseId(userId: string | number, clientId: string): string {
   return `${userId}:${clientId}`
 }
 
+type LastUseRecords = Pick<Records, 'get' | 'add' | 'swap' | 'delete'>
+
 export class LastUses {
-  readonly #records: Records
+  readonly #records: LastUseRecords
   readonly #now: () => number
   /** When a use was last written, as far as this process knows. */
   readonly #written = new Cache<string, number>(new CacheBound('last_uses', maxRemembered))
 
-  constructor(records: Records, now: () => number = () => Date.now()) {
+  readonly #storing = new Set<Promise<void>>()
+
+  constructor(records: LastUseRecords, now: () => number = () => Date.now()) {
     this.#records = records
     this.#now = now
   }
 
   /** Whether a use should be noted now. */
-  isDue({ kind, id }: Pick<Used, 'kind' | 'id'>): boolean {
-    const before = this.#written.get(`${kind}:${id}`)
+  isDue(used: UsedName): boolean {
+    const before = this.#written.get(keyOf(used))
     return before === undefined || this.#now() - before >= useStepMs
   }
 
   /** Stores the time, unless one of the last hour is stored. A use without a place keeps the one that is known. */
-  async note({ kind, id, owner, expiresAt, place }: Used): Promise<void> {
-    if (!this.isDue({ kind, id })) return
+  note(used: Used): Promise<void> {
+    if (!this.isDue(used)) return Promise.resolve()
     const at = this.#now()
-    const key = `${kind}:${id}`
     // Before anything is awaited: requests come in parallel.
-    this.#written.set(key, at)
-    const found = await this.#records.get(kind, id)
-    const before = found && lastUseOf(found.payload)
-    if (before && at - before.at < useStepMs) return this.#written.set(key, before.at)
-    const use: LastUse = { at, place: place ?? before?.place }
-    await this.#records.put({ kind, id, payload: JSON.stringify(use), expiresAt, owner })
+    this.#written.set(keyOf(used), at)
+    const storing = this.#store(used, at).finally(() => this.#storing.delete(storing))
+    this.#storing.add(storing)
+    return storing
   }
 
-  /** The last uses of one kind of a user, by id. */
-  async all(kind: LastUseKind, owner: string): Promise<ReadonlyMap<string, LastUse>> {
-    const found = await this.#records.byOwner(kind, owner)
-    return new Map(found.map(({ id, payload }) => [id, lastUseOf(payload)]))
+  /** Resolves when no use is being stored any more. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#storing)
+  }
+
+  /** Of several processes that store the same use at once, one does. */
+  async #store({ kind, id, owner, expiresAt, place }: Used, at: number): Promise<void> {
+    const found = await this.#records.get(kind, id)
+    const before = found && lastUseOf(found.payload)
+    if (before && at - before.at < useStepMs) return this.#written.set(keyOf({ kind, id }), before.at)
+    const use: LastUse = { at, place: place ?? before?.place }
+    const payload = JSON.stringify(use)
+    if (found) await this.#records.swap({ kind, id }, found.payload, payload)
+    else await this.#records.add({ kind, id, payload, expiresAt, owner })
   }
 
   async forget(kind: LastUseKind, id: string): Promise<void> {
     await this.#records.delete(kind, id)
   }
+}
+
+/** The last uses of one kind of a user, by id. */
+export async function lastUsesOf(
+  records: Pick<Records, 'byOwner'>,
+  kind: LastUseKind,
+  userId: number | string,
+): Promise<ReadonlyMap<string, LastUse>> {
+  const found = await records.byOwner(kind, String(userId))
+  return new Map(found.map(({ id, payload }) => [id, lastUseOf(payload)]))
 }
 
 function lastUseOf(payload: string): LastUse {

@@ -1,7 +1,7 @@
 /** `portico keys`: the API keys of users, and the keys that sign tokens. */
 import { createKey } from '../auth/bootstrap.ts'
 import { generateKey } from '../auth/key.ts'
-import { lastUses } from '../auth/key-uses.ts'
+import { lastUsesOf } from '../auth/last-use.ts'
 import { rotateKeys } from '../auth/server/tokens/signing-keys.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
@@ -62,9 +62,9 @@ export async function createKeyFor({ model, run }: OpenedModel, options: KeyOpti
 async function listKeys({ run, stored }: OpenedDatabase, email: string): Promise<string> {
   const userId = await userIdOf(run, email)
   const keys = await readAll<Listed>(run, keysOfUser, userId)
-  const uses = await lastUses(stored, userId)
+  const uses = await lastUsesOf(stored, 'KeyUse', userId)
   const rows = keys.map(key => {
-    const at = uses.get(Number(key.id))
+    const at = uses.get(String(key.id))?.at
     return { ...key, last_used_at: at === undefined ? null : new Date(at).toISOString() }
   })
   return tableOr('This user has no API keys.', shownColumns, rows)

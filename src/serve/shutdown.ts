@@ -22,7 +22,7 @@ export interface Running {
   readonly webhooks: Pick<RunningSender, 'close'>
   readonly reactions: Pick<RunningReactions, 'close'>
   /** Stores the uses of keys that are not stored yet. */
-  readonly keyUses: { close(): Promise<void> }
+  readonly lastUses: { settled(): Promise<void> }
   readonly store: Store
   readonly cluster: Cluster
   /** Stores the slow lists that are not stored yet. */
@@ -41,7 +41,7 @@ export function shutdown({
   oauth,
   webhooks,
   reactions,
-  keyUses,
+  lastUses,
   store,
   cluster,
   slow,
@@ -61,7 +61,7 @@ export function shutdown({
     await Promise.all([http.close(), webhooks.close(), reactions.close()])
     await oauth.idle()
     await slow?.close()
-    await keyUses.close()
+    await lastUses.settled()
     await cluster.close()
     await store.close()
     await traces?.close()

@@ -397,7 +397,8 @@ test('a first-party app that may write accounts may ask, and no other app', () =
         requestId: '',
         body,
       }
-      const principal = user(1, 'admin', new Set(scopes), undefined, undefined, { appId, grant: null })
+      const through = { appId, grant: null, thirdParty: appId === other }
+      const principal = user(1, 'admin', new Set(scopes), undefined, undefined, through)
       try {
         return (await rest({ ...call, headers: { 'content-type': 'application/json' } }, principal)).status
       } catch (error) {

@@ -4,7 +4,7 @@ import type { Call, Reply } from '../../call.ts'
 import { openidScopes } from '../../model/builtin.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { disabledSignIn } from '../disabled-account.ts'
-import { appUseId, LastUses, type Place } from '../last-use.ts'
+import { appUseId, lastUsesOf, type Place } from '../last-use.ts'
 import { defaultScopesOf } from './clients/apps.ts'
 import { appOf } from './clients/client-metadata.ts'
 import { Consents } from './consent/consents.ts'
@@ -57,21 +57,19 @@ function scopeSentences(model: Pick<Model, 'scopes'>): ReadonlyMap<string, strin
 
 export class Server implements AuthorizationServer {
   readonly issuer: string
-  readonly #parts: Pick<ServerParts, 'hasAccount' | 'serviceName' | 'countryOf' | 'onFault'>
+  readonly #parts: Pick<ServerParts, 'records' | 'hasAccount' | 'serviceName' | 'countryOf' | 'onFault'>
   readonly #sentences: ReadonlyMap<string, string>
   readonly #consents: Consents
   readonly #sessions: Sessions
   readonly #interactions: Interactions
   readonly #provider: CurrentProvider
   readonly #introspection: IntrospectionFastPath
-  readonly #uses: LastUses
   readonly #prepareParts: Omit<PrepareParts, 'signer'>
 
   constructor(parts: ServerParts) {
     const { issuer, model, records, apps, hasAccount, settings, serviceName, countryOf, onFault } = parts
     this.issuer = issuer
-    this.#parts = { hasAccount, serviceName, countryOf, onFault }
-    this.#uses = new LastUses(records)
+    this.#parts = { records, hasAccount, serviceName, countryOf, onFault }
     this.#sentences = scopeSentences(model)
     this.#consents = new Consents(records, parts.grantsOfWebhooks)
     this.#sessions = new Sessions(records, settings.sessionLife)
@@ -190,7 +188,7 @@ export class Server implements AuthorizationServer {
   async connectedApps(userId: number): Promise<readonly ConnectedApp[]> {
     const { provider } = await this.#provider.get()
     const consents = [...(await this.#consents.all(userId)), ...(await this.#consents.withoutConsent(userId))]
-    const uses = await this.#uses.all('AppUse', String(userId))
+    const uses = await lastUsesOf(this.#parts.records, 'AppUse', userId)
     const apps = await Promise.all(
       consents.map(async ({ clientId, scopes, at }): Promise<ConnectedApp | undefined> => {
         const client = await provider.Client.find(clientId)

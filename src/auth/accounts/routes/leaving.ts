@@ -1,7 +1,7 @@
 /** `/account/profile/export` and `/account/profile/delete`: a copy of one's data, and the end of the account. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
-import { lastUses } from '../../key-uses.ts'
+import { lastUsesOf } from '../../last-use.ts'
 import { type Faults, noFaults } from '../../pages/form.ts'
 import { messagePage } from '../../pages/message.ts'
 import { deletePage, exportPage } from '../../pages/profile.ts'
@@ -32,7 +32,7 @@ async function besides({ base, server, passkeys }: RouteParts, { user, session }
     server.connectedApps(user.id),
     passkeys.list(user.id),
     base.identities.list(user.id),
-    lastUses(base.records, user.id),
+    lastUsesOf(base.records, 'KeyUse', user.id),
   ])
   return {
     service: base.issuer,
@@ -41,9 +41,10 @@ async function besides({ base, server, passkeys }: RouteParts, { user, session }
       confirmed: await base.addresses.isVerified(user.id, user.email),
       waiting: (await base.addresses.waiting(user.id)) ?? null,
     },
-    sessions: sessions.map(({ signedInAt, expiresAt, address, userAgent }) => ({
+    sessions: sessions.map(({ signedInAt, usedAt, expiresAt, address, userAgent }) => ({
       ...{ address, user_agent: userAgent },
       signed_in_at: isoTime(signedInAt),
+      last_used_at: isoTime(usedAt),
       expires_at: isoTime(expiresAt),
     })),
     passkeys: keys.map(({ name, createdAt }) => ({ name, created_at: isoTime(createdAt) })),
@@ -52,10 +53,11 @@ async function besides({ base, server, passkeys }: RouteParts, { user, session }
       account: label,
       linked_at: isoTime(createdAt),
     })),
-    api_key_uses: [...uses].map(([id, at]) => ({ api_key_id: id, last_used_at: isoTime(at) })),
+    api_key_uses: [...uses].map(([id, { at }]) => ({ api_key_id: Number(id), last_used_at: isoTime(at) })),
     one_time_codes: await base.codes.isOn(user.id),
-    connected_apps: apps.map(({ app, scopes, allowedAt }) => ({
+    connected_apps: apps.map(({ app, scopes, allowedAt, usedAt }) => ({
       ...{ name: app.name, client_id: app.clientId, allowed_at: isoTime(allowedAt) },
+      last_used_at: usedAt === undefined ? null : isoTime(usedAt),
       scopes: scopes.map(({ scope }) => scope),
     })),
   }

@@ -4,7 +4,7 @@ import type Provider from 'oidc-provider'
 import type { Session } from 'oidc-provider'
 import { ApiError } from '../../../errors.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
-import { type LastUse, LastUses, type Place, useStepMs } from '../../last-use.ts'
+import { type LastUse, LastUses, lastUsesOf, type Place, useStepMs } from '../../last-use.ts'
 import type { SessionInfo, SignIn } from '../server.ts'
 import { noteEnd } from './session-ends.ts'
 
@@ -113,7 +113,7 @@ export class Sessions {
     const owner = String(userId)
     const [found, uses] = await Promise.all([
       this.#records.byOwner('Session', owner),
-      this.#uses.all('SessionUse', owner),
+      lastUsesOf(this.#records, 'SessionUse', owner),
     ])
     return found
       .map(record => infoOf(record, currentId, uses.get(record.alias ?? '')))

@@ -1,0 +1,69 @@
+/** The last use of keys, sessions and apps: one write an hour, whatever the number of requests and nodes. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { LastUses, lastUsesOf, type Used } from '../../src/auth/last-use.ts'
+import { checkModel } from '../../src/model/check.ts'
+import type { Records } from '../../src/records.ts'
+import blog from '../models/blog.ts'
+import { databases } from '../store/databases.ts'
+
+const model = checkModel(blog)
+const hourMs = 60 * 60_000
+const start = Date.parse('2026-01-01T00:00:00Z')
+const used: Used = { kind: 'KeyUse', id: '3', owner: '7', expiresAt: null }
+
+/** How often a node that notes a use at each of these times has written. */
+async function writesOf(records: Records, times: readonly number[]): Promise<number> {
+  let writes = 0
+  const counted = <A extends readonly unknown[]>(write: (...args: A) => Promise<boolean>) => {
+    return async (...args: A) => {
+      const done = await write(...args)
+      if (done) writes++
+      return done
+    }
+  }
+  let now = 0
+  const uses = new LastUses(
+    {
+      get: (kind, id) => records.get(kind, id),
+      delete: (kind, id) => records.delete(kind, id),
+      add: counted(record => records.add(record)),
+      swap: counted((...change) => records.swap(...change)),
+    },
+    () => now,
+  )
+  for (const time of times) {
+    now = time
+    void uses.note(used)
+  }
+  await uses.settled()
+  return writes
+}
+
+for (const database of databases) {
+  describe(`the last use on ${database.name}`, () => {
+    it('is written once an hour by all nodes together, and belongs to the user', async () => {
+      await database.within(async place => {
+        const stores = [await place.open(model), await place.open(model)]
+        const [one, two] = stores.map(({ records }) => records) as [Records, Records]
+        try {
+          await place.run(`INSERT INTO "users" ("id", "name", "email", "role", "created_at")
+            VALUES (7, 'Ann', 'ann@example.com', 'user', '2026-01-01T00:00:00.000Z')`)
+          assert.equal(await writesOf(one, [start, start + 1, start + hourMs - 1]), 1)
+          assert.equal(await writesOf(two, [start + hourMs - 1]), 0)
+          const at = [start + hourMs]
+          const [mine, others] = await Promise.all([writesOf(one, at), writesOf(two, at)])
+          assert.equal(mine + others, 1)
+          const known = await lastUsesOf(two, 'KeyUse', 7)
+          assert.deepEqual(
+            [...known].map(([id, { at }]) => [id, at]),
+            [['3', start + hourMs]],
+          )
+          assert.equal((await lastUsesOf(two, 'KeyUse', 8)).size, 0)
+        } finally {
+          for (const store of stores) await store.close()
+        }
+      })
+    })
+  })
+}
