@@ -1,8 +1,14 @@
 /** What the library is told of an app, and which of its secrets are good. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Client } from 'oidc-provider'
 import type { AppRow } from '../../../../src/auth/server/clients/apps.ts'
-import { clientMetadata, isNative, isSecretOf } from '../../../../src/auth/server/clients/client-metadata.ts'
+import {
+  appOf,
+  clientMetadata,
+  isNative,
+  isSecretOf,
+} from '../../../../src/auth/server/clients/client-metadata.ts'
 import { secretHash } from '../../../../src/auth/server/secret.ts'
 
 const device = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -76,4 +82,17 @@ test('an app on its user’s machine is sent back to that machine, or to a schem
   assert.equal(native('https://app.example/cb', 'http://127.0.0.1/cb'), false)
   assert.equal(native('http://127.0.0.1.app.example/cb'), false)
   assert.equal(native(), false)
+})
+
+test('a homepage whose user name looks like another host is not shown', () => {
+  const shown = (clientUri?: string) =>
+    appOf({ clientId: 'app_x', clientName: 'An app', clientUri } as unknown as Client).homepageUri
+  assert.equal(shown('https://app.example/about'), 'https://app.example/about')
+  for (const address of [
+    'https://id.example@app.example/',
+    'https://id.example:443@app.example/',
+    'no address',
+  ])
+    assert.equal(shown(address), undefined, address)
+  assert.equal(shown(), undefined)
 })
