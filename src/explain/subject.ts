@@ -17,6 +17,7 @@ interface KeyRow {
   readonly user_id: number
   readonly scopes: readonly string[] | null
   readonly expires_at: string | null
+  readonly third_party: boolean | null
 }
 
 export interface Subject {
@@ -25,7 +26,7 @@ export interface Subject {
   readonly fault?: string
 }
 
-const keyById = itemShape('api_keys', ['id', 'user_id', 'scopes', 'expires_at'])
+const keyById = itemShape('api_keys', ['id', 'user_id', 'scopes', 'expires_at', 'third_party'])
 
 function invalid(field: string, message: string): ApiError {
   const details: readonly FieldFault[] = [{ field, code: 'not_found', message }]
@@ -47,7 +48,8 @@ export async function subjectOf(
   }
   const row = await userRow(model, run, who)
   if (row === undefined) throw invalid('as', `There is no user ${JSON.stringify(who)}.`)
-  const principal = user(row.id, row.role, scopesOf(limit))
+  const through = { appId: null, grant: null, thirdParty: found?.third_party === true }
+  const principal = user(row.id, row.role, scopesOf(limit), undefined, undefined, through)
   if (row.disabled)
     return { principal, fault: `The account ${row.id} is disabled: no credential of it is taken.` }
   if (found?.expires_at && Date.parse(found.expires_at) <= now()) {

@@ -15,6 +15,7 @@ import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import { createRest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
+import { accountSubresources, administrationActions } from './administration.ts'
 import { engineOptions } from './graphql.ts'
 import { webhookActions } from './webhooks.ts'
 
@@ -78,12 +79,18 @@ function rehearsed(parts: ExplainParts, rehearsal: Run): Rehearsed {
       lastEvent: () => store.changes.last(),
     },
   })
-  const actions = webhookActions({
+  const ofWebhooks = webhookActions({
     ...{ run, grants, secrets: new WebhookSecrets(records, settings['webhooks.secretOverlap']) },
   })
+  const accounts = { run: rehearsal, records, sessionLife: settings['oauth.sessionLife'] }
+  const actions = new Map([...ofWebhooks, ...administrationActions(accounts)])
+  const subresources = accountSubresources(accounts)
   const logic = { ...parts.logic, hooks }
   return {
-    rest: createRest({ model, run, hooks, idempotency, logic, actions, baseUrl: settings.baseUrl }),
+    rest: createRest({
+      ...{ model, run, hooks, idempotency, logic, actions, subresources },
+      baseUrl: settings.baseUrl,
+    }),
     async graphql(body, principal) {
       const { createEngine } = await import('../graphql/execute/create-engine.ts')
       const engine = createEngine({ ...engineOptions({ model, run, hooks, settings }), logic })

@@ -1,6 +1,8 @@
 /** The transports of a model: REST, GraphQL and the authorization server. */
 
 import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
+import { createAddresses } from '../auth/accounts/addresses.ts'
+import { type NoticeParts, notifyOfDisabling } from '../auth/accounts/notifications.ts'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import { type BackgroundWork, createBackground } from '../auth/background.ts'
@@ -25,9 +27,11 @@ import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
+import type { ItemActions } from '../rest/actions/action.ts'
 import { createRest, type Rest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
 import type { TimeLimit } from '../time-limit.ts'
+import { accountSubresources, administrationActions } from './administration.ts'
 import { clientOf } from './connected-client.ts'
 import { createProcessEvents } from './events.ts'
 import { openExplainer } from './explain.ts'
@@ -81,7 +85,8 @@ export function openTransports(parts: TransportParts): Transports {
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
   const { counters } = cluster
   const work = createBackground(unawaited(logger))
-  const { run, hooks } = openOwnCollections(parts, work)
+  const notices = noticesOf(parts, work)
+  const { run, hooks } = openOwnCollections(parts, work, notices)
   const timeLimit = loggedTimeLimit(logger)
   const logic = operationParts(parts, hooks, timeLimit)
   const idempotency = createIdempotency({ run: parts.run, records: parts.records, counters })
@@ -90,10 +95,17 @@ export function openTransports(parts: TransportParts): Transports {
     ...{ feed: store.changes, authenticate: parts.authenticate, refresh, settings },
     onFault: faultsOf('the delivery of events'),
   })
-  const actions = openWebhookActions(parts)
+  const webhooksOwn = openWebhookActions(parts)
+  const accounts = {
+    run: parts.run,
+    records: parts.records,
+    sessionLife: settings['oauth.sessionLife'],
+    notices,
+  }
+  const actions: ItemActions = new Map([...webhooksOwn, ...administrationActions(accounts)])
   const oauth = createLazyOauth({
     ...{ ...parts, counters, work, logger },
-    own: { run, hooks, webhooks: webhookOperations(run, actions) },
+    own: { run, hooks, webhooks: webhookOperations(run, webhooksOwn) },
     attempts: createTokenLimits(settings, limits, counters),
     onFault: faultsOf('the authorization server'),
   })
@@ -101,6 +113,7 @@ export function openTransports(parts: TransportParts): Transports {
   const rest = createRest({
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
     actions,
+    subresources: accountSubresources(accounts),
     explain: (body, asker) => explain.request(body, asker),
     pages: openPortal(parts),
     // Every call is an exchange: it carries the headers of the budget.
@@ -116,8 +129,18 @@ export function openTransports(parts: TransportParts): Transports {
   return { run, hooks, rest, explain, graphql, oauth, events, reactions, webhooks }
 }
 
+/** What tells people that an administrator has done something to their account. */
+function noticesOf({ records, mail, issuer }: TransportParts, { background }: BackgroundWork): NoticeParts {
+  return {
+    ...{ mail, background, addresses: createAddresses(records) },
+    get issuer() {
+      return issuer()
+    },
+  }
+}
+
 /** What clients' requests write to Portico's own collections has rules beyond those of the model. */
-function openOwnCollections(parts: TransportParts, { background }: BackgroundWork) {
+function openOwnCollections(parts: TransportParts, { background }: BackgroundWork, notices: NoticeParts) {
   const { model, run, store, records, secrets, cluster, settings, mail, issuer } = parts
   const { maxKeysPerUser } = settings
   const name = settings['theme.name']
@@ -127,6 +150,7 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
       ...{ run, records, mail, issuer, background },
       counters: cluster.counters,
     }),
+    onDisabled: user => notifyOfDisabling(notices, user),
     webhooks: {
       types: new EventTypes(model),
       allowPrivate: settings['webhooks.allowPrivate'],

@@ -63,6 +63,17 @@ test('an API key of a disabled user is refused with the reason, and accepted aga
   })
 })
 
+test('a program that embeds the service does nothing as a disabled user', async () => {
+  await withService(settings, async running => {
+    const { id } = await person(running, 'ann')
+    const { data } = running.service
+    const posts = () => data.as(id)['posts']?.list()
+    await posts()
+    await data['users']?.update(id, { disabled: true })
+    await assert.rejects(async () => posts(), /account \d+ is disabled/)
+  })
+})
+
 /** Users go with what they refer to. */
 const companies = model({
   users: users({

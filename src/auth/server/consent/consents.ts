@@ -5,6 +5,7 @@ import { hasScope } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { grantClaims, scopesAskedFor } from './claims.ts'
 import { needsNoConsent } from './first-party.ts'
+import { excessGrants, type GrantBoundParts } from './grant-bounds.ts'
 import { scopeSet } from './scopes.ts'
 
 const KIND = 'Consent'
@@ -39,18 +40,19 @@ const granting = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCod
 /** Those that store their session. */
 const ofSessions = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode']
 
-/** Of one user to one app: each authorization makes one, also where nobody is asked, and they are kept for a year. */
-const maxGrants = 100
-
 function idOf(userId: number, clientId: string): string {
   return `${userId}:${clientId}`
 }
 
+const noWebhooks = async () => new Set<string>()
+
 export class Consents {
   readonly #records: Records
+  readonly #grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks']
 
-  constructor(records: Records) {
+  constructor(records: Records, grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks'] = noWebhooks) {
     this.#records = records
+    this.#grantsOfWebhooks = grantsOfWebhooks
   }
 
   async find(userId: number, clientId: string): Promise<Consent | undefined> {
@@ -114,22 +116,10 @@ export class Consents {
     }
   }
 
-  /**
-   * Revokes the oldest grants of an app beyond 100, those without a refresh token first. `newest`: the id of the one that was
-   * just stored.
-   */
-  async endOldest(userId: number, clientId: string, newest: string): Promise<void> {
-    const owner = String(userId)
-    const grants = (await this.#records.byOwner('Grant', owner))
-      .map(({ id, payload }) => ({ id, ...(JSON.parse(payload) as StoredGrant) }))
-      .filter(grant => grant.clientId === clientId && grant.id !== newest)
-    if (grants.length < maxGrants) return
-    const tokens = await this.#records.byOwner('RefreshToken', owner)
-    const refreshed = new Set(tokens.map(({ grant }) => grant))
-    const inOrder = grants
-      .map(({ id, iat = 0 }) => ({ id, iat, isRefreshed: refreshed.has(id) }))
-      .sort((one, other) => Number(one.isRefreshed) - Number(other.isRefreshed) || one.iat - other.iat)
-    for (const { id } of inOrder.slice(0, grants.length + 1 - maxGrants)) await this.#endGrant(id)
+  /** To be called when the app has got a grant: ends those that are too many. */
+  async boundGrants(userId: number, clientId: string): Promise<void> {
+    const parts = { records: this.#records, grantsOfWebhooks: this.#grantsOfWebhooks }
+    for (const id of await excessGrants(parts, userId, clientId)) await this.#endGrant(id)
   }
 
   /** Revokes every token and pending code of the user, and deletes the consents. */
@@ -193,6 +183,7 @@ export async function loadGrant(
   const grant = new provider.Grant({ accountId: account.accountId, clientId: client.clientId })
   grant.addOIDCScope([...ctx.oidc.requestParamScopes].join(' '))
   grantClaims(grant, ctx.oidc.params.claims, scopes)
-  await consents.endOldest(Number(account.accountId), client.clientId, await grant.save())
+  await grant.save()
+  await consents.boundGrants(Number(account.accountId), client.clientId)
   return grant
 }
