@@ -24,6 +24,8 @@ const app = {
   access_token_format: null,
   logo_uri: null,
   homepage_uri: null,
+  policy_uri: null,
+  tos_uri: null,
   first_party: false,
   client_id: 'app_x',
   secret_hash: secretHash('first'),
@@ -84,15 +86,20 @@ test('an app on its user’s machine is sent back to that machine, or to a schem
   assert.equal(native(), false)
 })
 
-test('a homepage whose user name looks like another host is not shown', () => {
-  const shown = (clientUri?: string) =>
-    appOf({ clientId: 'app_x', clientName: 'An app', clientUri } as unknown as Client).homepageUri
-  assert.equal(shown('https://app.example/about'), 'https://app.example/about')
-  for (const address of [
+test('addresses whose user name looks like another host are not shown', () => {
+  const shown = (uri?: string) => {
+    const metadata = { clientUri: uri, policyUri: uri, tosUri: uri }
+    const app = appOf({ clientId: 'app_x', clientName: 'An app', ...metadata } as unknown as Client)
+    return [app.homepageUri, app.policyUri, app.tosUri]
+  }
+  const address = 'https://app.example/about'
+  assert.deepEqual(shown(address), [address, address, address])
+  const none = [undefined, undefined, undefined]
+  for (const wrong of [
     'https://id.example@app.example/',
     'https://id.example:443@app.example/',
     'no address',
   ])
-    assert.equal(shown(address), undefined, address)
-  assert.equal(shown(), undefined)
+    assert.deepEqual(shown(wrong), none, wrong)
+  assert.deepEqual(shown(), none)
 })
