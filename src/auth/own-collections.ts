@@ -1,5 +1,6 @@
 /** Writes of the built-in collections (users, API keys, apps and their secrets, webhooks) beyond the rules of the model. */
 import type { Plan, WriteShape } from '../plan/plan.ts'
+import { recentSignInRule, requireRecentSignIn } from '../plan/recent-sign-in.ts'
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import type { CredentialNotices } from './accounts/credential-notices.ts'
@@ -7,7 +8,6 @@ import { findUser, type UserRow } from './accounts/users.ts'
 import { keyRule } from './key-bounds.ts'
 import { keysAfterEnd } from './keys-after-end.ts'
 import { newKeyHook } from './new-key.ts'
-import { recentSignInRule } from './recent-sign-in.ts'
 import { newAppHook, newSecretHook, secretRule } from './server/clients/app-hooks.ts'
 import type { AppSecrets } from './server/clients/app-secrets.ts'
 import { appRule } from './server/clients/apps.ts'
@@ -111,7 +111,8 @@ function withRules({ run, checked, rules, writeAddress, onDisabled }: RuledParts
     plan.shape.collection === 'users' && sets(plan, 'email')
       ? writeAddress(plan, principal, within)
       : run.write(plan, principal, within)
-  const disabling: Run['write'] = async (plan, principal, within) => {
+  const administering: Run['write'] = async (plan, principal, within) => {
+    if (sets(plan, 'role')) requireRecentSignIn(principal)
     const id = disabledBy(plan)
     const before = id === undefined ? undefined : await findUser(run, id)
     const answer = await writeUser(plan, principal, within)
@@ -127,7 +128,8 @@ function withRules({ run, checked, rules, writeAddress, onDisabled }: RuledParts
     write(plan, principal, within) {
       const { collection } = plan.shape
       if (rules.has(collection)) return ruled(plan, principal, within)
-      if (collection === 'users' && sets(plan, 'disabled')) return disabling(plan, principal, within)
+      if (collection === 'users' && (sets(plan, 'disabled') || sets(plan, 'role')))
+        return administering(plan, principal, within)
       return writeUser(plan, principal, within)
     },
   }

@@ -3,6 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { Collection } from '../model/model.ts'
 import type { Principal } from '../principal.ts'
 import type { WriteShape } from './plan.ts'
+import { requireRecentSignIn } from './recent-sign-in.ts'
 import type { CreateHooks } from './run.ts'
 
 interface Planned {
@@ -14,11 +15,16 @@ interface Planned {
   readonly hooks: CreateHooks
 }
 
-/** Throws BAD_REQUEST for writes that do more than change items: those of secrets and of accounts' addresses. */
+/**
+ * Throws BAD_REQUEST for writes that do more than change items: those of secrets and of accounts' addresses. FORBIDDEN for
+ * roles that a session gives long after its sign-in.
+ */
 export function requirePlain({ collection, operation, sets, principal, hooks }: Planned): void {
   const { name } = collection
   if (hooks.has(name)) throw alone(`Items of ${name} carry secrets: write each`)
-  if (name !== 'users' || !sets.includes('email')) return
+  if (name !== 'users') return
+  if (operation !== 'read' && sets.includes('role')) requireRecentSignIn(principal)
+  if (!sets.includes('email')) return
   // A new account by an administrator or the service is an item as any other; every other new address is confirmed by mail.
   const { role, system, thirdParty } = principal.access
   if (operation === 'create' && ((role === 'admin' && !thirdParty) || system)) return

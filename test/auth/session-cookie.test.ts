@@ -316,3 +316,48 @@ test('a session gives out lasting access only soon after its sign-in, as on the 
     assert.doesNotMatch(await make('/api/v1/api_keys', { name: 'again' }), /"error/)
   })
 })
+
+test('and it gives others access only then: roles, passwords and addresses', async () => {
+  await withFixture(async ({ admin, ann, call, url }) => {
+    const headers = { Cookie: await signedInCookie(url, admin), ...sameOrigin }
+    const path = `/api/v1/users/${ann.id}`
+    const role = { method: 'PATCH', path: `/users/${ann.id}`, body: { role: 'admin' } }
+    const mutation = `(id: ${ann.id}, role: "admin") { role }`
+    const all = (email: string) =>
+      Promise.all(
+        [
+          call(path, { method: 'PATCH', headers, body: { role: 'admin' } }),
+          call('/api/v1/batch', { method: 'POST', headers, body: { operations: [role] } }),
+          call('/graphql', {
+            method: 'POST',
+            headers,
+            body: { query: `mutation { updateUser${mutation} }` },
+          }),
+          call('/graphql', {
+            ...{ method: 'POST', headers },
+            body: { query: `mutation @atomic { updateUser${mutation} }` },
+          }),
+          call(path, { method: 'PATCH', headers, body: { email } }),
+          call(`${path}/set_password`, {
+            method: 'POST',
+            headers,
+            body: { password: 'a horse of a password' },
+          }),
+          call('/api/v1/users', {
+            ...{ method: 'POST', headers },
+            body: { name: 'New', email: `new.${email}`, role: 'admin' },
+          }),
+        ].map(async answer => (await answer).text),
+      )
+    pass(15 * 60_000)
+    for (const text of await all(`late.${ann.email}`))
+      assert.match(text, /FORBIDDEN.*sign in again|sign in again.*FORBIDDEN/)
+    const { json } = await call(path, { key: admin.key })
+    assert.deepEqual([json.role, json.email], ['user', ann.email])
+    // Shutting somebody out needs no new sign-in.
+    const disabled = await call(path, { method: 'PATCH', headers, body: { disabled: true } })
+    assert.equal(disabled.status, 200, disabled.text)
+    headers.Cookie = await signedInCookie(url, admin)
+    for (const text of await all(`soon.${ann.email}`)) assert.doesNotMatch(text, /"error/)
+  })
+})

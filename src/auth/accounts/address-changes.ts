@@ -6,6 +6,7 @@
 import type { RateCounters } from '../../cluster/cluster.ts'
 import { ApiError } from '../../errors.ts'
 import type { CreateShape, Plan, UpdateShape } from '../../plan/plan.ts'
+import { requireRecentSignIn } from '../../plan/recent-sign-in.ts'
 import type { Run, Within } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import type { Records } from '../../records.ts'
@@ -67,6 +68,8 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     user: UserRow,
     email: string,
   ) => {
+    // Whoever has the address can reset the password.
+    requireRecentSignIn(principal)
     const answer = await run.write(plan, principal, within)
     await addresses.assign(user.id, email)
     await records.deleteOwned(String(user.id), ['PendingAddress', 'AddressVerification', 'PasswordReset'])

@@ -18,6 +18,7 @@ import {
 } from '../../../src/index.ts'
 import { type Fixture, newTokens, type Person, sharedFixtures } from '../../conformance/oauth/server.ts'
 import { sqlite } from '../../setups/sqlite.ts'
+import { signedInCookie } from '../own-page.ts'
 import { type Received, withSmtp } from '../smtp.ts'
 import { form, link, open } from './mailed.ts'
 import { formTo, pass, shown, signedIn, submitted } from './own-pages.ts'
@@ -175,6 +176,35 @@ test('the export has all that is the user’s and that they may see, and nothing
     assert.deepEqual(statuses, [200, 200, 200, 200, 429])
     const unsent = { ...formTo(landed, `${path}/export`), fields: [] }
     assert.equal((await submitted(visitor, unsent)).status, 403)
+  })
+})
+
+test('an export ends where its account is disabled meanwhile', async () => {
+  await withFixture(async fixture => {
+    const { admin, ben, call, url } = fixture
+    const note = { body: 'x'.repeat(60_000), author_id: ben.id }
+    const notes = Array.from({ length: 15 }, () => note)
+    for (let count = 0; count < 7; count++)
+      await call('/api/v1/notes', { method: 'POST', key: ben.key, body: notes })
+    const session = await signedInCookie(url, ben)
+    const asked = await call(`${path}/export`, { headers: { Cookie: session } })
+    const [, csrf = ''] = /name="csrf" value="([^"]+)"/.exec(asked.text) ?? []
+    const [token = ''] = asked.headers.getSetCookie().flatMap(line => line.split(';', 1))
+    const answer = await fetch(`${url}${path}/export`, {
+      method: 'POST',
+      headers: { Cookie: `${session}; ${token}` },
+      body: new URLSearchParams({ csrf }),
+    })
+    assert.equal(answer.status, 200)
+    // It waits for its reader.
+    const reader = answer.body?.getReader()
+    await reader?.read()
+    const disabled = { method: 'PATCH', key: admin.key, body: { disabled: true } }
+    assert.equal((await call(`/api/v1/users/${ben.id}`, disabled)).status, 200)
+    const rest = async () => {
+      while ((await reader?.read())?.done === false);
+    }
+    await assert.rejects(rest())
   })
 })
 

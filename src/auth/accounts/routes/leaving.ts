@@ -14,6 +14,7 @@ import { titleOf } from '../scope-choices.ts'
 import { askerOf } from './asker.ts'
 import { type RouteParts, type SignedIn, tooMany, type Visit } from './context.ts'
 import { confirmation, postedForm } from './own.ts'
+import { isStillSignedIn } from './security.ts'
 
 /** In the middle of a sentence. */
 function inSentence(collection: string): string {
@@ -63,14 +64,14 @@ async function besides({ base, server, passkeys }: RouteParts, { user, session }
   }
 }
 
-async function download(parts: RouteParts, who: SignedIn): Promise<Reply> {
+async function download(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
   const { base, own } = parts
-  const { user, session } = who
+  const { user } = who
   const body = exportedData({
     ...{ model: base.model, run: own.run, userId: user.id, principal: sessionPrincipal(user) },
     more: { ...(await besides(parts, who)) },
     requireStill: async () => {
-      if (!(await base.records.byAlias('Session', session.id))) throw new ApiError('UNAUTHORIZED')
+      if (!(await isStillSignedIn(parts, visit))) throw new ApiError('UNAUTHORIZED')
     },
   })
   const file = `account-${user.id}-${isoTime(base.now()).slice(0, 10)}.json`
@@ -92,7 +93,7 @@ export async function exportRoute(parts: RouteParts, visit: Visit, who: SignedIn
   postedForm(parts, visit)
   if (asked) return asked
   const seconds = await base.exports.take(`user:${who.user.id}`, parts.throttleAddress(visit.address))
-  return seconds === undefined ? download(parts, who) : tooMany(theme, seconds)
+  return seconds === undefined ? download(parts, visit, who) : tooMany(theme, seconds)
 }
 
 async function showDeletion({ base, theme }: RouteParts, who: SignedIn, faults: Faults): Promise<Reply> {

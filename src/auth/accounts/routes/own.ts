@@ -2,7 +2,7 @@
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
-import { recentSignInMs } from '../../recent-sign-in.ts'
+import { recentSignInMs } from '../../../plan/recent-sign-in.ts'
 import { sessionPrincipal } from '../../session-principal.ts'
 import { type CreatedItem, OwnItems } from '../own-items.ts'
 import { type RouteParts, redirect, type SignedIn, type Visit } from './context.ts'

@@ -4,9 +4,9 @@ import type { JsonValue } from '../../../model/fields/type.ts'
 import { unseen } from '../../../model/json-schema/patterns.ts'
 import { normalize } from '../../../unicode.ts'
 
-/** Cyrillic and Greek letters that look like Latin ones, in lower case. */
+/** Cyrillic and Greek letters that look like Latin ones, in lower case; digits that look like letters; l and I, which is i. */
 const lookalikes: ReadonlyMap<string, string> = new Map(
-  [...'аaвbсcԁdеeһhіiјjкkмmоoрpԛqѕsтtуyхxԝwαaεeιiκkνvοoρpτtυuχx'.matchAll(/(.)(.)/gsu)].map(
+  [...'аaвbсcԁdеeһhіiјjкkмmоoрpԛqѕsтtуyхxԝwαaεeιiκkνvοoρpτtυuχx0o1ili'.matchAll(/(.)(.)/gsu)].map(
     ([, letter = '', latin = '']) => [letter, latin],
   ),
 )
@@ -25,11 +25,22 @@ function refuse(message: string): never {
   })
 }
 
-/** Throws VALIDATION_FAILED where a name looks like the service's own, or begins or ends with a space. `name`: at most 100 characters. */
+/** More than any alphabet needs: piled up they hide the lines above. */
+const piledMarks = /\p{M}{5}/u
+
+/** Tag characters and variation selectors, which are not seen, but in the flags of regions. */
+const tags = /(?<!\u{1f3f4}[\u{e0020}-\u{e007f}]*)[\u{e0000}-\u{e0fff}]/u
+
+/**
+ * Throws VALIDATION_FAILED where a name looks like the service's own, is not what it looks like, or begins or ends with a
+ * space. `name`: at most 100 characters.
+ */
 export function requireName(name: JsonValue | undefined, serviceName: string): void {
   if (typeof name !== 'string') return
   if (name.trim() !== name || name === '')
     refuse('The name must not be empty, nor begin or end with a space.')
+  if (piledMarks.test(name) || tags.test(name))
+    refuse('The name must not contain invisible characters, nor more than four marks on one letter.')
   const own = folded(serviceName)
   if (own === '' || folded(name) !== own) return
   refuse(`The name must not be that of this service, ${serviceName}: users would take the app for it.`)

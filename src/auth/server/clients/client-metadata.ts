@@ -101,6 +101,13 @@ export function isRegisteredRedirectUri(
   return asked !== undefined && redirectUris.some(known => withoutPort(known) === asked)
 }
 
+/** Undefined where it has a user name: `https://this.service@app.example` looks like another's address. */
+function shownAddress(address: string | undefined): string | undefined {
+  if (address === undefined || !URL.canParse(address)) return undefined
+  const { username, password } = new URL(address)
+  return username === '' && password === '' ? address : undefined
+}
+
 /** A client as pages show it. */
 export function appOf(client: Client): App {
   return {
@@ -108,9 +115,9 @@ export function appOf(client: Client): App {
     name: shownName(client.clientName ?? '') || client.clientId,
     type: client.clientAuthMethod === 'none' ? 'public' : 'confidential',
     logoUri: client.logoUri,
-    homepageUri: client.clientUri,
-    policyUri: client.policyUri,
-    tosUri: client.tosUri,
+    homepageUri: shownAddress(client.clientUri),
+    policyUri: shownAddress(client.policyUri),
+    tosUri: shownAddress(client.tosUri),
     firstParty: client.first_party === true,
     // Apps that registered themselves have none.
     registeredAt: typeof client.registered_at === 'string' ? Date.parse(client.registered_at) : undefined,

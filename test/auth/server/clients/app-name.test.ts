@@ -37,6 +37,9 @@ const own = [
   'Аcmе Сlоud',
   'Ａｃｍｅ Cloud',
   'Acme\u200dCloud',
+  'Acme Cl0ud',
+  'Acme C1oud',
+  'Acme CIoud',
 ]
 
 test('no app takes the name of the service, or one that is not what it looks like', async () => {
@@ -47,7 +50,16 @@ test('no app takes the name of the service, or one that is not what it looks lik
       ann: { key },
     } = fixture
     const { id } = await fixture.app()
-    const names = [...own, ...unseen.map(sign => `Good${sign}Name`), ' Reader', 'Reader ', ' ', '']
+    const names = [
+      ...own,
+      ...unseen.map(sign => `Good${sign}Name`),
+      `Ba${'\u0301'.repeat(5)}d`,
+      'Good\u{e0041}',
+      ' Reader',
+      'Reader ',
+      ' ',
+      '',
+    ]
     for (const name of names) {
       const shown = JSON.stringify(name)
       const body = { name, redirect_uris: [redirectUri] }
@@ -71,7 +83,14 @@ test('no app takes the name of the service, or one that is not what it looks lik
       assert.deepEqual([registered.status, registered.json.error], [400, 'invalid_client_metadata'], shown)
       assert.match(registered.text, /client_name/, shown)
     }
-    for (const name of ['Acme Cloud Reader', 'Café „Zwölf“ №1', 'می‌خواهم', '👩‍💻 Notes', 'Читалка']) {
+    for (const name of [
+      'Acme Cloud Reader',
+      'Café „Zwölf“ №1',
+      'می‌خواهم',
+      '👩‍💻 Notes',
+      'Читалка',
+      '🏴\u{e0067}\u{e0062}\u{e007f} Pubs',
+    ]) {
       const body = { name, redirect_uris: [redirectUri] }
       const made = await call('/api/v1/oauth_apps', { method: 'POST', key, body })
       assert.equal(made.status, 201, made.text)

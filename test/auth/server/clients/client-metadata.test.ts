@@ -1,8 +1,14 @@
 /** What the library is told of an app, and which of its secrets are good. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Client } from 'oidc-provider'
 import type { AppRow } from '../../../../src/auth/server/clients/apps.ts'
-import { clientMetadata, isNative, isSecretOf } from '../../../../src/auth/server/clients/client-metadata.ts'
+import {
+  appOf,
+  clientMetadata,
+  isNative,
+  isSecretOf,
+} from '../../../../src/auth/server/clients/client-metadata.ts'
 import { secretHash } from '../../../../src/auth/server/secret.ts'
 
 const device = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -78,4 +84,22 @@ test('an app on its user’s machine is sent back to that machine, or to a schem
   assert.equal(native('https://app.example/cb', 'http://127.0.0.1/cb'), false)
   assert.equal(native('http://127.0.0.1.app.example/cb'), false)
   assert.equal(native(), false)
+})
+
+test('addresses whose user name looks like another host are not shown', () => {
+  const shown = (uri?: string) => {
+    const metadata = { clientUri: uri, policyUri: uri, tosUri: uri }
+    const app = appOf({ clientId: 'app_x', clientName: 'An app', ...metadata } as unknown as Client)
+    return [app.homepageUri, app.policyUri, app.tosUri]
+  }
+  const address = 'https://app.example/about'
+  assert.deepEqual(shown(address), [address, address, address])
+  const none = [undefined, undefined, undefined]
+  for (const wrong of [
+    'https://id.example@app.example/',
+    'https://id.example:443@app.example/',
+    'no address',
+  ])
+    assert.deepEqual(shown(wrong), none, wrong)
+  assert.deepEqual(shown(), none)
 })

@@ -3,8 +3,8 @@
  * not make credentials that outlive the session.
  */
 import { ApiError } from '../errors.ts'
-import type { WriteRule } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
+import type { WriteRule } from './run.ts'
 
 /** In milliseconds. */
 export const recentSignInMs = 15 * 60 * 1000
