@@ -43,7 +43,7 @@ const separators = { ',': 'A comma', ' ': 'A space' }
 function appCard(app: OwnApp): Html {
   const { id, name, type, clientId, createdAt } = app
   return html`<section class="card" aria-labelledby="app-${id}">
-<div class="app">${appTile(app)}<h2 id="app-${id}"><a href="${path}/${id}">${named(name)}</a></h2></div>
+<div class="app">${appTile(app)}<h2 id="app-${id}"><a href="${path}/${id}">${named(name)}</a>${app.firstParty && html` <span class="state">Part of this service</span>`}</h2></div>
 <dl><dt>Client ID</dt><dd><code>${clientId}</code></dd><dt>Type</dt><dd>${kinds[type]}</dd><dt>Connected by</dt><dd>${people(app.users)}</dd><dt>Registered</dt><dd>${time(createdAt)}</dd></dl>
 </section>`
 }
