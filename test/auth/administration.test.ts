@@ -10,7 +10,15 @@ import { sameOrigin, signedInCookie } from './own-page.ts'
 import { withSmtp } from './smtp.ts'
 
 const withFixture = sharedFixtures(sqlite)
-const scopes = ['openid', 'read:user', 'write:user', 'read:post', 'write:api_key', 'write:oauth_app']
+const scopes = [
+  'openid',
+  'read:user',
+  'write:user',
+  'read:post',
+  'write:api_key',
+  'write:oauth_app',
+  'write:oauth_app_secret',
+]
 const scope = scopes.join(' ')
 
 const path = ({ id }: Pick<Person, 'id'>, below = '') => `/api/v1/users/${id}${below}`
@@ -236,6 +244,11 @@ test('a third-party app makes no first-party app, and does not redirect one', as
     const at = `${address}/${made.json['id']}`
     assert.equal((await call(at, { ...change, key: token })).status, 403)
     assert.equal((await call(at, { ...change, key: admin.key })).status, 200)
+    const confidential = { ...body, type: 'confidential' }
+    const kept = await call(address, { method: 'POST', key: admin.key, body: confidential })
+    const secret = { method: 'POST', body: { app_id: kept.json['id'] } }
+    assert.equal((await call('/api/v1/oauth_app_secrets', { ...secret, key: token })).status, 403)
+    assert.equal((await call('/api/v1/oauth_app_secrets', { ...secret, key: admin.key })).status, 201)
   })
 })
 
