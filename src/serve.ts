@@ -45,6 +45,7 @@ import {
   webhookMetrics,
 } from './serve/metrics.ts'
 import type { LazyOauth } from './serve/oauth.ts'
+import { refusalLog } from './serve/refusal-log.ts'
 import { withReasons } from './serve/refusals.ts'
 import { serverTiming } from './serve/server-timing.ts'
 import type { OpenService, OwnPages, ServeOptions, Service, StartOptions } from './serve/service.ts'
@@ -136,7 +137,8 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const mail = openMailer({ ...parts, records: credentials.records, logger: log.logger })
   const clock = simulation?.clock ?? systemClock
   const { sendToProviders } = options
-  const given = { ...parts, ...credentials, run, limits, issuer, mail, clock, sendToProviders }
+  const refusals = refusalLog({ model, run, logger: log.logger })
+  const given = { ...parts, ...credentials, run, limits, issuer, mail, clock, sendToProviders, refusals }
   const transports = openTransports(given)
   const { rest, explain, graphql, oauth, events, webhooks, reactions } = transports
   const metrics = createMetrics(
@@ -182,7 +184,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
       upgrade: tracedRequests(createUpgrade(stages, graphql), traces),
       endIdle: count => graphql.endIdle(count),
     },
-    errorReply: errorReplies(oauth, issuer),
+    errorReply: errorReplies(oauth, issuer, refusals),
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
     ...faultLog(log),
   })
@@ -203,13 +205,17 @@ async function assemble(parts: Parts): Promise<OpenService> {
   }
   const delaySeconds = settings.shutdownDelay
   const slow = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
+  const endStreams = () => {
+    graphql.close()
+    events.hub.close()
+  }
   const close = shutdown({
     http,
-    graphql,
+    endStreams,
     oauth,
-    events,
     webhooks,
     reactions,
+    keyUses: credentials.keyUses,
     store,
     cluster,
     slow,
@@ -221,15 +227,15 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
   const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
-  const opened = { service, run, http, data, rest, explain, reactions }
+  const opened = { service, run, http, data, rest, explain, reactions, endStreams }
   return { ...opened, records: credentials.records, feed: store.changes }
 }
 
-function transportOf({ rest, graphql, explain }: Transports, { log, options }: Parts): Transport {
+function transportOf({ rest, graphql, explain }: Transports, { options }: Parts): Transport {
   const plain: Transport = (exchange, principal) =>
     isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
-  const tells = options.explainsRefusals === true
-  return withReasons(plain, { explain, logger: log.logger, tells })
+  const { explainsRefusals: tells } = options
+  return withReasons(plain, tells && process.env.NODE_ENV !== 'production' ? { explain, tells } : undefined)
 }
 
 function bootstrapped({ encrypted, settings }: Parts, run: Run, http: HttpServer) {

@@ -55,12 +55,16 @@ export const openidScopes: ReadonlyMap<string, string> = new Map([
 
 const ownApps = owner('user_id')
 
-/** Users see and change only their own OAuth apps. */
+/**
+ * Users see and change only their own OAuth apps. Administrators see those of anybody, and change whether they are
+ * first-party: `appRule` refuses them the other fields.
+ */
 export function oauthApps(scopes: readonly string[]): CollectionDeclaration {
+  const ofAnybody = ownApps.or(administrators)
   return collection({
     description: 'Apps that ask users for access by OAuth 2.0.',
     fields: oauthAppFields([...openidScopes.keys(), ...scopes]),
-    access: { read: ownApps, create: signedIn, update: ownApps, delete: ownApps },
+    access: { read: ofAnybody, create: signedIn, update: ofAnybody, delete: ownApps },
   })
 }
 

@@ -111,7 +111,7 @@ class RestHandler {
     if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
     if (route.kind === 'explain') requireAdministrator(principal)
     this.#requireJson(route, operationOf[call.method] ?? 'update', call, principal)
-    if (route.kind === 'explain') return answerExplain(this.#options.explain, call, principal)
+    if (route.kind === 'explain') return answerExplain(this.#options, call, principal)
     if (call.headers[keyHeader] === undefined) return this.#write(route, call, principal)
     return this.#writeOnce(route, call, principal)
   }

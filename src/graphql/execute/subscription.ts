@@ -9,7 +9,7 @@ import type { JsonValue } from '../../model/fields/type.ts'
 import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../../plan/answer.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
-import type { OnFault, Refused } from '../engine.ts'
+import type { OnError, OnFault, Refused } from '../engine.ts'
 import { placeOf, type ReplyField } from '../plan/reply-fields.ts'
 import type { SubscriptionVariant } from '../plan/variant.ts'
 import { refused, withEventId } from '../response.ts'
@@ -27,6 +27,7 @@ interface RendererParts {
   readonly run: Run
   readonly views: EventViews
   readonly onFault: OnFault
+  readonly onError?: OnError | undefined
 }
 
 /** What was rendered of an answer, and is cached with it. `reply`: null where the principal may not see the item. */
@@ -43,7 +44,10 @@ export function createRenderer(
   const { shape, replyField } = bound.variant
   const refusals = byPlace(parts.run.refusals({ shape, args: bound.args }, principal))
   const refusal = refusals.get(placeOf([replyField.key]))
-  if (refusal) return refused([refusedField(refusal, replyField.key)])
+  if (refusal) {
+    parts.onError?.(refusal, [replyField.key])
+    return refused([refusedField(refusal, replyField.key)])
+  }
   return new Renderer(parts, bound, principal)
 }
 
@@ -112,7 +116,7 @@ class Renderer implements ChangeRenderer {
     const { variant, args, cost } = this.#bound
     const { run, onFault } = this.#parts
     const refusals = byPlace(run.refusals({ shape: variant.shape, args }, this.#principal))
-    const completion = new Completion(refusals, args, onFault)
+    const completion = new Completion(refusals, args, { onFault })
     return completion.reply(cost, () => completion.object([variant.replyField], data, undefined)).text
   }
 }

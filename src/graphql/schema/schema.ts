@@ -11,7 +11,7 @@ import {
   specifiedDirectives,
 } from 'graphql'
 import type { Collection, Field, Model, Operation } from '../../model/model.ts'
-import { isWritable } from '../../model/schemas.ts'
+import { isOffered } from '../../model/schemas.ts'
 import { type AggregateFields, AggregateTypes } from './aggregate-types.ts'
 import { atomicDirective } from './directives.ts'
 import type { Directory, MutationField, QueryField, SubscriptionField } from './directory.ts'
@@ -199,7 +199,7 @@ class Operations {
   }
 
   #valueArguments(collection: Collection, mode: 'create' | 'merge'): Arguments {
-    const fields = [...collection.fields.values()].filter(field => isWritable(field, mode))
+    const fields = [...collection.fields.values()].filter(field => isOffered(field, mode))
     return Object.fromEntries(
       fields.map(field => [camelCase(field.name), this.#valueArgument(collection, field, mode)]),
     )

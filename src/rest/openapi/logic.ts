@@ -4,7 +4,7 @@ import { inputShape, outputShape } from '../../logic/operations/input.ts'
 import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model, Operation } from '../../model/model.ts'
-import { bodySchema, itemSchema } from '../../model/schemas.ts'
+import { itemSchema, shownBodySchema } from '../../model/schemas.ts'
 import { anonymous } from '../../principal.ts'
 import { prefix } from '../routes.ts'
 import type { Reference } from './components.ts'
@@ -112,7 +112,7 @@ function namedSchema(
 
 function requestBody(document: Document, operation: Operation): JsonSchema {
   const shape = inputShape(operation)
-  const body = bodySchema(shape, 'create', field => document.valueSchema(shape, field))
+  const body = shownBodySchema(shape, 'create', field => document.valueSchema(shape, field))
   const schema = namedSchema(document, operation, 'Input', body)
   return { required: true, content: { 'application/json': { schema } } }
 }

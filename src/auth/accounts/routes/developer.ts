@@ -23,13 +23,21 @@ const secretCollection = 'oauth_app_secrets'
 const path = '/account/developer'
 const fields = [
   'id',
+  'user_id',
+  'first_party',
   'name',
   'type',
   'client_id',
   'redirect_uris',
   'scopes',
+  'default_scopes',
+  'access_token_format',
+  'scope_separator',
+  'first_party',
   'logo_uri',
   'homepage_uri',
+  'policy_uri',
+  'tos_uri',
   'created_at',
 ]
 const ofUser = { ...listShape(collection, fields, where('user_id')), sort: reversed(orderById) }
@@ -42,16 +50,26 @@ const secretsOfApp = {
 
 const maxShown = 200
 const maxSecretsShown = 50
+/** The users of an app, on its own page. */
+const maxCounted = 1000
+const maxCountedInList = 100
 
 export interface AppRow {
   readonly id: number
+  readonly user_id: number
+  readonly first_party: boolean
   readonly name: string
   readonly type: 'confidential' | 'public'
   readonly client_id: string
   readonly redirect_uris: readonly string[]
   readonly scopes: readonly string[] | null
+  readonly default_scopes: readonly string[] | null
+  readonly access_token_format: 'opaque' | 'jwt' | null
+  readonly scope_separator: ',' | ' ' | null
   readonly logo_uri: string | null
   readonly homepage_uri: string | null
+  readonly policy_uri: string | null
+  readonly tos_uri: string | null
   readonly created_at: string
 }
 
@@ -63,12 +81,17 @@ interface SecretRow {
 }
 
 /** Throws NOT_FOUND where the user has no such app. */
-export function appRow(parts: RouteParts, who: SignedIn, id: number): Promise<AppRow> {
-  return ownItems(parts, who).item<AppRow>(byId, id)
+export async function appRow(parts: RouteParts, who: SignedIn, id: number): Promise<AppRow> {
+  const row = await ownItems(parts, who).item<AppRow>(byId, id)
+  // Administrators may read those of others, which have no page.
+  if (row.user_id !== who.user.id) throw new ApiError('NOT_FOUND')
+  return row
 }
 
-function shown({ base }: RouteParts, row: AppRow): OwnApp {
-  const { id, name, type, scopes } = row
+/** `users`: how many have connected it. */
+async function shown({ base, server }: RouteParts, row: AppRow, maxUsers: number): Promise<OwnApp> {
+  const { id, name, type, scopes, default_scopes: defaults } = row
+  const users = await server.countUsers(row.client_id, maxUsers + 1)
   return {
     ...{ id, name, type },
     clientId: row.client_id,
@@ -76,6 +99,13 @@ function shown({ base }: RouteParts, row: AppRow): OwnApp {
     may: scopes === null ? undefined : sentencesOf(base.model, scopes),
     logoUri: row.logo_uri ?? undefined,
     homepageUri: row.homepage_uri ?? undefined,
+    policyUri: row.policy_uri ?? undefined,
+    tosUri: row.tos_uri ?? undefined,
+    firstParty: row.first_party,
+    users: { count: Math.min(users, maxUsers), isMore: users > maxUsers },
+    byDefault: defaults === null || defaults.length === 0 ? undefined : sentencesOf(base.model, defaults),
+    tokenFormat: row.access_token_format ?? undefined,
+    separator: row.scope_separator ?? undefined,
     createdAt: Date.parse(row.created_at),
   }
 }
@@ -91,7 +121,7 @@ async function secretsOf(parts: RouteParts, who: SignedIn, appId: number): Promi
 
 export async function developerRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
   const rows = await ownItems(parts, who).list<AppRow>(ofUser, maxShown + 1, who.user.id)
-  const apps = rows.slice(0, maxShown).map(row => shown(parts, row))
+  const apps = await Promise.all(rows.slice(0, maxShown).map(row => shown(parts, row, maxCountedInList)))
   const page = developerPage({ menu: who.menu, apps, more: rows.length > maxShown, note: noteOf(visit) })
   return pageReply(parts.theme, page, { images: apps.map(({ logoUri }) => logoUri) })
 }
@@ -114,7 +144,7 @@ export async function appRoute(parts: RouteParts, visit: Visit, who: SignedIn, i
     return confirmation(parts, visit, who) ?? newSecret(parts, visit, who, id)
   }
   const taken = visit.method === 'HEAD' ? undefined : await parts.shownOnce.take(who.session, visit.path)
-  const app = shown(parts, row)
+  const app = await shown(parts, row, maxCounted)
   const page = appPage(
     {
       ...{ menu: who.menu, app, note: noteOf(visit), issuer: parts.base.issuer },
@@ -133,7 +163,7 @@ export async function deleteAppRoute(
   who: SignedIn,
   id: number,
 ): Promise<Reply> {
-  const app = shown(parts, await appRow(parts, who, id))
+  const app = await shown(parts, await appRow(parts, who, id), maxCounted)
   const asked = confirmation(parts, visit, who)
   if (visit.method !== 'POST') return asked ?? pageReply(parts.theme, deleteAppPage(who.menu, app, noFaults))
   postedForm(parts, visit)
@@ -149,7 +179,7 @@ export async function endSecretRoute(
   id: number,
   secretId: number,
 ): Promise<Reply> {
-  const app = shown(parts, await appRow(parts, who, id))
+  const app = await shown(parts, await appRow(parts, who, id), maxCounted)
   const secrets = await secretsOf(parts, who, id)
   const secret = secrets.find(one => one.id === secretId)
   if (!secret) throw new ApiError('NOT_FOUND', 'The app has no such secret.')

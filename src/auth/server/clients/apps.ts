@@ -9,7 +9,7 @@ import { orderById, reversed } from '../../../plan/order.ts'
 import type { ListShape, Selected } from '../../../plan/plan.ts'
 import type { Run, WriteRule } from '../../../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../../../plan/system-plans.ts'
-import { hasScope } from '../../../principal.ts'
+import { type AccessClass, hasScope } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { requireName } from './app-name.ts'
 
@@ -36,6 +36,8 @@ export interface AppRow {
   readonly access_token_format: 'opaque' | 'jwt' | null
   readonly logo_uri: string | null
   readonly homepage_uri: string | null
+  readonly policy_uri: string | null
+  readonly tos_uri: string | null
   readonly first_party: boolean
   readonly client_id: string
   /** Where older versions keep the first secret. */
@@ -57,6 +59,8 @@ const fields = [
   'access_token_format',
   'logo_uri',
   'homepage_uri',
+  'policy_uri',
+  'tos_uri',
   'first_party',
   'client_id',
   'secret_hash',
@@ -193,12 +197,17 @@ export function appRule(run: Run, serviceName: string): WriteRule {
     requireAddresses(given('redirect_uris')?.value)
     const [defaults, scopes] = [given('default_scopes'), given('scopes')]
     const uris = given('redirect_uris')
-    if (shape.mode === 'merge' && !defaults && !scopes && !uris) return undefined
+    const foreign = shape.set.find(({ field }) => field !== 'first_party')
+    const isHarmless = shape.mode === 'merge' && !defaults && !scopes && !uris
+    if (isHarmless && !(foreign && isAdministrator(access))) return undefined
     return then(findBy(run, byId, Number(args[shape.id])), app => {
-      // The guard refuses an app of another user as if it did not exist.
-      if (app?.user_id !== userId) return undefined
+      if (app?.user_id !== userId) {
+        // The guard refuses an app of another user as if it did not exist, unless an administrator asks.
+        if (app && foreign && isAdministrator(access)) throw ownersAlone(foreign.field)
+        return undefined
+      }
       const left = shape.mode === 'merge' ? undefined : { value: null }
-      if (access.role !== 'admin' || access.thirdParty) {
+      if (!isAdministrator(access)) {
         requireUntouched(app, { redirect_uris: uris ?? left, scopes: scopes ?? left })
       }
       const kept = shape.mode === 'merge' ? app : undefined
@@ -206,6 +215,16 @@ export function appRule(run: Run, serviceName: string): WriteRule {
       return undefined
     })
   }
+}
+
+/** As `administrators` of the model's rules. */
+function isAdministrator({ role, thirdParty }: AccessClass): boolean {
+  return role === 'admin' && !thirdParty
+}
+
+function ownersAlone(field: string): ApiError {
+  const message = `Only its owner changes the \`${field}\` of an app: administrators change \`first_party\` alone.`
+  return new ApiError('FORBIDDEN', message, { details: [{ field, code: 'forbidden', message }] })
 }
 
 /**

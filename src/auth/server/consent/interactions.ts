@@ -83,7 +83,9 @@ export class Interactions {
     const grantId = await grant.save()
     const userId = Number(session.accountId)
     const about = { clientId: params.client_id, sessionUid: session.uid }
-    await this.#parts.consents.remember(userId, about, wanted, allowed)
+    const { consents } = this.#parts
+    await consents.remember(userId, about, wanted, allowed)
+    await consents.boundGrants(userId, params.client_id)
     return finish(request, { consent: { grantId } }, true)
   }
 
@@ -119,7 +121,7 @@ async function detailsOf({ provider, req, res }: InteractionRequest): Promise<In
   }
   throw new ApiError(
     'NOT_FOUND',
-    'This sign-in is over, or belongs to another browser. Start again at the app.',
+    'This sign-in took too long, was finished in another tab, or belongs to another browser. Start again at the app.',
   )
 }
 
