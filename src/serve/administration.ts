@@ -2,6 +2,7 @@
 import type { AdministrationParts } from '../auth/accounts/administration.ts'
 import { requirePassword } from '../auth/accounts/password-rules.ts'
 import { findUser } from '../auth/accounts/users.ts'
+import { requireRecentSignIn } from '../auth/recent-sign-in.ts'
 import { ApiError } from '../errors.ts'
 import {
   done,
@@ -18,7 +19,8 @@ const users = 'users'
 const load = () => import('../auth/accounts/administration.ts')
 
 export function administrationActions(parts: AdministrationParts): ItemActions {
-  const password: ItemAction = async ({ id, input }) => {
+  const password: ItemAction = async ({ id, input }, principal) => {
+    requireRecentSignIn(principal)
     const user = await findUser(parts.run, id)
     if (user === undefined) throw new ApiError('NOT_FOUND')
     const chosen = String(input?.['password'])

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { action, anyone, collection, type ModelError, model, relation } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
+import { user } from '../../src/principal.ts'
+import { administrationActions } from '../../src/serve/administration.ts'
 import { type Fixture, newTokens, type Person, sharedFixtures } from '../conformance/oauth/server.ts'
 import { withService } from '../serve/service.ts'
 import { sqlite } from '../setups/sqlite.ts'
@@ -303,6 +305,16 @@ test('a mail tells whose account was disabled, once, and whose password was set'
     assert.match(subjects.sort().join(), /disabled.*password/)
     assert.ok(!received.data.includes('never in any'))
   })
+})
+
+test('a session sets passwords only soon after its sign-in', async () => {
+  // It is refused before anything else is looked at.
+  const action = administrationActions({} as never)
+    .get('users')
+    ?.get('set_password')
+  const target = { id: 2, nested: undefined, input: { password: 'a new one that an administrator chose' } }
+  const principal = { ...user(1, 'admin', 'all'), signedInAt: 0 }
+  await assert.rejects(async () => action?.(target, principal), /sign in again/)
 })
 
 test('names of what is built in cannot be declared again', () => {
