@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { action, anyone, collection, type ModelError, model, relation } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
+import { user } from '../../src/principal.ts'
+import { administrationActions } from '../../src/serve/administration.ts'
 import { type Fixture, newTokens, type Person, sharedFixtures } from '../conformance/oauth/server.ts'
 import { withService } from '../serve/service.ts'
 import { sqlite } from '../setups/sqlite.ts'
@@ -10,7 +12,15 @@ import { sameOrigin, signedInCookie } from './own-page.ts'
 import { withSmtp } from './smtp.ts'
 
 const withFixture = sharedFixtures(sqlite)
-const scopes = ['openid', 'read:user', 'write:user', 'read:post', 'write:api_key', 'write:oauth_app']
+const scopes = [
+  'openid',
+  'read:user',
+  'write:user',
+  'read:post',
+  'write:api_key',
+  'write:oauth_app',
+  'write:oauth_app_secret',
+]
 const scope = scopes.join(' ')
 
 const path = ({ id }: Pick<Person, 'id'>, below = '') => `/api/v1/users/${id}${below}`
@@ -236,6 +246,11 @@ test('a third-party app makes no first-party app, and does not redirect one', as
     const at = `${address}/${made.json['id']}`
     assert.equal((await call(at, { ...change, key: token })).status, 403)
     assert.equal((await call(at, { ...change, key: admin.key })).status, 200)
+    const confidential = { ...body, type: 'confidential' }
+    const kept = await call(address, { method: 'POST', key: admin.key, body: confidential })
+    const secret = { method: 'POST', body: { app_id: kept.json['id'] } }
+    assert.equal((await call('/api/v1/oauth_app_secrets', { ...secret, key: token })).status, 403)
+    assert.equal((await call('/api/v1/oauth_app_secrets', { ...secret, key: admin.key })).status, 201)
   })
 })
 
@@ -290,6 +305,16 @@ test('a mail tells whose account was disabled, once, and whose password was set'
     assert.match(subjects.sort().join(), /disabled.*password/)
     assert.ok(!received.data.includes('never in any'))
   })
+})
+
+test('a session sets passwords only soon after its sign-in', async () => {
+  // It is refused before anything else is looked at.
+  const action = administrationActions({} as never)
+    .get('users')
+    ?.get('set_password')
+  const target = { id: 2, nested: undefined, input: { password: 'a new one that an administrator chose' } }
+  const principal = { ...user(1, 'admin', 'all'), signedInAt: 0 }
+  await assert.rejects(async () => action?.(target, principal), /sign in again/)
 })
 
 test('names of what is built in cannot be declared again', () => {

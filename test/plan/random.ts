@@ -81,6 +81,7 @@ const still: fc.Arbitrary<Rule> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Rule>({ kind: 'nobody' }) },
   { weight: 2, arbitrary: fc.constant<Rule>({ kind: 'role', roles: ['admin'] }) },
   { weight: 1, arbitrary: fc.constant<Rule>({ kind: 'scope', scope: 'read:tag' }) },
+  { weight: 1, arbitrary: fc.constant<Rule>({ kind: 'firstParty' }) },
 )
 
 const equalities: readonly Comparison[] = ['eq', 'ne']
@@ -338,6 +339,8 @@ const claimed = fc
   })
   .map(made => ({ key: JSON.stringify(made), values: new Map(Object.entries(made)) }))
 
+const throughApp = { appId: 7, grant: null, thirdParty: true }
+
 export const principals: fc.Arbitrary<Principal> = fc.oneof(
   {
     weight: 3,
@@ -356,7 +359,7 @@ export const principals: fc.Arbitrary<Principal> = fc.oneof(
     weight: 2,
     arbitrary: fc
       .tuple(fc.integer({ min: 1, max: 2 }), scopeSets)
-      .map(([id, scopes]) => user(id, 'user', scopes)),
+      .map(([id, scopes]) => user(id, 'user', scopes, undefined, undefined, throughApp)),
   },
   { weight: 1, arbitrary: scopeSets.map(scopes => app('an-app', scopes)) },
   { weight: 1, arbitrary: fc.constant(system) },

@@ -15,6 +15,7 @@ const rows: readonly (readonly [Rule, string])[] = [
   [{ kind: 'anyone' }, 'anyone'],
   [{ kind: 'nobody' }, 'nobody'],
   [{ kind: 'signedIn' }, 'anyone signed in'],
+  [{ kind: 'firstParty' }, 'not through a third-party app'],
   [{ kind: 'role', roles: ['admin', 'staff'] }, 'role admin or staff'],
   [{ kind: 'scope', scope: 'write:label' }, 'scope write:label'],
   [mine, '`author_id` is the caller'],

@@ -42,8 +42,10 @@ export function newSecretHook(run: Run): CreateHook {
   return ({ app_id: id }, principal) =>
     then(appById(run, Number(id)), app => {
       // The guard refuses an app of another user as if it did not exist.
-      if (app?.type === 'public' && app.user_id === principal.userId) {
-        throw new ApiError('CONFLICT', 'A public app has no secret.')
+      const isOwn = app?.user_id === principal.userId
+      if (isOwn && app?.type === 'public') throw new ApiError('CONFLICT', 'A public app has no secret.')
+      if (isOwn && app?.first_party && principal.access.thirdParty) {
+        throw new ApiError('FORBIDDEN', 'No third-party app makes secrets of a first-party app.')
       }
       const { secret, computed } = newSecret()
       return {

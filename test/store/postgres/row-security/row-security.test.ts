@@ -292,12 +292,18 @@ const callers = [
   user(1, 'user', 'all'),
   user(2, 'user', 'all'),
   user(3, 'admin', 'all'),
+  user(3, 'admin', new Set(['write:api_key']), undefined, undefined, {
+    appId: 7,
+    grant: null,
+    thirdParty: true,
+  }),
   user(1, 'user', new Set(['read:post', 'read:task', 'write:contact'])),
   app('client', new Set(['read:post', 'read:label'])),
 ]
 
 const blogRows = [
   ...people,
+  ['api_keys', { user_id: 1, name: 'Ada’s', prefix: 'pk_', hash: 'h' }] as const,
   ['posts', { title: 'One', author_id: 1 }] as const,
   ['posts', { title: 'Two', author_id: 2 }] as const,
 ]
