@@ -17,7 +17,7 @@ import { BatchRequests } from './batch/requests.ts'
 import { answerCreate } from './create.ts'
 import { createEventsHandler, type EventsHandler } from './events/events.ts'
 import type { EventsParts } from './events/parts.ts'
-import { answerExplain, requireAdministrator } from './explain.ts'
+import { answerExplain, type Explain, requireAdministrator } from './explain.ts'
 import { allowedMethods, isReadable } from './methods.ts'
 import { openapi } from './openapi/document.ts'
 import type { Operation } from './operations.ts'
@@ -49,7 +49,7 @@ export interface RestOptions extends WriteServices {
   /** Undefined: there is no `/events`. */
   readonly events?: EventsParts
   /** Explains a request to an administrator. Undefined: there is no `/explain`. */
-  readonly explain?: (body: unknown, asker: Principal) => Promise<object>
+  readonly explain?: Explain
   /** Answers what is no route of the API. */
   readonly pages?: ((call: Call) => Awaitable<Reply>) | undefined
 }

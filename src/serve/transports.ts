@@ -106,7 +106,7 @@ export function openTransports(parts: TransportParts): Transports {
   const rest = createRest({
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
     actions,
-    explain: (body, asker) => explain.request(body, asker),
+    explain: (body, asker, draw) => explain.request(body, asker, draw),
     pages: openPortal(parts),
     // Every call is an exchange: it carries the headers of the budget.
     draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
