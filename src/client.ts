@@ -9,6 +9,17 @@ import type { Client } from './client/types/client.ts'
 import type { ApiSource } from './client/types/model.ts'
 import type { ClientOptions, WriteOptions } from './client/types/options.ts'
 
+export {
+  type AccountClient,
+  type AccountOptions,
+  type AccountUser,
+  createAccountClient,
+  type PasswordSignIn,
+  type ResetResult,
+  type SignInResult,
+  type SignUpResult,
+  type SignUpValues,
+} from './client/account.ts'
 export { ApiError, type FieldFault } from './client/api-error.ts'
 export { etagOf } from './client/collection.ts'
 export { createSignIn, type SignIn, type SignInOptions } from './client/sign-in.ts'

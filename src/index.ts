@@ -12,6 +12,7 @@ export {
   caller,
   claim,
   field,
+  firstParty,
   nobody,
   not,
   owner,

@@ -15,6 +15,8 @@ export interface AccessClass {
   readonly scopes: Scopes
   /** Portico itself: no rule, scope or field visibility applies. */
   readonly system: boolean
+  /** Through an app that is not `first_party`, or an API key that one made. */
+  readonly thirdParty?: true
   /** Of `system`: the product's own logic, from which internal and write-only fields stay hidden. */
   readonly logic?: true
 }
@@ -43,24 +45,35 @@ export interface Principal {
   readonly grant: string | null
   /** Of a trusted issuer's token; left out: there are none. */
   readonly claims?: Claims | undefined
+  /** When the person signed in by whose session the request is made, in milliseconds since 1970; left out: no session. */
+  readonly signedInAt?: number
   /** By how many reactions and jobs, each caused by the one before, it came to this; left out: by none. */
   readonly depth?: number
 }
 
 /** Through what a user asks. */
-export type Through = Pick<Principal, 'appId' | 'grant'>
+export interface Through extends Pick<Principal, 'appId' | 'grant'> {
+  /** See `AccessClass`; left out: no. */
+  readonly thirdParty?: boolean | undefined
+}
 
 const throughNothing: Through = { appId: null, grant: null }
 
 const maxInterned = 10_000
 const interned = new Cache<string, AccessClass>(new CacheBound('access_classes', maxInterned))
 
-function internAccess(role: string | null, scopes: Scopes, signedIn: boolean): AccessClass {
+function internAccess(
+  role: string | null,
+  scopes: Scopes,
+  signedIn: boolean,
+  thirdParty = false,
+): AccessClass {
   const listed = scopes === 'all' ? '*' : [...scopes].sort().join(' ')
-  const key = JSON.stringify([signedIn, role, listed])
+  const key = JSON.stringify([signedIn, role, listed, ...(thirdParty ? ['third party'] : [])])
   const known = interned.get(key)
   if (known) return known
-  const made: AccessClass = Object.freeze({ key, signedIn, role, scopes, system: false })
+  const own = { key, signedIn, role, scopes, system: false }
+  const made: AccessClass = Object.freeze(thirdParty ? { ...own, thirdParty } : own)
   interned.set(key, made)
   return made
 }
@@ -82,20 +95,21 @@ export function user(
   scopes: Scopes,
   budgetKey = `user:${id}`,
   expiresAt = never,
-  { appId, grant }: Through = throughNothing,
+  { appId, grant, thirdParty }: Through = throughNothing,
 ): Principal {
-  return { userId: id, access: internAccess(role, scopes, true), budgetKey, expiresAt, appId, grant }
+  const access = internAccess(role, scopes, true, thirdParty)
+  return { userId: id, access, budgetKey, expiresAt, appId, grant }
 }
 
 /** An app by itself (RFC 6749, 4.4): without a user, so rules that need one refuse it. */
 export function app(
   clientId: string,
   scopes: ReadonlySet<string>,
-  { appId, grant }: Through = throughNothing,
+  { appId, grant, thirdParty }: Through = throughNothing,
 ): Principal {
   return {
     userId: null,
-    access: internAccess(null, scopes, false),
+    access: internAccess(null, scopes, false, thirdParty),
     budgetKey: `app:${clientId}`,
     expiresAt: never,
     appId,
@@ -127,9 +141,9 @@ export const service: Principal = Object.freeze({
 
 /** The same user through the same app, limited by no scope: for what one scope stands for. */
 export function withoutScopes(principal: Principal): Principal {
-  const { signedIn, role, scopes, system: isSystem } = principal.access
+  const { signedIn, role, scopes, system: isSystem, thirdParty } = principal.access
   if (isSystem || scopes === 'all' || !signedIn) return principal
-  return { ...principal, access: internAccess(role, 'all', signedIn) }
+  return { ...principal, access: internAccess(role, 'all', signedIn, thirdParty) }
 }
 
 /** Whether the scopes contain `scope`; `write:x` covers `read:x`, `*` covers everything. */

@@ -85,6 +85,7 @@ CREATE TABLE "api_keys" (
   "expires_at" TEXT,
   "prefix" TEXT NOT NULL,
   "hash" TEXT NOT NULL,
+  "third_party" INTEGER CHECK ("third_party" IN (0, 1)),
   "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;
 

@@ -238,18 +238,19 @@ class AccessTokenReader {
 
   #principalOf(
     { clientId, accountId, grantHash, scope }: Token,
-    { id: appId, scopes: allowed }: AppRights,
+    { id: appId, scopes: allowed, firstParty }: AppRights,
     expiresAt: number,
   ): Awaitable<Principal | null> {
     const granted = new Set((scope ?? '').split(' ').filter(one => one !== ''))
     // A scope that the app has lost is lost for its tokens too.
     const scopes = allowed === 'all' ? granted : commonScopes(granted, allowed)
-    if (accountId === undefined) return app(clientId, scopes, { appId, grant: null })
+    if (accountId === undefined) return app(clientId, scopes, { appId, grant: null, thirdParty: !firstParty })
     const id = Number(accountId)
     const { life, refreshLife } = this.#options
     // The grant lasts for as long as the app may wait before its next refresh.
     const end = granted.has('offline_access') ? expiresAt + (refreshLife - life) * 1000 : expiresAt
-    const through = { appId, grant: grantHash === undefined ? null : `grant:${grantHash}` }
+    const grant = grantHash === undefined ? null : `grant:${grantHash}`
+    const through = { appId, grant, thirdParty: !firstParty }
     return then(this.#roleOf(id), role =>
       role === undefined ? null : user(id, role, scopes, `user:${id}:app:${clientId}`, end, through),
     )

@@ -19,6 +19,7 @@ const byHash = listShape(
     'user_id',
     'scopes',
     'expires_at',
+    'third_party',
     {
       kind: 'relation',
       key: 'user',
@@ -35,6 +36,7 @@ interface KeyRow {
   readonly user_id: number
   readonly scopes: readonly string[] | null
   readonly expires_at: string | null
+  readonly third_party: boolean | null
   readonly user: { readonly role: string; readonly disabled: boolean } | null
 }
 
@@ -43,8 +45,13 @@ export function scopesOf(listed: readonly string[] | null): Scopes {
   return listed === null || listed.includes('*') ? 'all' : new Set(listed)
 }
 
-function principalOf({ id, user_id, scopes }: KeyRow, role: string, expiresAt: number): Principal {
-  return user(user_id, role, scopesOf(scopes), undefined, expiresAt, { appId: null, grant: `key:${id}` })
+function principalOf(
+  { id, user_id, scopes, third_party }: KeyRow,
+  role: string,
+  expiresAt: number,
+): Principal {
+  const through = { appId: null, grant: `key:${id}`, thirdParty: third_party === true }
+  return user(user_id, role, scopesOf(scopes), undefined, expiresAt, through)
 }
 
 /** The owner of a key. */

@@ -44,6 +44,7 @@ export function newKeyHook(maxKeysPerUser: number): CreateHook {
     const { scopes } = values
     if (Array.isArray(scopes)) checkScopes(scopes, principal.access)
     const { computed, revealed } = keyCreation()
-    return { computed: { ...computed, ...inherited(values, principal) }, revealed, most }
+    const origin = principal.access.thirdParty ? { third_party: true } : {}
+    return { computed: { ...computed, ...origin, ...inherited(values, principal) }, revealed, most }
   }
 }

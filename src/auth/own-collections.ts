@@ -2,9 +2,11 @@
 import type { Plan, WriteShape } from '../plan/plan.ts'
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
 import type { Records } from '../records.ts'
+import { findUser, type UserRow } from './accounts/users.ts'
 import { keyRule } from './key-bounds.ts'
 import { keysAfterEnd } from './keys-after-end.ts'
 import { newKeyHook } from './new-key.ts'
+import { recentSignInRule } from './recent-sign-in.ts'
 import { newAppHook, newSecretHook, secretRule } from './server/clients/app-hooks.ts'
 import type { AppSecrets } from './server/clients/app-secrets.ts'
 import { appRule } from './server/clients/apps.ts'
@@ -26,17 +28,19 @@ interface OwnCollectionsParts {
   readonly serviceName: string
   /** Handles writes that set an account's e-mail address: see `addressChanges`. */
   readonly writeAddress: Run['write']
+  /** Called when an account was disabled that was enabled before. */
+  readonly onDisabled?: (user: UserRow) => void
   readonly webhooks: Pick<WebhookRuleParts, 'types' | 'allowPrivate' | 'maxPerUser' | 'lastEvent'>
 }
 
 export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
-  const { run, records, secrets, maxKeysPerUser, serviceName, writeAddress } = parts
+  const { run, records, secrets, maxKeysPerUser, serviceName, writeAddress, onDisabled } = parts
   const webhooks = { run, records, ...parts.webhooks }
   const rules = new Map([
-    ['api_keys', both(keyRule(run), keyEndRule(run))],
-    ['oauth_apps', appRule(run, serviceName)],
-    ['oauth_app_secrets', secretRule(secrets)],
-    ['webhooks', webhookRule(webhooks)],
+    ['api_keys', both(both(recentSignInRule, keyRule(run)), keyEndRule(run))],
+    ['oauth_apps', both(recentSignInRule, appRule(run, serviceName))],
+    ['oauth_app_secrets', both(recentSignInRule, secretRule(secrets))],
+    ['webhooks', both(recentSignInRule, webhookRule(webhooks))],
   ])
   const hooks = new Map([
     ['api_keys', newKeyHook(maxKeysPerUser)],
@@ -44,7 +48,8 @@ export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
     ['oauth_app_secrets', newSecretHook(run)],
     ['webhooks', newWebhookHook(webhooks)],
   ])
-  return { run: withRules(run, keysAfterEnd(run, records), rules, writeAddress), hooks }
+  const checked = keysAfterEnd(run, records)
+  return { run: withRules({ run, checked, rules, writeAddress, onDisabled }), hooks }
 }
 
 /** For writes of `api_keys`: the webhooks of a deleted key are paused. */
@@ -72,20 +77,21 @@ function sets({ shape }: Plan<WriteShape>, name: string): boolean {
   return shape.kind !== 'delete' && shape.set.some(({ field }) => field === name)
 }
 
-/** Whether the account's webhooks are to be paused. What fails, or goes another way, is found at the next delivery. */
-function isDisabling({ shape, args }: Plan<WriteShape>): boolean {
-  if (shape.kind === 'delete') return false
+/** The id of the account that an update disables. */
+function disabledBy({ shape, args }: Plan<WriteShape>): number | undefined {
+  if (shape.kind !== 'update') return undefined
   const param = shape.set.find(({ field }) => field === 'disabled')?.param
-  return param !== undefined && args[param] === true
+  return param !== undefined && args[param] === true ? Number(args[shape.id]) : undefined
 }
 
-/** `checked`: runs writes of collections with rules. */
-function withRules(
-  run: Run,
-  checked: Run,
-  rules: ReadonlyMap<string, WriteRule>,
-  writeAddress: Run['write'],
-): Run {
+interface RuledParts extends Pick<OwnCollectionsParts, 'run' | 'writeAddress'> {
+  /** Runs writes of collections with rules. */
+  readonly checked: Run
+  readonly rules: ReadonlyMap<string, WriteRule>
+  readonly onDisabled: OwnCollectionsParts['onDisabled'] | undefined
+}
+
+function withRules({ run, checked, rules, writeAddress, onDisabled }: RuledParts): Run {
   const ruled: Run['write'] = async (plan, principal, within) => {
     const afterwards = await rules.get(plan.shape.collection)?.(plan, principal)
     const answer = await checked.write(plan, principal, within)
@@ -97,8 +103,13 @@ function withRules(
       ? writeAddress(plan, principal, within)
       : run.write(plan, principal, within)
   const disabling: Run['write'] = async (plan, principal, within) => {
+    const id = disabledBy(plan)
+    const before = id === undefined ? undefined : await findUser(run, id)
     const answer = await writeUser(plan, principal, within)
-    if (isDisabling(plan)) await pauseOfUser(run, answer.id).catch(() => undefined)
+    if (before === undefined) return answer
+    // What fails, or goes another way, is found at the next delivery.
+    await pauseOfUser(run, before.id).catch(() => undefined)
+    if (!before.disabled) onDisabled?.(before)
     return answer
   }
   return {

@@ -7,6 +7,7 @@ import {
   endSessions,
   grantsOf,
   revokeGrant,
+  revokeGrants,
   sessionsOf,
   setPassword,
 } from '../auth/accounts/administration.ts'
@@ -24,6 +25,7 @@ import { system } from '../principal.ts'
 import type { Command, ParsedArgs } from './commands.ts'
 import { files, type OpenedModel, withDatabase } from './database.ts'
 import { Failure } from './failure.ts'
+import { openNotices } from './notices.ts'
 import { type Listed, tableOr } from './table.ts'
 
 const columns = ['id', 'name', 'email', 'role', 'disabled', 'created_at']
@@ -112,19 +114,29 @@ export const setRole: Command = {
     withDatabase(args, opened => giveRole(opened, args.arguments[0] ?? '', args.arguments[1] ?? '')),
 }
 
-type UserCommand = (parts: AdministrationParts, email: string, userId: number) => Promise<string>
+interface Administered {
+  readonly parts: AdministrationParts
+  readonly email: string
+  readonly id: number
+  /** Whether a mail has told the person. */
+  readonly told: () => Promise<string>
+}
+
+type UserCommand = (administered: Administered) => Promise<string>
 
 /** For commands whose first argument is the user's address. */
 function administer(args: ParsedArgs, act: UserCommand): Promise<string> {
   const email = args.arguments[0] ?? ''
   return withDatabase(args, async ({ run, records, settings }) => {
     const denying = withDenials(await records(), settings['oauth.accessTokenLife'])
+    const notices = await openNotices(settings, denying)
     const parts = {
       run,
       records: withWebhookEnds(denying, run),
       sessionLife: settings['oauth.sessionLife'],
+      notices: notices.parts,
     }
-    return act(parts, email, await userIdOf(run, email))
+    return act({ parts, email, id: await userIdOf(run, email), told: notices.said })
   })
 }
 
@@ -132,9 +144,10 @@ export const disable: Command = {
   arguments: ['email'],
   options: files,
   run: args =>
-    administer(args, async (parts, email, id) => {
-      await disableUser(parts, id)
-      return `${email} is disabled: no credential of this user is accepted any more\n`
+    administer(args, async ({ parts, email, id, told }) => {
+      const isNew = await disableUser(parts, id)
+      if (!isNew) return `${email} is disabled already\n`
+      return `${email} is disabled: no credential of this user is accepted any more\n${await told()}`
     }),
 }
 
@@ -142,24 +155,22 @@ export const enable: Command = {
   arguments: ['email'],
   options: files,
   run: args =>
-    administer(args, async (parts, email, id) => {
+    administer(args, async ({ parts, email, id }) => {
       await enableUser(parts, id)
       return `${email} is enabled; their paused webhooks have to be enabled too\n`
     }),
 }
 
 async function givePassword(
-  parts: AdministrationParts,
-  email: string,
-  id: number,
+  { parts, email, id, told }: Administered,
   given: string | undefined,
 ): Promise<string> {
   const password = given ?? generatePassword()
   const fault = passwordFault(password, email)
   if (fault !== undefined) throw new Failure(`\`--password\`: ${fault}`, 2)
-  await setPassword(parts, id, password)
+  await setPassword(parts, { id, email: email.toLowerCase() }, password)
   const shown = given === undefined ? `: ${password} (shown once)` : ''
-  return `${email} has a new password${shown}\nTheir sessions, tokens, connected apps and API keys have ended.\n`
+  return `${email} has a new password${shown}\nTheir sessions, tokens, connected apps and API keys have ended.\n${await told()}`
 }
 
 export const newPassword: Command = {
@@ -168,7 +179,7 @@ export const newPassword: Command = {
     password: { value: 'text', sentence: 'The password; else one is made and printed once.' },
     ...files,
   },
-  run: args => administer(args, (parts, email, id) => givePassword(parts, email, id, args.text('password'))),
+  run: args => administer(args, administered => givePassword(administered, args.text('password'))),
 }
 
 const sessionColumns = ['id', 'signed_in_at', 'expires_at', 'address', 'browser']
@@ -192,7 +203,7 @@ export const sessions: Command = {
     ...files,
   },
   run: args =>
-    administer(args, async (parts, email, id) => {
+    administer(args, async ({ parts, email, id }) => {
       if (args.flag('end-all')) return `Ended ${await endSessions(parts, id)} sessions of ${email}\n`
       const one = args.text('end')
       if (one === undefined) return listSessions(parts, email, id)
@@ -214,10 +225,15 @@ export const grants: Command = {
   arguments: ['email'],
   options: {
     revoke: { value: 'client_id', sentence: 'End everything that this app was allowed.' },
+    'revoke-all': { value: undefined, sentence: 'End everything that any app was allowed.' },
     ...files,
   },
   run: args =>
-    administer(args, async (parts, email, id) => {
+    administer(args, async ({ parts, email, id }) => {
+      if (args.flag('revoke-all')) {
+        await revokeGrants(parts, id)
+        return `Revoked what ${email} had allowed apps\n`
+      }
       const app = args.text('revoke')
       if (app === undefined) return listGrants(parts, email, id)
       if (await revokeGrant(parts, id, app)) return `Revoked what ${email} had allowed ${app}\n`

@@ -6,7 +6,7 @@ import type { ClientOptions, WriteOptions } from './types/options.ts'
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** After `/api/v1`, with the query. */
+  /** After the connection's root, with the query. */
   readonly path: string
   readonly body?: unknown
   readonly ifMatch?: string | undefined
@@ -25,9 +25,9 @@ export class Connection {
   readonly #base: string
   readonly #options: ClientOptions
 
-  /** Throws a `TypeError` for an address that is none. */
-  constructor(options: ClientOptions) {
-    this.#base = `${originOf(options.baseUrl)}/api/v1`
+  /** Throws a `TypeError` for an address that is none. `root`: what the paths of requests stand below. */
+  constructor(options: ClientOptions, root = '/api/v1') {
+    this.#base = `${originOf(options.baseUrl)}${root}`
     this.#options = options
   }
 

@@ -32,6 +32,7 @@ export function ruleSource(rule: Rule): string {
     case 'anyone':
     case 'nobody':
     case 'signedIn':
+    case 'firstParty':
       return rule.kind
     case 'role':
       return `role(${rule.roles.map(one => `'${one}'`).join(', ')})`

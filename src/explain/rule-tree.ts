@@ -73,6 +73,8 @@ function ofCaller(rule: Rule, { access }: Principal): boolean | null {
       return false
     case 'signedIn':
       return access.signedIn
+    case 'firstParty':
+      return !access.thirdParty
     case 'role':
       return access.role !== null && rule.roles.includes(access.role)
     default:
@@ -83,6 +85,9 @@ function ofCaller(rule: Rule, { access }: Principal): boolean | null {
 function callerWords(rule: Rule, { access }: Principal): string {
   if (rule.kind === 'role') {
     return access.role === null ? 'nobody is signed in' : `the caller's role is ${access.role}`
+  }
+  if (rule.kind === 'firstParty') {
+    return access.thirdParty ? 'the caller asks through a third-party app' : 'no third-party app asks'
   }
   if (rule.kind === 'signedIn') return access.signedIn ? 'the caller is signed in' : 'nobody is signed in'
   if (rule.kind === 'scope') {

@@ -19,6 +19,7 @@ interface KeyRow {
   readonly user_id: number
   readonly scopes: readonly string[] | null
   readonly expires_at: string | null
+  readonly third_party: boolean | null
 }
 
 export interface Subject {
@@ -63,7 +64,7 @@ export async function subjectOf(
   const row = id === undefined ? undefined : await userRow(model, run, id)
   if (row === undefined) throw invalid('as', `There is no user ${JSON.stringify(who)}.`)
   // As the reader of API keys makes it: what a key makes ends with it.
-  const through = found && { appId: null, grant: `key:${found.id}` }
+  const through = found && { appId: null, grant: `key:${found.id}`, thirdParty: found.third_party === true }
   const expiresAt = found?.expires_at ? Date.parse(found.expires_at) : undefined
   const principal = user(row.id, row.role, scopesOf(limit), undefined, expiresAt, through)
   const role = (await readAs<Pick<UserRow, 'role'>>(run, roleOf, row.id, asker))?.role ?? null
@@ -80,7 +81,7 @@ function scopesOf(listed: readonly string[] | undefined): Scopes {
   return listed === undefined || listed.includes('*') ? 'all' : new Set(listed)
 }
 
-const keyById = itemShape('api_keys', ['id', 'user_id', 'scopes', 'expires_at'])
+const keyById = itemShape('api_keys', ['id', 'user_id', 'scopes', 'expires_at', 'third_party'])
 const idOf = itemShape('users', ['id'])
 const roleOf = itemShape('users', ['role'])
 const byEmail = listShape('users', ['id'], where('email'))
@@ -93,6 +94,8 @@ async function readAs<T>(run: Run, shape: ItemShape, id: number, asker: Principa
 
 async function userId(run: Run, who: number | string, asker: Principal): Promise<number | undefined> {
   if (typeof who === 'number') return (await readAs<{ readonly id: number }>(run, idOf, who, asker))?.id
+  // No address contains U+0000, and PostgreSQL refuses it in a text.
+  if (who.includes('\0')) return undefined
   const answer = await unlessRefused(() =>
     run.list({ shape: byEmail, args: [0, 1, who.toLowerCase()] }, asker),
   )

@@ -35,6 +35,12 @@ export const nobody: AccessRule<unknown> = chain({ kind: 'nobody' })
 /** Every signed-in user. */
 export const signedIn: AccessRule<unknown> = chain({ kind: 'signedIn' })
 
+/**
+ * Callers who do not ask through a third-party app: by a session, an API key, a trusted issuer's token, or an app that is
+ * `first_party`. `role('admin').and(firstParty)`: administrators themselves, and no app that one of them once allowed.
+ */
+export const firstParty: AccessRule<unknown> = chain({ kind: 'firstParty' })
+
 /** Users with one of these roles. */
 export function role(...roles: readonly string[]): AccessRule<unknown> {
   return chain({ kind: 'role', roles })

@@ -1,6 +1,12 @@
 /** The built-in collections and fields. */
 import { nobody, owner, related, role, signedIn } from './access.ts'
-import { apiKeyFields, oauthAppFields, oauthAppSecretFields, userFields } from './builtin/fields.ts'
+import {
+  administrators,
+  apiKeyFields,
+  oauthAppFields,
+  oauthAppSecretFields,
+  userFields,
+} from './builtin/fields.ts'
 import { collection } from './declaration.ts'
 import type { CollectionDeclaration, CollectionOptions } from './declared-model.ts'
 import type { FieldDeclarations } from './fields/declared.ts'
@@ -29,13 +35,13 @@ export function usersWith(
   return { kind: 'collection', extends: 'users', options }
 }
 
-/** Users see and change only their own API keys. */
+/** Users see and change only their own API keys. Administrators see and delete those of anybody. */
 export function apiKeys(scopes: readonly string[]): CollectionDeclaration {
   const own = owner('user_id')
   return collection({
     description: 'Keys that let a program act for the user who made them.',
     fields: apiKeyFields(scopes),
-    access: { read: own, create: signedIn, update: own, delete: own },
+    access: { read: own.or(administrators), create: signedIn, update: own, delete: own.or(administrators) },
   })
 }
 
@@ -49,12 +55,16 @@ export const openidScopes: ReadonlyMap<string, string> = new Map([
 
 const ownApps = owner('user_id')
 
-/** Users see and change only their own OAuth apps. */
+/**
+ * Users see and change only their own OAuth apps. Administrators see those of anybody, and change whether they are
+ * first-party: `appRule` refuses them the other fields.
+ */
 export function oauthApps(scopes: readonly string[]): CollectionDeclaration {
+  const ofAnybody = ownApps.or(administrators)
   return collection({
     description: 'Apps that ask users for access by OAuth 2.0.',
     fields: oauthAppFields([...openidScopes.keys(), ...scopes]),
-    access: { read: ownApps, create: signedIn, update: ownApps, delete: ownApps },
+    access: { read: ofAnybody, create: signedIn, update: ofAnybody, delete: ownApps },
   })
 }
 

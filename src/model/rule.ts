@@ -28,6 +28,8 @@ export type Rule =
   | { readonly kind: 'anyone' }
   | { readonly kind: 'nobody' }
   | { readonly kind: 'signedIn' }
+  /** The caller does not ask through a third-party app: see `AccessClass.thirdParty`. */
+  | { readonly kind: 'firstParty' }
   | { readonly kind: 'role'; readonly roles: readonly string[] }
   | { readonly kind: 'scope'; readonly scope: string }
   | {

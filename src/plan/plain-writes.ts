@@ -20,7 +20,8 @@ export function requirePlain({ collection, operation, sets, principal, hooks }: 
   if (hooks.has(name)) throw alone(`Items of ${name} carry secrets: write each`)
   if (name !== 'users' || !sets.includes('email')) return
   // A new account by an administrator or the service is an item as any other; every other new address is confirmed by mail.
-  if (operation === 'create' && (principal.access.role === 'admin' || principal.access.system)) return
+  const { role, system, thirdParty } = principal.access
+  if (operation === 'create' && ((role === 'admin' && !thirdParty) || system)) return
   throw alone('A new e-mail address has to be confirmed: set each')
 }
 

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { Model, Relation } from '../model/model.ts'
 import { admit } from '../plan/guard.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
-import { admitAction, admitNested } from './actions/admission.ts'
+import { admitAction, admitNested, admitSubresource } from './actions/admission.ts'
 import { allowedMethods } from './methods.ts'
 import { collectionsAlong, type Operation } from './operations.ts'
 import type { Route } from './routes.ts'
@@ -43,6 +43,10 @@ export function admitTo(model: Model, route: Route, operation: Operation, princi
   }
   if (route.kind === 'action' || route.kind === 'query') {
     admitAction(model, route, principal)
+    return
+  }
+  if (route.kind === 'subresource') {
+    admitSubresource(model, route, operation === 'read' ? 'read' : 'update', principal)
     return
   }
   if (route.kind === 'nested') {

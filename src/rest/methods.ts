@@ -18,11 +18,14 @@ const methodsOf = {
 /** Whether the route accepts GET and HEAD. */
 export function isReadable(route: Route): boolean {
   if (route.kind === 'collection' || route.kind === 'item') return exists(route.collection, 'read')
+  if (route.kind === 'subresource') return route.key === undefined
   return route.kind !== 'batch' && route.kind !== 'action' && route.kind !== 'explain'
 }
 
 const readOnly: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 const postOnly: readonly string[] = ['POST', 'OPTIONS']
+const listed: readonly string[] = ['GET', 'HEAD', 'DELETE', 'OPTIONS']
+const deleteOnly: readonly string[] = ['DELETE', 'OPTIONS']
 
 function methodsFor(collection: Collection, kind: keyof typeof methodsOf): readonly string[] {
   const methods = methodsOf[kind].flatMap(([operation, names]) =>
@@ -38,6 +41,7 @@ const known = {
 
 /** The methods that a route accepts, for `Allow` (RFC 9110, 10.2.1). Empty: the route does not exist. */
 export function allowedMethods(route: Route): readonly string[] {
+  if (route.kind === 'subresource') return route.key === undefined ? listed : deleteOnly
   if (!isReadable(route) && route.kind !== 'collection' && route.kind !== 'item') return postOnly
   if (route.kind !== 'collection' && route.kind !== 'item') return readOnly
   const found = known[route.kind].get(route.collection)

@@ -6,10 +6,17 @@ import { type OperationParts, operationParts } from '../logic/operations/call.ts
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
-import type { ItemActions } from './actions/action.ts'
+import type { ItemActions, SubresourceHandlers } from './actions/action.ts'
 import { admitNested } from './actions/admission.ts'
-import { type ActionServices, answerAction, answerQuery, requireNested } from './actions/answer.ts'
+import {
+  type ActionServices,
+  answerAction,
+  answerQuery,
+  refuseParameters,
+  requireNested,
+} from './actions/answer.ts'
 import type { NestedRoute } from './actions/routes.ts'
+import { answerSubresource, endSubresource } from './actions/subresources.ts'
 import { admitTo, noUser, operationOf, refuseMethod } from './admission.ts'
 import { type AggregateRoute, aggregatedScope, answerAggregate, boundAggregate } from './aggregates.ts'
 import { answerBatch } from './batch/batch.ts'
@@ -29,7 +36,6 @@ import {
 } from './query/collection-view.ts'
 import { parseItem } from './query/item.ts'
 import { parseList } from './query/list.ts'
-import { parseQuery, unknownParameter } from './query/query-string.ts'
 import { includedLimit } from './query/select.ts'
 import { makePresentation } from './reply/headers.ts'
 import { renderItem, renderList, renderText } from './reply/read-reply.ts'
@@ -42,6 +48,8 @@ export interface RestOptions extends WriteServices {
   readonly idempotency: Idempotency
   /** What the actions of `builtinActions` do. */
   readonly actions?: ItemActions
+  /** What belongs to items: see `Subresource`. */
+  readonly subresources?: SubresourceHandlers
   /** What the actions and queries of the model run with. */
   readonly logic?: OperationParts
   /** The public URL of the service, without a trailing slash: the server that the OpenAPI document names. */
@@ -66,10 +74,6 @@ function answerOptions(route: Route): Reply {
   return { status: 204, headers, body: null }
 }
 
-function refuseParameters(query: string): void {
-  for (const { name } of parseQuery(query)) throw unknownParameter(name)
-}
-
 class RestHandler {
   readonly #options: RestOptions
   readonly #viewOf: (access: Principal['access']) => CollectionViews
@@ -83,9 +87,10 @@ class RestHandler {
     this.#viewOf = createViews(options.model, options.hooks)
     this.#events =
       options.events && createEventsHandler({ ...options, ...options.events, viewsOf: this.#viewOf })
-    const { model, run, hooks, actions = new Map(), logic = operationParts(model, hooks) } = options
+    const { model, run, hooks, logic = operationParts(model, hooks) } = options
+    const { actions = new Map(), subresources = new Map() } = options
     const viewOf = (name: string, principal: Principal) => this.#view(name, principal)
-    this.#services = { model, run, actions, logic, viewOf }
+    this.#services = { model, run, actions, subresources, logic, viewOf }
     this.#requests = new BatchRequests(options, this.#viewOf, this.#services)
   }
 
@@ -145,6 +150,7 @@ class RestHandler {
     if (route.kind === 'me') return this.#readMe(route, call, principal)
     if (route.kind === 'batch' || route.kind === 'action') refuseMethod(route)
     if (route.kind === 'query') return answerQuery(this.#services, route, call, principal)
+    if (route.kind === 'subresource') return answerSubresource(this.#services, route, call, principal)
     if (route.kind === 'nested') return this.#readNested(route, call, principal)
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'item') return this.#readItem(route, view, route.id, call, principal)
@@ -228,6 +234,7 @@ class RestHandler {
 
   #write(route: Route, call: Call, principal: Principal, attempt?: KeyedAttempt): Awaitable<Reply> {
     if (route.kind === 'batch') return answerBatch(this.#options, this.#requests, call, principal, attempt)
+    if (route.kind === 'subresource') return endSubresource(this.#services, route, call, principal, attempt)
     if (route.kind === 'action') return answerAction(this.#services, route, call, principal, attempt)
     if (route.kind !== 'collection' && route.kind !== 'item') refuseMethod(route)
     const view = this.#view(route.collection.name, principal)

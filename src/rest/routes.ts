@@ -7,6 +7,7 @@ import {
   operationRoute,
   type QueryRoute,
   routeBelow,
+  type SubresourceRoute,
 } from './actions/routes.ts'
 import { canFollow, exists } from './operations.ts'
 import { parseId } from './path-id.ts'
@@ -29,6 +30,7 @@ export type Route =
       readonly within: { readonly id: number; readonly relation: ToMany | ManyToMany } | undefined
     }
   | NestedRoute
+  | SubresourceRoute
   | ActionRoute
   | QueryRoute
   | { readonly kind: 'me' }

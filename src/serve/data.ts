@@ -16,16 +16,20 @@ export type UserReference = number | { readonly id: number }
 export type ServiceData = DataOf & {
   /**
    * The items as a user, with the role that they have at the time of each call and every scope. Calls reject with
-   * NOT_FOUND where there is no such user.
+   * NOT_FOUND where there is no such user, and with FORBIDDEN while the account is disabled.
    */
   as(user: UserReference): DataOf
 }
 
-/** The principal of a user as they are now, whom no credential limits. Rejects with NOT_FOUND for an unknown user. */
+/**
+ * The principal of a user as they are now, whom no credential limits. Rejects with NOT_FOUND for an unknown user, and with
+ * FORBIDDEN for a disabled one: the program has its own ways to sign in, which need not know.
+ */
 export async function presentUser(run: Run, reference: UserReference): Promise<Principal> {
   const id = typeof reference === 'object' ? reference?.id : reference
   const found = Number.isSafeInteger(id) ? await findUser(run, id) : undefined
   if (found === undefined) throw new ApiError('NOT_FOUND', `There is no user with the id ${id}.`)
+  if (found.disabled) throw new ApiError('FORBIDDEN', `The account ${id} is disabled: nothing is done as it.`)
   return user(id, found.role, 'all')
 }
 

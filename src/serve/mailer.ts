@@ -4,9 +4,8 @@ import { resolve } from 'node:path'
 import { createCatalogue, type MailCatalogue } from '../auth/mail/catalogue.ts'
 import { lookup } from '../auth/mail/languages.ts'
 import { createMailer, type Mailer } from '../auth/mail/mailer.ts'
-import { createMail, shownMail } from '../auth/mail.ts'
+import { createMail, type MailLog, shownMail } from '../auth/mail.ts'
 import { type Settings, SettingsError } from '../config.ts'
-import type { Logger } from '../observability/log.ts'
 import { importFile, ProjectError } from '../project.ts'
 import type { Records } from '../records.ts'
 import { describeFaults } from '../source/describe.ts'
@@ -50,8 +49,8 @@ async function loadFile(file: string): Promise<MailCatalogue> {
 interface MailerParts {
   readonly settings: Settings
   readonly records: Records
-  readonly logger: Logger
-  readonly options: StartOptions
+  readonly logger: MailLog
+  readonly options: Pick<StartOptions, 'simulation' | 'onMail'>
   readonly mailCatalogue: MailCatalogue
 }
 

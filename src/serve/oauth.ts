@@ -11,6 +11,7 @@ import type { Apps } from '../auth/server/clients/apps.ts'
 import { parseBody } from '../auth/server/requests/form.ts'
 import { redirectPostToGet } from '../auth/server/requests/post-to-get.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
+import { grantsOfWebhooks } from '../auth/webhooks/grants.ts'
 import type { Call, Reply, TakenOver } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress, type RateLimits } from '../cluster/rate-limits.ts'
@@ -237,6 +238,7 @@ async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
     apps,
     hasAccount: accountFinder(run),
     findAccount: claimsReader(run, records),
+    grantsOfWebhooks: userId => grantsOfWebhooks(run, userId),
     pages: createProtocolPages(themeOf(settings)),
     serviceName: settings['theme.name'],
     onFault,

@@ -1,6 +1,8 @@
 /** The transports of a model: REST, GraphQL and the authorization server. */
 
 import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
+import { createAddresses } from '../auth/accounts/addresses.ts'
+import { type NoticeParts, notifyOfDisabling } from '../auth/accounts/notifications.ts'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import { type BackgroundWork, createBackground } from '../auth/background.ts'
@@ -25,9 +27,10 @@ import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
-import { createRest, type Rest } from '../rest/rest.ts'
+import { createRest, type Rest, type RestOptions } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
 import type { TimeLimit } from '../time-limit.ts'
+import { accountSubresources, administrationActions } from './administration.ts'
 import { clientOf } from './connected-client.ts'
 import { createProcessEvents } from './events.ts'
 import { openExplainer } from './explain.ts'
@@ -83,7 +86,8 @@ export function openTransports(parts: TransportParts): Transports {
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
   const { counters } = cluster
   const work = createBackground(unawaited(logger))
-  const { run, hooks } = openOwnCollections(parts, work)
+  const notices = noticesOf(parts, work)
+  const { run, hooks } = openOwnCollections(parts, work, notices)
   const timeLimit = loggedTimeLimit(logger)
   const logic = operationParts(parts, hooks, timeLimit)
   const idempotency = createIdempotency({ run: parts.run, records: parts.records, counters })
@@ -92,20 +96,21 @@ export function openTransports(parts: TransportParts): Transports {
     ...{ feed: store.changes, authenticate: parts.authenticate, refresh, settings },
     onFault: faultsOf('the delivery of events'),
   })
-  const actions = openWebhookActions(parts)
+  const own = builtinOperations(parts, notices)
   const oauth = createLazyOauth({
     ...{ ...parts, counters, work, logger },
-    own: { run, hooks, webhooks: webhookOperations(run, actions) },
+    own: { run, hooks, webhooks: webhookOperations(run, own.actions) },
     attempts: createTokenLimits(settings, limits, counters),
     onFault: faultsOf('the authorization server'),
   })
   const explain = openExplainer({
     ...{ ...parts, idempotency, logic, events, onFault: faultsOf('a request that was explained') },
-    actionsOn: (on, records) => openWebhookActions({ ...parts, run: on, records }),
+    // Nobody is told of what is undone.
+    operationsOn: (on, records) => builtinOperations({ ...parts, run: on, records }, undefined),
   })
   const rest = createRest({
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
-    actions,
+    ...own,
     explain: (body, asker, draw) => explain.request(body, asker, draw),
     pages: openPortal(parts),
     // Every call is an exchange: it carries the headers of the budget.
@@ -122,8 +127,31 @@ export function openTransports(parts: TransportParts): Transports {
   return { run, hooks, rest, explain, graphql, oauth, events, reactions, webhooks }
 }
 
+/** What the built-in actions and lists do. */
+function builtinOperations(
+  parts: TransportParts,
+  notices: NoticeParts | undefined,
+): Required<Pick<RestOptions, 'actions' | 'subresources'>> {
+  const { run, records, settings } = parts
+  const accounts = { run, records, sessionLife: settings['oauth.sessionLife'], ...(notices && { notices }) }
+  return {
+    actions: new Map([...openWebhookActions(parts), ...administrationActions(accounts)]),
+    subresources: accountSubresources(accounts),
+  }
+}
+
+/** What tells people that an administrator has done something to their account. */
+function noticesOf({ records, mail, issuer }: TransportParts, { background }: BackgroundWork): NoticeParts {
+  return {
+    ...{ mail, background, addresses: createAddresses(records) },
+    get issuer() {
+      return issuer()
+    },
+  }
+}
+
 /** What clients' requests write to Portico's own collections has rules beyond those of the model. */
-function openOwnCollections(parts: TransportParts, { background }: BackgroundWork) {
+function openOwnCollections(parts: TransportParts, { background }: BackgroundWork, notices: NoticeParts) {
   const { model, run, store, records, secrets, cluster, settings, mail, issuer } = parts
   const { maxKeysPerUser } = settings
   const name = settings['theme.name']
@@ -133,6 +161,7 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
       ...{ run, records, mail, issuer, background },
       counters: cluster.counters,
     }),
+    onDisabled: user => notifyOfDisabling(notices, user),
     webhooks: {
       types: new EventTypes(model),
       allowPrivate: settings['webhooks.allowPrivate'],

@@ -12,27 +12,10 @@ import { requestRedelivery, requestTest } from '../events/webhooks/requests.ts'
 import type { Run } from '../plan/run.ts'
 import { itemShape, readItem } from '../plan/system-plans.ts'
 import type { Principal } from '../principal.ts'
-import {
-  type ActionResult,
-  type ItemAction,
-  type ItemActions,
-  itemResult,
-  type PreparedAction,
-} from '../rest/actions/action.ts'
+import { done, type ItemAction, type ItemActions, itemResult } from '../rest/actions/action.ts'
 
 const webhooks = 'webhooks'
 const deliveries = 'webhook_deliveries'
-
-/** For what has its own transaction, and is harmless when it is done twice. */
-function done(result: ActionResult): PreparedAction {
-  return {
-    serial: undefined,
-    // biome-ignore lint/correctness/useYield: nothing is left to do
-    *steps() {
-      return result
-    },
-  }
-}
 
 export function webhookActions(parts: WebhookActionParts): ItemActions {
   const { run } = parts

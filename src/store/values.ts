@@ -29,7 +29,7 @@ export interface Inputs {
 export type Actor = readonly string[]
 
 /** Of what Portico does by itself. */
-export const service: Actor = ['on', '', '', '', '', '', '', '']
+export const service: Actor = ['on', '', '', '', '', '', '', '', '']
 
 export const noSlots: readonly SqlValue[] = []
 /** For what Portico asks by itself. */

@@ -58,7 +58,8 @@ function node(file: string, app: App, now = Date.now) {
     run,
     records: counting,
     version: name => store.version(name) + (name === 'oauth_apps' ? app.version : 0),
-    rightsOfApp: () => (app.scopes === undefined ? undefined : { id: app.id, scopes: app.scopes }),
+    rightsOfApp: () =>
+      app.scopes === undefined ? undefined : { id: app.id, scopes: app.scopes, firstParty: false },
     issuer: () => issuer,
     life,
     refreshLife: 2_592_000,
@@ -371,7 +372,7 @@ test('a role that changes while it is looked for is not remembered for tokens th
       version: () => 1,
     } as unknown as Records,
     version: name => (name === 'users' ? users : 1),
-    rightsOfApp: () => ({ id: 7, scopes: 'all' }),
+    rightsOfApp: () => ({ id: 7, scopes: 'all', firstParty: false }),
     issuer: () => issuer,
     life,
     refreshLife: life,

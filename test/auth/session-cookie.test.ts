@@ -1,20 +1,18 @@
 /** The session's cookie as a credential of the API: for whom it counts, and when it stops. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createUser } from '../../src/auth/bootstrap.ts'
 import { generateKey } from '../../src/auth/key.ts'
-import { secretHash } from '../../src/auth/server/secret.ts'
-import { sessionCookieReader } from '../../src/auth/session-cookie.ts'
-import { checkModel } from '../../src/model/check.ts'
-import { createGuard } from '../../src/plan/guard.ts'
-import type { Records } from '../../src/records.ts'
-import { createRun } from '../../src/serve/store.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
-import { type Fixture, formWith, newTokens, sharedFixtures } from '../conformance/oauth/server.ts'
+import {
+  type Fixture,
+  formWith,
+  newTokens,
+  sharedFixtures,
+  withFixture as withOwnFixture,
+} from '../conformance/oauth/server.ts'
 import { stream as openStream } from '../events/listener.ts'
-import blog from '../models/blog.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import { until, wire } from '../transports/service.ts'
+import { pass } from './accounts/own-pages.ts'
 import { sameOrigin, signedInCookie } from './own-page.ts'
 
 const withFixture = sharedFixtures(sqlite)
@@ -134,6 +132,44 @@ test('shared caches keep nothing by a cookie, and nothing for those with one', a
     }
     const ignored = await call('/api/v1/posts', { headers: { Cookie } })
     assert.equal(ignored.headers.get('cache-control'), 'public, no-cache')
+    const own = { Cookie, ...sameOrigin }
+    const etag = (await call('/api/v1/me', { headers: own })).headers.get('etag') ?? ''
+    const unchanged = await call('/api/v1/me', { headers: { ...own, 'If-None-Match': etag } })
+    assert.equal(unchanged.status, 304)
+    assert.match(unchanged.headers.get('cache-control') ?? '', /private/)
+    assert.match(unchanged.headers.get('vary') ?? '', /\bCookie\b/)
+    for (const headers of [{}, { Cookie }])
+      assert.equal((await call('/api/v1/me', { headers: { ...headers, 'If-None-Match': etag } })).status, 401)
+    const foreign = { Cookie, Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
+    for (const path of ['/api/v1/posts', '/api/v1/me', '/account', '/graphql?query={me{id}}']) {
+      const { headers } = await call(path, { headers: { ...foreign, Accept: 'application/json' } })
+      assert.equal(headers.get('access-control-allow-credentials'), null, path)
+      assert.notEqual(headers.get('access-control-allow-origin'), foreign.Origin, path)
+    }
+  })
+})
+
+test('at an https address the cookie has the prefix that no other host can set, and is taken away as it was set', async () => {
+  const issuer = 'https://id.example.com'
+  await withOwnFixture({ baseUrl: issuer }, async ({ ann, call }) => {
+    const headers = { Origin: issuer }
+    const { email, password } = ann
+    const sign = (path: string, body: object, more: object = {}) =>
+      call(`/account/${path}`, { method: 'POST', headers: { ...headers, ...more }, body })
+    const line = (answer: { readonly headers: Headers }) =>
+      answer.headers.getSetCookie().find(one => one.startsWith('__Host-portico_session=')) ?? ''
+    const set = line(await sign('sign-in', { email, password }))
+    assert.match(set, /^__Host-portico_session=[\w-]{43}; path=\/; samesite=lax; secure; httponly$/i)
+    const [Cookie = ''] = set.split(';')
+    const status = async (cookie: string) =>
+      (await call('/api/v1/me', { headers: { ...headers, Cookie: cookie } })).status
+    assert.deepEqual([await status(Cookie), await status(Cookie.replace('__Host-', ''))], [200, 401])
+    const ended = line(await sign('sign-out', {}, { Cookie }))
+    assert.match(
+      ended,
+      /^__Host-portico_session=; path=\/; expires=Thu, 01 Jan 1970[^;]+; samesite=lax; secure/i,
+    )
+    assert.equal(await status(Cookie), 401)
   })
 })
 
@@ -245,49 +281,38 @@ test('the form of the page signs in to the API as well', async () => {
   })
 })
 
-test('a session is read once while nothing changes, and ends by the clock', async () => {
-  let time = Date.UTC(2026, 0, 1)
-  const now = () => time
-  const model = checkModel(blog)
-  const store = openSqlite(model, { file: ':memory:', now })
-  try {
-    const run = createRun(createGuard(model), store)
-    const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a good long password')
-    const cookie = 'c'.repeat(43)
-    const signedInFor = (accountId: string | undefined) => ({
-      kind: 'Session',
-      id: secretHash(cookie),
-      payload: JSON.stringify({ accountId }),
-      expiresAt: time + 60_000,
-    })
-    let reads = 0
-    const records: Records = Object.create(store.records, {
-      get: {
-        value: (kind: string, of: string) => {
-          reads++
-          return store.records.get(kind, of)
-        },
-      },
-      version: { value: (kind: string) => store.records.version(kind) },
-    })
-    const version = (name: string) => store.version(name)
-    const issuer = () => 'https://id.example.com'
-    const reader = sessionCookieReader({ run, records, version, issuer, now })
-    const headers = { cookie: `__Host-portico_session=${cookie}`, ...{ 'sec-fetch-site': 'same-origin' } }
-    const userId = async () => (await reader.read(headers))?.userId
-    await store.records.put(signedInFor(undefined))
-    assert.equal(await userId(), undefined)
-    await store.records.put(signedInFor(String(id)))
-    for (let count = 0; count < 3; count++) assert.equal(await userId(), id)
-    assert.equal(reads, 2)
-    assert.equal(await reader.read({ ...headers, cookie: `portico_session=${cookie}` }), null)
-    assert.equal(await reader.read({ 'sec-fetch-site': 'same-origin' }), null)
-    assert.equal(await reader.read({ ...headers, 'sec-fetch-site': 'cross-site' }), null)
-    assert.equal((await reader.signedIn({ cookie: headers.cookie }))?.userId, id)
-    time += 60_000
-    assert.equal(await userId(), undefined)
-    assert.equal(reads, 2)
-  } finally {
-    await store.close()
-  }
+test('a session gives out lasting access only soon after its sign-in, as on the pages', async () => {
+  await withFixture(async fixture => {
+    const { ann, call, url } = fixture
+    const headers = { Cookie: await signedInCookie(url, ann), ...sameOrigin }
+    const app = { name: 'App', type: 'confidential', redirect_uris: ['https://app.example.com/cb'] }
+    const webhook = { url: 'https://hook.example.com/', types: ['post.created'] }
+    const mutation = 'mutation { createApiKey(name: "by GraphQL") { key } }'
+    const make = async (path: string, body: object, method = 'POST') =>
+      (await call(path, { method, headers, body })).text
+    const made = JSON.parse(await make('/api/v1/webhooks', webhook))
+    const own = JSON.parse(await make('/api/v1/oauth_apps', app))
+    assert.ok(made.id && own.id)
+    const all = () =>
+      Promise.all([
+        make('/api/v1/api_keys', { name: 'a key' }),
+        make('/graphql', { query: mutation }),
+        make('/api/v1/oauth_apps', app),
+        make(`/api/v1/oauth_apps/${own.id}`, { redirect_uris: app.redirect_uris }, 'PATCH'),
+        make('/api/v1/oauth_app_secrets', { app_id: own.id }),
+        make('/api/v1/webhooks', webhook),
+        make(`/api/v1/webhooks/${made.id}`, { url: webhook.url }, 'PATCH'),
+        make(`/api/v1/webhooks/${made.id}/rotate_secret`, {}),
+      ])
+    for (const text of await all()) assert.doesNotMatch(text, /"error/)
+    pass(15 * 60_000)
+    for (const text of await all()) assert.match(text, /FORBIDDEN.*sign in again|sign in again.*FORBIDDEN/)
+    // What takes access away, and everything else, goes on; other credentials sign nobody in.
+    assert.equal((await call(`/api/v1/webhooks/${made.id}`, { method: 'DELETE', headers })).status, 204)
+    assert.equal(await whoIs(fixture, headers), ann.id)
+    const byKey = await call('/api/v1/api_keys', { method: 'POST', key: ann.key, body: { name: 'by key' } })
+    assert.equal(byKey.status, 201, byKey.text)
+    headers.Cookie = await signedInCookie(url, ann)
+    assert.doesNotMatch(await make('/api/v1/api_keys', { name: 'again' }), /"error/)
+  })
 })

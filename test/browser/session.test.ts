@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { Secret, TOTP } from 'otpauth'
 import type { Browser, Page } from 'playwright-core'
 import { type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
@@ -29,7 +30,8 @@ async function withSite(use: (site: Site) => Promise<void>): Promise<void> {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const url = `http://127.0.0.1:${port}`
+  // A name: a passkey belongs to one, never to an address.
+  const url = `http://localhost:${port}`
   const site: Pick<Site, 'files'> = { files: [] }
   try {
     await withService({ listen: false, baseUrl: url, rateLimit: 'off' }, async made => {
@@ -82,6 +84,75 @@ async function writes(page: Page, title: string): Promise<void> {
   await page.locator('#events').getByText(title).waitFor()
 }
 
+/** An authenticator that says yes (WebAuthn Level 3, 11). */
+async function addAuthenticator(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  const has = { hasResidentKey: true, hasUserVerification: true, isUserVerified: true }
+  const options = { protocol: 'ctap2', transport: 'internal', ...has, automaticPresenceSimulation: true }
+  await session.send('WebAuthn.addVirtualAuthenticator', { options: options as never })
+}
+
+/** Adds a passkey and turns on one-time codes; returns a recovery code. */
+async function protect(page: Page, url: string): Promise<string> {
+  await addAuthenticator(page)
+  await page.goto(`${url}/account/security`)
+  await page.getByLabel('Name').fill('My laptop')
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  await page.getByText('The passkey is added.').waitFor()
+  await page.getByRole('button', { name: 'Turn on one-time codes' }).click()
+  const secret = ((await page.locator('.secret').textContent()) ?? '').replaceAll(/\s/g, '')
+  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
+  await page.getByLabel('Code', { exact: true }).fill(code)
+  await page.locator('main button:not(.plain):not(.danger)').last().click()
+  return (await page.locator('.codes li').first().textContent()) ?? ''
+}
+
+async function signInHere(page: Page): Promise<void> {
+  await page.getByLabel('E-mail').fill(person.email)
+  await page.getByLabel('Password', { exact: true }).fill(person.password)
+  await page.getByRole('button', { name: 'Sign in here' }).click()
+}
+
+test('an app of the same origin signs up, and signs in by passkey and by a second factor, with the client alone', async () => {
+  await withSite(async site => {
+    await build(site)
+    const { url } = site
+    const { context, page, faults } = await visitor(browser)
+    try {
+      await page.goto(`${url}/app/`)
+      await page.getByLabel('Name').fill(person.name)
+      await page.getByLabel('New address').fill(person.email)
+      await page.getByLabel('New password').fill('short')
+      await page.getByRole('button', { name: 'Sign up' }).click()
+      await user(page, 'password: ')
+      await page.getByLabel('New password').fill(person.password)
+      await page.getByRole('button', { name: 'Sign up' }).click()
+      await user(page, 'Sign in with the password')
+      await signInHere(page)
+      await user(page, 'Ada Lovelace, by cookie')
+      const recovery = await protect(page, url)
+      await page.goto(`${url}/app/`)
+      await user(page, 'Ada Lovelace, by cookie')
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await user(page, 'signed out')
+      await page.getByRole('button', { name: 'Sign in by passkey' }).click()
+      await user(page, 'Ada Lovelace, by cookie')
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await user(page, 'signed out')
+      page.once('dialog', dialog => dialog.accept('000-000'))
+      await signInHere(page)
+      await user(page, 'The code is wrong')
+      page.once('dialog', dialog => dialog.accept(recovery))
+      await signInHere(page)
+      await user(page, 'Ada Lovelace, by cookie')
+      assert.deepEqual(faults, [])
+    } finally {
+      await context.close()
+    }
+  })
+})
+
 test('an app of the same origin: JSON sign-in and the cookie, OAuth without consent, GraphiQL and the reference', async () => {
   await withSite(async site => {
     await seed(site)
@@ -96,10 +167,10 @@ test('an app of the same origin: JSON sign-in and the cookie, OAuth without cons
       await page.goto(`${url}/app/`)
       await user(page, 'UNAUTHORIZED')
       await page.getByLabel('E-mail').fill(person.email)
-      await page.getByLabel('Password').fill('wrong')
+      await page.getByLabel('Password', { exact: true }).fill('wrong')
       await page.getByRole('button', { name: 'Sign in here' }).click()
       await user(page, 'The e-mail address or the password is wrong.')
-      await page.getByLabel('Password').fill(person.password)
+      await page.getByLabel('Password', { exact: true }).fill(person.password)
       await page.getByRole('button', { name: 'Sign in here' }).click()
       await user(page, 'Ada Lovelace, by cookie')
       await writes(page, 'By cookie')
@@ -173,7 +244,7 @@ test('a page of another origin gets nothing by the cookie', async () => {
       await page.waitForURL(`${url}/account`)
       assert.equal(await page.evaluate("fetch('/api/v1/me').then(answer => answer.status)"), 200)
       // Another port is another origin of the same site, to which the browser does send the cookie.
-      await page.goto(other.url)
+      await page.goto(other.url.replace('127.0.0.1', 'localhost'))
       const forged = (await page.evaluate(`(async () => {
         const socket = new WebSocket('${url.replace('http', 'ws')}/graphql', 'graphql-transport-ws')
         const asked = await new Promise(resolve => {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { withSmtp } from '../auth/smtp.ts'
 import { portico as command } from '../processes/command.ts'
 
 let folder = ''
@@ -12,14 +13,14 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-const portico = (...words: string[]) =>
-  command(words, { folder, environment: { HOST: '127.0.0.1', PORT: '0' } })
+const environment = { HOST: '127.0.0.1', PORT: '0' }
+const portico = (...words: string[]) => command(words, { folder, environment })
 
 test('an operator disables and enables accounts, and sees what they hold', async () => {
   await portico('users', 'create', '--email', 'root@b.example', '--role', 'admin')
   await portico('users', 'create', '--email', 'ann@b.example')
   const rows: readonly (readonly [string[], number, RegExp])[] = [
-    [['disable', 'ann@b.example'], 0, /is disabled/],
+    [['disable', 'ann@b.example'], 0, /is disabled[\s\S]*No mail was sent: there is no mail server/],
     [['enable', 'ann@b.example'], 0, /is enabled/],
     [['disable', 'root@b.example'], 1, /without an enabled administrator/],
     [['disable', 'nobody@b.example'], 1, /No user has the e-mail address/],
@@ -35,3 +36,14 @@ test('an operator disables and enables accounts, and sees what they hold', async
     assert.equal(ended.code, code, ended.err)
   }
 })
+
+test('a mail tells the person, where there is a mail server', () =>
+  withSmtp(async (smtp, received) => {
+    await portico('users', 'create', '--email', 'ben@b.example')
+    const mailing = { folder, environment: { ...environment, PORTICO_SMTP: smtp } }
+    const { out, err } = await command(['users', 'set-password', 'ben@b.example'], mailing)
+    assert.match(out, /A mail was sent/, err)
+    assert.ok(received.commands.includes('RCPT TO:<ben@b.example>'))
+    const password = /new password: (\S+)/.exec(out)?.[1] ?? assert.fail(out)
+    assert.ok(!received.data.includes(password))
+  }))

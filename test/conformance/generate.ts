@@ -34,8 +34,10 @@ export function resolve(document: Document, schema: Document): Document {
     .reduce((at: Document, key: string) => at[key], document)
 }
 
+/** Those of REST: `test/auth/accounts/json.test.ts` asks the ones of `/account`. */
 export function operationsOf(document: Document): readonly Operation[] {
-  return Object.entries<Document>(document.paths).flatMap(([path, item]) =>
+  const ofRest = Object.entries<Document>(document.paths).filter(([path]) => path.startsWith('/api/'))
+  return ofRest.flatMap(([path, item]) =>
     methods
       .filter(method => item[method])
       .map(method => ({
@@ -269,7 +271,7 @@ export class Generator {
     const id = this.chance(0.06)
       ? this.pick(['0', '01', '-1', '9007199254740993', 'x', '1;', '%31', '..', ''])
       : String(1 + Math.floor(this.#random() * this.#random() * 12))
-    const filled = path.replace('{id}', id).replace('{n}', id)
+    const filled = path.replace(/\{[a-z_]+\}/g, id)
     return this.chance(0.02) ? filled + this.pick(['/', '//', '/x', '%2f', ';a']) : filled
   }
 

@@ -44,6 +44,12 @@ for (const [name, declaration] of Object.entries({ blog, rich })) {
 test('the reference model has exactly these paths', () => {
   const { paths } = documentOf(blog)
   assert.deepEqual(Object.keys(paths).sort(), [
+    '/account',
+    '/account/passkeys/get',
+    '/account/reset',
+    '/account/sign-in',
+    '/account/sign-out',
+    '/account/sign-up',
     '/api/v1/api_keys',
     '/api/v1/api_keys/aggregate',
     '/api/v1/api_keys/{id}',
@@ -70,10 +76,15 @@ test('the reference model has exactly these paths', () => {
     '/api/v1/users/{id}',
     '/api/v1/users/{id}/api_keys',
     '/api/v1/users/{id}/api_keys/aggregate',
+    '/api/v1/users/{id}/grants',
+    '/api/v1/users/{id}/grants/{client_id}',
     '/api/v1/users/{id}/oauth_apps',
     '/api/v1/users/{id}/oauth_apps/aggregate',
     '/api/v1/users/{id}/posts',
     '/api/v1/users/{id}/posts/aggregate',
+    '/api/v1/users/{id}/sessions',
+    '/api/v1/users/{id}/sessions/{session}',
+    '/api/v1/users/{id}/set_password',
     '/api/v1/users/{id}/webhooks',
     '/api/v1/users/{id}/webhooks/aggregate',
     '/api/v1/webhook_deliveries',

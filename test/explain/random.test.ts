@@ -156,6 +156,9 @@ for (const kind of kinds) {
         before = await dump.text()
       }
       t.diagnostic(JSON.stringify([...statuses].sort()))
+      const unknown = { as: 'nobody\0@example.com', path: '/tasks' }
+      const nobody = await service.request('POST /api/v1/explain', { as: root, body: unknown })
+      assert.equal(nobody.body.error.code, 'VALIDATION_FAILED', nobody.text)
       for (const status of [200, 201, 400, 401, 403, 404]) {
         assert.ok((statuses.get(status) ?? 0) > 0, `${status}`)
       }

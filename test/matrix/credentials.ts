@@ -1,6 +1,7 @@
 /** Each kind of credential, in every combination of user and scopes, with the principal that it must come to. */
 import assert from 'node:assert/strict'
 import { anonymous, app as ofApp, type Principal, user } from '../../src/principal.ts'
+import { sameOrigin, signedInCookie } from '../auth/own-page.ts'
 import {
   type App,
   type Fixture,
@@ -129,6 +130,20 @@ export async function clientTokens(
       headers: bearer(String(answer.json.access_token)),
       who: ofApp(app.client_id, new Set(scopes)),
     })
+  }
+  return made
+}
+
+/** Sessions: what a page of the origin sends is its user's, without a limit of scopes; what others send is nobody's. */
+export async function sessions(fixture: Fixture, persons = people(fixture)): Promise<Credential[]> {
+  const made: Credential[] = []
+  for (const [index, person] of persons.entries()) {
+    const Cookie = await signedInCookie(fixture.url, person)
+    const who = principal(person, ['*'])
+    made.push({ what: `${person.name}'s session`, headers: { Cookie, ...sameOrigin }, who })
+    if (index > 0) continue
+    const foreign = { Cookie, 'Sec-Fetch-Site': 'same-site', Origin: 'https://evil.example' }
+    made.push({ ...none(), what: `${person.name}'s session from another origin`, headers: foreign })
   }
   return made
 }

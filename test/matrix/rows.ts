@@ -7,7 +7,7 @@ import type { Fixture } from '../conformance/oauth/server.ts'
 import { locked, lockedNodes, postgres, postgresNodes } from '../setups/postgres.ts'
 import type { Setup } from '../setups/setup.ts'
 import { sqlite } from '../setups/sqlite.ts'
-import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './credentials.ts'
+import { type Credential, clientTokens, keys, none, scopeSets, sessions, tokens } from './credentials.ts'
 import { isWhole } from './service.ts'
 
 type Make = (fixture: Fixture) => Promise<readonly Credential[]>
@@ -22,7 +22,7 @@ export interface MatrixRow {
 
 /** One credential of each of these kinds. */
 const oneOfEach =
-  (...kinds: readonly ('none' | 'key' | 'opaque' | 'jwt' | 'app')[]): Make =>
+  (...kinds: readonly ('none' | 'key' | 'opaque' | 'jwt' | 'app' | 'session')[]): Make =>
   async fixture => {
     const people = [fixture.ann]
     const made = {
@@ -31,6 +31,7 @@ const oneOfEach =
       opaque: () => tokens(fixture, 'opaque', ['some'], people),
       jwt: () => tokens(fixture, 'jwt', ['some'], people),
       app: () => clientTokens(fixture, ['some']),
+      session: () => sessions(fixture, people),
     }
     const credentials: Credential[] = []
     for (const kind of kinds) credentials.push(...(await made[kind]()))
@@ -43,6 +44,7 @@ function everyKind(setup: Setup, sets: readonly string[]): readonly MatrixRow[] 
     'no credential, and keys': async fixture => [none(), ...(await keys(fixture, sets))],
     'opaque tokens': fixture => tokens(fixture, 'opaque', sets),
     'JWT access tokens': fixture => tokens(fixture, 'jwt', isWhole ? sets : ['some']),
+    sessions: fixture => sessions(fixture, isWhole ? undefined : [fixture.ann]),
     'apps themselves': fixture => clientTokens(fixture),
   }
   return Object.entries(kinds).map(([what, credentials]) => ({
@@ -70,7 +72,7 @@ export function restRows(): readonly MatrixRow[] {
     ...everyKind(sqlite, sets),
     rowOf('opaque tokens', postgres, fixture => tokens(fixture, 'opaque', sets)),
     // Each request to another node, which has to know the credential.
-    rowOf('one of each other kind', postgresNodes, oneOfEach('none', 'key', 'jwt', 'app')),
+    rowOf('one of each other kind', postgresNodes, oneOfEach('none', 'key', 'jwt', 'app', 'session')),
   ]
 }
 
@@ -79,7 +81,7 @@ export function graphqlRows(): readonly MatrixRow[] {
   if (isWhole) return everywhere()
   return [
     rowOf('no credential, and keys', sqlite, async fixture => [none(), ...(await keys(fixture, ['some']))]),
-    rowOf('one of each other kind', sqlite, oneOfEach('opaque', 'jwt', 'app')),
+    rowOf('one of each other kind', sqlite, oneOfEach('opaque', 'jwt', 'app', 'session')),
     // REST asks PostgreSQL without row security. The database locks the rows of each connection by itself: one node shows it.
     rowOf('opaque tokens', locked, fixture => tokens(fixture, 'opaque', ['some'])),
   ]

@@ -1,4 +1,5 @@
 /** The matrix's service: people, rows, and whoever asks. */
+import assert from 'node:assert/strict'
 import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
 import rich from '../models/rich.ts'
 import type { Setup } from '../setups/setup.ts'
@@ -12,6 +13,12 @@ export const isWhole = process.env.PORTICO_MATRIX === 'whole'
 
 export const settings = { autoMigrate: true, maxKeysPerUser: 1000 }
 
+/** Answers by a session, and to those who might have one. */
+function assertKeptByNobodyElse({ headers }: Response, isOwn: boolean, asked: string): void {
+  assert.match(headers.get('vary') ?? '', /\bCookie\b/, asked)
+  if (isOwn) assert.match(headers.get('cache-control') ?? '', /private|no-store/, asked)
+}
+
 export function sender(url: string): Send {
   return async ({ method, path, body }, headers) => {
     const response = await fetch(url + path, {
@@ -19,6 +26,8 @@ export function sender(url: string): Send {
       headers: { ...headers, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
+    const isOwn = 'Cookie' in headers && headers['Sec-Fetch-Site'] === 'same-origin'
+    assertKeptByNobodyElse(response, isOwn, `${method} ${path}`)
     const text = await response.text()
     return { status: response.status, text, json: text === '' ? {} : JSON.parse(text) }
   }

@@ -224,7 +224,7 @@ test('a built-in field of users is narrowed: its rules hold beside those that ar
   assert.equal(fields?.get('role')?.description, 'Rank.')
   assert.equal(
     inWords(fields?.get('role')?.access.write ?? { kind: 'nobody' }),
-    'role admin, and `created_at` is at least now minus 1 day',
+    '(role admin, and not through a third-party app), and `created_at` is at least now minus 1 day',
   )
   assert.equal(inWords(fields?.get('role')?.access.read ?? { kind: 'nobody' }), '`id` is the caller')
   assert.equal(inWords(fields?.get('email')?.access.read ?? { kind: 'nobody' }), '`id` is the caller')

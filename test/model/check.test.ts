@@ -37,6 +37,7 @@ import {
   users,
   uuid,
 } from '../../src/index.ts'
+import { administrators } from '../../src/model/builtin/fields.ts'
 import { singularOf } from '../../src/model/check/names.ts'
 import { bodyValidator, requireDocuments } from '../../src/model/validate.ts'
 import blog from '../models/blog.ts'
@@ -114,15 +115,18 @@ test('the accounts are seen by who is signed in, and their role is given by admi
   assert.deepEqual(users?.access.read, { kind: 'signedIn' })
   assert.deepEqual(users?.access.create, admin)
   assert.deepEqual(users?.access.delete, admin)
-  assert.deepEqual(users?.fields.get('role')?.access.write, admin)
+  assert.deepEqual(users?.fields.get('role')?.access.write, administrators.rule)
   assert.equal(users?.fields.get('email')?.unique, true)
   assert.equal(users?.fields.get('password_hash')?.internal, true)
 })
 
-test('an API key is its owner’s own, and its scopes are among the model’s', () => {
+test('an API key is its owner’s own, or revoked by an administrator, and its scopes are among the model’s', () => {
   const keys = checkModel(blog).collections.get('api_keys')
   const own = { kind: 'compare', field: 'user_id', comparison: 'eq', operand: { kind: 'userId' } }
-  assert.deepEqual(keys?.access, { read: own, create: { kind: 'signedIn' }, update: own, delete: own })
+  const ownOrAll = { kind: 'or', rules: [own, administrators.rule] }
+  assert.deepEqual(keys?.access, {
+    ...{ read: ownOrAll, create: { kind: 'signedIn' }, update: own, delete: ownOrAll },
+  })
   const { schema } = keys?.fields.get('scopes')?.type ?? {}
   const scopes = [...blogScopes, '*']
   assert.deepEqual(schema?.items, { type: 'string', enum: scopes })

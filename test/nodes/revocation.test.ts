@@ -125,6 +125,63 @@ for (const setup of nodeSetups)
       })
     }
 
+    test(`a disabled account: every credential is over on every node (${setup.name})`, async t => {
+      await withShared(async fixture => {
+        const { urls, admin, ben } = fixture
+        const tokens = [
+          (await newKey(fixture, fixture.url)).key,
+          (await issue(fixture, 'opaque')).token,
+          (await issue(fixture, 'jwt')).token,
+          { Cookie: await signedInCookie(fixture.url, ben), ...sameOrigin },
+        ]
+        const open = tokens.flatMap(token => urls.map(url => ({ url, token })))
+        const sockets = await Promise.all(open.map(({ url, token }) => listen(url, token)))
+        const streams = await Promise.all(open.map(({ url, token }) => stream(url, token)))
+        const ends = [
+          ...sockets.map(({ closed }) => closed),
+          ...streams.map(({ ended }) => ended.catch(() => 'cut')),
+        ]
+        const set = (disabled: boolean) =>
+          call(`${urls[1]}/api/v1/users/${ben.id}`, { method: 'PATCH', key: admin.key, body: { disabled } })
+        assert.equal((await set(true)).status, 200)
+        const since = performance.now()
+        const ask = () => Promise.all(urls.map(url => call(`${url}/healthz`)))
+        assert.ok(await endWithinSecond(ends, ask), 'a connection is still open after a second')
+        t.diagnostic(`${Math.round(performance.now() - since)} ms until the last connection was ended`)
+        const statuses = () => Promise.all(open.map(({ url, token }) => statusOf(url, token)))
+        assert.deepEqual(new Set(await statuses()), new Set([401]))
+        assert.equal((await set(false)).status, 200)
+        assert.deepEqual(new Set(await statuses()), new Set([200]), 'it was suspended, not ended')
+      })
+    })
+
+    test(`two administrators who disable each other at once, on two nodes: one is left (${setup.name})`, async () => {
+      await withShared(async fixture => {
+        const { urls, admin, ben, call: ask } = fixture
+        const patch = (url: string, key: string, id: number, body: unknown) =>
+          call(`${url}/api/v1/users/${id}`, { method: 'PATCH', key, body })
+        const all = await ask('/api/v1/users?role=admin&per_page=100', { key: admin.key })
+        for (const { id } of all.json['data'] as readonly { readonly id: number }[]) {
+          if (id !== admin.id) await patch(fixture.url, admin.key, id, { role: 'user' })
+        }
+        const [first = '', second = ''] = urls
+        let last = admin
+        for (let round = 0; round < 8; round++) {
+          const other = last === admin ? ben : admin
+          const again = await patch(first, last.key, other.id, { role: 'admin', disabled: false })
+          assert.equal(again.status, 200, again.text)
+          const change = round % 2 === 0 ? { disabled: true } : { role: 'user' }
+          const answers = await Promise.all([
+            patch(first, last.key, other.id, change),
+            patch(second, other.key, last.id, change),
+          ])
+          const done = answers.map(({ status }) => status === 200)
+          assert.deepEqual([...done].sort(), [false, true], answers.map(({ text }) => text).join())
+          if (done[1]) last = other
+        }
+      })
+    })
+
     test(`a new role counts on every node, on open connections too (${setup.name})`, async () => {
       await withShared(async fixture => {
         const { urls, admin, ben } = fixture

@@ -108,6 +108,8 @@ export class Evaluation {
         return false
       case 'signedIn':
         return this.who.userId !== null
+      case 'firstParty':
+        return !this.who.access.thirdParty
       case 'role':
         return rule.roles.some(role => role === this.who.access.role)
       case 'scope':

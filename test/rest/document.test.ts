@@ -85,7 +85,7 @@ function benchOf(name: string): Bench {
 }
 
 const admin = user(1, 'admin', 'all')
-const urlOf = ({ path }: Operation) => path.replace('{id}', '1').replace('{n}', '1')
+const urlOf = ({ path }: Operation) => path.replace(/\{[a-z_]+\}/g, '1')
 const codeOf = ({ body }: Reply) => JSON.parse(String(body ?? '{}')).error?.code
 
 function ask(name: string, operation: Operation, principal: Principal): Promise<Reply> {

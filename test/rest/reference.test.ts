@@ -109,7 +109,8 @@ function programOf(document: JsonSchema, api: string): string {
     .flatMap(operation => (operation['x-codeSamples'] ?? []) as { source: string }[])
   assert.ok(samples.length > 40)
   const bodies = samples.map(({ source }) => `async () => {\n${source}}`)
-  return `import { createApi } from './${api}'
+  return `import { createAccountClient } from 'portico/client'
+import { createApi } from './${api}'
 declare const token: string
 export const samples = [
 ${bodies.join(',\n')}

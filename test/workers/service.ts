@@ -43,7 +43,7 @@ export class Lane {
         agent: this.#agent,
         method,
         headers: {
-          ...(this.#key !== undefined && { Authorization: `Bearer ${this.#key}` }),
+          ...(this.#key !== undefined && !headers.Cookie && { Authorization: `Bearer ${this.#key}` }),
           ...(text !== undefined && { 'Content-Type': 'application/json' }),
           ...headers,
         },

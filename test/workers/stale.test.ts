@@ -1,6 +1,7 @@
 /** Whoever was told that something is stored reads it from every worker, however it is asked for. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sameOrigin, signedInCookie } from '../auth/own-page.ts'
 import { places } from './backends.ts'
 import { type Lane, type RunningWorkers, withWorkers } from './service.ts'
 
@@ -68,3 +69,28 @@ for (const place of places) {
     )
   })
 }
+
+test('a session that one worker has begun or ended has begun or ended at all', async () => {
+  const password = 'correct horse battery'
+  await withWorkers(
+    3,
+    async ({ lanes, url }) => {
+      const [first, second] = lanes as readonly [Lane, Lane]
+      const email = 'admin@example.com'
+      const Cookie = await signedInCookie(url, { email, password })
+      const headers = { Cookie, ...sameOrigin }
+      const statuses = () =>
+        Promise.all(lanes.map(async lane => (await lane.ask('/api/v1/me', { headers })).status))
+      const signOut = (lane: Lane) => lane.ask('/account/sign-out', { method: 'POST', headers, body: {} })
+      assert.deepEqual(await statuses(), [200, 200, 200])
+      // Told of no session by another origin, nothing ends.
+      const foreign = { Cookie, 'Sec-Fetch-Site': 'same-site' }
+      const forged = await first.ask('/account/sign-out', { method: 'POST', headers: foreign, body: {} })
+      assert.equal(forged.status, 403)
+      assert.deepEqual(await statuses(), [200, 200, 200])
+      assert.equal((await signOut(second)).status, 204)
+      assert.deepEqual(await statuses(), [401, 401, 401])
+    },
+    { adminPassword: password },
+  )
+})

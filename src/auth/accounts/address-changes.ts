@@ -35,8 +35,9 @@ interface Asking {
   readonly within: Within | undefined
 }
 
+/** No app that an administrator has allowed something: whoever sets the address of an account can reset its password. */
 function isAdministrator({ access }: Principal): boolean {
-  return access.role === 'admin'
+  return access.role === 'admin' && !access.thirdParty
 }
 
 /** For writes of users that set `email`. Throws RATE_LIMITED where too many messages would be sent. */

@@ -10,10 +10,14 @@ import { accountEndRecord } from '../server/sessions/session-ends.ts'
 import { Sessions } from '../server/sessions/sessions.ts'
 import { pauseOfUser } from '../webhooks/grants.ts'
 import { replacePassword } from './account-recovery.ts'
+import { type NoticeParts, notifyOfDisabling, notifyOfPassword } from './notifications.ts'
 import { createOneTimeCodes } from './one-time-codes.ts'
+import { findUser, type UserRow } from './users.ts'
 
 export interface AdministrationParts {
   readonly run: Run
+  /** Tells people what was done to their accounts; left out: nobody is told. */
+  readonly notices?: NoticeParts | undefined
   /** Those that deny the JWTs of ended grants: see `withDenials`. */
   readonly records: Records
   /** How long sessions live, in seconds. */
@@ -22,10 +26,17 @@ export interface AdministrationParts {
 
 const setDisabled = updateShape('users', ['disabled'])
 
-/** Throws CONFLICT for the last enabled administrator. Sessions and tokens are suspended, and webhooks paused. */
-export async function disableUser({ run }: AdministrationParts, userId: number): Promise<void> {
+/**
+ * Throws CONFLICT for the last enabled administrator. Sessions and tokens are suspended, and webhooks paused. Tells the
+ * person. Returns false where the account was disabled already.
+ */
+export async function disableUser({ run, notices }: AdministrationParts, userId: number): Promise<boolean> {
+  const user = await findUser(run, userId)
   await run.write({ shape: setDisabled, args: [userId, true] }, system)
   await pauseOfUser(run, userId)
+  if (user === undefined || user.disabled) return false
+  if (notices) notifyOfDisabling(notices, user)
+  return true
 }
 
 /** What the account had before works again, but its webhooks, which their owner enables. */
@@ -56,30 +67,41 @@ export async function endSessions(parts: AdministrationParts, userId: number): P
   return length
 }
 
-/** What the user has allowed apps. */
-export function grantsOf({ records }: AdministrationParts, userId: number): Promise<readonly Consent[]> {
-  return new Consents(records).all(userId)
+/** What the user has allowed apps, and what the service's own apps hold without being asked for. The newest first. */
+export async function grantsOf(
+  { records }: AdministrationParts,
+  userId: number,
+): Promise<readonly Consent[]> {
+  const consents = new Consents(records)
+  const [allowed, held] = await Promise.all([consents.all(userId), consents.withoutConsent(userId)])
+  return [...allowed, ...held].sort((one, other) => other.at - one.at)
 }
 
-/** Ends everything that the user has allowed an app. Returns whether it was allowed anything. */
+/** Ends everything that an app holds of the user. Returns whether it held anything. */
 export async function revokeGrant(
-  { records }: AdministrationParts,
+  parts: AdministrationParts,
   userId: number,
   clientId: string,
 ): Promise<boolean> {
-  const consents = new Consents(records)
-  if (!(await consents.find(userId, clientId))) return false
-  await consents.revoke(userId, clientId)
-  return true
+  const held = (await grantsOf(parts, userId)).some(grant => grant.clientId === clientId)
+  if (held) await new Consents(parts.records).revoke(userId, clientId)
+  return held
 }
 
-/** As a reset does, but passkeys and one-time codes stay: sessions, tokens, consents and API keys end. */
+/** Ends everything that any app holds of the user. */
+export function revokeGrants({ records }: AdministrationParts, userId: number): Promise<void> {
+  return new Consents(records).endAll(userId)
+}
+
+/**
+ * As a reset does, but passkeys and one-time codes stay: sessions, tokens, consents and API keys end. Tells the person.
+ */
 export async function setPassword(
   parts: AdministrationParts,
-  userId: number,
+  user: Pick<UserRow, 'id' | 'email'>,
   password: string,
 ): Promise<void> {
-  const { run, records } = parts
+  const { run, records, notices } = parts
   const base = {
     run,
     records,
@@ -91,5 +113,6 @@ export async function setPassword(
     },
   }
   const hashed = await hashPassword(password)
-  await replacePassword(base, userId, hashed, { keys: true, passkeys: false, codes: false })
+  const ended = await replacePassword(base, user.id, hashed, { keys: true, passkeys: false, codes: false })
+  if (notices) notifyOfPassword(notices, user, 'administrator', ended)
 }

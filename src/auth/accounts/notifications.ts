@@ -25,9 +25,12 @@ export function listOf({ sessions, apps, keys, passkeys, identities, codes }: Ho
 
 type Receiver = Pick<UserRow, 'id' | 'email'>
 
+/** What sends the messages. */
+export type NoticeParts = Pick<AccountBase, 'mail' | 'addresses' | 'background' | 'issuer'>
+
 /** Sends to the account's address, unless it was set only recently. */
 function notify<Name extends MailName>(
-  { mail, addresses, background }: AccountBase,
+  { mail, addresses, background }: NoticeParts,
   { id, email }: Receiver,
   asker: Asker | undefined,
   [name, values]: readonly [Name, MailValues[Name]],
@@ -40,7 +43,7 @@ function notify<Name extends MailName>(
 
 /** `how`: see `MailValues`. */
 export function notifyOfPassword(
-  base: AccountBase,
+  base: NoticeParts,
   user: Receiver,
   how: MailValues['passwordChanged']['how'],
   { ended, left, ownApps }: Ended,
@@ -48,6 +51,11 @@ export function notifyOfPassword(
 ): void {
   const resetLink = `${base.issuer}/account/reset`
   notify(base, user, asker, ['passwordChanged', { how, ended, left, ownApps, resetLink }])
+}
+
+/** An administrator has disabled the account. */
+export function notifyOfDisabling(parts: NoticeParts, user: Receiver): void {
+  notify(parts, user, undefined, ['accountDisabled', {}])
 }
 
 /** The ways to sign in have changed. `provider`: the name of the one that was linked or unlinked. */

@@ -1,4 +1,5 @@
 /** Rules for passwords: long enough, and not a common one (NIST SP 800-63B-4, 3.1.1.2). */
+import { ApiError } from '../../errors.ts'
 import { isPasswordTooLong, maxPasswordCharacters } from '../password.ts'
 
 export const minPasswordCharacters = 10
@@ -25,4 +26,12 @@ export function passwordFault(password: string, email: string): string | undefin
   if (password.toLowerCase() === email.toLowerCase()) return 'Choose something else than your e-mail address.'
   if (isCommon(password)) return 'This password is too easy to guess. Choose another one.'
   return undefined
+}
+
+/** Throws VALIDATION_FAILED for a new password with a fault. */
+export function requirePassword(password: string, email: string): void {
+  const message = passwordFault(password, email)
+  if (message === undefined) return
+  const details = [{ field: 'password', code: 'not_allowed', message }]
+  throw new ApiError('VALIDATION_FAILED', message, { details })
 }

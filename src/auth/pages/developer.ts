@@ -22,11 +22,18 @@ const path = '/account/developer'
 
 const kinds = { confidential: 'Confidential: it keeps a secret', public: 'Public: it has no secret' }
 
+function firstParty(app: OwnApp): Part {
+  return (
+    app.firstParty === true &&
+    html`<dt>First-party</dt><dd>Part of this service: nobody is asked for consent</dd>`
+  )
+}
+
 function appCard(app: OwnApp): Html {
   const { id, name, type, clientId, createdAt } = app
   return html`<section class="card" aria-labelledby="app-${id}">
 <div class="app">${appTile(app)}<h2 id="app-${id}"><a href="${path}/${id}">${named(name)}</a></h2></div>
-<dl><dt>Client ID</dt><dd><code>${clientId}</code></dd><dt>Type</dt><dd>${kinds[type]}</dd><dt>Registered</dt><dd>${time(createdAt)}</dd></dl>
+<dl><dt>Client ID</dt><dd><code>${clientId}</code></dd><dt>Type</dt><dd>${kinds[type]}</dd>${firstParty(app)}<dt>Registered</dt><dd>${time(createdAt)}</dd></dl>
 </section>`
 }
 
@@ -122,9 +129,11 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-function facts({ redirectUris, may, type, homepageUri, createdAt }: OwnApp): Html {
+function facts(app: OwnApp): Html {
+  const { redirectUris, may, type, homepageUri, createdAt } = app
   const list = (items: readonly Part[]) => html`<ul>${items.map(item => html`<li>${item}</li>`)}</ul>`
   return html`<div class="card"><dl><dt>Type</dt><dd>${kinds[type]}</dd>
+${firstParty(app)}
 <dt>Redirect URIs</dt><dd>${redirectUris.length === 0 ? 'None' : list(redirectUris.map(uri => html`<code>${uri}</code>`))}</dd>
 <dt>May ask for</dt><dd>${may === undefined ? 'Anything' : list(may)}</dd>
 ${homepageUri !== undefined && html`<dt>Website</dt><dd><a href="${homepageUri}" rel="noopener noreferrer nofollow">${homepageUri}</a></dd>`}

@@ -7,6 +7,7 @@ import { disabledSignIn } from '../disabled-account.ts'
 import { defaultScopesOf } from './clients/apps.ts'
 import { appOf } from './clients/client-metadata.ts'
 import { Consents } from './consent/consents.ts'
+import type { GrantBoundParts } from './consent/grant-bounds.ts'
 import { type InteractionRequest, Interactions } from './consent/interactions.ts'
 import { CurrentProvider, type ProviderParts } from './provider/current-provider.ts'
 import { browserOf, type RequestState, withRequestState } from './provider/request-state.ts'
@@ -26,6 +27,7 @@ import { Introspection } from './tokens/introspection.ts'
 import { IntrospectionFastPath } from './tokens/introspection-fast-path.ts'
 
 export interface ServerParts extends Omit<ProviderParts, 'scopes' | 'consents'> {
+  readonly grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks']
   readonly model: Pick<Model, 'scopes' | 'collections'>
   /** The name of the service, which no app may have. */
   readonly serviceName: string
@@ -64,7 +66,7 @@ export class Server implements AuthorizationServer {
     this.issuer = issuer
     this.#parts = { hasAccount, serviceName }
     this.#sentences = scopeSentences(model)
-    this.#consents = new Consents(records)
+    this.#consents = new Consents(records, parts.grantsOfWebhooks)
     this.#sessions = new Sessions(records, settings.sessionLife)
     this.#interactions = new Interactions({
       consents: this.#consents,
@@ -119,6 +121,7 @@ export class Server implements AuthorizationServer {
 
   async finishLogin(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<NextPath> {
     await this.#requireEnabled(signIn.userId)
+    await this.#sessions.endOldest(signIn.userId)
     return this.#interactions.finishLogin(await this.#request(req, res), signIn)
   }
 

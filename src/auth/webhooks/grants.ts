@@ -112,6 +112,14 @@ export async function pauseMadeInSessions(run: Run, userId: number): Promise<voi
   await Promise.all(found.filter(({ grant }) => grant === null).map(({ id }) => pauseEnded(run, id)))
 }
 
+/** The hashes of the OAuth grants by which webhooks of a user were made. */
+export async function grantsOfWebhooks(run: Run, userId: number): Promise<ReadonlySet<string>> {
+  const found = await readAll<Pick<StoredWebhook, 'id' | 'grant'>>(run, grantsOfUser, userId)
+  return new Set(
+    found.flatMap(({ grant }) => (grant?.startsWith('grant:') ? [grant.slice('grant:'.length)] : [])),
+  )
+}
+
 const ofUser = listShape('webhooks', ['id'], where('user_id'))
 
 /** Pauses the webhooks of an account that was disabled. */

@@ -3,7 +3,7 @@
 import { openidScopes } from '../../model/builtin.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
-import { commonScopes, type Principal, type Scopes, user } from '../../principal.ts'
+import { commonScopes, type Principal, type Scopes, type Through, user } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import { disabledReason, pauseEnded, pauseWebhook, type WebhookGrants } from './grants.ts'
 
@@ -79,18 +79,17 @@ export class WebhookPrincipals {
       await pauseEnded(this.#parts.run, id)
       return undefined
     }
-    const owner = await this.#user(ownerId, allowed, { appId: null, grant })
+    // What an app or a key has made sees no more than any app would.
+    const owner = await this.#user(ownerId, allowed, { appId: null, grant, thirdParty: grant !== null })
     if (owner === undefined) await pauseWebhook(this.#parts.run, id, disabledReason)
     if (owner === undefined || userId === null) return owner
     const granted = await this.#grantedBy(userId, appId)
-    return granted && this.#user(userId, bothScopes(granted, allowed), { appId, grant: null })
+    return (
+      granted && this.#user(userId, bothScopes(granted, allowed), { appId, grant: null, thirdParty: true })
+    )
   }
 
-  async #user(
-    id: number,
-    scopes: Scopes,
-    through: { readonly appId: number | null; readonly grant: string | null },
-  ): Promise<Principal | undefined> {
+  async #user(id: number, scopes: Scopes, through: Through): Promise<Principal | undefined> {
     const row = await readItem<Caller>(this.#parts.run, userById, id)
     if (row === undefined || row.disabled) return undefined
     return user(id, row.role, scopes, undefined, undefined, through)

@@ -4,6 +4,7 @@ import type { JsonValue } from '../../model/fields/type.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { CreateHook, Run, WriteRule } from '../../plan/run.ts'
+import { itemShape, readItem } from '../../plan/system-plans.ts'
 import { hasScope, type Principal, type Scopes } from '../../principal.ts'
 import type { EventTypes, WantedEvents } from './event-types.ts'
 import { newWebhookSecret, secretRecord } from './secrets.ts'
@@ -19,6 +20,8 @@ export interface WebhookRuleParts {
   /** The number of the newest event. */
   readonly lastEvent: () => Awaitable<number>
 }
+
+const ownerOfApp = itemShape('oauth_apps', ['user_id'])
 
 type Values = Readonly<Record<string, JsonValue | undefined>>
 
@@ -69,7 +72,8 @@ export function newWebhookHook(parts: WebhookRuleParts): CreateHook {
     }
     const secret = newWebhookSecret()
     const scopes = listed(access.scopes)
-    return then(parts.lastEvent(), position => ({
+    const ready = then(requireOwnApp(parts, values.app_id, userId), () => parts.lastEvent())
+    return then(ready, position => ({
       computed: { scopes, grant, position },
       revealed: { secret },
       most,
@@ -78,6 +82,22 @@ export function newWebhookHook(parts: WebhookRuleParts): CreateHook {
       },
     }))
   }
+}
+
+/** Administrators see the apps of others, whose users have not allowed them anything. */
+function requireOwnApp(
+  { run }: WebhookRuleParts,
+  id: JsonValue | undefined,
+  userId: number,
+): Awaitable<void> {
+  if (typeof id !== 'number') return undefined
+  return then(readItem<{ readonly user_id: number }>(run, ownerOfApp, id), app => {
+    if (app === undefined || app.user_id === userId) return
+    const message = 'There is no such item in oauth_apps.'
+    throw new ApiError('VALIDATION_FAILED', undefined, {
+      details: [{ field: 'app_id', code: 'not_found', message }],
+    })
+  })
 }
 
 /** As the field `scopes` has them. */

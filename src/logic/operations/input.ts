@@ -4,6 +4,7 @@ import { ApiError } from '../../errors.ts'
 import { idField } from '../../model/builtin.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, FieldDefault, Operation, OperationValue } from '../../model/model.ts'
+import { plainField } from '../../model/plain-field.ts'
 import { bodyValidator } from '../../model/validate.ts'
 
 export type InputValues = Readonly<Record<string, JsonValue>>
@@ -26,13 +27,7 @@ export function collectionOfFields(name: string, fields: ReadonlyMap<string, Fie
 
 /** An item is given by its id. */
 export function fieldOf(name: string, value: OperationValue): Field {
-  if (value.kind === 'field') return value.field
-  return {
-    ...{ name, type: idField.type, description: undefined, optional: false, default: undefined },
-    ...{ unique: false, readOnly: false, writeOnly: false, immutable: false, internal: false },
-    ...{ searchable: false, signUp: false, deprecated: undefined, renamedFrom: undefined },
-    ...{ access: { read: anyone, write: anyone }, reference: undefined },
-  }
+  return value.kind === 'field' ? value.field : plainField(name, idField.type)
 }
 
 const inputs = new WeakMap<Operation, Collection>()

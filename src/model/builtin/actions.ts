@@ -1,4 +1,6 @@
 /** Operations on items of built-in collections besides reading and writing them, and items that are read within others. */
+import type { Field } from '../model.ts'
+import { setPasswordInput, subresources } from './administration.ts'
 
 export interface BuiltinAction {
   /** The last segment of its path, `/{collection}/{id}/{name}`. */
@@ -8,14 +10,36 @@ export interface BuiltinAction {
   readonly summary: string
   /** What clients call it where its name and the item's do not make a good one. */
   readonly operation?: string
-  /** The collection of the item that it answers with. */
-  readonly answers: string
+  /** The collection of the item that it answers with; left out: it answers nothing. */
+  readonly answers?: string
+  /** Of its body; left out: it takes none. */
+  readonly input?: ReadonlyMap<string, Field>
+  /** Of the item's fields, the one that whoever does it must be allowed to set too. */
+  readonly asSetting?: string
+  readonly description?: string
   /** Whether the answer also has the secrets that a create's answer has. */
   readonly reveals?: true
 }
 
 /** By collection. Whoever may change the item may do them. */
-export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new Map([
+export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new Map<
+  string,
+  readonly BuiltinAction[]
+>([
+  [
+    'users',
+    [
+      {
+        name: 'set_password',
+        operation: 'set_password_of_user',
+        summary: 'Set the password of an account',
+        description:
+          'Its sessions, tokens, connected apps and API keys end. Passkeys, sign-ins with providers and one-time codes stay. A mail tells the person.',
+        input: setPasswordInput,
+        asSetting: 'disabled',
+      },
+    ],
+  ],
   [
     'webhooks',
     [
@@ -44,3 +68,9 @@ export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new
 
 /** Relations whose items can be read at `/{collection}/{id}/{relation}/{n}`, by collection. */
 export const nestedRelations: ReadonlyMap<string, readonly string[]> = new Map([['webhooks', ['deliveries']]])
+
+/** Whether `/{collection}/{id}/{name}` is the path of what is built in, besides relations. */
+export function isBuiltinPath(collection: string, name: string): boolean {
+  const actions = builtinActions.get(collection)?.filter(({ within }) => within === undefined) ?? []
+  return [...actions, ...(subresources.get(collection) ?? [])].some(one => one.name === name)
+}

@@ -1,5 +1,5 @@
 /** The fields of the built-in collections. */
-import { role } from '../access.ts'
+import { firstParty, role } from '../access.ts'
 import { boolean } from '../fields/boolean.ts'
 import { choice } from '../fields/choice.ts'
 import { datetime } from '../fields/datetime.ts'
@@ -29,13 +29,16 @@ export const timeFields = {
   updated_at: datetime({ readOnly: true, default: now }),
 }
 
+/** Whoever may set these could take over any account, so no app may that an administrator has once allowed something. */
+export const administrators = role('admin').and(firstParty)
+
 export const userFields = {
   name: string({ max: 100, pattern: visible }),
   email: email({ unique: true }),
-  role: string({ default: 'user', max: 50, access: { write: role('admin') } }),
+  role: string({ default: 'user', max: 50, access: { write: administrators } }),
   disabled: boolean({
     default: false,
-    access: { read: role('admin'), write: role('admin') },
+    access: { read: role('admin'), write: administrators },
     description:
       'Whether the account is suspended: every credential of it is refused until it is enabled again.',
   }),
@@ -68,6 +71,8 @@ export function apiKeyFields(scopes: readonly string[]) {
     expires_at: datetime({ optional: true, description: 'When the key stops working; null is never.' }),
     prefix: string({ readOnly: true, max: 20, description: 'How the key begins, to recognise it by.' }),
     hash: string({ internal: true, unique: true }),
+    // Made through a third-party app: see `AccessClass.thirdParty`.
+    third_party: boolean({ optional: true, internal: true }),
   } as const
 }
 
@@ -133,7 +138,7 @@ export function oauthAppFields(scopes: readonly string[]) {
     homepage_uri: url({ optional: true, description: 'Where users read more about it.' }),
     first_party: boolean({
       default: false,
-      access: { write: role('admin') },
+      access: { write: administrators },
       description: 'Whether it is the service’s own: its users are not asked for consent.',
     }),
     client_id: string({

@@ -1,5 +1,5 @@
 /** The names of actions and queries: none may be that of another path, or of another field of GraphQL's root types. */
-import { builtinActions } from '../builtin/actions.ts'
+import { isBuiltinPath } from '../builtin/actions.ts'
 import type { Operation } from '../model.ts'
 import type { Faults } from './faults.ts'
 import { camelCase, checkCamelNames, pascalCase } from './names.ts'
@@ -56,10 +56,10 @@ export class OperationNames {
       faults.add(place, `/${collection}/${name} is a path of the API itself. Choose another name.`)
     }
     if (target !== 'item') return
-    const isAction = builtinActions.get(collection)?.some(action => action.name === name)
+    const isAction = isBuiltinPath(collection, name)
     const isRelation = outlines.get(collection)?.relations.has(name)
     if (!isAction && !isRelation) return
-    const what = isAction ? 'an action that is built in' : `the relation \`${collection}.${name}\``
+    const what = isAction ? 'what is built in' : `the relation \`${collection}.${name}\``
     faults.add(place, `/${collection}/{id}/${name} is the path of ${what}. Choose another name.`)
   }
 }

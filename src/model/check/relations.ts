@@ -1,4 +1,5 @@
 /** Relations: to-one by a field, its inverse on the target, many-to-many through a join collection. */
+import { isBuiltinPath } from '../builtin/actions.ts'
 import type { ManyToManyDeclaration } from '../declaration.ts'
 import { type FieldDeclaration, type Link, optionsOf } from '../fields/declared.ts'
 import type { Relation, ToOne } from '../model.ts'
@@ -10,6 +11,11 @@ import type { Outline, Outlines } from './outline.ts'
 function addRelation(outline: Outline, relation: Relation, place: string, faults: Faults): void {
   const { name } = relation
   checkFieldName(name, place, faults)
+  if (relation.kind !== 'one' && isBuiltinPath(outline.name, name)) {
+    const path = `/${outline.name}/{id}/${name}`
+    faults.add(place, `${path} is the path of what is built in. Choose another name.`)
+    return
+  }
   const taken = outline.fields.has(name) ? 'field' : outline.relations.has(name) ? 'relation' : undefined
   if (taken === undefined) outline.relations.set(name, relation)
   else

@@ -141,6 +141,7 @@ function check(rule: Rule, outline: Outline, outer: Context): Rule {
     case 'anyone':
     case 'nobody':
     case 'signedIn':
+    case 'firstParty':
       return rule
     case 'role':
       return roleRule(rule, context)

@@ -179,6 +179,7 @@ const foldKind: ByKind = {
   anyone: () => always,
   nobody: () => never,
   signedIn: (_rule, _row, { access }) => (access.signedIn ? always : never),
+  firstParty: (_rule, _row, { access }) => (access.thirdParty ? never : always),
   role: (rule, _row, { access }) =>
     access.role !== null && rule.roles.includes(access.role) ? always : never,
   // Nobody signed in carries no scope at all, although no scope limits them.

@@ -1,10 +1,18 @@
 /** Who may use an action, or read items within others, at all. */
+import { ApiError } from '../../errors.ts'
 import { admitOperation } from '../../logic/operations/access.ts'
-import type { Model } from '../../model/model.ts'
-import { admit } from '../../plan/guard.ts'
-import type { Principal } from '../../principal.ts'
+import type { Collection, Model } from '../../model/model.ts'
+import type { Rule } from '../../model/rule.ts'
+import { admit, staticRule } from '../../plan/guard.ts'
+import { type AccessClass, isAnonymous, type Principal } from '../../principal.ts'
 import { collectionsAlong } from '../operations.ts'
-import { type ActionRoute, isOperation, type NestedRoute, type QueryRoute } from './routes.ts'
+import {
+  type ActionRoute,
+  isOperation,
+  type NestedRoute,
+  type QueryRoute,
+  type SubresourceRoute,
+} from './routes.ts'
 
 /** Throws for a caller who may do it to no item at all. */
 export function admitAction(model: Model, route: ActionRoute | QueryRoute, principal: Principal): void {
@@ -13,10 +21,41 @@ export function admitAction(model: Model, route: ActionRoute | QueryRoute, princ
     return
   }
   const { access } = principal
-  admit(model, route.collection, 'update', access)
-  admit(model, route.collection, 'read', access)
-  const answered = model.collections.get(route.action.answers)
+  const { collection, action } = route
+  admit(model, collection, 'update', access)
+  admit(model, collection, 'read', access)
+  if (action.asSetting !== undefined) admitSetting(model, collection, action.asSetting, principal)
+  const answered = action.answers === undefined ? undefined : model.collections.get(action.answers)
   if (answered !== undefined) admit(model, answered, 'read', access)
+}
+
+/** Throws for a caller who may read, or end, that of no item at all. */
+export function admitSubresource(
+  model: Model,
+  { collection, subresource }: SubresourceRoute,
+  operation: 'read' | 'update',
+  principal: Principal,
+): void {
+  admit(model, collection, operation, principal.access)
+  admit(model, collection, 'read', principal.access)
+  admitSetting(model, collection, subresource.asSetting, principal)
+}
+
+/** The rule of what only those may do who may set a field of the item. */
+export function ruleOfSetting({ fields }: Collection, name: string): Rule {
+  return fields.get(name)?.access.write ?? { kind: 'nobody' }
+}
+
+function admitSetting(model: Model, collection: Collection, name: string, { access }: Principal): void {
+  if (staticRule(model, collection, ruleOfSetting(collection, name), access) === 'never')
+    throw mayNotDo(collection, name, access)
+}
+
+/** For a caller who may not set the field. */
+export function mayNotDo({ name: collection }: Collection, field: string, access: AccessClass): ApiError {
+  const refused = { collection, operation: 'update', fields: [field] }
+  const message = `Only whoever may set \`${field}\` of ${collection} may do this.`
+  return new ApiError(isAnonymous(access) ? 'UNAUTHORIZED' : 'FORBIDDEN', message, { refused })
 }
 
 /** Throws for a caller who may read no such item at all. */

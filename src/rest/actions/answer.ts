@@ -17,9 +17,9 @@ import { parseQuery, unknownParameter } from '../query/query-string.ts'
 import { includedLimit } from '../query/select.ts'
 import { makePresentation } from '../reply/headers.ts'
 import { idBody, withRevealed } from '../write.ts'
-import type { ItemActions, PreparedAction } from './action.ts'
-import { admitAction } from './admission.ts'
-import { bodyInput, queryInput, refuseBody } from './input.ts'
+import type { ItemActions, PreparedAction, SubresourceHandlers } from './action.ts'
+import { admitAction, mayNotDo, ruleOfSetting } from './admission.ts'
+import { bodyInput, builtinInput, queryInput } from './input.ts'
 import { preparedOperation, valuesBody } from './prepare.ts'
 import {
   type ActionRoute,
@@ -34,6 +34,7 @@ export interface ActionServices {
   readonly model: Model
   readonly run: Run
   readonly actions: ItemActions
+  readonly subresources: SubresourceHandlers
   readonly logic: OperationParts
   /** Throws NOT_FOUND for a collection that the principal sees nothing of. */
   readonly viewOf: (collection: string, principal: Principal) => CollectionView
@@ -52,12 +53,36 @@ function shapeOf({ name }: Pick<Collection, 'name'>, field: string): ItemShape {
 /** Throws NOT_FOUND unless the caller may read the item. */
 function requireItem(
   run: Run,
-  { collection, id }: BuiltinActionRoute,
+  { collection, id }: Pick<BuiltinActionRoute, 'collection' | 'id'>,
   principal: Principal,
 ): Awaitable<void> {
   return then(run.item({ shape: shapeOf(collection, 'id'), args: [id] }, principal), ({ text }) => {
     if (text === null) throw new ApiError('NOT_FOUND')
   })
+}
+
+const settingShapes = new WeakMap<Collection, ItemShape>()
+
+/** Of an item of which the caller may set the field. */
+function settingShape(collection: Collection, field: string): ItemShape {
+  const known = settingShapes.get(collection)
+  if (known) return known
+  const rules = [collection.access.update, ruleOfSetting(collection, field)]
+  const made: ItemShape = { ...itemShape(collection.name, ['id']), rule: { kind: 'and', rules } }
+  settingShapes.set(collection, made)
+  return made
+}
+
+/** Throws NOT_FOUND unless the caller may read the item, and FORBIDDEN unless they may set the field of it. */
+export async function requireSettable(
+  { run }: ActionServices,
+  at: Pick<BuiltinActionRoute, 'collection' | 'id'>,
+  field: string,
+  principal: Principal,
+): Promise<void> {
+  await requireItem(run, at, principal)
+  const { text } = await run.item({ shape: settingShape(at.collection, field), args: [at.id] }, principal)
+  if (text === null) throw mayNotDo(at.collection, field, principal.access)
 }
 
 type Nested = Omit<NestedRoute, 'kind'>
@@ -90,13 +115,15 @@ export async function answerAction(
     return carryOut(run, program, made, principal, attempt)
   }
   admitAction(services.model, route, principal)
-  const template = parseItem(services.viewOf(route.action.answers, principal), call.query)
-  refuseBody(call)
-  await requireItem(run, route, principal)
+  const { name, answers, asSetting } = route.action
+  const template = builtinTemplate(services, answers, call.query, principal)
+  const input = builtinInput(route.action, call)
+  if (asSetting === undefined) await requireItem(run, route, principal)
+  else await requireSettable(services, route, asSetting, principal)
   if (route.within) await requireNested(run, route.within, principal)
-  const action = services.actions.get(route.collection.name)?.get(route.action.name)
+  const action = services.actions.get(route.collection.name)?.get(name)
   if (action === undefined) throw new ApiError('NOT_FOUND')
-  const program = await action({ id: route.id, nested: route.within?.nested }, principal)
+  const program = await action({ id: route.id, nested: route.within?.nested, input }, principal)
   const made = () => answered(services, program, undefined, { template, principal })
   return carryOut(run, program, made, principal, attempt)
 }
@@ -133,8 +160,24 @@ function templateOf(
   principal: Principal,
 ): ItemTemplate | undefined {
   if (output.kind === 'item') return parseItem(services.viewOf(output.collection, actingAs(principal)), query)
-  for (const { name } of parseQuery(query)) throw unknownParameter(name)
+  refuseParameters(query)
   return undefined
+}
+
+/** Undefined where it answers with no item. */
+function builtinTemplate(
+  { viewOf }: ActionServices,
+  answers: string | undefined,
+  query: string,
+  principal: Principal,
+): ItemTemplate | undefined {
+  if (answers !== undefined) return parseItem(viewOf(answers, principal), query)
+  refuseParameters(query)
+  return undefined
+}
+
+export function refuseParameters(query: string): void {
+  for (const { name } of parseQuery(query)) throw unknownParameter(name)
 }
 
 /** GET of a query: 200 with what it answers with, 204 where that is nothing. */
@@ -146,6 +189,17 @@ export function answerQuery(
 ): Promise<Reply> {
   const { program, made } = preparedRequest(services, route, call, principal)
   return carryOut(services.run, { ...program, snapshot: true }, made, principal, undefined)
+}
+
+/** For a program that answers nothing: 204. */
+export function answerProgram(
+  services: ActionServices,
+  program: PreparedAction,
+  principal: Principal,
+  attempt: KeyedAttempt | undefined,
+): Promise<Reply> {
+  const made = () => answered(services, program, undefined, { template: undefined, principal })
+  return carryOut(services.run, program, made, principal, attempt)
 }
 
 function carryOut(

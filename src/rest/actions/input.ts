@@ -1,9 +1,11 @@
 /** What a request gives an action or a query. */
 import type { Call } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
-import { checkedInput, fieldOf, type InputValues } from '../../logic/operations/input.ts'
+import { checkedInput, collectionOfFields, fieldOf, type InputValues } from '../../logic/operations/input.ts'
+import type { BuiltinAction } from '../../model/builtin/actions.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type { Field, Operation } from '../../model/model.ts'
+import type { Collection, Field, Operation } from '../../model/model.ts'
+import { bodyValidator } from '../../model/validate.ts'
 import { quoted } from '../../plan/names.ts'
 import { readBody } from '../body.ts'
 import { parseId } from '../path-id.ts'
@@ -34,6 +36,24 @@ export function bodyInput(operation: Operation, call: Call): InputValues {
     return {}
   }
   return checkedInput(operation, readBody(call, json))
+}
+
+const shapes = new WeakMap<BuiltinAction, Collection>()
+
+/** Its input as a collection's fields, e.g. for its schema; undefined: it takes none. */
+export function builtinShape(action: BuiltinAction): Collection | undefined {
+  if (action.input === undefined) return undefined
+  const known = shapes.get(action) ?? collectionOfFields(action.name, action.input)
+  shapes.set(action, known)
+  return known
+}
+
+/** The body of a POST to an action that is built in. Throws as `bodyInput`. */
+export function builtinInput(action: BuiltinAction, call: Call): InputValues {
+  const shape = builtinShape(action)
+  if (shape !== undefined) return bodyValidator(shape).create(readBody(call, json)).values
+  refuseBody(call)
+  return {}
 }
 
 interface QueryInput {

@@ -1,5 +1,6 @@
 /** The paths below an item that are no lists: actions, and items within the item. */
 import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin/actions.ts'
+import { type Subresource, subresources } from '../../model/builtin/administration.ts'
 import type { Action, Collection, ManyToMany, Model, Query, ToMany } from '../../model/model.ts'
 import { canFollow, exists } from '../operations.ts'
 import { parseId } from '../path-id.ts'
@@ -30,6 +31,15 @@ export interface OperationRoute {
   readonly operation: Action
   /** Undefined where it is done to no item. */
   readonly id: number | undefined
+}
+
+/** What belongs to an item and is no item itself; with a key, one of it. */
+export interface SubresourceRoute {
+  readonly kind: 'subresource'
+  readonly collection: Collection
+  readonly id: number
+  readonly subresource: Subresource
+  readonly key: string | undefined
 }
 
 /** `GET`, of a query of the model. */
@@ -75,9 +85,11 @@ export function routeBelow(
   collection: Collection,
   id: number,
   path: string,
-): NestedRoute | ActionRoute | undefined {
+): NestedRoute | ActionRoute | SubresourceRoute | undefined {
   const segments = path.split('/', maxSegments + 1)
   const [first = '', second, third] = segments
+  const below = third === undefined ? subresourceRoute(collection, id, first, second) : undefined
+  if (below !== undefined) return below
   if (second === undefined) {
     return operationRoute(model, collection, first, id) ?? actionRoute(collection, id, first, undefined)
   }
@@ -87,6 +99,20 @@ export function routeBelow(
 }
 
 const maxSegments = 3
+
+/** Of ids that Portico makes. */
+const isKey = /^[A-Za-z0-9_-]{1,100}$/
+
+function subresourceRoute(
+  collection: Collection,
+  id: number,
+  name: string,
+  key: string | undefined,
+): SubresourceRoute | undefined {
+  const subresource = subresources.get(collection.name)?.find(one => one.name === name)
+  if (subresource === undefined || (key !== undefined && !isKey.test(key))) return undefined
+  return { kind: 'subresource', collection, id, subresource, key }
+}
 
 function actionRoute(
   collection: Collection,

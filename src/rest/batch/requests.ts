@@ -32,7 +32,9 @@ export interface PreparedPlan {
 
 type Known = Exclude<
   Route,
-  { readonly kind: 'openapi' | 'batch' | 'events' | 'explain' | 'action' | 'query' | 'nested' }
+  {
+    readonly kind: 'openapi' | 'batch' | 'events' | 'explain' | 'action' | 'query' | 'nested' | 'subresource'
+  }
 >
 type WritableRoute = Extract<Route, { readonly kind: 'collection' | 'item' }>
 
@@ -82,8 +84,10 @@ export class BatchRequests {
     if (route?.kind === 'events') throw new ApiError('BAD_REQUEST', 'A batch reads no events.')
     if (route === undefined || route.kind === 'openapi' || route.kind === 'explain')
       throw new ApiError('NOT_FOUND')
-    if (route.kind === 'action' && !isOperation(route)) {
-      throw new ApiError('BAD_REQUEST', 'Actions of webhooks are no part of a batch: send each alone.')
+    if (route.kind === 'subresource' || (route.kind === 'action' && !isOperation(route))) {
+      const { name } = route.kind === 'action' ? route.action : route.subresource
+      const path = `/${route.collection.name}/{id}/${name}`
+      throw new ApiError('BAD_REQUEST', `${path} is no part of a batch: send it alone.`)
     }
     if (route.kind === 'nested') {
       const path = `/${route.relation.target}/${route.nested}`

@@ -1,14 +1,25 @@
 /** The paths below an item that are no lists, in the OpenAPI document: actions, and items within the item. */
+import { collectionOfFields } from '../../logic/operations/input.ts'
 import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin/actions.ts'
-import { singularOf } from '../../model/check/names.ts'
+import { type Subresource, subresources } from '../../model/builtin/administration.ts'
+import { pascalCase, singularOf } from '../../model/check/names.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
+import { bodySchema } from '../../model/schemas.ts'
+import { maxListed } from '../actions/action.ts'
+import { ruleOfSetting } from '../actions/admission.ts'
+import { builtinShape } from '../actions/input.ts'
 import { prefix } from '../routes.ts'
+import type { Reference } from './components.ts'
+import { valuesSchema } from './logic.ts'
 import { type Document, words } from './names.ts'
 import { base } from './operation.ts'
-import { idParameter, itemParameters, sharedParameter } from './parameters.ts'
-import { errors, itemResponse, json, readResponses } from './responses.ts'
-import type { Access } from './security.ts'
+import { headerParameters, idParameter, itemParameters, sharedParameter } from './parameters.ts'
+import { errors, itemResponse, json, noContent, readResponses } from './responses.ts'
+import { inWords } from './rule-text.ts'
+import { type Access, scopesInWords } from './security.ts'
+
+const count: JsonSchema = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
 const nestedParameter = sharedParameter('n')
 
@@ -21,32 +32,118 @@ function read(collection: Collection): Access {
   return { collection, operation: 'read' }
 }
 
+/** Of what only those may do who may set a field of the item. */
+function settingWords(collection: Collection, field: string): string {
+  return `Who may: whoever may set \`${field}\` (${inWords(ruleOfSetting(collection, field))}).`
+}
+
+/** As `base`, where a field's rule decides besides. */
+function described(
+  document: Document,
+  id: string,
+  summary: string,
+  accesses: readonly [Access, ...Access[]],
+  own: { readonly asSetting?: string; readonly description?: string | undefined },
+): JsonSchema {
+  const { description, ...members } = base(document, { id, summary, accesses })
+  const [{ collection }] = accesses
+  const scopes = members['x-required-scopes'] as readonly string[]
+  const who =
+    own.asSetting === undefined
+      ? String(description)
+      : `${settingWords(collection, own.asSetting)} ${scopesInWords(scopes)}`
+  return { ...members, description: own.description === undefined ? who : `${own.description} ${who}` }
+}
+
+function inputBody(document: Document, action: BuiltinAction, id: string): JsonSchema {
+  const shape = builtinShape(action)
+  if (shape === undefined) return {}
+  const schema = document.schemas.refer(shape, `${pascalCase(id)}Input`, () =>
+    bodySchema(shape, 'create', field => document.valueSchema(shape, field)),
+  )
+  return { requestBody: { required: true, content: { 'application/json': { schema } } } }
+}
+
 function actionPath(
   document: Document,
   collection: Collection,
   action: BuiltinAction,
 ): [string, JsonSchema][] {
-  const { name, within, summary, reveals } = action
-  const answered = document.model.collections.get(action.answers)
-  if (answered === undefined) return []
+  const { name, within, summary } = action
+  const answered = action.answers === undefined ? undefined : document.model.collections.get(action.answers)
+  if (action.answers !== undefined && answered === undefined) return []
   const below = within === undefined ? name : `${within}/{n}/${name}`
-  const id = action.operation ?? `${name}_${within === undefined ? collection.singular : answered.singular}`
+  const item = within === undefined || answered === undefined ? collection : answered
+  const id = action.operation ?? `${name}_${item.singular}`
+  const isOther = answered !== undefined && answered !== collection
   const accesses: [Access, ...Access[]] = [
     { collection, operation: 'update' },
-    ...(answered === collection ? [] : [read(answered)]),
+    ...(isOther ? [read(answered)] : []),
   ]
-  const revealed = () =>
-    json('The item as it is now.', document.schema(answered, 'created'), 'Idempotent-Replayed')
   const post = {
-    ...base(document, { id, summary, accesses }),
-    parameters: itemParameters('Idempotency-Key'),
-    responses: {
-      200: reveals ? revealed() : itemResponse(document, answered),
-      ...errors('Action'),
-    },
+    ...described(document, id, summary, accesses, action),
+    parameters: answered ? itemParameters('Idempotency-Key') : headerParameters('Idempotency-Key'),
+    ...inputBody(document, action, id),
+    responses: { ...answers(document, action, answered), ...errors('Action') },
   }
   const parameters = within === undefined ? [idParameter] : [idParameter, nestedParameter]
   return [[`${prefix}/${collection.name}/{id}/${below}`, { parameters, post }]]
+}
+
+function answers(
+  document: Document,
+  { reveals }: BuiltinAction,
+  answered: Collection | undefined,
+): JsonSchema {
+  if (answered === undefined) return noContent
+  if (!reveals) return { 200: itemResponse(document, answered) }
+  return {
+    200: json('The item as it is now.', document.schema(answered, 'created'), 'Idempotent-Replayed'),
+  }
+}
+
+function subresourceList(document: Document, { name, singular, fields }: Subresource): Reference {
+  const item = document.schemas.refer(fields, pascalCase(`account_${singular}`), () =>
+    valuesSchema(document, collectionOfFields(singular, fields)),
+  )
+  const data = { type: 'array', items: item, maxItems: maxListed }
+  const meta = { type: 'object', required: ['total'], properties: { total: count } }
+  return document.schemas.refer(name, pascalCase(`account_${singular}_list`), () => ({
+    ...{ type: 'object', required: ['data', 'meta'], properties: { data, meta } },
+  }))
+}
+
+const keyParameter = { in: 'path', required: true, schema: { type: 'string', maxLength: 100 } }
+
+function subresourcePaths(
+  document: Document,
+  collection: Collection,
+  subresource: Subresource,
+): [string, JsonSchema][] {
+  const { name, singular, title, key, ends } = subresource
+  const path = `${prefix}/${collection.name}/{id}/${name}`
+  const update: Access = { collection, operation: 'update' }
+  const deletion = (id: string, summary: string) => ({
+    ...described(document, id, summary, [update], { ...subresource, description: ends }),
+    parameters: headerParameters('Idempotency-Key'),
+    responses: { ...noContent, ...errors('Delete') },
+  })
+  const of = `of_${collection.singular}`
+  const get = {
+    ...described(document, `list_${name}_${of}`, `List ${title}`, [read(collection)], {
+      ...subresource,
+      description: `The newest first; at most ${maxListed} of \`meta.total\`.`,
+    }),
+    responses: { 200: json('All of them.', subresourceList(document, subresource)), ...errors('Read') },
+  }
+  const one = { ...keyParameter, name: key === 'id' ? singular : key, description: `\`${key}\` in the list.` }
+  return [
+    [path, { parameters: [idParameter], get, delete: deletion(`end_${name}_${of}`, `End ${title}`) }],
+    [
+      `${path}/{${one.name}}`,
+      { parameters: [idParameter, one], delete: deletion(`end_${singular}_${of}`, `End one of ${title}`) },
+    ],
+  ]
 }
 
 function nestedPath(document: Document, collection: Collection, name: string): [string, JsonSchema][] {
@@ -69,7 +166,9 @@ function nestedPath(document: Document, collection: Collection, name: string): [
 export function pathsBelow(document: Document, collection: Collection): [string, JsonSchema][] {
   const nested = nestedRelations.get(collection.name) ?? []
   const actions = builtinActions.get(collection.name) ?? []
+  const below = subresources.get(collection.name) ?? []
   return [
+    ...below.flatMap(one => subresourcePaths(document, collection, one)),
     ...nested.flatMap(name => nestedPath(document, collection, name)),
     ...actions.flatMap(action => actionPath(document, collection, action)),
   ]

@@ -4,6 +4,7 @@ import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts
 import type { BodyMode } from '../../model/schemas.ts'
 import { canFollow, collectionsAlong, exists } from '../operations.ts'
 import { prefix } from '../routes.ts'
+import { accountPaths, accountSchemas } from './account.ts'
 import { pathsBelow } from './actions.ts'
 import {
   aggregateOperation,
@@ -216,7 +217,7 @@ function hasOwnPaths({ logic }: Model): boolean {
 }
 
 const fixed = {
-  schemas: { ...shared.schemas, ...batchSchemas, ...explainSchemas, ...aggregateSchemas },
+  schemas: { ...shared.schemas, ...batchSchemas, ...explainSchemas, ...accountSchemas, ...aggregateSchemas },
   parameters: { ...parameters, ...aggregateParameters },
   responses: { ...responses, ...aggregateResponses },
 }
@@ -239,6 +240,7 @@ function tagsOf(model: Model, paths: readonly (readonly [string, JsonSchema])[])
     { name: 'batch', description: 'Several operations as one.' },
     { name: 'explain', description: 'Why a request is allowed or refused.' },
     { name: 'events', description: 'What has changed.' },
+    { name: 'account', description: 'Sign-in and sign-up for pages of the service’s own origin.' },
     { name: 'openapi', description: 'This document.' },
   ]
 }
@@ -261,6 +263,7 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
     batchPath(document),
     explainPath(document),
     eventsPath(document),
+    ...accountPaths(document),
     documentPath(document),
   ]
   const events = eventSchemas(document)

@@ -67,6 +67,8 @@ export function inWords(rule: Rule): string {
       return 'nobody'
     case 'signedIn':
       return 'anyone signed in'
+    case 'firstParty':
+      return 'not through a third-party app'
     case 'role':
       return `role ${rule.roles.join(' or ')}`
     case 'scope':

@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { formWith, sharedFixtures } from '../../conformance/oauth/server.ts'
 import { sqlite } from '../../setups/sqlite.ts'
-import { postJson, sameOrigin, sessionSet, signedInCookie } from '../own-page.ts'
+import { sameOrigin, sessionSet, signedInCookie } from '../own-page.ts'
+import { assertDocumented, post as postJson } from './documented.ts'
 import { form, link, open, page, withMail } from './mailed.ts'
 
 const withFixture = sharedFixtures(sqlite, { 'accounts.signUp': 'open' })
@@ -21,8 +22,12 @@ test('a page signs in, sees who is signed in, and signs out', async () => {
     const line = answer.headers.getSetCookie().find(one => one.startsWith('portico_session='))
     assert.match(line ?? '', /; path=\/; expires=[^;]+; samesite=lax; httponly$/i)
     const own = { Cookie: sessionSet(answer) ?? '', ...sameOrigin }
-    const account = (headers: Readonly<Record<string, string>>) => call('/account', { headers })
     const json = { Accept: 'application/json' }
+    const account = async (headers: Readonly<Record<string, string>>) => {
+      const given = await call('/account', { headers })
+      if (headers.Accept === json.Accept) assertDocumented('get', `${url}/account`, undefined, given)
+      return given
+    }
     assert.deepEqual((await account({ ...own, ...json })).json, shown)
     for (const site of ['cross-site', 'same-site', 'none']) {
       const foreign = await account({ ...own, ...json, 'Sec-Fetch-Site': site })
@@ -65,6 +70,7 @@ test('other origins sign nobody in and out, whatever they send', async () => {
       for (const [headers, status] of rows) {
         const said = `${path} ${JSON.stringify(headers)}`
         const answer = await call(path, { method: 'POST', headers: { Cookie, ...headers }, body })
+        if (answer.text.startsWith('{')) assertDocumented('post', url + path, body, answer)
         assert.equal(answer.status, status, `${said} ${answer.text}`)
         assert.equal(sessionSet(answer), undefined, said)
         if (headers['Content-Type'] === 'application/json') assert.equal(answer.code, 'FORBIDDEN')
@@ -134,6 +140,11 @@ test('bodies of another shape are refused with their faults', async () => {
     assert.equal(twice.status, 400)
     const page = await call('/account/sign-in', { headers: { Accept: 'application/json' } })
     assert.equal(page.code, 'NOT_ACCEPTABLE')
+    const options = await postJson(`${url}/account/passkeys/get`, {})
+    assert.deepEqual([options.status, typeof options.json.challenge], [200, 'string'])
+    const accepted = { ...sameOrigin, Accept: 'application/problem+json' }
+    const problem = await postJson(`${url}/account/sign-in`, {}, accepted)
+    assert.equal(problem.headers.get('content-type'), 'application/problem+json')
   })
 })
 

@@ -1,5 +1,5 @@
 /** An app of the service's own origin: signed in by the session's cookie, or by OAuth as a public app. */
-import { createClient, createSignIn } from 'portico/client'
+import { createAccountClient, createClient, createSignIn } from 'portico/client'
 
 const at = id => document.getElementById(id)
 const signIn = createSignIn({
@@ -9,16 +9,7 @@ const signIn = createSignIn({
 // Without a token the browser sends the session's cookie.
 const api = createClient({ token: refused => signIn.token(refused) })
 
-async function account(path, body) {
-  const response = await fetch(`/account/${path}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  const answer = response.status === 204 ? {} : await response.json()
-  if (!response.ok) throw new Error(answer.error.message)
-  return answer
-}
+const account = createAccountClient()
 
 function item(list, text) {
   const shown = document.createElement('li')
@@ -49,12 +40,25 @@ async function show() {
 
 at('sign-in').addEventListener('submit', async event => {
   event.preventDefault()
-  const { email, password } = Object.fromEntries(new FormData(event.target))
+  const values = Object.fromEntries(new FormData(event.target))
   try {
-    await account('sign-in', { email, password })
+    const { secondFactor } = await account.signIn(values)
+    if (secondFactor) await secondFactor(prompt('Code'))
     await show()
   } catch (error) {
     at('user').textContent = error.message
+  }
+})
+at('passkey').addEventListener('click', async () => {
+  await account.signInWithPasskey()
+  await show()
+})
+at('sign-up').addEventListener('submit', async event => {
+  event.preventDefault()
+  try {
+    at('user').textContent = (await account.signUp(Object.fromEntries(new FormData(event.target)))).message
+  } catch (error) {
+    at('user').textContent = error.details.map(({ field, message }) => `${field}: ${message}`).join(' ')
   }
 })
 at('oauth').addEventListener('click', () => signIn.signIn())
@@ -64,7 +68,7 @@ at('write').addEventListener('submit', async event => {
 })
 at('sign-out').addEventListener('click', async () => {
   await signIn.signOut()
-  await account('sign-out', {})
+  await account.signOut()
   at('user').textContent = 'signed out'
 })
 

@@ -14,6 +14,7 @@ import {
   consentOf,
   type Fixture,
   formWith,
+  newTokens,
   post,
   redeem,
   redirectUri,
@@ -60,7 +61,7 @@ function addressOf({ url }: Fixture, app: App, more: Parameters = {}): URL {
 
 test('after the sign-in the browser is back at the app, with everything that was asked for', async () => {
   await withFixture(async fixture => {
-    const { ann, call, url } = fixture
+    const { ann, call, place, url } = fixture
     const app = await ownApp(fixture)
     const browser = fixture.browser()
     const end = await afterSignIn(browser, addressOf(fixture, app), ann)
@@ -77,6 +78,23 @@ test('after the sign-in the browser is back at the app, with everything that was
       const again = await browser.open(addressOf(fixture, app, prompt))
       assert.ok('left' in again && again.left.searchParams.get('code'), JSON.stringify(prompt))
     }
+    // Each sign-in leaves a grant, of which too many end.
+    const store = await place.openStore(checkModel(blog))
+    const owner = String(ann.id)
+    const payload = JSON.stringify({ clientId: app.client_id, iat: 1, openid: { scope: 'read:post' } })
+    for (let count = 0; count < 100; count++)
+      await store.records.put({
+        kind: 'Grant',
+        id: `old ${ann.id} ${count}`,
+        payload,
+        expiresAt: null,
+        owner,
+      })
+    await browser.open(addressOf(fixture, app, { prompt: 'none' }))
+    const grants = await store.records.byOwner('Grant', owner)
+    await store.close()
+    assert.equal(grants.length, 80)
+    assert.equal((await call('/api/v1/posts', { key })).status, 200)
     // It is among the connected apps, as the service's own, and can be disconnected.
     const apps = await browser.open('/account/apps')
     assert.ok('text' in apps)
@@ -197,6 +215,103 @@ test('nobody but an administrator makes an app first-party: not by REST, a batch
   })
 })
 
+test('an administrator marks the app of somebody else, and changes nothing else of it', async () => {
+  await withFixture(async fixture => {
+    const { admin, ann, ben, call } = fixture
+    const app = await fixture.app({ scopes: scope.split(' ') })
+    const own = `/api/v1/oauth_apps/${app.id}`
+    const patch = (key: string, body: object) => call(own, { method: 'PATCH', key, body })
+    const ids = async (key: string) => {
+      const { json } = await call('/api/v1/oauth_apps?per_page=100', { key })
+      return (json.data as readonly { id: number }[]).map(({ id }) => id)
+    }
+    assert.deepEqual(
+      [(await ids(admin.key)).includes(app.id), (await ids(ben.key)).includes(app.id)],
+      [true, false],
+    )
+    const browser = fixture.browser()
+    const asked = await afterSignIn(browser, addressOf(fixture, app), fixture.cleo)
+    assert.ok('text' in asked && consentOf(asked))
+    const marked = await patch(admin.key, { first_party: true })
+    assert.deepEqual([marked.status, marked.json.first_party], [200, true], marked.text)
+    const unasked = await browser.open(addressOf(fixture, app))
+    assert.ok('left' in unasked && unasked.left.searchParams.get('code'))
+
+    const evil = { redirect_uris: ['https://evil.example/cb'] }
+    assert.equal((await patch(ann.key, evil)).status, 403)
+    assert.equal((await patch(ann.key, { first_party: false })).status, 403)
+    assert.equal((await patch(ben.key, { first_party: false })).status, 404)
+    const { name, redirect_uris } = marked.json
+    for (const body of [evil, { name: 'Mine' }, { first_party: false, scopes: null }, { logo_uri: null }]) {
+      const refused = await patch(admin.key, body)
+      assert.deepEqual([refused.status, refused.code], [403, 'FORBIDDEN'], refused.text)
+    }
+    const replaced = await call(own, { method: 'PUT', key: admin.key, body: { name, redirect_uris } })
+    assert.equal(replaced.status, 403, replaced.text)
+    const query = `mutation { updateOauthApp(id: "${app.id}", name: "Mine") { id } }`
+    assert.match(
+      (await call('/graphql', { method: 'POST', key: admin.key, body: { query } })).text,
+      /FORBIDDEN/,
+    )
+    assert.equal((await call(own, { method: 'DELETE', key: admin.key })).status, 403)
+    const secret = { method: 'POST', key: admin.key, body: { app_id: app.id } }
+    assert.ok((await call('/api/v1/oauth_app_secrets', secret)).status >= 400)
+    // A webhook of an app is told of what its users have allowed it.
+    const hook = { url: 'https://hooks.example.com/', types: ['post.created'], app_id: app.id }
+    const webhook = await call('/api/v1/webhooks', { method: 'POST', key: admin.key, body: hook })
+    assert.match(webhook.text, /"field":"app_id","code":"not_found"/)
+    const { json } = await call(own, { key: ann.key })
+    assert.deepEqual([json.name, json.redirect_uris, json.first_party], [name, redirect_uris, true])
+
+    const owner = fixture.browser()
+    await afterSignIn(owner, '/account/sign-in', ann)
+    for (const path of ['/account/developer', `/account/developer/${app.id}`]) {
+      const page = await owner.open(path)
+      assert.ok('text' in page && page.text.includes('Part of this service: nobody is asked'), path)
+    }
+    const administrator = fixture.browser()
+    await afterSignIn(administrator, '/account/sign-in', admin)
+    const foreign = await administrator.open(`/account/developer/${app.id}`)
+    assert.ok('text' in foreign && !foreign.text.includes(app.client_id))
+    assert.equal((await patch(admin.key, { first_party: false })).status, 200)
+    const again = await browser.open(addressOf(fixture, app))
+    assert.ok('text' in again && consentOf(again))
+  })
+})
+
+test('no token of a third-party app marks one, or changes where a first-party app’s codes go', async () => {
+  await withFixture(async fixture => {
+    const { admin, call } = fixture
+    const other = await fixture.app()
+    const own = await ownApp(fixture)
+    const granted = (app: App) =>
+      newTokens(fixture, app, {
+        browser: fixture.browser(),
+        person: admin,
+        scope: 'read:oauth_app write:oauth_app',
+      })
+    const scopes = ['read:oauth_app', 'write:oauth_app']
+    const { access_token: theirs } = await granted(await fixture.app({ scopes, default_scopes: null }))
+    const { access_token: ours } = await granted(await ownApp(fixture, { scopes }))
+    const rows: readonly [App, object, number][] = [
+      [other, { first_party: true }, 404],
+      [other, { name: 'Mine' }, 404],
+      [own, { first_party: false }, 403],
+      [own, { redirect_uris: ['https://evil.example/cb'] }, 403],
+      [own, { name: 'Ours' }, 200],
+    ]
+    for (const [{ id }, body, status] of rows) {
+      const answer = await call(`/api/v1/oauth_apps/${id}`, { method: 'PATCH', key: theirs ?? '', body })
+      assert.equal(answer.status, status, `${JSON.stringify(body)} ${answer.text}`)
+    }
+    const made = await call('/api/v1/oauth_apps', { method: 'POST', key: theirs ?? '', body: values })
+    assert.equal(made.status, 403, made.text)
+    const body = { first_party: true }
+    const marked = await call(`/api/v1/oauth_apps/${other.id}`, { method: 'PATCH', key: ours ?? '', body })
+    assert.equal(marked.status, 200, marked.text)
+  })
+})
+
 test('an owner who is no administrator changes neither the addresses nor the scopes', async () => {
   await withFixture(async fixture => {
     const { ann, call, place } = fixture
@@ -270,5 +385,28 @@ test('a public app on the user’s own machine asks for consent, unless the serv
   await withFixture(async fixture => assert.deepEqual(await shown(fixture), [false, false, false]))
   await withOwnFixture({ baseUrl: 'http://id.example.com' }, async fixture => {
     assert.deepEqual(await shown(fixture), [true, true, false])
+  })
+})
+
+test('a device that names a public app asks for consent: anybody can name it', async () => {
+  const shown = async (fixture: Fixture) => {
+    const { ann, url } = fixture
+    const app = await ownApp(fixture, { type: 'public', redirect_uris: ['https://app.example.com/cb'] })
+    const { client_id } = app
+    const asked = await post(`${url}/oauth/device`, { scope: 'openid read:post write:post', client_id })
+    const browser = fixture.browser()
+    await afterSignIn(browser, '/account/sign-in', ann)
+    const typed = await browser.open(`/oauth/device?user_code=${asked.json.user_code}`)
+    assert.ok('text' in typed && typed.forms[0])
+    const [code] = typed.forms
+    const confirm = await browser.submit({ ...code, action: new URL(code.action.pathname, url) })
+    assert.ok('text' in confirm && confirm.forms[0], 'text' in confirm ? confirm.text : '')
+    const end = await browser.submit(confirm.forms[0])
+    assert.ok('text' in end)
+    return consentOf(end) !== undefined
+  }
+  await withFixture(async fixture => assert.equal(await shown(fixture), false))
+  await withOwnFixture({ baseUrl: 'http://id.example.com' }, async fixture => {
+    assert.equal(await shown(fixture), true)
   })
 })

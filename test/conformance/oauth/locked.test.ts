@@ -29,4 +29,5 @@ describe(locked.name, async () => {
   await import('./registration.test.ts')
   await import('./requests.test.ts')
   await import('./revocation.test.ts')
+  await import('./web-apps.test.ts')
 })

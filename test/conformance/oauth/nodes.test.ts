@@ -24,4 +24,5 @@ describe(postgresNodes.name, async () => {
   await import('./redirect-uri.test.ts')
   await import('./requests.test.ts')
   await import('./revocation.test.ts')
+  await import('./web-apps.test.ts')
 })

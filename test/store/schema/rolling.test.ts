@@ -6,9 +6,10 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { collection, model, string, unique, uuid } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
+import type { Collection, Model } from '../../../src/model/model.ts'
 import { type Migratable, migratables } from '../../databases/migratable.ts'
 import { until } from '../../databases/replicated.ts'
-import { Client, fields, listOfPosts } from '../blog.ts'
+import { blog, Client, fields, listOfPosts } from '../blog.ts'
 import { access, books, keep, plain, title } from './migration-cases.ts'
 import { added, newer, newerUnsearched, older } from './rolling-models.ts'
 
@@ -44,6 +45,15 @@ const listOfNotes = {
   ...listOfPosts,
   collection: 'notes',
   select: fields('id', 'title', ...Object.keys(added)),
+}
+
+/** The model as it was before there were these fields. */
+function without(model: Model, fields: Readonly<Record<string, readonly string[]>>): Model {
+  const collections = [...model.collections].map(([name, one]): [string, Collection] => {
+    const kept = [...one.fields].filter(([field]) => !fields[name]?.includes(field))
+    return [name, { ...one, fields: new Map(kept) }]
+  })
+  return { ...model, collections: new Map(collections) }
 }
 
 async function rolled(database: Migratable, at: string): Promise<void> {
@@ -92,6 +102,30 @@ for (const database of migratables) {
         assert.equal(items?.length, 1)
         requireAdded(items?.[0] ?? {})
         await next.close()
+      }))
+
+    test('a database of before accounts could be disabled: nobody is, and the last administrator stays', () =>
+      database.withEmpty(async at => {
+        const before = without(blog, { users: ['disabled'], api_keys: ['third_party'] })
+        const first = await database.open(at, before)
+        const person = { name: 'Ann', email: 'ann@example.com', role: 'admin' }
+        const ann = await new Client(first, before).create('users', person)
+        const values = { user_id: ann.id, name: 'k', prefix: 'pk_', hash: 'h' }
+        await new Client(first, before).create('api_keys', values)
+        await first.close()
+        const store = await database.open(at, blog)
+        const client = new Client(store, blog)
+        const isDisabled = async (id: number) => Object(await client.item('users', id)).disabled
+        assert.equal(await isDisabled(ann.id), false)
+        await assert.rejects(client.update('users', ann.id, { disabled: true }), /without an enabled admin/)
+        const old = await database.open(at, before, false)
+        const ben = await new Client(old, before).create('users', { ...person, email: 'ben@example.com' })
+        await old.close()
+        assert.equal(await isDisabled(ben.id), false)
+        await client.update('users', ann.id, { disabled: true })
+        await store.close()
+        assert.deepEqual(await database.plan(at, blog), [])
+        await database.requireSound(at)
       }))
 
     test('a default that only the model has does not let an older version start beside its field', () =>

@@ -23,6 +23,8 @@ const secretCollection = 'oauth_app_secrets'
 const path = '/account/developer'
 const fields = [
   'id',
+  'user_id',
+  'first_party',
   'name',
   'type',
   'client_id',
@@ -45,6 +47,8 @@ const maxSecretsShown = 50
 
 export interface AppRow {
   readonly id: number
+  readonly user_id: number
+  readonly first_party: boolean
   readonly name: string
   readonly type: 'confidential' | 'public'
   readonly client_id: string
@@ -63,8 +67,11 @@ interface SecretRow {
 }
 
 /** Throws NOT_FOUND where the user has no such app. */
-export function appRow(parts: RouteParts, who: SignedIn, id: number): Promise<AppRow> {
-  return ownItems(parts, who).item<AppRow>(byId, id)
+export async function appRow(parts: RouteParts, who: SignedIn, id: number): Promise<AppRow> {
+  const row = await ownItems(parts, who).item<AppRow>(byId, id)
+  // Administrators may read those of others, which have no page.
+  if (row.user_id !== who.user.id) throw new ApiError('NOT_FOUND')
+  return row
 }
 
 function shown({ base }: RouteParts, row: AppRow): OwnApp {
@@ -76,6 +83,7 @@ function shown({ base }: RouteParts, row: AppRow): OwnApp {
     may: scopes === null ? undefined : sentencesOf(base.model, scopes),
     logoUri: row.logo_uri ?? undefined,
     homepageUri: row.homepage_uri ?? undefined,
+    firstParty: row.first_party,
     createdAt: Date.parse(row.created_at),
   }
 }

@@ -26,7 +26,7 @@ import { confirmation, createShown, ownItems, postedForm } from './own.ts'
 
 const collection = 'api_keys'
 const path = '/account/keys'
-const fields = ['id', 'name', 'prefix', 'scopes', 'created_at', 'expires_at']
+const fields = ['id', 'user_id', 'name', 'prefix', 'scopes', 'created_at', 'expires_at']
 const ofUser = { ...listShape(collection, fields, where('user_id')), sort: reversed(orderById) }
 const byId = itemShape(collection, fields)
 
@@ -37,6 +37,7 @@ const maxNameCharacters = 100
 
 interface KeyRow {
   readonly id: number
+  readonly user_id: number
   readonly name: string
   readonly prefix: string
   readonly scopes: readonly string[] | null
@@ -55,7 +56,10 @@ function shown({ base }: RouteParts, { id, name, prefix, scopes, ...times }: Key
 }
 
 async function keyOf(parts: RouteParts, who: SignedIn, id: number): Promise<ShownKey> {
-  return shown(parts, await ownItems(parts, who).item<KeyRow>(byId, id))
+  const row = await ownItems(parts, who).item<KeyRow>(byId, id)
+  // Administrators may read those of others, which have no page.
+  if (row.user_id !== who.user.id) throw new ApiError('NOT_FOUND')
+  return shown(parts, row)
 }
 
 export async function keysRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {

@@ -9,7 +9,7 @@ import { orderById, reversed } from '../../../plan/order.ts'
 import type { ListShape, Selected } from '../../../plan/plan.ts'
 import type { Run, WriteRule } from '../../../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../../../plan/system-plans.ts'
-import { hasScope } from '../../../principal.ts'
+import { type AccessClass, hasScope } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { requireName } from './app-name.ts'
 
@@ -154,6 +154,8 @@ export interface AppRights {
   readonly id: number | null
   /** The scopes that it may ask for now; `'all'`: any. */
   readonly scopes: ReadonlySet<string> | 'all'
+  /** Whether it is the service's own. */
+  readonly firstParty: boolean
 }
 
 /** Undefined: there is no such app, registered dynamically or not. */
@@ -163,11 +165,15 @@ export function rightsOfApp(
   clientId: string,
 ): Awaitable<AppRights | undefined> {
   return then(apps.find(clientId), app => {
-    if (app) return { id: app.id, scopes: app.scopes === null ? 'all' : new Set(app.scopes) }
+    if (app) {
+      const scopes = app.scopes === null ? 'all' : new Set(app.scopes)
+      return { id: app.id, scopes, firstParty: app.first_party }
+    }
     return then(records.get('Client', clientId), registered => {
       if (!registered) return undefined
       const { scope } = JSON.parse(registered.payload) as { scope?: string }
-      return { id: null, scopes: scope === undefined ? 'all' : new Set(scope.split(' ')) }
+      const scopes = scope === undefined ? 'all' : new Set(scope.split(' '))
+      return { id: null, scopes, firstParty: false }
     })
   })
 }
@@ -187,12 +193,17 @@ export function appRule(run: Run, serviceName: string): WriteRule {
     requireAddresses(given('redirect_uris')?.value)
     const [defaults, scopes] = [given('default_scopes'), given('scopes')]
     const uris = given('redirect_uris')
-    if (shape.mode === 'merge' && !defaults && !scopes && !uris) return undefined
+    const foreign = shape.set.find(({ field }) => field !== 'first_party')
+    const isHarmless = shape.mode === 'merge' && !defaults && !scopes && !uris
+    if (isHarmless && !(foreign && isAdministrator(access))) return undefined
     return then(findBy(run, byId, Number(args[shape.id])), app => {
-      // The guard refuses an app of another user as if it did not exist.
-      if (app?.user_id !== userId) return undefined
+      if (app?.user_id !== userId) {
+        // The guard refuses an app of another user as if it did not exist, unless an administrator asks.
+        if (app && foreign && isAdministrator(access)) throw ownersAlone(foreign.field)
+        return undefined
+      }
       const left = shape.mode === 'merge' ? undefined : { value: null }
-      if (access.role !== 'admin') {
+      if (!isAdministrator(access)) {
         requireUntouched(app, { redirect_uris: uris ?? left, scopes: scopes ?? left })
       }
       const kept = shape.mode === 'merge' ? app : undefined
@@ -200,6 +211,16 @@ export function appRule(run: Run, serviceName: string): WriteRule {
       return undefined
     })
   }
+}
+
+/** As `administrators` of the model's rules. */
+function isAdministrator({ role, thirdParty }: AccessClass): boolean {
+  return role === 'admin' && !thirdParty
+}
+
+function ownersAlone(field: string): ApiError {
+  const message = `Only its owner changes the \`${field}\` of an app: administrators change \`first_party\` alone.`
+  return new ApiError('FORBIDDEN', message, { details: [{ field, code: 'forbidden', message }] })
 }
 
 /**
@@ -214,7 +235,8 @@ function requireUntouched(
   const names = ['redirect_uris', 'scopes'] as const
   const changed = names.find(name => given[name] && !isDeepStrictEqual(given[name].value, app[name]))
   if (changed === undefined) return
-  throw new ApiError('FORBIDDEN', `Only an administrator changes the \`${changed}\` of a first-party app.`)
+  const message = `Only an administrator, and no third-party app, changes the \`${changed}\` of a first-party app.`
+  throw new ApiError('FORBIDDEN', message)
 }
 
 /** Throws VALIDATION_FAILED for what matches the pattern but is no URL, e.g. with the host 1.2.3.999. */

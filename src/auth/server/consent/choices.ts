@@ -63,13 +63,17 @@ function newFirst(choices: readonly ScopeChoice[]): readonly ScopeChoice[] {
   return [...choices.filter(({ isNew }) => isNew), ...choices.filter(({ isNew }) => !isNew)]
 }
 
+const throughOther = { appId: null, grant: null, thirdParty: true }
+
 /** `who`: the user who decides. An app can do no more than they, so their role decides what a scope reaches. */
 export function scopeGroups(
   model: Model,
   { scopes, allowedBefore }: Asked,
   who: { readonly id: number; readonly role: string },
 ): readonly ScopeGroup[] {
-  const { access } = user(who.id, who.role, withCovered(scopes.map(({ scope }) => scope)))
+  const asked = withCovered(scopes.map(({ scope }) => scope))
+  // A first-party app can do more, and hardly ever asks.
+  const { access } = user(who.id, who.role, asked, undefined, undefined, throughOther)
   const choiceOf = ({ scope, sentence }: ScopeSentence, of: Collection | undefined): ScopeChoice => ({
     scope,
     sentence,

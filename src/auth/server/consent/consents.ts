@@ -5,6 +5,7 @@ import { hasScope } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { grantClaims, scopesAskedFor } from './claims.ts'
 import { needsNoConsent } from './first-party.ts'
+import { excessGrants, type GrantBoundParts } from './grant-bounds.ts'
 import { scopeSet } from './scopes.ts'
 
 const KIND = 'Consent'
@@ -43,11 +44,15 @@ function idOf(userId: number, clientId: string): string {
   return `${userId}:${clientId}`
 }
 
+const noWebhooks = async () => new Set<string>()
+
 export class Consents {
   readonly #records: Records
+  readonly #grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks']
 
-  constructor(records: Records) {
+  constructor(records: Records, grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks'] = noWebhooks) {
     this.#records = records
+    this.#grantsOfWebhooks = grantsOfWebhooks
   }
 
   async find(userId: number, clientId: string): Promise<Consent | undefined> {
@@ -109,6 +114,12 @@ export class Consents {
       if ((JSON.parse(payload) as { clientId?: string }).clientId !== clientId) continue
       await this.#endGrant(id)
     }
+  }
+
+  /** To be called when the app has got a grant: ends those that are too many. */
+  async boundGrants(userId: number, clientId: string): Promise<void> {
+    const parts = { records: this.#records, grantsOfWebhooks: this.#grantsOfWebhooks }
+    for (const id of await excessGrants(parts, userId, clientId)) await this.#endGrant(id)
   }
 
   /** Revokes every token and pending code of the user, and deletes the consents. */
@@ -173,5 +184,6 @@ export async function loadGrant(
   grant.addOIDCScope([...ctx.oidc.requestParamScopes].join(' '))
   grantClaims(grant, ctx.oidc.params.claims, scopes)
   await grant.save()
+  await consents.boundGrants(Number(account.accountId), client.clientId)
   return grant
 }

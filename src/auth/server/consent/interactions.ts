@@ -83,7 +83,9 @@ export class Interactions {
     const grantId = await grant.save()
     const userId = Number(session.accountId)
     const about = { clientId: params.client_id, sessionUid: session.uid }
-    await this.#parts.consents.remember(userId, about, wanted, allowed)
+    const { consents } = this.#parts
+    await consents.remember(userId, about, wanted, allowed)
+    await consents.boundGrants(userId, params.client_id)
     return finish(request, { consent: { grantId } }, true)
   }
 

@@ -3,7 +3,7 @@ import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import type { Model } from '../../../model/model.ts'
 import { openapi } from '../document.ts'
 import { Examples, errorExample } from './examples.ts'
-import { clientSample, literal } from './samples.ts'
+import { clientSample } from './samples.ts'
 
 type Members = Readonly<Record<string, JsonSchema>>
 
@@ -37,18 +37,15 @@ class Reference {
     const { requestBody, responses } = operation
     const body = requestBody as JsonSchema | undefined
     const input = body ? this.#bodyExample(body, method) : this.#queryExample(operation, path)
-    const sample = clientSample(this.#model, { method, path, input })
+    const source = clientSample(this.#model, { method, path, input }, this.#origin)
     return {
       ...operation,
       ...(body && { requestBody: this.#withExample(body, input) }),
       ...(responses !== undefined && { responses: this.responses(responses) }),
-      ...(sample !== undefined && { 'x-codeSamples': [this.#codeSample(sample)] }),
+      ...(source !== undefined && {
+        'x-codeSamples': [{ lang: 'TypeScript', label: 'Typed client', source }],
+      }),
     }
-  }
-
-  #codeSample(call: string): JsonSchema {
-    const client = `const api = createApi({ baseUrl: ${literal(this.#origin)}, token })`
-    return { lang: 'TypeScript', label: 'Typed client', source: `${client}\n\n${call}\n` }
   }
 
   #bodyExample({ content }: JsonSchema, method: string): JsonValue | undefined {

@@ -49,6 +49,22 @@ const otherCalls: Readonly<Record<string, string>> = {
   'get /events': 'for await (const event of api.events.subscribe()) console.log(event.type)',
 }
 
+const accountCalls: Readonly<Record<string, Call>> = {
+  '/account': () => 'const user = await account.user()',
+  '/account/sign-in': (_, body) => `const { user, secondFactor } = await account.signIn(${body})`,
+  '/account/passkeys/get': () => 'const user = await account.signInWithPasskey()',
+  '/account/sign-up': (_, body) => `const { next, message } = await account.signUp(${body})`,
+  '/account/reset': () => "const message = await account.requestReset('ada@example.com')",
+  '/account/sign-out': () => 'await account.signOut()',
+}
+
+/** For pages of the service's own origin; undefined for other paths. */
+function accountSample({ path, input }: SampledOperation): string | undefined {
+  const call = accountCalls[path]?.('', input === undefined ? '' : literal(input))
+  if (call === undefined) return undefined
+  return `const account = createAccountClient()\n\n${call}\n`
+}
+
 function collectionCall(model: Model, name: string, key: string, body: string): string | undefined {
   const collection = model.collections.get(name)
   if (!collection) return undefined
@@ -83,8 +99,15 @@ function operationCall(model: Model, method: string, path: string, input: string
   return `const answer = await api.${owner}.${name}(${given.join(', ')})`
 }
 
-/** The code of the call; undefined where the client has none for the operation. */
-export function clientSample(model: Model, { method, path, input }: SampledOperation): string | undefined {
+/** The code; undefined where the client has no call for the operation. `origin`: of the service. */
+export function clientSample(model: Model, operation: SampledOperation, origin: string): string | undefined {
+  const account = accountSample(operation)
+  const call = account === undefined ? apiCall(model, operation) : undefined
+  const client = `const api = createApi({ baseUrl: ${literal(origin)}, token })`
+  return call === undefined ? account : `${client}\n\n${call}\n`
+}
+
+function apiCall(model: Model, { method, path, input }: SampledOperation): string | undefined {
   const below = path.slice(prefix.length)
   const other = otherCalls[`${method} ${below}`]
   if (other !== undefined) return other

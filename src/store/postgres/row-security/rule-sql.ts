@@ -67,6 +67,7 @@ function sqlOf(rule: Rule, place: Place, context: Context): string {
     case 'nobody':
       return 'FALSE'
     case 'signedIn':
+    case 'firstParty':
     case 'role':
     case 'scope':
       return certain(callerSql(rule))
@@ -92,6 +93,7 @@ export function anywaySql(rule: Rule, place: Place, model: Model, not = false): 
     case 'nobody':
       return not ? 'TRUE' : 'FALSE'
     case 'signedIn':
+    case 'firstParty':
     case 'role':
     case 'scope':
       return `${not ? 'NOT ' : ''}coalesce(${callerSql(rule)}, FALSE)`
@@ -119,8 +121,9 @@ function neverSql({ operand, comparison }: Of<'compare'>): string {
 }
 
 /** About whoever asks, whatever the row is. */
-function callerSql(rule: Of<'signedIn'> | Of<'role'> | Of<'scope'>): string {
+function callerSql(rule: Of<'signedIn'> | Of<'firstParty'> | Of<'role'> | Of<'scope'>): string {
   if (rule.kind === 'signedIn') return isSignedIn
+  if (rule.kind === 'firstParty') return `coalesce(${setting('third_party')}, '') = ''`
   if (rule.kind === 'scope') return `${setting('actor')} IN ('user', 'app') AND ${hasScope(rule.scope)}`
   if (rule.roles.length === 0) return 'FALSE'
   return `${isSignedIn} AND ${setting('role')} IN (${listed(rule.roles)})`

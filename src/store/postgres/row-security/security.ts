@@ -19,9 +19,8 @@ export interface Security {
   inputsOf(plan: GuardedWrite): (ask: Ask<Statement>) => Inputs
 }
 
-export const settings = ['service', 'actor', 'user_id', 'role', 'scopes', 'writing', 'claims', 'now'].map(
-  name => `portico.${name}`,
-)
+const names = ['service', 'actor', 'user_id', 'role', 'scopes', 'writing', 'claims', 'now', 'third_party']
+export const settings = names.map(name => `portico.${name}`)
 const WRITING = 5
 
 export const nobody: Actor = settings.map(() => '')
@@ -63,14 +62,15 @@ function inputsOf({ shape }: GuardedWrite, caller: Actor): (ask: Ask<Statement>)
 }
 
 function actorOf({ userId, access, claims }: Principal, now: number | undefined): Actor {
-  const { system, signedIn, role, scopes } = access
+  const { system, signedIn, role, scopes, thirdParty } = access
   if (system) return service
   const kind = signedIn ? 'user' : isAnonymous(access) ? 'anonymous' : 'app'
   // They are separated by spaces, and none that is known has one.
   const listed = scopes === 'all' ? '*' : [...scopes].filter(scope => !scope.includes(' ')).join(' ')
   const id = userId === null ? '' : String(userId)
   const moment = now === undefined ? '' : new Date(now).toISOString()
-  return ['', kind, id, role ?? '', listed, '', claims === undefined ? '' : claimsText(claims), moment]
+  const told = claims === undefined ? '' : claimsText(claims)
+  return ['', kind, id, role ?? '', listed, '', told, moment, thirdParty ? 'yes' : '']
 }
 
 function claimsText({ values }: Claims): string {

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import type Provider from 'oidc-provider'
 import type { Context } from 'oidc-provider'
 import { Consents, loadGrant } from '../../../../src/auth/server/consent/consents.ts'
+import { grantHash } from '../../../../src/auth/server/tokens/deny-list.ts'
 import { checkModel } from '../../../../src/model/check.ts'
 import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite.ts'
 import blog from '../../../models/blog.ts'
@@ -135,4 +136,66 @@ test('nobody is asked again for what was allowed, and everybody for anything mor
   assert.equal(await granted({ userId, scopes: [] }), undefined)
   assert.equal(await granted({ scopes: ['read:user'] }), undefined)
   assert.equal(await granted({ userId: newUser(), scopes: ['read:user'] }), undefined)
+})
+
+const day = 86_400
+
+interface Held {
+  readonly id: string
+  readonly ageDays: number
+  readonly scope?: string
+  /** Whether a token of it lives. */
+  readonly isUsed?: boolean
+}
+
+async function hold(userId: number, { id, ageDays, scope = 'read:post', isUsed }: Held): Promise<void> {
+  const owner = String(userId)
+  const iat = Math.floor(Date.now() / 1000) - ageDays * day
+  const payload = JSON.stringify({ clientId: 'app', iat, openid: { scope } })
+  await store.records.put({ kind: 'Grant', id: `${userId} ${id}`, payload, expiresAt: null, owner })
+  const token = {
+    kind: 'RefreshToken',
+    id: `${userId} ${id}`,
+    payload: '{}',
+    grant: `${userId} ${id}`,
+    owner,
+  }
+  if (isUsed) await store.records.put({ ...token, expiresAt: Date.now() + 60_000 })
+}
+
+async function left(userId: number): Promise<readonly string[]> {
+  const grants = await store.records.byOwner('Grant', String(userId))
+  return grants.map(({ id }) => id.split(' ')[1] ?? '')
+}
+
+test('silent sign-ins leave no more than a hundred grants, and end none that is in use while others are not', async () => {
+  const userId = newUser()
+  const grants: readonly Held[] = [
+    { id: 'used', ageDays: 300, isUsed: true },
+    { id: 'webhook', ageDays: 299 },
+    { id: 'wide', ageDays: 298, scope: 'read:post write:post' },
+    ...Array.from({ length: 97 }, (_, age) => ({ id: `idle${age}`, ageDays: age + 1 })),
+  ]
+  for (const grant of grants) await hold(userId, grant)
+  const hook = async () => new Set([grantHash(`${userId} webhook`)])
+  const bounded = new Consents(store.records, hook)
+  await bounded.boundGrants(userId, 'app')
+  assert.equal((await left(userId)).length, 100)
+  await hold(userId, { id: 'new', ageDays: 0 })
+  await bounded.boundGrants(userId, 'other')
+  assert.equal((await left(userId)).length, 101)
+  await bounded.boundGrants(userId, 'app')
+  const kept = await left(userId)
+  assert.equal(kept.length, 80)
+  for (const id of ['used', 'webhook', 'wide', 'new', 'idle0']) assert.ok(kept.includes(id), id)
+  assert.ok(!kept.includes('idle96'))
+})
+
+test('where all are in use, the oldest ends', async () => {
+  const userId = newUser()
+  for (let age = 0; age < 101; age++) await hold(userId, { id: `g${age}`, ageDays: age, isUsed: true })
+  await consents.boundGrants(userId, 'app')
+  const kept = await left(userId)
+  assert.deepEqual([kept.length, kept.includes('g100'), kept.includes('g99')], [100, false, true])
+  assert.equal(await store.records.get('RefreshToken', `${userId} g100`), undefined)
 })

@@ -1,0 +1,159 @@
+/** Sign-in, sign-up and reset in an app's own pages, by the service's session cookie. */
+import { ApiError } from './api-error.ts'
+import { Connection } from './connection.ts'
+import type { At, CollectionOf } from './types/api.ts'
+import type { ApiOf, ApiSource } from './types/model.ts'
+import type { ClientOptions } from './types/options.ts'
+
+export interface AccountOptions extends Pick<ClientOptions, 'baseUrl' | 'fetch' | 'timeoutMs' | 'headers'> {
+  /** Called with whoever has signed in, and with undefined after `signOut`. */
+  readonly onChange?: (user: AccountUser | undefined) => void
+}
+
+/** Who is signed in; `api.me()` gives every field. */
+export interface AccountUser {
+  readonly id: number
+  readonly name: string
+  readonly email: string
+  readonly role: string
+  readonly email_verified: boolean
+}
+
+export interface PasswordSignIn {
+  readonly email: string
+  readonly password: string
+  /** Left out: the session ends with the browser. */
+  readonly remember?: boolean
+}
+
+/** Who is signed in now; or `secondFactor`, which takes a one-time or recovery code and signs in by it. */
+export type SignInResult =
+  | { readonly user: AccountUser; readonly secondFactor?: undefined }
+  | {
+      readonly user?: undefined
+      /** After a wrong code, which rejects with `UNAUTHORIZED`, another can be tried. */
+      readonly secondFactor: (code: string) => Promise<AccountUser>
+    }
+
+interface NewAccount {
+  readonly name: string
+  readonly email: string
+  readonly password: string
+}
+
+/** With the fields of `users` that have `signUp: true`. Without the model's type they have any name. */
+export type SignUpValues<T extends ApiSource = never> = NewAccount &
+  ([T] extends [never]
+    ? Readonly<Record<string, string | number | boolean>>
+    : Partial<Omit<At<CollectionOf<ApiOf<T>, 'users'>, 'create'>, keyof NewAccount | 'role' | 'disabled'>>)
+
+export interface SignUpResult {
+  /** `confirm_address`: a link was sent, which creates the account. It never says whether the address was free. */
+  readonly next: 'sign_in' | 'confirm_address'
+  /** To be shown. */
+  readonly message: string
+}
+
+/** What a reset has ended. */
+export interface ResetResult {
+  readonly ended: {
+    readonly sessions: number
+    readonly apps: number
+    readonly keys: number
+    readonly passkeys: number
+    readonly identities: number
+    /** Whether one-time codes were asked for. */
+    readonly codes: boolean
+  }
+}
+
+/**
+ * For pages of the service's own origin. Calls reject with an `ApiError`: `UNAUTHORIZED` where the address and password,
+ * code or passkey are not accepted, `VALIDATION_FAILED` with `details`, `RATE_LIMITED` with `retryAfter`, `FORBIDDEN` for
+ * a page of another origin. None is sent again by itself, since attempts are counted.
+ */
+export interface AccountClient<T extends ApiSource = never> {
+  /** Undefined: nobody is signed in. */
+  user(): Promise<AccountUser | undefined>
+  signIn(values: PasswordSignIn): Promise<SignInResult>
+  /** The browser asks for a passkey; rejects with its `NotAllowedError` where the person gives none. */
+  signInWithPasskey(): Promise<AccountUser>
+  /** Signs nobody in. */
+  signUp(values: SignUpValues<T>): Promise<SignUpResult>
+  /** Ends the session, and with it event streams and WebSockets that it has opened. */
+  signOut(): Promise<void>
+  /** Sends a link if there is such an account; gives the message to be shown. */
+  requestReset(email: string): Promise<string>
+  /** `token`: of the link. Ends every session, and signs nobody in. */
+  reset(values: { readonly token: string; readonly password: string }): Promise<ResetResult>
+}
+
+interface Signed {
+  readonly user: AccountUser
+}
+
+/** `createAccountClient<typeof model>()`. Throws a `TypeError` for an address that is none. */
+export function createAccountClient<T extends ApiSource = never>(
+  options: AccountOptions = {},
+): AccountClient<T> {
+  const connection = new Connection({ ...options, retries: 0 }, '/account')
+  const { onChange = () => undefined } = options
+
+  async function post<T>(path: string, body: object): Promise<T> {
+    return (await connection.send({ method: 'POST', path: `/${path}`, body, options: {} })).body as T
+  }
+  async function signedIn(body: object): Promise<AccountUser> {
+    const { user } = await post<Signed>('sign-in', body)
+    onChange(user)
+    return user
+  }
+  return {
+    async user() {
+      try {
+        const { body } = await connection.send({ method: 'GET', path: '', options: {} })
+        return (body as Signed).user
+      } catch (error) {
+        if (error instanceof ApiError && error.code === 'UNAUTHORIZED') return undefined
+        throw error
+      }
+    },
+    async signIn({ email, password, remember = false }) {
+      const values = { email, password, remember }
+      const answer = await post<Partial<Signed> & { readonly second_factor: string }>('sign-in', values)
+      const { user, second_factor } = answer
+      if (user === undefined) return { secondFactor: code => signedIn({ second_factor, code }) }
+      onChange(user)
+      return { user }
+    },
+    async signInWithPasskey() {
+      return signedIn({ passkey: await passkeyFor(await post<object>('passkeys/get', {})) })
+    },
+    signUp: values => post('sign-up', values),
+    async signOut() {
+      await post('sign-out', {})
+      onChange(undefined)
+    },
+    requestReset: async email => (await post<SignUpResult>('reset', { email })).message,
+    reset: ({ token, password }) => post('reset', { token, password }),
+  }
+}
+
+interface Passkey {
+  toJSON(): object
+}
+
+/** Of a browser: see Web Authentication Level 3, 5.1.8 and 5.1.10. */
+interface PasskeyBrowser {
+  readonly PublicKeyCredential?: { parseRequestOptionsFromJSON?(options: object): object }
+  readonly navigator?: {
+    readonly credentials?: { get(options: { readonly publicKey: object }): Promise<Passkey> }
+  }
+}
+
+async function passkeyFor(options: object): Promise<object> {
+  const { PublicKeyCredential: passkeys, navigator } = globalThis as unknown as PasskeyBrowser
+  const publicKey = passkeys?.parseRequestOptionsFromJSON?.(options)
+  if (publicKey === undefined || !navigator?.credentials)
+    throw new TypeError('This browser cannot sign in by passkey.')
+  return (await navigator.credentials.get({ publicKey })).toJSON()
+}

@@ -1,0 +1,75 @@
+/** What administrators see of an account, and end, beside its item. */
+import { datetime } from '../fields/datetime.ts'
+import type { FieldDeclaration } from '../fields/declared.ts'
+import { string } from '../fields/string.ts'
+import { texts } from '../fields/texts.ts'
+import type { Field } from '../model.ts'
+import { plainField } from '../plain-field.ts'
+
+/** What belongs to an item and is no item itself: a list at `/{collection}/{id}/{name}`, and each at `…/{name}/{key}`. */
+export interface Subresource {
+  readonly name: string
+  readonly singular: string
+  /** As a title, e.g. `the sessions of an account`. */
+  readonly title: string
+  /** Of each. */
+  readonly fields: ReadonlyMap<string, Field>
+  /** The one of the fields that names each in its path. */
+  readonly key: string
+  /** Of the item's fields, the one that whoever reads or ends them must be allowed to set. */
+  readonly asSetting: string
+  /** What deletions do. */
+  readonly ends: string
+}
+
+function fieldsOf(
+  declared: Readonly<Record<string, readonly [type: FieldDeclaration, description: string]>>,
+): ReadonlyMap<string, Field> {
+  return new Map(
+    Object.entries(declared).map(([name, [{ type }, description]]): [string, Field] => [
+      name,
+      plainField(name, type, description),
+    ]),
+  )
+}
+
+export const setPasswordInput = fieldsOf({
+  password: [string({ max: 256 }), 'At least 10 characters, and no common password.'],
+})
+
+/** By collection. */
+export const subresources: ReadonlyMap<string, readonly Subresource[]> = new Map([
+  [
+    'users',
+    [
+      {
+        name: 'sessions',
+        singular: 'session',
+        title: 'the sessions of an account',
+        key: 'id',
+        asSetting: 'disabled',
+        ends: 'The browser is signed out. What apps were allowed stays.',
+        fields: fieldsOf({
+          id: [string(), 'By which it is ended; no credential.'],
+          signed_in_at: [datetime(), 'When the person signed in.'],
+          expires_at: [datetime(), 'When it ends by itself.'],
+          address: [string(), 'From where; empty where it is unknown.'],
+          browser: [string({ max: 1000 }), 'The `User-Agent`; empty where it is unknown.'],
+        }),
+      },
+      {
+        name: 'grants',
+        singular: 'grant',
+        title: 'what an account has allowed apps',
+        key: 'client_id',
+        asSetting: 'disabled',
+        ends: 'All tokens of the app for the account are revoked.',
+        fields: fieldsOf({
+          client_id: [string(), 'Of the app.'],
+          scopes: [texts({ type: 'string' }, { maxItems: 1000 }, {}), 'What it was allowed.'],
+          allowed_at: [datetime(), 'When it was last allowed something.'],
+        }),
+      },
+    ],
+  ],
+])

@@ -1,0 +1,15 @@
+/** Values that are no item's, as fields of a collection that does not exist: so they are checked, and described, as a body is. */
+import type { FieldType } from './fields/field-type.ts'
+import type { Field } from './model.ts'
+
+const anyone = { kind: 'anyone' } as const
+
+/** A required value without a default. */
+export function plainField(name: string, type: FieldType, description?: string): Field {
+  return {
+    ...{ name, type, description, optional: false, default: undefined },
+    ...{ unique: false, readOnly: false, writeOnly: false, immutable: false, internal: false },
+    ...{ searchable: false, signUp: false, deprecated: undefined, renamedFrom: undefined },
+    ...{ access: { read: anyone, write: anyone }, reference: undefined },
+  }
+}

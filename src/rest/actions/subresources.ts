@@ -1,0 +1,57 @@
+/** Reads and ends what belongs to an item and is no item itself: the sessions and grants of an account. */
+import type { Call, Reply } from '../../call.ts'
+import { ApiError } from '../../errors.ts'
+import type { KeyedAttempt } from '../../idempotency.ts'
+import type { Principal } from '../../principal.ts'
+import { makePresentation } from '../reply/headers.ts'
+import { done, type SubresourceHandler, type SubresourceHandlers } from './action.ts'
+import { admitSubresource } from './admission.ts'
+import { type ActionServices, answerProgram, refuseParameters, requireSettable } from './answer.ts'
+import type { SubresourceRoute } from './routes.ts'
+
+const { unstored: headers } = makePresentation(true, [])
+
+function handlerOf(handlers: SubresourceHandlers, { collection, subresource }: SubresourceRoute) {
+  const found = handlers.get(collection.name)?.get(subresource.name)
+  if (found === undefined) throw new ApiError('NOT_FOUND')
+  return found
+}
+
+async function admitted(
+  services: ActionServices,
+  route: SubresourceRoute,
+  call: Call,
+  principal: Principal,
+): Promise<SubresourceHandler> {
+  const { model, subresources } = services
+  admitSubresource(model, route, call.method === 'DELETE' ? 'update' : 'read', principal)
+  refuseParameters(call.query)
+  const handler = handlerOf(subresources, route)
+  await requireSettable(services, route, route.subresource.asSetting, principal)
+  return handler
+}
+
+/** GET: 200 with all of it, the newest first. */
+export async function answerSubresource(
+  services: ActionServices,
+  route: SubresourceRoute,
+  call: Call,
+  principal: Principal,
+): Promise<Reply> {
+  const handler = await admitted(services, route, call, principal)
+  const { data, total } = await handler.list(route.id)
+  return { status: 200, headers, body: JSON.stringify({ data, meta: { total } }) }
+}
+
+/** DELETE: 204. Throws NOT_FOUND where there is no such one. */
+export async function endSubresource(
+  services: ActionServices,
+  route: SubresourceRoute,
+  call: Call,
+  principal: Principal,
+  attempt: KeyedAttempt | undefined,
+): Promise<Reply> {
+  const handler = await admitted(services, route, call, principal)
+  if (!(await handler.end(route.id, route.key))) throw new ApiError('NOT_FOUND')
+  return answerProgram(services, done({ result: { kind: 'nothing' } }), principal, attempt)
+}

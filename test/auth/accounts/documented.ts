@@ -1,0 +1,40 @@
+/** Holds the JSON operations of `/account` to the OpenAPI document: what they take, and what they answer. */
+import assert from 'node:assert/strict'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { checkModel } from '../../../src/model/check.ts'
+import { openapi } from '../../../src/rest/openapi/document.ts'
+import { type Document, resolve } from '../../conformance/generate.ts'
+import blog from '../../models/blog.ts'
+import type { Answer } from '../../serve/service.ts'
+import { postJson } from '../own-page.ts'
+
+const document: Document = JSON.parse(JSON.stringify(openapi(checkModel(blog), undefined)))
+const ajv = new Ajv2020({ strict: false })
+formats.default(ajv)
+ajv.addSchema({ ...document, $id: 'document:' }, 'document:')
+
+const fits = (schema: Document, value: unknown) => ajv.validate({ $ref: `document:${schema.$ref}` }, value)
+
+/** Fails unless the document has the answer; what was taken must be what the document says is taken. */
+export function assertDocumented(method: 'get' | 'post', url: string, body: unknown, answer: Answer): void {
+  const { pathname } = new URL(url)
+  const operation = document.paths[pathname]?.[method]
+  if (operation === undefined) return
+  const { status, text } = answer
+  const said = `${method} ${pathname} ${JSON.stringify(body)} → ${status} ${text}`
+  const other = resolve(document, operation.responses.default)
+  const response = operation.responses[status] ?? (other['x-statuses'].includes(status) ? other : undefined)
+  assert.ok(response, said)
+  const [type = ''] = (answer.headers.get('content-type') ?? '').split(';')
+  const schema = response.content?.[type].schema
+  assert.ok(schema === undefined ? text === '' : fits(schema, answer.json), `${said} ${ajv.errorsText()}`)
+  const taken = operation.requestBody?.content['application/json'].schema
+  if (taken && status < 300) assert.ok(fits(taken, body), `${said} ${ajv.errorsText()}`)
+}
+
+export async function post(...given: Parameters<typeof postJson>): Promise<Answer> {
+  const answer = await postJson(...given)
+  assertDocumented('post', given[0], given[1], answer)
+  return answer
+}

@@ -1,0 +1,59 @@
+/** How the session's cookie is read: once while nothing changes, and not beyond its end. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createUser } from '../../src/auth/bootstrap.ts'
+import { secretHash } from '../../src/auth/server/secret.ts'
+import { sessionCookieReader } from '../../src/auth/session-cookie.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { Records } from '../../src/records.ts'
+import { createRun } from '../../src/serve/store.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import blog from '../models/blog.ts'
+
+test('a session is read once while nothing changes, and ends by the clock', async () => {
+  let time = Date.UTC(2026, 0, 1)
+  const now = () => time
+  const model = checkModel(blog)
+  const store = openSqlite(model, { file: ':memory:', now })
+  try {
+    const run = createRun(createGuard(model), store)
+    const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a good long password')
+    const cookie = 'c'.repeat(43)
+    const signedInFor = (accountId: string | undefined) => ({
+      kind: 'Session',
+      id: secretHash(cookie),
+      payload: JSON.stringify({ accountId }),
+      expiresAt: time + 60_000,
+    })
+    let reads = 0
+    const records: Records = Object.create(store.records, {
+      get: {
+        value: (kind: string, of: string) => {
+          reads++
+          return store.records.get(kind, of)
+        },
+      },
+      version: { value: (kind: string) => store.records.version(kind) },
+    })
+    const version = (name: string) => store.version(name)
+    const issuer = () => 'https://id.example.com'
+    const reader = sessionCookieReader({ run, records, version, issuer, now })
+    const headers = { cookie: `__Host-portico_session=${cookie}`, ...{ 'sec-fetch-site': 'same-origin' } }
+    const userId = async () => (await reader.read(headers))?.userId
+    await store.records.put(signedInFor(undefined))
+    assert.equal(await userId(), undefined)
+    await store.records.put(signedInFor(String(id)))
+    for (let count = 0; count < 3; count++) assert.equal(await userId(), id)
+    assert.equal(reads, 2)
+    assert.equal(await reader.read({ ...headers, cookie: `portico_session=${cookie}` }), null)
+    assert.equal(await reader.read({ 'sec-fetch-site': 'same-origin' }), null)
+    assert.equal(await reader.read({ ...headers, 'sec-fetch-site': 'cross-site' }), null)
+    assert.equal((await reader.signedIn({ cookie: headers.cookie }))?.userId, id)
+    time += 60_000
+    assert.equal(await userId(), undefined)
+    assert.equal(reads, 2)
+  } finally {
+    await store.close()
+  }
+})
