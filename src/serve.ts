@@ -212,6 +212,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
     events,
     webhooks,
     reactions,
+    keyUses: credentials.keyUses,
     store,
     cluster,
     slow,

@@ -81,6 +81,10 @@ export function accountPages({
         ...own,
         secretOverlapSeconds: settings['oauth.secretOverlap'],
         webhookOverlapSeconds: settings['webhooks.secretOverlap'],
+        apps: {
+          tokenFormat: settings['oauth.accessTokenFormat'],
+          separator: settings['oauth.scopeSeparator'],
+        },
         selfDeletion: settings['accounts.selfDeletion'],
       },
       records,

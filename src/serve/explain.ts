@@ -14,7 +14,8 @@ import type { Model } from '../model/model.ts'
 import { createGuard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
-import { createRest, type RestOptions } from '../rest/rest.ts'
+import type { BuiltIns } from '../rest/actions/action.ts'
+import { createRest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
 
 export interface ExplainParts {
@@ -28,8 +29,8 @@ export interface ExplainParts {
   readonly idempotency: Idempotency
   readonly logic: OperationParts
   readonly events: Events
-  /** What the built-in actions and lists do, on another run and on other records. */
-  readonly operationsOn: (run: Run, records: Records) => Pick<RestOptions, 'actions' | 'subresources'>
+  /** What the built-in actions and subresources do, on another run and on other records, with no mail sent. */
+  readonly builtInsOn: (run: Run, records: Records) => BuiltIns
   readonly onFault: (error: unknown) => void
 }
 
@@ -81,7 +82,7 @@ function rehearsed(parts: ExplainParts, rehearsal: Run, draw: Draw): Rehearsed {
   return {
     rest: createRest({
       ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
-      ...parts.operationsOn(rehearsal, records),
+      ...parts.builtInsOn(rehearsal, records),
       draw: (_call, _principal, requests) => draw(requests),
       events: {
         ...{ events, feed: store.changes, maxBufferedBytes: 0 },

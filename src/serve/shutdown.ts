@@ -24,6 +24,8 @@ export interface Running {
   readonly events: Pick<Events, 'hub'>
   readonly webhooks: Pick<RunningSender, 'close'>
   readonly reactions: Pick<RunningReactions, 'close'>
+  /** Stores the uses of keys that are not stored yet. */
+  readonly keyUses: { close(): Promise<void> }
   readonly store: Store
   readonly cluster: Cluster
   /** Stores the slow lists that are not stored yet. */
@@ -43,6 +45,7 @@ export function shutdown({
   events,
   webhooks,
   reactions,
+  keyUses,
   store,
   cluster,
   slow,
@@ -63,6 +66,7 @@ export function shutdown({
     await Promise.all([http.close(), webhooks.close(), reactions.close()])
     await oauth.idle()
     await slow?.close()
+    await keyUses.close()
     await cluster.close()
     await store.close()
     await traces?.close()

@@ -2,6 +2,7 @@
 
 import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
 import { createAddresses } from '../auth/accounts/addresses.ts'
+import { credentialNotices } from '../auth/accounts/credential-notices.ts'
 import { type NoticeParts, notifyOfDisabling } from '../auth/accounts/notifications.ts'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
@@ -27,7 +28,8 @@ import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
-import { createRest, type Rest, type RestOptions } from '../rest/rest.ts'
+import type { BuiltIns } from '../rest/actions/action.ts'
+import { createRest, type Rest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
 import type { TimeLimit } from '../time-limit.ts'
 import { accountSubresources, administrationActions } from './administration.ts'
@@ -96,21 +98,20 @@ export function openTransports(parts: TransportParts): Transports {
     ...{ feed: store.changes, authenticate: parts.authenticate, refresh, settings },
     onFault: faultsOf('the delivery of events'),
   })
-  const own = builtinOperations(parts, notices)
+  const builtIns = openBuiltIns(parts, notices)
   const oauth = createLazyOauth({
     ...{ ...parts, counters, work, logger },
-    own: { run, hooks, webhooks: webhookOperations(run, own.actions) },
+    own: { run, hooks, webhooks: webhookOperations(run, builtIns.actions) },
     attempts: createTokenLimits(settings, limits, counters),
     onFault: faultsOf('the authorization server'),
   })
   const explain = openExplainer({
     ...{ ...parts, idempotency, logic, events, onFault: faultsOf('a request that was explained') },
-    // Nobody is told of what is undone.
-    operationsOn: (on, records) => builtinOperations({ ...parts, run: on, records }, undefined),
+    builtInsOn: (on, records) => openBuiltIns({ ...parts, run: on, records }),
   })
   const rest = createRest({
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
-    ...own,
+    ...builtIns,
     explain: (body, asker, draw) => explain.request(body, asker, draw),
     pages: openPortal(parts),
     // Every call is an exchange: it carries the headers of the budget.
@@ -125,19 +126,6 @@ export function openTransports(parts: TransportParts): Transports {
   const reactions = openReactions({ model, store, run, hooks, mail, settings, logger, clock, timeLimit })
   const webhooks = openWebhookSender({ ...parts, grants: parts.webhookGrants, logger })
   return { run, hooks, rest, explain, graphql, oauth, events, reactions, webhooks }
-}
-
-/** What the built-in actions and lists do. */
-function builtinOperations(
-  parts: TransportParts,
-  notices: NoticeParts | undefined,
-): Required<Pick<RestOptions, 'actions' | 'subresources'>> {
-  const { run, records, settings } = parts
-  const accounts = { run, records, sessionLife: settings['oauth.sessionLife'], ...(notices && { notices }) }
-  return {
-    actions: new Map([...openWebhookActions(parts), ...administrationActions(accounts)]),
-    subresources: accountSubresources(accounts),
-  }
 }
 
 /** What tells people that an administrator has done something to their account. */
@@ -155,11 +143,13 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
   const { model, run, store, records, secrets, cluster, settings, mail, issuer } = parts
   const { maxKeysPerUser } = settings
   const name = settings['theme.name']
+  const { counters } = cluster
   return ownCollections({
     ...{ run, records, secrets, maxKeysPerUser, serviceName: name },
+    credentialNotices: credentialNotices({ run, records, counters, mail, issuer, background }),
     writeAddress: addressWriter({
       ...{ run, records, mail, issuer, background },
-      counters: cluster.counters,
+      counters,
     }),
     onDisabled: user => notifyOfDisabling(notices, user),
     webhooks: {
@@ -171,9 +161,15 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
   })
 }
 
-function openWebhookActions({ run, records, settings, webhookGrants: grants }: TransportParts) {
+/** Actions and subresources of Portico's own collections. Without `notices`, nobody is told of what is done to an account. */
+function openBuiltIns(parts: TransportParts, notices?: NoticeParts): BuiltIns {
+  const { run, records, settings, webhookGrants: grants } = parts
   const secrets = new WebhookSecrets(records, settings['webhooks.secretOverlap'])
-  return webhookActions({ run, secrets, grants })
+  const accounts = { run, records, sessionLife: settings['oauth.sessionLife'], ...(notices && { notices }) }
+  return {
+    actions: new Map([...webhookActions({ run, secrets, grants }), ...administrationActions(accounts)]),
+    subresources: accountSubresources(accounts),
+  }
 }
 
 function operationParts(

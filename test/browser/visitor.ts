@@ -45,6 +45,22 @@ export async function visitor(browser: Browser, options: BrowserContextOptions =
   return { context, ...(await watch(page, text => refusals.test(text))) }
 }
 
+/** WebAuthn Level 3, 11: an authenticator that says yes, or does not know its owner. */
+export async function addAuthenticator(page: Page, isUserVerified: boolean): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified,
+      automaticPresenceSimulation: true,
+    },
+  })
+}
+
 /** For whoever wants to look: SHOTS names a folder. */
 export async function shoot(page: Page, name: string): Promise<void> {
   const folder = process.env.SHOTS

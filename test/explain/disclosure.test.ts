@@ -125,6 +125,7 @@ test('nobody is found by an address that the asker may not read', async () => {
   const not = await asked('nobody@example.com')
   assert.deepEqual([there.status, not.status], [400, 400])
   assert.equal(there.text.replaceAll('hidden', 'nobody'), not.text)
+  assert.equal((await asked('nobody\0@example.com')).status, 400)
 })
 
 test('what code throws is in the log, and not in the explanation', async () => {

@@ -5,6 +5,7 @@ import { button, form } from './form.ts'
 import { type Html, html, named, type Part } from './html.ts'
 import { icon } from './icons.ts'
 import type { Page } from './layout.ts'
+import { appLinks } from './parts.ts'
 import type { Theme } from './theme.ts'
 import { appTile, brandTile, personTile } from './tile.ts'
 import { day } from './time.ts'
@@ -116,9 +117,11 @@ function going({ name, type }: App, destination: string | undefined): Html {
   return html`${where}${type === 'public' && anyone}`
 }
 
-function about({ name, homepageUri, registeredAt }: App): Part {
-  if (homepageUri === undefined && registeredAt === undefined) return null
-  return html`<details><summary>About ${named(name)}</summary><dl>${homepageUri !== undefined && html`<dt>Website</dt><dd><a href="${homepageUri}" rel="noopener noreferrer nofollow">${homepageUri}</a></dd>`}${registeredAt !== undefined && html`<dt>Registered here</dt><dd>${day(registeredAt)}</dd>`}</dl></details>`
+function about(app: App): Part {
+  const { name, registeredAt } = app
+  const links = appLinks(app).filter(link => link !== false)
+  if (links.length === 0 && registeredAt === undefined) return null
+  return html`<details><summary>About ${named(name)}</summary><dl>${links}${registeredAt !== undefined && html`<dt>Registered here</dt><dd>${day(registeredAt)}</dd>`}</dl></details>`
 }
 
 function limits(): Html {

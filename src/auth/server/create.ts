@@ -186,6 +186,10 @@ export class Server implements AuthorizationServer {
     return apps.filter(app => app !== undefined)
   }
 
+  countUsers(clientId: string, limit: number): Promise<number> {
+    return this.#consents.countUsers(clientId, limit)
+  }
+
   revokeApp(userId: number, clientId: string): Promise<void> {
     return this.#consents.revoke(userId, clientId)
   }

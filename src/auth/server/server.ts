@@ -11,6 +11,9 @@ export interface App {
   readonly type: 'confidential' | 'public'
   readonly logoUri: string | undefined
   readonly homepageUri: string | undefined
+  /** What it does with users’ data, and its terms of service. */
+  readonly policyUri?: string | undefined
+  readonly tosUri?: string | undefined
   /** Whether it is the service's own; left out: it is not. */
   readonly firstParty?: boolean
   /** Milliseconds since 1970. */
@@ -109,6 +112,8 @@ export interface AuthorizationServer {
   /** Whether the user had such a session. */
   revokeSession(userId: number, sessionId: string): Promise<boolean>
   connectedApps(userId: number): Promise<readonly ConnectedApp[]>
+  /** How many users have connected an app and not disconnected it, up to `limit`. Costs what reading as many records does. */
+  countUsers(clientId: string, limit: number): Promise<number>
   /** Takes from an app everything that the user allowed it: its tokens work no more. */
   revokeApp(userId: number, clientId: string): Promise<void>
   /** Every session, token, pending code and remembered consent of the user ends. `exceptSession` stays. */

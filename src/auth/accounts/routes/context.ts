@@ -31,6 +31,8 @@ export interface OwnPages extends Pick<OwnItemsParts, 'run' | 'hooks'> {
   /** How long a secret of a webhook signs beside a newer one. */
   readonly webhookOverlapSeconds: number
   readonly webhooks: WebhookOperations
+  /** What apps get that choose nothing. */
+  readonly apps: { readonly tokenFormat: 'opaque' | 'jwt'; readonly separator: string }
   /** Whether users can delete their account. */
   readonly selfDeletion: boolean
 }

@@ -52,6 +52,8 @@ export function clientMetadata(app: AppRow, secretOverlap: number): Record<strin
     ...(app.scopes ? { scope: [...withCovered(app.scopes)].join(' ') } : undefined),
     ...(app.logo_uri === null ? undefined : { logo_uri: app.logo_uri }),
     ...(app.homepage_uri === null ? undefined : { client_uri: app.homepage_uri }),
+    ...(app.policy_uri === null ? undefined : { policy_uri: app.policy_uri }),
+    ...(app.tos_uri === null ? undefined : { tos_uri: app.tos_uri }),
     app_id: app.id,
     first_party: app.first_party,
     registered_at: app.created_at,
@@ -108,6 +110,8 @@ export function appOf(client: Client): App {
     type: client.clientAuthMethod === 'none' ? 'public' : 'confidential',
     logoUri: client.logoUri,
     homepageUri: client.clientUri,
+    policyUri: client.policyUri,
+    tosUri: client.tosUri,
     firstParty: client.first_party === true,
     // Apps that registered themselves have none.
     registeredAt: typeof client.registered_at === 'string' ? Date.parse(client.registered_at) : undefined,
