@@ -205,11 +205,14 @@ async function assemble(parts: Parts): Promise<OpenService> {
   }
   const delaySeconds = settings.shutdownDelay
   const slow = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
+  const endStreams = () => {
+    graphql.close()
+    events.hub.close()
+  }
   const close = shutdown({
     http,
-    graphql,
+    endStreams,
     oauth,
-    events,
     webhooks,
     reactions,
     keyUses: credentials.keyUses,
@@ -224,7 +227,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
   const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
-  const opened = { service, run, http, data, rest, explain, reactions }
+  const opened = { service, run, http, data, rest, explain, reactions, endStreams }
   return { ...opened, records: credentials.records, feed: store.changes }
 }
 

@@ -2,32 +2,16 @@
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import type { Awaitable } from '../plan/answer.ts'
-import { hasScope, isAnonymous, type Principal } from '../principal.ts'
+import type { Principal } from '../principal.ts'
+import { requireAdministrator } from './administrators.ts'
 import { readBody } from './body.ts'
 import { parseQuery, unknownParameter } from './query/query-string.ts'
 import { makePresentation } from './reply/headers.ts'
 import { json, type WriteServices } from './write.ts'
 
-/** Throws UNAUTHORIZED, FORBIDDEN or INSUFFICIENT_SCOPE for whoever is no administrator with a credential of their own. */
-export function requireAdministrator(principal: Principal): void {
-  const { access } = principal
-  if (isAnonymous(access)) throw new ApiError('UNAUTHORIZED')
-  if (access.role !== 'admin') throw new ApiError('FORBIDDEN', 'Only administrators may explain requests.')
-  requireOwnCredential(principal)
-}
-
-/** What may write accounts may set their passwords: an explanation says less than that. */
-const appScope = 'write:user'
-
-/**
- * Throws FORBIDDEN for a key that scopes limit, because an explanation says more than any scope names, and for third-party
- * apps. INSUFFICIENT_SCOPE for a first-party app that may not write accounts.
- */
-function requireOwnCredential({ access: { scopes, thirdParty }, appId }: Principal): void {
-  if (thirdParty) throw new ApiError('FORBIDDEN', 'Third-party apps may not explain requests.')
-  if (hasScope(scopes, appId === null ? '*' : appScope)) return
-  if (appId === null) throw new ApiError('FORBIDDEN', 'This needs a credential that no scope limits.')
-  throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope ${appScope}.`, { scope: appScope })
+/** Throws as `requireAdministrator`. What may write accounts may set their passwords: an explanation says less than that. */
+export function requireExplainer(principal: Principal): void {
+  requireAdministrator(principal, { act: 'explain requests', appScope: 'write:user' })
 }
 
 /** Requests that an explanation draws besides its own: it makes the request, undoes it, and looks at each part of rules. */

@@ -3,6 +3,7 @@ import { accessTokenReader } from '../auth/access-token.ts'
 import { apiKeyReader } from '../auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
 import { createKeyUses, type KeyUses } from '../auth/key-uses.ts'
+import { LastUses, type Used } from '../auth/last-use.ts'
 import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import { type Apps, createApps, rightsOfApp } from '../auth/server/clients/apps.ts'
 import { withDenials } from '../auth/server/tokens/deny-list.ts'
@@ -80,7 +81,12 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     settings,
     logger: log.logger,
   })
-  const sessions = sessionCookieReader({ run, records, version, issuer })
+  const uses = new LastUses(records)
+  const onUse = (used: Used) =>
+    void uses
+      .note(used)
+      .catch(error => log.logger.warn({ err: error }, 'the use of a session was not stored'))
+  const sessions = sessionCookieReader({ run, records, version, issuer, onUse })
   const readers = [keys, tokens, ...ofTrustedIssuers]
   const authenticate = tracedAuthenticate(createAuthenticate(readers, sessions.read), traces)
   const webhookGrants = new WebhookGrants({ run, records, rightsOfApp: rightsOf })

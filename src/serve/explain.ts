@@ -10,6 +10,7 @@ import type { Events } from '../events/events.ts'
 import { createExplainer, type Draw, type Explainer, type Rehearsed } from '../explain/explain.ts'
 import type { Idempotency } from '../idempotency.ts'
 import type { OperationParts } from '../logic/operations/call.ts'
+import { RunView } from '../logic/runs/view.ts'
 import type { Model } from '../model/model.ts'
 import { createGuard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
@@ -84,6 +85,7 @@ function rehearsed(parts: ExplainParts, rehearsal: Run, draw: Draw): Rehearsed {
       ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
       ...parts.builtInsOn(rehearsal, records),
       draw: (_call, _principal, requests) => draw(requests),
+      runs: new RunView(records),
       events: {
         ...{ events, feed: store.changes, maxBufferedBytes: 0 },
         clientOf: () => ({ credential: undefined, address: '127.0.0.1', onGone: () => () => {} }),

@@ -93,4 +93,6 @@ export interface OpenService {
   readonly rest: Transports['rest']
   readonly explain: Transports['explain']
   readonly reactions: RunningReactions
+  /** Ends WebSockets, subscriptions and event streams; their clients connect again. Other requests are served on. */
+  endStreams(): void
 }

@@ -24,6 +24,7 @@ import type { Explainer } from '../explain/explain.ts'
 import type { Exchange } from '../http.ts'
 import { createIdempotency } from '../idempotency.ts'
 import type { OperationParts } from '../logic/operations/call.ts'
+import { RunView } from '../logic/runs/view.ts'
 import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
@@ -113,6 +114,7 @@ export function openTransports(parts: TransportParts): Transports {
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
     ...builtIns,
     explain: (body, asker, draw) => explain.request(body, asker, draw),
+    runs: new RunView(parts.records),
     pages: openPortal(parts),
     // Every call is an exchange: it carries the headers of the budget.
     draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),

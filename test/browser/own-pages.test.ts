@@ -61,7 +61,7 @@ async function firstKey(page: Page, look: Look): Promise<void> {
 
 async function keys(page: Page, look: Look, url: string): Promise<void> {
   await page.goto(`${url}/account/keys/new`)
-  await page.evaluate("document.querySelector('main form').noValidate = true")
+  await page.evaluate("document.querySelector('main > form').noValidate = true")
   await page.getByRole('button', { name: 'Create the key' }).click()
   await page.getByRole('link', { name: 'Enter a name.' }).waitFor()
   await look('key-faults')

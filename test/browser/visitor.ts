@@ -21,7 +21,7 @@ const reportViolations = `document.addEventListener('securitypolicyviolation', v
   console.error(violation.violatedDirective + ' forbids ' + violation.blockedURI))`
 
 /** Answers that say no are written on the console too; what they say is looked at elsewhere. */
-const refusals = /^Failed to load resource: the server responded with a status of (400|401|403|404|429)/
+const refusals = /^Failed to load resource: the server responded with a status of (400|401|403|404|405|429)/
 
 /** Notes from now on what the page does. What `isKnown` knows is no fault. */
 export async function watch(page: Page, isKnown = (_text: string) => false): Promise<Watched> {

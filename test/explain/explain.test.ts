@@ -8,7 +8,7 @@ import { isOfDeveloper } from '../../src/dev/mail/local-request.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createLog } from '../../src/observability/log.ts'
 import { user } from '../../src/principal.ts'
-import { requireAdministrator } from '../../src/rest/explain.ts'
+import { requireExplainer } from '../../src/rest/explain.ts'
 import { open } from '../../src/serve.ts'
 import { fetchInMemory } from '../../src/testing/requests.ts'
 import { testService } from '../../src/testing.ts'
@@ -375,7 +375,7 @@ test('nobody is told where NODE_ENV is production', async () => {
 
 test('a first-party app that may write accounts may ask, and no other app', () => {
   const ask = (thirdParty: boolean, scope: string) => () =>
-    requireAdministrator(
+    requireExplainer(
       user(1, 'admin', new Set([scope]), undefined, undefined, { appId: 1, grant: null, thirdParty }),
     )
   assert.doesNotThrow(ask(false, 'write:user'))

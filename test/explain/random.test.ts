@@ -74,6 +74,7 @@ function ownRequests({ items, people, organization }: Organization): readonly Om
     of('POST', '/webhooks', { url: 'https://example.com/hook', types: ['task.*'] }),
     of('POST', '/oauth_apps', { name: 'App', redirect_uris: ['https://example.com/cb'], type: 'public' }),
     of('GET', '/events?types=task.created'),
+    of('GET', '/events/runs'),
     of('GET', `/events?collections=projects&item_id=${projects}`),
   ]
 }

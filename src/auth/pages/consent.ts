@@ -133,7 +133,7 @@ export function consentPage({ theme, action, csrf, interaction, groups, email }:
   const { app, allowedBefore, destination } = interaction
   const content = html`<div class="crest">${appTile(app, 'large')}${icon('exchange', 24)}${brandTile(theme, 'large')}</div>
 <h1>${named(app.name)} asks for access to your account</h1>
-<div class="who">${personTile(email, 'small')}<p>You are signed in as ${email}.</p>
+<div class="who">${personTile(email, email, 'small')}<p>You are signed in as ${email}.</p>
 ${form({ action, csrf, hidden: { answer: 'other-account' } }, button('Use another account', 'quiet'))}</div>
 ${allowedBefore.size > 0 && html`<p class="note">You have allowed ${named(app.name)} some of this before. What is new is marked.</p>`}
 ${form(

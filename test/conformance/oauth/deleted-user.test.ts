@@ -31,6 +31,7 @@ const kinds = [
   'AccountAddress',
   'AccountEnd',
   'AddressVerification',
+  'AppUse',
   'AppUser',
   'AuthorizationCode',
   'Consent',

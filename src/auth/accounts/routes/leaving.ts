@@ -117,6 +117,7 @@ async function deleted(parts: RouteParts, visit: Visit, who: SignedIn): Promise<
     paragraphs: [
       'You are signed out everywhere. We have sent a message about it to the address that the account had.',
     ],
+    icon: 'check',
   })
   return pageReply(theme, page)
 }

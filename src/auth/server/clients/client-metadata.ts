@@ -1,6 +1,5 @@
 /** Apps as clients of oidc-provider: their metadata (RFC 7591, 2), secrets and redirect URIs. */
 import type { Client } from 'oidc-provider'
-import { withCovered } from '../consent/scopes.ts'
 import { sameHash, secretHash } from '../secret.ts'
 import type { App } from '../server.ts'
 import { shownName } from './app-name.ts'
@@ -49,7 +48,7 @@ export function clientMetadata(app: AppRow, secretOverlap: number): Record<strin
     token_endpoint_auth_method: confidential ? 'client_secret_basic' : 'none',
     // Never compared itself: see `hasCurrentSecret`.
     ...(confidential ? { client_secret: hashes[0]?.hash ?? 'none', secret_hashes: hashes } : undefined),
-    ...(app.scopes ? { scope: [...withCovered(app.scopes)].join(' ') } : undefined),
+    ...(app.scopes ? { scope: app.scopes.join(' ') } : undefined),
     ...(app.logo_uri === null ? undefined : { logo_uri: app.logo_uri }),
     ...(app.homepage_uri === null ? undefined : { client_uri: app.homepage_uri }),
     ...(app.policy_uri === null ? undefined : { policy_uri: app.policy_uri }),

@@ -3,6 +3,7 @@ import type Provider from 'oidc-provider'
 import type { Context, Grant } from 'oidc-provider'
 import { hasScope } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
+import { appUseId } from '../../last-use.ts'
 import { grantClaims, scopesAskedFor } from './claims.ts'
 import { needsNoConsent } from './first-party.ts'
 import { excessGrants, type GrantBoundParts } from './grant-bounds.ts'
@@ -39,7 +40,10 @@ interface StoredGrant {
 const USER = 'AppUser'
 
 /** The kinds of records that give an app access to a user's data, or say that it has some. */
-const granting = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode', 'Grant', KIND, USER]
+const granting = [
+  ...['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode', 'Grant'],
+  ...[KIND, USER, 'AppUse'],
+]
 /** Those that store their session. */
 const ofSessions = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode']
 
@@ -86,6 +90,17 @@ export class Consents {
     return [...held.values()]
   }
 
+  /** The client ids of the apps that the user has allowed something, and of those that have used their access. */
+  async clientIds(userId: number): Promise<ReadonlySet<string>> {
+    const owner = String(userId)
+    const used = await this.#records.byOwner('AppUse', owner)
+    const prefix = appUseId(owner, '')
+    return new Set([
+      ...(await this.all(userId)).map(({ clientId }) => clientId),
+      ...used.map(({ id }) => id.slice(prefix.length)),
+    ])
+  }
+
   /** Replaces the consent for the `asked` scopes by the `allowed` ones. Stores nothing where the session has ended. */
   async remember(
     userId: number,
@@ -130,6 +145,7 @@ export class Consents {
   /** Revokes every grant of the app, and with it every token. */
   async revoke(userId: number, clientId: string): Promise<void> {
     await this.#forget(userId, clientId)
+    await this.#records.delete('AppUse', appUseId(userId, clientId))
     for (const { id, payload } of await this.#records.byOwner('Grant', String(userId))) {
       if ((JSON.parse(payload) as { clientId?: string }).clientId !== clientId) continue
       await this.#endGrant(id)
@@ -151,6 +167,7 @@ export class Consents {
   async endOthers(userId: number, session: string): Promise<void> {
     const owner = String(userId)
     const spared = await this.#grantsOf(owner, session)
+    await this.#records.deleteOwned(owner, ['AppUse'])
     for (const { payload } of await this.#records.byOwner(KIND, owner)) {
       const { clientId, session: of } = JSON.parse(payload) as StoredConsent
       if (of !== session) await this.#forget(Number(owner), clientId)
