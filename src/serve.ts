@@ -203,7 +203,6 @@ async function assemble(parts: Parts): Promise<OpenService> {
     const place = listen === false ? 'expected at' : 'listening on'
     log.logger.info({ database: publicName(settings.database) }, `${place} ${url}`)
   }
-  const delaySeconds = settings.shutdownDelay
   const slow = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
   const endStreams = () => {
     graphql.close()
@@ -222,7 +221,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
     log,
     traces,
     state,
-    delaySeconds,
+    delaySeconds: settings.shutdownDelay,
   })
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
