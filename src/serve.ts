@@ -180,7 +180,6 @@ async function assemble(parts: Parts): Promise<OpenService> {
   }
   const url = listen === false ? issuer() : listeningUrl(settings, http)
   if (!worker && background) announce(parts, url)
-  const delaySeconds = settings.shutdownDelay
   const slow = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
   const endStreams = () => {
     graphql.close()
@@ -199,7 +198,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
     log,
     traces,
     state,
-    delaySeconds,
+    delaySeconds: settings.shutdownDelay,
   })
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http

@@ -24,6 +24,9 @@ export interface Rehearsed {
   graphql(call: Call, body: unknown, principal: Principal): Promise<GraphqlOutcome>
 }
 
+/** Draws what a request costs besides itself. */
+export type Draw = (requests: number) => Awaitable<undefined>
+
 export interface ExplainerParts {
   readonly model: Model
   readonly guard: Guard
@@ -31,7 +34,7 @@ export interface ExplainerParts {
   readonly run: Run
   readonly store: Pick<Store, 'transaction'>
   /** The transports on a run of which nothing stays. */
-  readonly transportsOn: (run: Run) => Rehearsed
+  readonly transportsOn: (run: Run, draw: Draw) => Rehearsed
   /** In milliseconds since 1970. */
   readonly now: () => number
   /** Called with what a request fails with as INTERNAL_ERROR, which only the operator is told. */
@@ -39,8 +42,11 @@ export interface ExplainerParts {
 }
 
 export interface Explainer {
-  /** `asker` undefined: the operator. Throws VALIDATION_FAILED for a body that is no such request. */
-  request(body: unknown, asker: Principal | undefined): Promise<Explanation>
+  /**
+   * `asker` undefined: the operator. `draw`: from the asker's budget. Throws VALIDATION_FAILED for a body that is no such
+   * request, and what `draw` throws.
+   */
+  request(body: unknown, asker: Principal | undefined, draw?: Draw): Promise<Explanation>
   /** Of a request as it came, to whoever develops the service. */
   call(call: Call, principal: Principal): Promise<Explanation>
 }
@@ -65,7 +71,10 @@ interface Asked {
   readonly body: unknown
   readonly subject: Subject
   readonly asker: Principal | undefined
+  readonly draw: Draw
 }
+
+const free: Draw = () => undefined
 
 class RequestExplainer implements Explainer {
   readonly #parts: ExplainerParts
@@ -76,10 +85,10 @@ class RequestExplainer implements Explainer {
     this.#probes = probesOf(parts.model)
   }
 
-  async request(given: unknown, asker: Principal | undefined): Promise<Explanation> {
+  async request(given: unknown, asker: Principal | undefined, draw = free): Promise<Explanation> {
     const request = explainRequest(given)
     const subject = await subjectOf(this.#parts, request, asker)
-    return this.#explain({ call: callOf(request), body: request.body, subject, asker })
+    return this.#explain({ call: callOf(request), body: request.body, subject, asker, draw })
   }
 
   call(call: Call, principal: Principal): Promise<Explanation> {
@@ -88,11 +97,11 @@ class RequestExplainer implements Explainer {
     const { method, url, path, query, address, requestId, body: bytes } = call
     return this.#explain({
       call: { method, url, path, query, address, requestId, headers, body: bytes },
-      ...{ body, subject: { principal, role: principal.access.role }, asker: undefined },
+      ...{ body, subject: { principal, role: principal.access.role }, asker: undefined, draw: free },
     })
   }
 
-  async #explain({ call, body, subject, asker }: Asked): Promise<Explanation> {
+  async #explain({ call, body, subject, asker, draw }: Asked): Promise<Explanation> {
     if (subject.fault !== undefined) {
       const error = new ApiError('UNAUTHORIZED')
       const reasons = [{ kind: 'credential' as const, message: subject.fault }]
@@ -103,16 +112,32 @@ class RequestExplainer implements Explainer {
       throw new ApiError('BAD_REQUEST', 'An explanation cannot be explained.')
     }
     const rehearsed = rehearsal(this.#parts.run)
-    const outcome = await this.#outcome(rehearsed, call, body, principal)
+    let overdrawn: unknown
+    const outcome = await this.#outcome(rehearsed, call, body, principal, async requests => {
+      try {
+        return await draw(requests)
+      } catch (error) {
+        overdrawn = error
+        throw error
+      }
+    })
+    // Of the asker: no verdict of the request.
+    if (overdrawn !== undefined) throw overdrawn
     const { attempts, acts } = rehearsed
     const parts = { ...this.#parts, probes: this.#probes, principal, asker, attempts, acts }
     const reasons = await reasonsOf(parts, outcome, call)
     return explanation(call, subject, outcome, reasons, notesOf(rehearsed, outcome, call))
   }
 
-  async #outcome(rehearsed: Rehearsal, call: Call, body: unknown, principal: Principal): Promise<Outcome> {
+  async #outcome(
+    rehearsed: Rehearsal,
+    call: Call,
+    body: unknown,
+    principal: Principal,
+    draw: Draw,
+  ): Promise<Outcome> {
     const { transportsOn, onFault } = this.#parts
-    const transports = transportsOn(rehearsed.run)
+    const transports = transportsOn(rehearsed.run, draw)
     try {
       if (call.path === graphqlPath) {
         const graphql = await transports.graphql(call, body, principal)

@@ -104,6 +104,8 @@ function codeReason({ acts, asker }: ReasonParts, error: ApiError): Reason {
 }
 
 const maxCauses = 5
+/** Each may take a look at the database. */
+const maxDetails = 20
 
 function validationReasons(
   parts: ReasonParts,
@@ -113,7 +115,7 @@ function validationReasons(
   const details = error.details ?? [{ field: '', code: 'invalid', message: error.message }]
   const plan = attempt && isWrite(attempt.plan) ? attempt.plan : undefined
   return Promise.all(
-    details.map(async ({ field, code, message }) => {
+    details.slice(0, maxDetails).map(async ({ field, code, message }) => {
       const shape = plan?.shape.kind === 'delete' ? undefined : plan?.shape
       const reference = parts.model.collections.get(shape?.collection ?? '')?.fields.get(field)?.reference
       const param = shape?.set.find(one => one.field === field)?.param

@@ -13,8 +13,9 @@ export function explanationText({ allowed, status, code, as, request, reasons, n
   return `${lines.map(printable).join('\n')}\n`
 }
 
-function reasonLines({ message, parts = [] }: Reason): readonly string[] {
-  return [message, ...parts.flatMap(part => partLines(part, 1))]
+function reasonLines({ message, words, parts = [] }: Reason): readonly string[] {
+  const inWords = words === undefined ? [] : [`  In words: ${words}`]
+  return [message, ...inWords, ...parts.flatMap(part => partLines(part, 1))]
 }
 
 const marks = new Map([

@@ -1,6 +1,7 @@
 /** `POST /api/v1/explain`: why a request of somebody is allowed or refused. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
+import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import { requireAdministrator } from './administrators.ts'
 import { readBody } from './body.ts'
@@ -18,8 +19,15 @@ const furtherCost = 9
 
 const { unstored: headers } = makePresentation(true, [])
 
+/** `draw`: what the request that is explained would draw; from the asker's budget. */
+export type Explain = (
+  body: unknown,
+  asker: Principal,
+  draw: (requests: number) => Awaitable<undefined>,
+) => Promise<object>
+
 interface ExplainServices extends Pick<WriteServices, 'draw'> {
-  readonly explain?: (body: unknown, asker: Principal) => Promise<object>
+  readonly explain?: Explain
 }
 
 /** 200 with the explanation; nothing of the request that it explains is stored. */
@@ -31,6 +39,7 @@ export async function answerExplain(
   if (explain === undefined) throw new ApiError('NOT_FOUND')
   await draw?.(call, principal, furtherCost)
   for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
-  const body = JSON.stringify(await explain(readBody(call, json), principal))
+  const more = (requests: number) => draw?.(call, principal, requests)
+  const body = JSON.stringify(await explain(readBody(call, json), principal, more))
   return { status: 200, headers, body }
 }

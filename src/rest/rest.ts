@@ -25,7 +25,7 @@ import { BatchRequests } from './batch/requests.ts'
 import { answerCreate } from './create.ts'
 import { createEventsHandler, type EventsHandler } from './events/events.ts'
 import type { EventsParts } from './events/parts.ts'
-import { answerExplain, requireExplainer } from './explain.ts'
+import { answerExplain, type Explain, requireExplainer } from './explain.ts'
 import { allowedMethods, isReadable } from './methods.ts'
 import { openapi } from './openapi/document.ts'
 import type { Operation } from './operations.ts'
@@ -59,7 +59,7 @@ export interface RestOptions extends WriteServices {
   /** Undefined: there is no `/events`. */
   readonly events?: EventsParts
   /** Explains a request to an administrator. Undefined: there is no `/explain`. */
-  readonly explain?: (body: unknown, asker: Principal) => Promise<object>
+  readonly explain?: Explain
   /** Runs of reactions and jobs. Undefined: there is no `/events/runs`. */
   readonly runs?: RunView
   /** Answers what is no route of the API. */

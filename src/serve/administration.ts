@@ -2,7 +2,6 @@
 import type { AdministrationParts } from '../auth/accounts/administration.ts'
 import { requirePassword } from '../auth/accounts/password-rules.ts'
 import { findUser } from '../auth/accounts/users.ts'
-import { requireRecentSignIn } from '../auth/recent-sign-in.ts'
 import { ApiError } from '../errors.ts'
 import { requireRecentSignIn } from '../plan/recent-sign-in.ts'
 import {

@@ -2,6 +2,7 @@
 import type { Call } from '../call.ts'
 import type { Settings } from '../config.ts'
 import { ApiError } from '../errors.ts'
+import type { Draw } from '../explain/explain.ts'
 import type { GraphqlFault, GraphqlOutcome } from '../explain/graphql-reasons.ts'
 import { Documents } from '../graphql/documents/stored-documents.ts'
 import type { Bound, Engine, Refused } from '../graphql/engine.ts'
@@ -20,6 +21,7 @@ export interface RehearsedGraphqlParts {
   readonly hooks: CreateHooks
   readonly settings: Settings
   readonly logic: OperationParts
+  readonly draw: Draw
   readonly onFault: (error: unknown) => void
 }
 
@@ -38,6 +40,8 @@ export async function rehearsedGraphql(
   try {
     const engine = createEngine({ ...engineOptions(parts), logic: parts.logic })
     const bound = boundOperation(engine, parts.settings, call, body)
+    const more = Math.ceil(bound.cost / parts.settings['graphql.costPerRequest']) - 1
+    if (more > 0) await parts.draw(more)
     if (bound.prepared.operation === 'subscription')
       return subscribed(engine, bound, principal, parts.onFault)
     return await executed(engine, bound, principal, parts.onFault)

@@ -7,9 +7,10 @@ import type { WebhookGrants } from '../auth/webhooks/grants.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
 import type { Settings } from '../config.ts'
 import type { Events } from '../events/events.ts'
-import { createExplainer, type Explainer, type Rehearsed } from '../explain/explain.ts'
+import { createExplainer, type Draw, type Explainer, type Rehearsed } from '../explain/explain.ts'
 import type { Idempotency } from '../idempotency.ts'
 import type { OperationParts } from '../logic/operations/call.ts'
+import { RunView } from '../logic/runs/view.ts'
 import type { Model } from '../model/model.ts'
 import { createGuard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
@@ -38,7 +39,7 @@ export function openExplainer(parts: ExplainParts): Explainer {
   const { model, run, store, onFault } = parts
   const guard = createGuard(model)
   const { now } = parts.logic
-  const transportsOn = (on: Run) => rehearsed(parts, on)
+  const transportsOn = (on: Run, draw: Draw) => rehearsed(parts, on, draw)
   return createExplainer({ model, guard, run, store, now, onFault, transportsOn })
 }
 
@@ -74,7 +75,7 @@ const unsent: Mailer = {
   rememberLanguage: async () => {},
 }
 
-function rehearsed(parts: ExplainParts, rehearsal: Run): Rehearsed {
+function rehearsed(parts: ExplainParts, rehearsal: Run, draw: Draw): Rehearsed {
   const { model, store, settings, idempotency, events } = parts
   const records = unwritten(parts.records)
   const { run, hooks } = rehearsedCollections(parts, rehearsal, records)
@@ -82,7 +83,9 @@ function rehearsed(parts: ExplainParts, rehearsal: Run): Rehearsed {
   return {
     rest: createRest({
       ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
-      ...parts.builtInsOn(run, records),
+      ...parts.builtInsOn(rehearsal, records),
+      draw: (_call, _principal, requests) => draw(requests),
+      runs: new RunView(records),
       events: {
         ...{ events, feed: store.changes, maxBufferedBytes: 0 },
         clientOf: () => ({ credential: undefined, address: '127.0.0.1', onGone: () => () => {} }),
@@ -91,7 +94,7 @@ function rehearsed(parts: ExplainParts, rehearsal: Run): Rehearsed {
     async graphql(call, body, principal) {
       const { rehearsedGraphql } = await import('./explain-graphql.ts')
       return rehearsedGraphql(
-        { model, run, hooks, settings, logic, onFault: parts.onFault },
+        { model, run, hooks, settings, logic, onFault: parts.onFault, draw },
         call,
         body,
         principal,

@@ -113,7 +113,7 @@ export function openTransports(parts: TransportParts): Transports {
   const rest = createRest({
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
     ...builtIns,
-    explain: (body, asker) => explain.request(body, asker),
+    explain: (body, asker, draw) => explain.request(body, asker, draw),
     runs: new RunView(parts.records),
     pages: openPortal(parts),
     // Every call is an exchange: it carries the headers of the budget.

@@ -153,6 +153,10 @@ test('an explanation draws from the budget of whoever asks, and from no other', 
   const [own, other] = [await left(root), await left(owned)]
   await explained({ as: owned, path: '/vaults' })
   assert.deepEqual([await left(root), await left(owned)], [own - 11, other - 1])
+  const operation = { method: 'GET', path: '/vaults' }
+  const batch = { operations: [operation, operation, operation] }
+  await explained({ as: owned, method: 'POST', path: '/batch', body: batch })
+  assert.deepEqual([await left(root), await left(owned)], [own - 24, other - 2])
 })
 
 test('an app of somebody else, and a key with scopes, may not ask', async () => {

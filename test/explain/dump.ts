@@ -1,26 +1,25 @@
-/** Everything that a database holds, read past the service: one text, by which any change shows. */
+/** Everything that a database holds, read past the service: a line for each row. */
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 
 export interface Dump {
-  text(): Promise<string>
+  lines(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
-function rowsOf(database: DatabaseSync, table: string): string {
+function rowsOf(database: DatabaseSync, table: string): readonly string[] {
   const statement = database.prepare(`SELECT * FROM "${table}"`)
   statement.setReadBigInts(true)
-  const rows = statement.all().map(row => JSON.stringify(Object.values(row), (_, one) => String(one)))
-  return rows.sort().join('\n')
+  return statement.all().map(row => `${table} ${Object.values(row).map(String).join(' ')}`)
 }
 
 function sqliteDump(file: string): Dump {
   const database = new DatabaseSync(file, { readOnly: true })
   const named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%!_fts%' ESCAPE '!'"
   return {
-    async text() {
+    async lines() {
       const names = database.prepare(named).all()
-      return names.map(({ name }) => `${name} ${rowsOf(database, String(name))}`).join('\n')
+      return names.flatMap(({ name }) => rowsOf(database, String(name))).sort()
     },
     close: async () => database.close(),
   }
@@ -32,14 +31,11 @@ async function postgresDump(url: string): Promise<Dump> {
   const { rows } = await client.query(
     "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
   )
-  const parts = rows.map(
-    ({ name }) =>
-      `SELECT '${name}' || coalesce(string_agg(t::text, E'\\n' ORDER BY t::text), '') FROM ${name} t`,
-  )
+  const parts = rows.map(({ name }) => `SELECT '${name} ' || t::text FROM ${name} t`)
   return {
-    async text() {
+    async lines() {
       const found = await client.query({ text: parts.join(' UNION ALL '), rowMode: 'array' })
-      return found.rows.flat().join('\n')
+      return found.rows.flat().sort()
     },
     close: () => client.end(),
   }
