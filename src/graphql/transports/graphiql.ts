@@ -69,8 +69,8 @@ const style = `body.tool { display: flex; flex-direction: column; height: 100vh;
     --color-tertiary: 188, 100%, 24%;
     --color-success: 158, 60%, 26%;
     --color-secondary: 242, 51%, 50%;
+    --alpha-secondary: .86;
   }
-  .graphiql-logo-link { color: inherit }
 }
 .unseen { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%) }
 `
