@@ -45,6 +45,8 @@ export interface Principal {
   readonly grant: string | null
   /** Of a trusted issuer's token; left out: there are none. */
   readonly claims?: Claims | undefined
+  /** When the person signed in by whose session the request is made, in milliseconds since 1970; left out: no session. */
+  readonly signedInAt?: number
   /** By how many reactions and jobs, each caused by the one before, it came to this; left out: by none. */
   readonly depth?: number
 }

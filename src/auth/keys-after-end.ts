@@ -1,6 +1,8 @@
-/** API keys that are created while their user recovers the account. */
+/** API keys and webhooks that are created while their user recovers the account. */
 import { ApiError } from '../errors.ts'
 import type { Run } from '../plan/run.ts'
+import { deleteShape } from '../plan/system-plans.ts'
+import { system } from '../principal.ts'
 import type { Records } from '../records.ts'
 import { sinceAccountEnd } from './server/sessions/session-ends.ts'
 import { removeKey } from './user-keys.ts'
@@ -11,9 +13,23 @@ import { removeKey } from './user-keys.ts'
  */
 const PAUSE = 60_000
 
+const webhookRemoval = deleteShape('webhooks')
+
+type Remove = (run: Run, id: number) => Promise<void>
+
+const removeWebhook: Remove = async (run, id) => {
+  await run.write({ shape: webhookRemoval, args: [id] }, system)
+}
+
+/** How what was created is deleted again, by its collection. A webhook that a session makes ends with no credential. */
+const removals: ReadonlyMap<string, Remove> = new Map([
+  ['api_keys', removeKey],
+  ['webhooks', removeWebhook],
+])
+
 /**
- * `run` that checks each new key again after it is stored: for a minute after an account recovery it deletes the key and
- * throws FORBIDDEN.
+ * `run` that checks each new key and webhook again after it is stored: for a minute after an account recovery it deletes it
+ * and throws FORBIDDEN.
  */
 export function keysAfterEnd(run: Run, records: Records, now: () => number = Date.now): Run {
   const checked: Run['write'] = async (plan, principal, within) => {
@@ -21,16 +37,16 @@ export function keysAfterEnd(run: Run, records: Records, now: () => number = Dat
     const { userId } = principal
     const since = userId === null ? undefined : await sinceAccountEnd(records, userId, now())
     if (since === undefined || since >= PAUSE) return answer
-    await removeKey(run, answer.id)
+    await removals.get(plan.shape.collection)?.(run, answer.id)
     throw new ApiError(
       'FORBIDDEN',
-      'What the account had given away was ended a moment ago: make the key in a minute.',
+      'What the account had given away was ended a moment ago: try again in a minute.',
     )
   }
   return {
     ...run,
     write: (plan, principal, within) =>
-      plan.shape.kind === 'create' && plan.shape.collection === 'api_keys'
+      plan.shape.kind === 'create' && removals.has(plan.shape.collection)
         ? checked(plan, principal, within)
         : run.write(plan, principal, within),
   }

@@ -6,6 +6,7 @@ import { findUser, type UserRow } from './accounts/users.ts'
 import { keyRule } from './key-bounds.ts'
 import { keysAfterEnd } from './keys-after-end.ts'
 import { newKeyHook } from './new-key.ts'
+import { recentSignInRule } from './recent-sign-in.ts'
 import { newAppHook, newSecretHook, secretRule } from './server/clients/app-hooks.ts'
 import type { AppSecrets } from './server/clients/app-secrets.ts'
 import { appRule } from './server/clients/apps.ts'
@@ -36,10 +37,10 @@ export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
   const { run, records, secrets, maxKeysPerUser, serviceName, writeAddress, onDisabled } = parts
   const webhooks = { run, records, ...parts.webhooks }
   const rules = new Map([
-    ['api_keys', both(keyRule(run), keyEndRule(run))],
-    ['oauth_apps', appRule(run, serviceName)],
-    ['oauth_app_secrets', secretRule(secrets)],
-    ['webhooks', webhookRule(webhooks)],
+    ['api_keys', both(both(recentSignInRule, keyRule(run)), keyEndRule(run))],
+    ['oauth_apps', both(recentSignInRule, appRule(run, serviceName))],
+    ['oauth_app_secrets', both(recentSignInRule, secretRule(secrets))],
+    ['webhooks', both(recentSignInRule, webhookRule(webhooks))],
   ])
   const hooks = new Map([
     ['api_keys', newKeyHook(maxKeysPerUser)],

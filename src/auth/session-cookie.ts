@@ -68,13 +68,13 @@ export function sessionCookieReader(options: SessionCookieOptions): SessionCooki
 
   const find = (cookie: string, stamp: number) =>
     then(records.get('Session', secretHash(cookie)), record => {
-      const userId = record && accountOf(record)
+      const { userId, signedInAt = 0 } = record ? signInOf(record) : {}
       const expiresAt = record?.expiresAt ?? Number.POSITIVE_INFINITY
       if (userId === undefined) return remember(cookie, { principal: null, expiresAt }, stamp)
       const user = readItem<Pick<UserRow, 'role' | 'disabled'>>(run, userById, userId)
       return then(user, found => {
         const isAllowed = found !== undefined && !found.disabled
-        const principal = isAllowed ? sessionPrincipal({ id: userId, role: found.role }) : null
+        const principal = isAllowed ? sessionPrincipal({ id: userId, role: found.role }, signedInAt) : null
         return remember(cookie, { principal, expiresAt }, stamp)
       })
     })
@@ -98,8 +98,14 @@ export function sessionCookieReader(options: SessionCookieOptions): SessionCooki
   }
 }
 
-/** Undefined while nobody has signed in. */
-function accountOf({ payload }: StoredRecord): number | undefined {
-  const { accountId } = JSON.parse(payload) as { readonly accountId?: string }
-  return accountId === undefined ? undefined : Number(accountId)
+interface StoredSession {
+  readonly accountId?: string
+  /** Seconds since 1970. */
+  readonly loginTs?: number
+}
+
+/** Who has signed in, if anybody has, and when, in milliseconds since 1970. */
+function signInOf({ payload }: StoredRecord): { readonly userId?: number; readonly signedInAt?: number } {
+  const { accountId, loginTs = 0 } = JSON.parse(payload) as StoredSession
+  return accountId === undefined ? {} : { userId: Number(accountId), signedInAt: loginTs * 1000 }
 }

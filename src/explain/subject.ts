@@ -66,5 +66,7 @@ function userRow(model: Model, run: Run, who: number | string) {
   const hasDisabled = model.collections.get('users')?.fields.has('disabled') === true
   const fields = ['id', 'role', ...(hasDisabled ? ['disabled'] : [])]
   if (typeof who === 'number') return readItem<UserRow>(run, itemShape('users', fields), who)
+  // No address contains U+0000, and PostgreSQL refuses it in a text.
+  if (who.includes('\0')) return undefined
   return readFirst<UserRow>(run, listShape('users', fields, where('email')), who.toLowerCase())
 }

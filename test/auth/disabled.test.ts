@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { anyone, collection, model, relation, text, users } from '../../src/index.ts'
 import { type TestService, withService } from '../serve/service.ts'
 
 const settings = { rateLimit: 'off' } as const
@@ -71,4 +72,45 @@ test('a program that embeds the service does nothing as a disabled user', async 
     await data['users']?.update(id, { disabled: true })
     await assert.rejects(async () => posts(), /account \d+ is disabled/)
   })
+})
+
+/** Users go with what they refer to. */
+const companies = model({
+  users: users({
+    fields: {
+      company_id: relation('companies', { onDelete: 'cascade', optional: true }),
+      boss_id: relation('users', { onDelete: 'cascade', optional: true }),
+    },
+  }),
+  companies: collection({
+    fields: { name: text() },
+    access: { read: anyone, create: anyone, update: anyone, delete: anyone },
+  }),
+})
+
+test('the last enabled administrator goes with nothing that is deleted', async () => {
+  await withService(
+    settings,
+    async service => {
+      const { call, key } = service
+      const me = `/api/v1/users/${(await call('/api/v1/me', { key })).json.id}`
+      const company = await call('/api/v1/companies', { method: 'POST', key, body: { name: 'one' } })
+      const companyPath = `/api/v1/companies/${company.json.id}`
+      const boss = await person(service, 'bob')
+      const body = { company_id: company.json.id, boss_id: boss.id }
+      assert.equal((await call(me, { method: 'PATCH', key, body })).status, 200)
+      // Anybody may delete the company.
+      for (const [path, options] of [
+        [companyPath, { method: 'DELETE' }],
+        [`/api/v1/users/${boss.id}`, { method: 'DELETE', key }],
+      ] as const) {
+        const refused = await call(path, options)
+        assert.equal(refused.code, 'CONFLICT', `${path} ${refused.text}`)
+      }
+      await person(service, 'bea', 'admin')
+      assert.equal((await call(companyPath, { method: 'DELETE' })).status, 204)
+      assert.equal((await call('/api/v1/posts', { key })).status, 401)
+    },
+    companies,
+  )
 })

@@ -1,4 +1,4 @@
-/** A key that is stored while its user takes the account back. */
+/** What is stored while its user takes the account back. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keysAfterEnd } from '../../src/auth/keys-after-end.ts'
@@ -6,6 +6,7 @@ import { keyCreation } from '../../src/auth/new-key.ts'
 import { accountEndRecord } from '../../src/auth/server/sessions/session-ends.ts'
 import { keysOf } from '../../src/auth/user-keys.ts'
 import type { CreateShape } from '../../src/plan/plan.ts'
+import { createPlan, listShape, readAll, where } from '../../src/plan/system-plans.ts'
 import { user } from '../../src/principal.ts'
 import { MINUTE, withFixture } from './accounts/fixture.ts'
 
@@ -39,5 +40,27 @@ test('a request that was let in before the end makes no key after it; a minute l
     pass(MINUTE)
     await make(id)
     assert.equal((await keysOf(run, id)).length, 2)
+  })
+})
+
+test('nor does it make a webhook: one of a session would end with no credential', async () => {
+  await withFixture({}, async fixture => {
+    const { base, pass } = fixture
+    const { run, records, now } = base
+    const id = await fixture.user('ada@example.com', 'correct horse battery')
+    const checked = keysAfterEnd(run, records, now)
+    const plan = createPlan(
+      'webhooks',
+      { url: 'https://example.com/', types: ['post.created'] },
+      { position: 0 },
+    )
+    const make = () => checked.write(plan, user(id, 'user', 'all'))
+    const webhooks = listShape('webhooks', ['id'], where('user_id'))
+    await records.put(await accountEndRecord(records, id, now(), undefined))
+    await assert.rejects(make(), { code: 'FORBIDDEN' })
+    assert.deepEqual(await readAll(run, webhooks, id), [])
+    pass(MINUTE)
+    await make()
+    assert.equal((await readAll(run, webhooks, id)).length, 1)
   })
 })

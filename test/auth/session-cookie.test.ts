@@ -2,16 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey } from '../../src/auth/key.ts'
-import {
-  type Fixture,
-  formWith,
-  newTokens,
-  sharedFixtures,
-  withFixture as withOwnFixture,
-} from '../conformance/oauth/server.ts'
+import { type Fixture, formWith, newTokens, sharedFixtures } from '../conformance/oauth/server.ts'
 import { stream as openStream } from '../events/listener.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import { until, wire } from '../transports/service.ts'
+import { pass } from './accounts/own-pages.ts'
 import { sameOrigin, signedInCookie } from './own-page.ts'
 
 const withFixture = sharedFixtures(sqlite)
@@ -148,30 +143,6 @@ test('shared caches keep nothing by a cookie, and nothing for those with one', a
   })
 })
 
-test('at an https address the cookie has the prefix that no other host can set, and is taken away as it was set', async () => {
-  const issuer = 'https://id.example.com'
-  await withOwnFixture({ baseUrl: issuer }, async ({ ann, call }) => {
-    const headers = { Origin: issuer }
-    const { email, password } = ann
-    const sign = (path: string, body: object, more: object = {}) =>
-      call(`/account/${path}`, { method: 'POST', headers: { ...headers, ...more }, body })
-    const line = (answer: { readonly headers: Headers }) =>
-      answer.headers.getSetCookie().find(one => one.startsWith('__Host-portico_session=')) ?? ''
-    const set = line(await sign('sign-in', { email, password }))
-    assert.match(set, /^__Host-portico_session=[\w-]{43}; path=\/; samesite=lax; secure; httponly$/i)
-    const [Cookie = ''] = set.split(';')
-    const status = async (cookie: string) =>
-      (await call('/api/v1/me', { headers: { ...headers, Cookie: cookie } })).status
-    assert.deepEqual([await status(Cookie), await status(Cookie.replace('__Host-', ''))], [200, 401])
-    const ended = line(await sign('sign-out', {}, { Cookie }))
-    assert.match(
-      ended,
-      /^__Host-portico_session=; path=\/; expires=Thu, 01 Jan 1970[^;]+; samesite=lax; secure/i,
-    )
-    assert.equal(await status(Cookie), 401)
-  })
-})
-
 test('a session is over on the API when it is over in the browser', async () => {
   await withFixture(async fixture => {
     const { admin, ann, ben, call, url } = fixture
@@ -277,5 +248,41 @@ test('the form of the page signs in to the API as well', async () => {
       headers: { ...sameOrigin, Accept: 'application/json' },
     })
     assert.equal(JSON.parse(me.text).id, ann.id)
+  })
+})
+
+test('a session gives out lasting access only soon after its sign-in, as on the pages', async () => {
+  await withFixture(async fixture => {
+    const { ann, call, url } = fixture
+    const headers = { Cookie: await signedInCookie(url, ann), ...sameOrigin }
+    const app = { name: 'App', type: 'confidential', redirect_uris: ['https://app.example.com/cb'] }
+    const webhook = { url: 'https://hook.example.com/', types: ['post.created'] }
+    const mutation = 'mutation { createApiKey(name: "by GraphQL") { key } }'
+    const make = async (path: string, body: object, method = 'POST') =>
+      (await call(path, { method, headers, body })).text
+    const made = JSON.parse(await make('/api/v1/webhooks', webhook))
+    const own = JSON.parse(await make('/api/v1/oauth_apps', app))
+    assert.ok(made.id && own.id)
+    const all = () =>
+      Promise.all([
+        make('/api/v1/api_keys', { name: 'a key' }),
+        make('/graphql', { query: mutation }),
+        make('/api/v1/oauth_apps', app),
+        make(`/api/v1/oauth_apps/${own.id}`, { redirect_uris: app.redirect_uris }, 'PATCH'),
+        make('/api/v1/oauth_app_secrets', { app_id: own.id }),
+        make('/api/v1/webhooks', webhook),
+        make(`/api/v1/webhooks/${made.id}`, { url: webhook.url }, 'PATCH'),
+        make(`/api/v1/webhooks/${made.id}/rotate_secret`, {}),
+      ])
+    for (const text of await all()) assert.doesNotMatch(text, /"error/)
+    pass(15 * 60_000)
+    for (const text of await all()) assert.match(text, /FORBIDDEN.*sign in again|sign in again.*FORBIDDEN/)
+    // What takes access away, and everything else, goes on; other credentials sign nobody in.
+    assert.equal((await call(`/api/v1/webhooks/${made.id}`, { method: 'DELETE', headers })).status, 204)
+    assert.equal(await whoIs(fixture, headers), ann.id)
+    const byKey = await call('/api/v1/api_keys', { method: 'POST', key: ann.key, body: { name: 'by key' } })
+    assert.equal(byKey.status, 201, byKey.text)
+    headers.Cookie = await signedInCookie(url, ann)
+    assert.doesNotMatch(await make('/api/v1/api_keys', { name: 'again' }), /"error/)
   })
 })

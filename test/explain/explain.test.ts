@@ -108,6 +108,9 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
           if (!verdict.allowed) assert.ok(verdict.reasons.length > 0, told)
         }
       }
+      const body = { as: 'nobody\0@example.com', path: '/tasks' }
+      const nobody = await service.request('POST /api/v1/explain', { as: root, body })
+      assert.equal(nobody.body.error.code, 'VALIDATION_FAILED', nobody.text)
     }, made?.url).finally(() => made?.drop())
     t.diagnostic(kind)
   })

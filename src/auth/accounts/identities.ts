@@ -58,8 +58,6 @@ export interface Identities {
   recordOf(userId: number, linked: Linked): NewRecord
   /** The identity that was removed. */
   remove(userId: number, id: string): Promise<StoredRecord | undefined>
-  /** Stores again what `remove` has removed. */
-  restore(record: StoredRecord): Promise<void>
   /** Removes one that no user has any more. */
   forget(profile: Profile): Promise<void>
 }
@@ -117,9 +115,6 @@ export function createIdentities(records: Records, now: () => number): Identitie
       const record = await records.get(identityKind, id)
       if (record?.owner !== String(userId) || !(await records.delete(identityKind, id))) return undefined
       return record
-    },
-    async restore({ kind, id, payload, expiresAt, owner }) {
-      await records.add({ kind, id, payload, expiresAt, owner: owner ?? undefined })
     },
     async forget(profile) {
       await records.delete(identityKind, idOf(profile))

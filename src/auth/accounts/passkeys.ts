@@ -1,7 +1,7 @@
 /** Passkeys (Web Authentication Level 3), by a library; what is kept of them are records. */
 import { hash } from 'node:crypto'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { NewRecord, Records } from '../../records.ts'
+import type { NewRecord, Records, StoredRecord } from '../../records.ts'
 import type { Tokens } from './link-tokens.ts'
 
 const kind = 'Passkey'
@@ -57,7 +57,8 @@ export interface PasskeyMaker {
 
 export interface Passkeys {
   list(userId: number): Promise<readonly Passkey[]>
-  remove(userId: number, id: string): Promise<boolean>
+  /** The record of the passkey that was removed. */
+  remove(userId: number, id: string): Promise<StoredRecord | undefined>
   /** What a browser needs to make one. */
   creationOptions(owner: PasskeyOwner): Promise<object>
   /** Keeps what the browser made, and returns its id; undefined when it is not good. */
@@ -262,7 +263,7 @@ export function createPasskeys({
     list: userId => list(context, userId),
     async remove(userId, id) {
       const record = await records.get(kind, id)
-      return record?.owner === String(userId) && records.delete(kind, id)
+      return record?.owner === String(userId) && (await records.delete(kind, id)) ? record : undefined
     },
     creationOptions: owner => creationOptions(context, owner),
     add: (maker, name, response) => add(context, maker, name, response),

@@ -121,6 +121,7 @@ export class Server implements AuthorizationServer {
 
   async finishLogin(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<NextPath> {
     await this.#requireEnabled(signIn.userId)
+    await this.#sessions.endOldest(signIn.userId)
     return this.#interactions.finishLogin(await this.#request(req, res), signIn)
   }
 

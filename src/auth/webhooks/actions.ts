@@ -7,6 +7,7 @@ import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem, updateShape } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
 import { type Principal, system } from '../../principal.ts'
+import { requireRecentSignIn } from '../recent-sign-in.ts'
 import type { WebhookGrants } from './grants.ts'
 import type { WebhookSecrets } from './secrets.ts'
 import { webhookById } from './stored.ts'
@@ -30,8 +31,10 @@ function* readStep<R>(plan: Plan<ReadShape>): ProgramSteps<R | undefined> {
 export function rotateSecret(
   { secrets }: WebhookActionParts,
   id: number,
-  { userId }: Principal,
+  principal: Principal,
 ): Awaitable<() => ProgramSteps<string>> {
+  requireRecentSignIn(principal)
+  const { userId } = principal
   return then(secrets.rotation(id, userId ?? 0), ({ secret, replaces, record }) => {
     return function* steps() {
       const stored = yield* readStep<{ readonly secret_version: number }>({ shape: versionById, args: [id] })

@@ -11,7 +11,7 @@ import { arg, type Sql, sql } from '../sql/writer.ts'
 import { noSlots } from '../values.ts'
 import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
-import { lastAdministrator } from './last-administrator.ts'
+import { lastAdministrator, remainingAdministrator } from './last-administrator.ts'
 import type { Removal } from './removal.ts'
 import { rowLock } from './row-lock.ts'
 import { type WriteRun, writeInputs } from './steps.ts'
@@ -31,6 +31,7 @@ export function deleteRun<S>(
   const row = new Row(database.dialect, collection.name)
   const lock = rowLock(collection, id, 'remove', database)
   const administrator = lastAdministrator(collection, database)
+  const remaining = remainingAdministrator(collection, database)
   const outputs = [
     ...storedOutputs(shape, row),
     ...(administrator === undefined ? [] : [administrator.was(row)]),
@@ -41,11 +42,12 @@ export function deleteRun<S>(
     const { args, principal } = plan
     const inputs = writeInputs(plan, scope, noSlots)
     const itemId = Number(args[shape.id])
-    const [, found, allowed] = yield [
+    const [, found, allowed, administrators] = yield [
       lock?.(inputs),
       { statement: look, inputs },
       // Before anything is removed: its rule may look at what goes with the row.
       permission && { statement: permission, inputs: { ...inputs, slots: [itemId] } },
+      remaining?.before,
     ]
     const stored = found?.[0]
     if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
@@ -58,7 +60,10 @@ export function deleteRun<S>(
       principal,
       scope,
     )
-    if (!isOwnDeletion(principal)) yield* administrator?.require(stored.at(-1)) ?? []
+    if (!isOwnDeletion(principal)) {
+      yield* administrator?.require(stored.at(-1)) ?? []
+      if (removed.has('users')) yield* remaining?.require(administrators) ?? []
+    }
     return { id: itemId, text: null, changed, removed }
   }
 }

@@ -1,11 +1,12 @@
 /** The last enabled administrator stays one: nobody could give the role back, or enable an account, but the operator. */
 import { ApiError } from '../../errors.ts'
-import type { Collection } from '../../model/model.ts'
+import type { Collection, Model } from '../../model/model.ts'
 import { Row } from '../sql/row.ts'
 import { quoted, type Sql, sql } from '../sql/writer.ts'
 import { noInputs } from '../values.ts'
+import { referencesTo } from './cascade-set.ts'
 import type { WriteDatabase } from './database.ts'
-import type { Steps } from './steps.ts'
+import type { Ask, Rows, Steps } from './steps.ts'
 
 const refusal =
   'This would leave the service without an enabled administrator. Give another enabled account the role `admin` first.'
@@ -27,22 +28,67 @@ function isOne(row: Row): Sql {
  */
 export function lastAdministrator<S>(
   collection: Collection,
-  { dialect, prepare, locksGroup }: WriteDatabase<S>,
+  database: WriteDatabase<S>,
   sets?: readonly string[],
 ): LastAdministrator<S> | undefined {
   if (collection.name !== 'users' || !collection.fields.has('disabled')) return undefined
   if (sets !== undefined && !sets.includes('role') && !sets.includes('disabled')) return undefined
-  const lock = prepare(sql`SELECT ${locksGroup?.(quoted('users administrators'), undefined) ?? sql`1`}`)
-  const row = new Row(dialect, collection.name)
-  const left = prepare(sql`SELECT 1 FROM ${row.from()} WHERE ${isOne(row)} LIMIT 1`)
+  const { requireOne } = remaining(collection, database)
   return {
     was: stored => sql`CASE WHEN ${isOne(stored)} THEN 1 END`,
     *require(was) {
-      if (was !== 1) return
-      const [, found] = yield [
-        { statement: lock, inputs: noInputs },
-        { statement: left, inputs: noInputs },
-      ]
+      if (was === 1) yield* requireOne()
+    },
+  }
+}
+
+export interface RemainingAdministrator<S> {
+  /** To be asked before the deletion. */
+  readonly before: Ask<S>
+  /** To be asked after it, where users have gone. Throws CONFLICT where `before` has found one, and none is left. */
+  require(before: Rows | undefined): Steps<S, void>
+}
+
+/** For deletions that take users with them: undefined for those that cannot. */
+export function remainingAdministrator<S>(
+  collection: Collection,
+  database: WriteDatabase<S>,
+): RemainingAdministrator<S> | undefined {
+  const users = database.model.collections.get('users')
+  if (!users?.fields.has('disabled') || !takesUsers(collection, database.model)) return undefined
+  const { left, requireOne } = remaining(users, database)
+  return {
+    before: left,
+    *require(before) {
+      if (before !== undefined && before.length > 0) yield* requireOne()
+    },
+  }
+}
+
+/** Whether a deletion in the collection may delete users besides the item itself. */
+function takesUsers(collection: Collection, model: Model): boolean {
+  const reached = new Set<Collection>()
+  for (let found = [collection]; found.length > 0; ) {
+    const cascading = found
+      .flatMap(target => referencesTo(target, model))
+      .filter(({ onDelete }) => onDelete === 'cascade')
+    found = [...new Set(cascading.map(one => one.collection))].filter(one => !reached.has(one))
+    for (const one of found) reached.add(one)
+  }
+  return [...reached].some(({ name }) => name === 'users')
+}
+
+function remaining<S>(users: Collection, { dialect, prepare, locksGroup }: WriteDatabase<S>) {
+  const lock = prepare(sql`SELECT ${locksGroup?.(quoted('users administrators'), undefined) ?? sql`1`}`)
+  const row = new Row(dialect, users.name)
+  const left: Ask<S> = {
+    statement: prepare(sql`SELECT 1 FROM ${row.from()} WHERE ${isOne(row)} LIMIT 1`),
+    inputs: noInputs,
+  }
+  return {
+    left,
+    *requireOne(): Steps<S, void> {
+      const [, found] = yield [{ statement: lock, inputs: noInputs }, left]
       if (found?.length === 0) throw new ApiError('CONFLICT', refusal)
     },
   }

@@ -185,7 +185,7 @@ test('who signed in long ago confirms that it is them first; whoever’s session
       'level-post': 'read',
     })
     assert.equal(early.status, 400)
-    assert.match(early.text, /make the key in a minute/)
+    assert.match(early.text, /try again in a minute/)
     assert.match(early.text, /value="kept name"/)
   })
 })

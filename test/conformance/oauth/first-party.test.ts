@@ -387,3 +387,26 @@ test('a public app on the user’s own machine asks for consent, unless the serv
     assert.deepEqual(await shown(fixture), [true, true, false])
   })
 })
+
+test('a device that names a public app asks for consent: anybody can name it', async () => {
+  const shown = async (fixture: Fixture) => {
+    const { ann, url } = fixture
+    const app = await ownApp(fixture, { type: 'public', redirect_uris: ['https://app.example.com/cb'] })
+    const { client_id } = app
+    const asked = await post(`${url}/oauth/device`, { scope: 'openid read:post write:post', client_id })
+    const browser = fixture.browser()
+    await afterSignIn(browser, '/account/sign-in', ann)
+    const typed = await browser.open(`/oauth/device?user_code=${asked.json.user_code}`)
+    assert.ok('text' in typed && typed.forms[0])
+    const [code] = typed.forms
+    const confirm = await browser.submit({ ...code, action: new URL(code.action.pathname, url) })
+    assert.ok('text' in confirm && confirm.forms[0], 'text' in confirm ? confirm.text : '')
+    const end = await browser.submit(confirm.forms[0])
+    assert.ok('text' in end)
+    return consentOf(end) !== undefined
+  }
+  await withFixture(async fixture => assert.equal(await shown(fixture), false))
+  await withOwnFixture({ baseUrl: 'http://id.example.com' }, async fixture => {
+    assert.equal(await shown(fixture), true)
+  })
+})

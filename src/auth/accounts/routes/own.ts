@@ -2,6 +2,7 @@
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
+import { recentSignInMs } from '../../recent-sign-in.ts'
 import { sessionPrincipal } from '../../session-principal.ts'
 import { type CreatedItem, OwnItems } from '../own-items.ts'
 import { type RouteParts, redirect, type SignedIn, type Visit } from './context.ts'
@@ -11,8 +12,6 @@ export function ownItems({ base, own }: RouteParts, { user }: SignedIn): OwnItem
   return new OwnItems({ model: base.model, ...own }, sessionPrincipal(user))
 }
 
-/** How long after signing in one may give out access or data, and delete what cannot be restored, in milliseconds. */
-const recentSignInMs = 15 * 60 * 1000
 /** Whoever opens a form has this long to fill it in. */
 const fillingInMs = 5 * 60 * 1000
 

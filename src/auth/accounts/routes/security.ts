@@ -11,7 +11,7 @@ import { notifyOfProtection } from '../notifications.ts'
 import type { Enrolment } from '../one-time-codes.ts'
 import { changePassword, setFirstPassword } from '../reset.ts'
 import { passkeyOptions } from '../sign-in.ts'
-import { hasOtherWay } from '../ways-to-sign-in.ts'
+import { removeWay } from '../ways-to-sign-in.ts'
 import { noteOf } from './account.ts'
 import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
@@ -99,10 +99,11 @@ const addPasskey: Change = async (parts, visit, who, form) => {
 const lastWay = 'This is your only way to sign in. Set a password first, or add another.'
 
 const removePasskey: Change = async (parts, visit, who, form) => {
-  if (!(await hasOtherWay(parts, who.user.id, form.text('passkey'))))
-    return show(parts, visit, who, new Map([['form', lastWay]]))
-  const removed = await parts.passkeys.remove(who.user.id, form.text('passkey'))
-  if (!removed) throw new ApiError('NOT_FOUND', 'You have no such passkey.')
+  const { id: userId } = who.user
+  const id = form.text('passkey')
+  const removed = await removeWay(parts, userId, id, () => parts.passkeys.remove(userId, id))
+  if (removed === 'last') return show(parts, visit, who, new Map([['form', lastWay]]))
+  if (removed === 'missing') throw new ApiError('NOT_FOUND', 'You have no such passkey.')
   return redirect(`${here}?done=passkey-removed`)
 }
 
@@ -154,18 +155,12 @@ const unlinkProvider: Change = async (parts, visit, who, form) => {
   const { base, providers } = parts
   const { id: userId } = who.user
   const id = form.text('identity')
-  const isLast = () => show(parts, visit, who, new Map([['form', lastWay]]))
   const identity = (await base.identities.list(userId)).find(one => one.id === id)
   if (!identity) throw new ApiError('NOT_FOUND', 'Nothing of the kind is linked.')
-  if (!(await hasOtherWay(parts, userId, id))) return isLast()
-  const removed = await base.identities.remove(userId, id)
-  if (removed && !(await hasOtherWay(parts, userId, undefined))) {
-    // Another request has removed the other way meanwhile.
-    await base.identities.restore(removed)
-    return isLast()
-  }
+  const removed = await removeWay(parts, userId, id, () => base.identities.remove(userId, id))
+  if (removed === 'last') return show(parts, visit, who, new Map([['form', lastWay]]))
   const name = providers.get(identity.provider)?.name ?? identity.provider
-  if (removed) notifyOfProtection(base, who.user, 'provider-unlinked', askerOf(visit), name)
+  if (removed === 'removed') notifyOfProtection(base, who.user, 'provider-unlinked', askerOf(visit), name)
   return redirect(`${here}?done=provider-unlinked`)
 }
 

@@ -7,6 +7,18 @@ import { requireName } from './app-name.ts'
 import { type AppSecrets, addFirst, newSecret } from './app-secrets.ts'
 import { appById, requireAddresses, requireWithin } from './apps.ts'
 
+const [maxApps, maxSecrets] = [500, 50]
+const mostApps = {
+  field: 'user_id',
+  count: maxApps,
+  refusal: `You may have ${maxApps} apps, and have as many: delete one first.`,
+}
+const mostSecrets = {
+  field: 'app_id',
+  count: maxSecrets,
+  refusal: `An app may have ${maxSecrets} secrets, those that have ended included: delete one first.`,
+}
+
 /** For creates of `oauth_apps`: a client id, and for a confidential app a secret. */
 export function newAppHook(serviceName: string): CreateHook {
   return ({ name, type, redirect_uris: uris, scopes, default_scopes: defaults }): Creation => {
@@ -14,11 +26,12 @@ export function newAppHook(serviceName: string): CreateHook {
     requireAddresses(uris)
     requireWithin(defaults, scopes)
     const computed = { client_id: newClientId() }
-    if (type === 'public') return { computed, revealed: {} }
+    if (type === 'public') return { computed, revealed: {}, most: mostApps }
     const first = newSecret()
     return {
       computed,
       revealed: { client_secret: first.secret },
+      most: mostApps,
       afterwards: id => addFirst(id, first),
     }
   }
@@ -36,6 +49,7 @@ export function newSecretHook(run: Run): CreateHook {
       return {
         computed,
         revealed: { client_secret: secret },
+        most: mostSecrets,
       }
     })
 }

@@ -10,14 +10,16 @@ export const impliedConsent = 'portico_implied_consent'
 const loopback = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/]|$)/
 
 /**
- * RFC 8252, 8.6: any program of the user's machine can take the place of a public app that is reached there, so consent
- * is asked for. Not where the service itself runs on that machine, as in development.
+ * RFC 8252, 8.6: any program of the user's machine can take the place of a public app that is reached there, and anybody
+ * can ask for a device code in the name of a public app (RFC 8628, 5.4 and 5.6), so consent is asked for. Not where the
+ * service itself runs on that machine, as in development.
  */
 function mayBeImpersonated({ oidc }: Context): boolean {
   const { client, params, provider } = oidc
+  if (client.clientAuthMethod !== 'none' || loopback.test(provider.issuer)) return false
+  // A device has none.
   const address = params.redirect_uri
-  if (client.clientAuthMethod !== 'none' || typeof address !== 'string') return false
-  return !address.startsWith('https:') && !loopback.test(provider.issuer)
+  return typeof address !== 'string' || !address.startsWith('https:')
 }
 
 /** Whether the request goes on without a consent page. `prompt=consent` asks for one all the same. */

@@ -32,6 +32,9 @@ function infoOf(record: StoredRecord, currentId: string | undefined): SessionInf
   }
 }
 
+/** Of one user: whoever signs in without a cookie leaves a session each time. */
+const maxSessions = 100
+
 export class Sessions {
   readonly #records: Records
   /** Seconds. */
@@ -72,6 +75,7 @@ export class Sessions {
     const info = await this.#find(session.uid, session.uid)
     // The account's sign-ins were ended after the credential was checked.
     if (!info) throw new ApiError('FORBIDDEN', 'The account was changed meanwhile. Sign in again.')
+    await this.endOldest(userId, info.id)
     return info
   }
 
@@ -110,6 +114,12 @@ export class Sessions {
     for (const { alias } of await this.#records.byOwner('Session', owner)) {
       if (alias !== except) await this.#end(alias, owner)
     }
+  }
+
+  /** Ends the oldest beyond 100. `newest`: the one that has just begun, or none that begins now. */
+  async endOldest(userId: number, newest?: string): Promise<void> {
+    const others = (await this.all(userId, undefined)).filter(({ id }) => id !== newest)
+    for (const { id } of others.slice(maxSessions - 1)) await this.#end(id, String(userId))
   }
 
   async #endCurrent({ exp, uid, accountId }: Session): Promise<void> {

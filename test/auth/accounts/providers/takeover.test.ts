@@ -709,6 +709,25 @@ const attempts: readonly Attempt[] = [
     expected: /Security/,
   },
   {
+    name: 'of two passkeys that are removed at once beside no other way, one stays',
+    attempt: async () => {
+      const { browser, email, id } = await providerUser()
+      const { records } = scene.opened
+      const owner = String(id)
+      const payload = JSON.stringify({ userId: id, name: 'A phone', createdAt: 0, transports: [] })
+      const keys = [`one of ${id}`, `two of ${id}`]
+      for (const key of keys) await records.put({ kind: 'Passkey', id: key, payload, expiresAt: null, owner })
+      await browser.submit(await securityForm(browser, 'unlink-provider'))
+      assert.deepEqual(await records.byOwner('Identity', owner), [])
+      const shown = await open(browser, '/account/security')
+      const forms = keys.map(key => formWithField(shown, 'passkey', key))
+      await Promise.all(forms.map(form => browser.submit(form)))
+      assert.ok((await records.byOwner('Passkey', owner)).length >= 1)
+      return { browser, shown, as: email }
+    },
+    expected: /Security/,
+  },
+  {
     name: 'a password that is set is another way, and the identity can go',
     attempt: async () => {
       const { browser, email, claims } = await providerUser()

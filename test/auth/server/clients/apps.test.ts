@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createBySystem } from '../../../../src/auth/bootstrap.ts'
 import { rotateKeys } from '../../../../src/auth/server/tokens/signing-keys.ts'
 import { checkModel } from '../../../../src/model/check.ts'
+import { createGuard } from '../../../../src/plan/guard.ts'
+import { createRun } from '../../../../src/serve/store.ts'
 import { earlyInMinute } from '../../../cluster/window.ts'
 import {
   type App,
@@ -67,6 +70,36 @@ test('an app is made with defaults; its secret is shown once, and its id is not 
       body: { type: 'public' },
     })
     assert.equal(patched.status, 400)
+  })
+})
+
+test('a user has 500 apps, and an app 50 secrets, however many are asked for', async () => {
+  await withFixture({}, async ({ call, ann, ben, place }) => {
+    const app = await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body: minimal })
+    const model = checkModel(blog)
+    const store = await place.openStore(model)
+    const run = createRun(createGuard(model), store)
+    const made = Array.from({ length: 499 }, (_, at) =>
+      createBySystem(run, 'oauth_apps', minimal, { user_id: ann.id, client_id: `app_${at}` }),
+    )
+    const secrets = Array.from({ length: 49 }, (_, at) =>
+      createBySystem(
+        run,
+        'oauth_app_secrets',
+        {},
+        { app_id: Number(app.json.id), hash: `${at}`, prefix: 'ps_x' },
+      ),
+    )
+    await Promise.all([...made, ...secrets])
+    await store.close()
+    const refusals = await Promise.all([
+      call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body: minimal }),
+      call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body: { ...minimal, type: 'public' } }),
+      call('/api/v1/oauth_app_secrets', { method: 'POST', key: ann.key, body: { app_id: app.json.id } }),
+    ])
+    for (const { code, text } of refusals) assert.equal(code, 'CONFLICT', text)
+    const other = await call('/api/v1/oauth_apps', { method: 'POST', key: ben.key, body: minimal })
+    assert.equal(other.status, 201)
   })
 })
 

@@ -75,3 +75,21 @@ test('to end all where none asks spares none', async () => {
   await sessions.revokeAll(1, undefined)
   assert.deepEqual(await left('1'), [[], []])
 })
+
+test('somebody who signs in again and again keeps the newest hundred', async () => {
+  for (let at = 0; at < 105; at++)
+    await put(
+      'Session',
+      `cookie ${at}`,
+      '1',
+      { uid: `uid ${at}`, accountId: '1', loginTs: 2000 + at },
+      `uid ${at}`,
+    )
+  // Clocks differ: the newest is the one that has just begun.
+  await sessions.endOldest(1, 'here')
+  const ids = (await sessions.all(1, undefined)).map(({ id }) => id)
+  assert.equal(ids.length, 100)
+  assert.deepEqual([ids[0], ids[98], ids[99]], ['uid 104', 'uid 6', 'here'])
+  assert.ok(await isEnded(store.records, 'there'))
+  assert.deepEqual((await left('2'))[0], ['cookie of elsewhere'])
+})
