@@ -9,6 +9,7 @@ import {
   choice,
   email,
   flag,
+  headerName,
   integer,
   origin,
   password,
@@ -167,6 +168,13 @@ export const settingsTable = {
     default: false,
     description:
       'Which proxies’ `X-Forwarded-For` is trusted: none, a number of proxies in front of the service, or proxies at these addresses and networks (separated by commas in the variable).',
+  }),
+  countryHeader: optional({
+    variable: 'PORTICO_COUNTRY_HEADER',
+    kind: headerName,
+    defaultText: 'none: sessions are shown with their address alone',
+    description:
+      'The header in which a trusted proxy tells the country of the client, as ISO 3166-1 alpha-2, e.g. `CF-IPCountry`, for the list of sessions. Read only from proxies that `trustProxy` names. The proxy must set or remove it in every request.',
   }),
   bodyLimit: setting({
     variable: 'PORTICO_BODY_LIMIT',

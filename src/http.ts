@@ -11,7 +11,7 @@ import { type CorkedReplies, corkReplies } from './http/corked-replies.ts'
 import { crossOrigin, isPreflight, preflight } from './http/cors.ts'
 import { Exchange } from './http/exchange.ts'
 import { headersIn } from './http/header-block.ts'
-import { HostedRequests, isAnswering, joinDuplicates, requireUnread } from './http/hosted.ts'
+import { HostedRequests, isAnswering, joinDuplicates, requireRoot, requireUnread } from './http/hosted.ts'
 import { Listeners } from './http/listeners.ts'
 import { MovingConnections } from './http/moving-connections.ts'
 import { guardNextTick } from './http/next-tick-guard.ts'
@@ -190,7 +190,7 @@ class Http implements HttpServer {
     this.#running++
     try {
       checkTarget(exchange.req)
-      if (exchange.isHosted) requireUnread(exchange.req, exchange.hasBody)
+      if (exchange.isHosted) requireHosted(exchange)
       if (this.#settings.cors && isPreflight(exchange)) {
         this.#replies.put(exchange, preflight)
         return
@@ -299,4 +299,10 @@ class Http implements HttpServer {
 
 function noSocket(): ApiError {
   return new ApiError('NOT_FOUND', 'No WebSocket is opened here.')
+}
+
+/** Throws for a request that the program's server should have passed on in another way. */
+function requireHosted({ req, hasBody }: Exchange): void {
+  requireRoot(req)
+  requireUnread(req, hasBody)
 }

@@ -48,7 +48,7 @@ export const modules: Readonly<Record<string, Module>> = {
   rest: { imports: ['plan', 'model', 'events', 'idempotency', 'logic'] },
   events: { imports: ['plan', 'model', 'outgoing'] },
   logic: { imports: ['plan', 'model', 'events', 'outgoing'] },
-  explain: { imports: ['plan', 'model', 'rest', 'store'] },
+  explain: { imports: ['plan', 'model', 'events', 'rest', 'store'] },
   graphql: {
     imports: ['plan', 'model', 'events', 'idempotency', 'logic'],
     packages: ['graphql', 'graphql-ws', 'ws'],

@@ -37,7 +37,10 @@ export interface StoredRecord {
 }
 
 /** The kind of which each item of a collection has a record, under its own id: it is deleted with the item. */
-export const recordsOfItems: ReadonlyMap<string, string> = new Map([['webhooks', 'WebhookSecret']])
+export const recordsOfItems: ReadonlyMap<string, string> = new Map([
+  ['webhooks', 'WebhookSecret'],
+  ['api_keys', 'KeyUse'],
+])
 
 /** The kind that keeps whether a user has proven their address, by their id: see `auth/accounts/addresses.ts`. */
 export const addressRecord = 'AccountAddress'

@@ -16,7 +16,7 @@ import { checkModel } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { Model } from './model/model.ts'
 import { createLog, type Log } from './observability/log.ts'
-import { createMetrics, routeLabels } from './observability/metrics.ts'
+import { routeLabels } from './observability/metrics.ts'
 import { openTraces, type Traces } from './observability/traces.ts'
 import { type Awaitable, then } from './plan/answer.ts'
 import { createGuard } from './plan/guard.ts'
@@ -31,23 +31,13 @@ import type { LazyGraphql } from './serve/graphql.ts'
 import { type HealthChecks, healthChecks, requireStarted } from './serve/health-checks.ts'
 import { identifier } from './serve/identify.ts'
 import { loadMailTemplates, openMailer } from './serve/mailer.ts'
-import {
-  cacheMetrics,
-  clusterMetrics,
-  eventMetrics,
-  httpMetrics,
-  reactionMetrics,
-  replicaMetrics,
-  requestMetrics,
-  requestRecorder,
-  slowReadMetrics,
-  storeMetrics,
-  webhookMetrics,
-} from './serve/metrics.ts'
+import { requestRecorder } from './serve/metrics.ts'
 import type { LazyOauth } from './serve/oauth.ts'
+import { refusalLog } from './serve/refusal-log.ts'
 import { withReasons } from './serve/refusals.ts'
 import { serverTiming } from './serve/server-timing.ts'
 import type { OpenService, OwnPages, ServeOptions, Service, StartOptions } from './serve/service.ts'
+import { serviceMetrics } from './serve/service-metrics.ts'
 import { type State, shutdown } from './serve/shutdown.ts'
 import { SlowListRecorder } from './serve/slow-lists.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
@@ -136,23 +126,15 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const mail = openMailer({ ...parts, records: credentials.records, logger: log.logger })
   const clock = simulation?.clock ?? systemClock
   const { sendToProviders } = options
-  const given = { ...parts, ...credentials, run, limits, issuer, mail, clock, sendToProviders }
+  const refusals = refusalLog({ model, run, logger: log.logger })
+  const given = { ...parts, ...credentials, run, limits, issuer, mail, clock, sendToProviders, refusals }
   const transports = openTransports(given)
   const { rest, explain, graphql, oauth, events, webhooks, reactions } = transports
-  const metrics = createMetrics(
-    () => [
-      ...requestMetrics(limits, credentials.counts),
-      ...httpMetrics(http),
-      ...storeMetrics(store),
-      ...slowReadMetrics(store),
-      ...replicaMetrics(store),
-      ...clusterMetrics(cluster),
-      ...eventMetrics(events),
-      ...webhookMetrics(webhooks),
-      ...reactionMetrics(reactions),
-    ],
-    () => `${graphql.metrics()}${cacheMetrics()}`,
-  )
+  const metrics = serviceMetrics({
+    ...{ store, cluster, limits, transports },
+    keys: credentials.counts,
+    http: () => http,
+  })
   worker?.reportMetricsBy(() => metrics.text())
   const transport = transportOf(transports, parts)
   const state: State = { starting: worker === undefined, closing: false }
@@ -182,7 +164,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
       upgrade: tracedRequests(createUpgrade(stages, graphql), traces),
       endIdle: count => graphql.endIdle(count),
     },
-    errorReply: errorReplies(oauth, issuer),
+    errorReply: errorReplies(oauth, issuer, refusals),
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
     ...faultLog(log),
   })
@@ -197,19 +179,20 @@ async function assemble(parts: Parts): Promise<OpenService> {
     reactions.start()
   }
   const url = listen === false ? issuer() : listeningUrl(settings, http)
-  if (!worker && background && listen !== 'elsewhere') {
-    const place = listen === false ? 'expected at' : 'listening on'
-    log.logger.info({ database: publicName(settings.database) }, `${place} ${url}`)
-  }
+  if (!worker && background) announce(parts, url)
   const delaySeconds = settings.shutdownDelay
   const slow = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
+  const endStreams = () => {
+    graphql.close()
+    events.hub.close()
+  }
   const close = shutdown({
     http,
-    graphql,
+    endStreams,
     oauth,
-    events,
     webhooks,
     reactions,
+    keyUses: credentials.keyUses,
     store,
     cluster,
     slow,
@@ -221,15 +204,22 @@ async function assemble(parts: Parts): Promise<OpenService> {
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
   const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
-  const opened = { service, run, http, data, rest, explain, reactions }
+  const opened = { service, run, http, data, rest, explain, reactions, endStreams }
   return { ...opened, records: credentials.records, feed: store.changes }
 }
 
-function transportOf({ rest, graphql, explain }: Transports, { log, options }: Parts): Transport {
+function transportOf({ rest, graphql, explain }: Transports, { options }: Parts): Transport {
   const plain: Transport = (exchange, principal) =>
     isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
-  const tells = options.explainsRefusals === true
-  return withReasons(plain, { explain, logger: log.logger, tells })
+  const { explainsRefusals: tells } = options
+  return withReasons(plain, tells && process.env.NODE_ENV !== 'production' ? { explain, tells } : undefined)
+}
+
+/** Tells where the service is reached, unless another process does. */
+function announce({ options: { listen }, settings, log }: Parts, url: string): void {
+  if (listen === 'elsewhere') return
+  const place = listen === false ? 'expected at' : 'listening on'
+  log.logger.info({ database: publicName(settings.database) }, `${place} ${url}`)
 }
 
 function bootstrapped({ encrypted, settings }: Parts, run: Run, http: HttpServer) {

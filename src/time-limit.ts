@@ -15,9 +15,9 @@ export class TimeLimitError extends Error {}
 export interface TimeLimit {
   /**
    * Runs synchronous code of the model. Throws a `TimeLimitError` once it has run for the limit.
-   * `place`: where the model declares it, e.g. `tasks.prepare`, for the log. Costs about 10 µs.
+   * `place`: where the model declares it, e.g. `tasks.prepare`, for the log; asked once it is over. Costs about 10 µs.
    */
-  run<T>(place: string, work: () => T): T
+  run<T>(place: string | (() => string), work: () => T): T
   /**
    * Runs code of the model, and then the microtasks that it leaves, until none is left: an asynchronous function gets as
    * far as it can without anything from outside this turn. The same bound holds for all of it.
@@ -77,16 +77,16 @@ export function createTimeLimit(options: TimeLimitOptions = {}): TimeLimit {
   const { limitMs: usualMs = 1000, slowMs = 50, onSlow, onUnbounded } = options
   let synchronous: Boundary | undefined
 
-  function bounded<T>(place: string, work: () => T, boundary: Boundary, limitMs: number): T {
+  function bounded<T>(place: string | (() => string), work: () => T, boundary: Boundary, limitMs: number): T {
     const began = performance.now()
     try {
       return within(work, boundary, limitMs)
     } catch (cause) {
       if (!(cause instanceof Ended)) throw cause
-      throw new TimeLimitError(`${place} was ended after ${Math.round(limitMs)} ms.`, { cause })
+      throw new TimeLimitError(`${textOf(place)} was ended after ${Math.round(limitMs)} ms.`, { cause })
     } finally {
       const durationMs = performance.now() - began
-      if (durationMs > slowMs) onSlow?.(place, durationMs)
+      if (durationMs > slowMs) onSlow?.(textOf(place), durationMs)
     }
   }
   return {
@@ -98,6 +98,10 @@ export function createTimeLimit(options: TimeLimitOptions = {}): TimeLimit {
       return bounded(place, () => withMicrotasks(work), scriptBoundary, Math.max(1, limitMs))
     },
   }
+}
+
+function textOf(place: string | (() => string)): string {
+  return typeof place === 'string' ? place : place()
 }
 
 function within<T>(work: () => T, boundary: Boundary, limitMs: number): T {

@@ -77,7 +77,9 @@ async function install({ target, bringsNode, versions }: Plan): Promise<void> {
 
 /** The commands that lead to a running service. */
 function nextCommands(path: string, from: string, isInstalled: boolean): readonly string[] {
-  const near = relative(from, path)
+  const shortest = relative(from, path)
+  // `cd ../../../tmp/shop` says less than `cd /tmp/shop`.
+  const near = shortest.startsWith('..') ? path : shortest
   const enter = near === '' ? [] : [`cd ${quoted(near)}`]
   return [...enter, isInstalled ? 'npm run dev' : 'npm install && npm run dev']
 }

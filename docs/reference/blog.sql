@@ -115,6 +115,8 @@ CREATE TABLE "oauth_apps" (
   "access_token_format" TEXT,
   "logo_uri" TEXT,
   "homepage_uri" TEXT,
+  "policy_uri" TEXT,
+  "tos_uri" TEXT,
   "first_party" INTEGER DEFAULT 0 NOT NULL CHECK ("first_party" IN (0, 1)),
   "client_id" TEXT NOT NULL,
   "secret_hash" TEXT,

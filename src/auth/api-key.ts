@@ -7,6 +7,7 @@ import { type Principal, type Scopes, user } from '../principal.ts'
 import type { PlainReader } from './authenticate.ts'
 import { disabledCredential } from './disabled-account.ts'
 import { isKey, keyHash } from './key.ts'
+import type { KeyUses } from './key-uses.ts'
 
 const maxCachedKeys = 100_000
 /** Apart, so that guessed keys drive out no valid ones. */
@@ -61,6 +62,9 @@ interface KeyOwner {
   readonly expiresAt: number
   /** The key would be accepted if its user's account were enabled. */
   readonly isDisabled: boolean
+  readonly keyId: number
+  /** When its next use is worth noting, in milliseconds since 1970. */
+  noteFrom: number
 }
 
 interface ApiKeyOptions {
@@ -69,6 +73,8 @@ interface ApiKeyOptions {
   readonly version: (collection: string) => number
   /** A key from the settings, which may lack the checksum of generated keys. */
   readonly adminApiKey?: string | undefined
+  /** Notes that keys are used. */
+  readonly uses?: Pick<KeyUses, 'note'> | undefined
   readonly now?: () => number
 }
 
@@ -78,7 +84,7 @@ export interface ApiKeyReader extends PlainReader {
 }
 
 export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
-  const { run, version, adminApiKey, now = Date.now } = options
+  const { run, version, adminApiKey, uses, now = Date.now } = options
   const adminHash = adminApiKey === undefined ? undefined : keyHash(adminApiKey)
   const mayBeKey = (text: string) => text.startsWith('pk_') || text.length === adminApiKey?.length
   const known = new Cache<string, KeyOwner>(new CacheBound('api_keys', maxCachedKeys))
@@ -94,14 +100,20 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
     const expiresAt = row?.expires_at ? Date.parse(row.expires_at) : Number.POSITIVE_INFINITY
     const isDisabled = row?.user?.disabled === true
     const principal = row?.user && !isDisabled ? principalOf(row, row.user.role, expiresAt) : null
-    const owner = { principal, expiresAt, isDisabled }
+    const owner: KeyOwner = { principal, expiresAt, isDisabled, keyId: row?.id ?? 0, noteFrom: 0 }
     const cache = principal ? known : refused
     cache.set(hash, owner, 1, stamp)
     return owner
   }
+  const noteUse = (owner: KeyOwner, at: number) => {
+    const userId = owner.principal?.userId
+    if (userId) owner.noteFrom = uses?.note(owner.keyId, userId, at) ?? Number.POSITIVE_INFINITY
+  }
   const unexpired = (owner: KeyOwner) => {
-    if (owner.expiresAt <= now()) return null
+    const at = now()
+    if (owner.expiresAt <= at) return null
     if (owner.isDisabled) throw disabledCredential()
+    if (at >= owner.noteFrom) noteUse(owner, at)
     return owner.principal
   }
 

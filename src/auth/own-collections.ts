@@ -2,6 +2,7 @@
 import type { Plan, WriteShape } from '../plan/plan.ts'
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
 import type { Records } from '../records.ts'
+import type { CredentialNotices } from './accounts/credential-notices.ts'
 import { findUser, type UserRow } from './accounts/users.ts'
 import { keyRule } from './key-bounds.ts'
 import { keysAfterEnd } from './keys-after-end.ts'
@@ -31,17 +32,23 @@ interface OwnCollectionsParts {
   readonly writeAddress: Run['write']
   /** Called when an account was disabled that was enabled before. */
   readonly onDisabled?: (user: UserRow) => void
+  /** Mails that follow a new key or secret; left out: nobody is told. */
+  readonly credentialNotices?: CredentialNotices
   readonly webhooks: Pick<WebhookRuleParts, 'types' | 'allowPrivate' | 'maxPerUser' | 'lastEvent'>
 }
 
 export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
-  const { run, records, secrets, maxKeysPerUser, serviceName, writeAddress, onDisabled } = parts
+  const { run, records, secrets, maxKeysPerUser, serviceName, writeAddress, onDisabled, credentialNotices } =
+    parts
   const webhooks = { run, records, ...parts.webhooks }
   const rules = new Map([
-    ['api_keys', both(both(recentSignInRule, keyRule(run)), keyEndRule(run))],
-    ['oauth_apps', both(recentSignInRule, appRule(run, serviceName))],
-    ['oauth_app_secrets', both(recentSignInRule, secretRule(secrets))],
-    ['webhooks', both(recentSignInRule, webhookRule(webhooks))],
+    ['api_keys', all(recentSignInRule, keyRule(run), keyEndRule(run), credentialNotices?.get('api_keys'))],
+    ['oauth_apps', all(recentSignInRule, appRule(run, serviceName))],
+    [
+      'oauth_app_secrets',
+      all(recentSignInRule, secretRule(secrets), credentialNotices?.get('oauth_app_secrets')),
+    ],
+    ['webhooks', all(recentSignInRule, webhookRule(webhooks))],
   ])
   const hooks = new Map([
     ['api_keys', newKeyHook(maxKeysPerUser)],
@@ -63,13 +70,15 @@ function keyEndRule(run: Run): WriteRule {
   }
 }
 
-function both(first: WriteRule, second: WriteRule): WriteRule {
+function all(...rules: readonly (WriteRule | undefined)[]): WriteRule {
   return async (plan, principal) => {
-    const afterFirst = await first(plan, principal)
-    const afterSecond = await second(plan, principal)
+    const afterwards: (() => Promise<void>)[] = []
+    for (const rule of rules) {
+      const after = await rule?.(plan, principal)
+      if (after) afterwards.push(after)
+    }
     return async () => {
-      await afterFirst?.()
-      await afterSecond?.()
+      for (const after of afterwards) await after()
     }
   }
 }

@@ -8,6 +8,7 @@ import type { Principal } from '../principal.ts'
 import type { Records, StoredRecord } from '../records.ts'
 import { cookieOf } from './accounts/routes/cookie.ts'
 import type { UserRow } from './accounts/users.ts'
+import { type Used, useStepMs } from './last-use.ts'
 import { cameFrom } from './same-origin.ts'
 import { secretHash } from './server/secret.ts'
 import { sessionPrincipal } from './session-principal.ts'
@@ -33,6 +34,8 @@ interface SessionCookieOptions {
   readonly version: (collection: string) => number
   /** The address of the service, without a trailing slash. */
   readonly issuer: () => string
+  /** Called with a session in use, at most once an hour while it is cached. */
+  readonly onUse?: (used: Used) => void
   readonly now?: () => number
 }
 
@@ -40,6 +43,10 @@ interface KnownSession {
   readonly principal: Principal | null
   /** Milliseconds since 1970. */
   readonly expiresAt: number
+  /** What `onUse` gets; undefined where nobody is signed in. */
+  readonly used?: Used | undefined
+  /** Milliseconds since 1970. */
+  usedAt?: number
 }
 
 export interface SessionCookieReader {
@@ -53,7 +60,7 @@ export interface SessionCookieReader {
 }
 
 export function sessionCookieReader(options: SessionCookieOptions): SessionCookieReader {
-  const { run, records, version, issuer, now = Date.now } = options
+  const { run, records, version, issuer, onUse, now = Date.now } = options
   const known = new Cache<string, KnownSession>(new CacheBound('sessions', maxCachedSessions))
   const refused = new Cache<string, KnownSession>(new CacheBound('refused_sessions', maxCachedRefusals))
 
@@ -66,16 +73,26 @@ export function sessionCookieReader(options: SessionCookieOptions): SessionCooki
     return session.principal
   }
 
+  const noteUse = (session: KnownSession) => {
+    const { used, usedAt = 0 } = session
+    if (!onUse || !used || now() - usedAt < useStepMs) return
+    session.usedAt = now()
+    onUse(used)
+  }
+
   const find = (cookie: string, stamp: number) =>
     then(records.get('Session', secretHash(cookie)), record => {
       const { userId, signedInAt = 0 } = record ? signInOf(record) : {}
       const expiresAt = record?.expiresAt ?? Number.POSITIVE_INFINITY
-      if (userId === undefined) return remember(cookie, { principal: null, expiresAt }, stamp)
+      if (!record || userId === undefined) return remember(cookie, { principal: null, expiresAt }, stamp)
       const user = readItem<Pick<UserRow, 'role' | 'disabled'>>(run, userById, userId)
       return then(user, found => {
         const isAllowed = found !== undefined && !found.disabled
-        const principal = isAllowed ? sessionPrincipal({ id: userId, role: found.role }, signedInAt) : null
-        return remember(cookie, { principal, expiresAt }, stamp)
+        if (!isAllowed) return remember(cookie, { principal: null, expiresAt }, stamp)
+        const principal = sessionPrincipal({ id: userId, role: found.role }, signedInAt)
+        const session: KnownSession = { principal, expiresAt, ...useOf(record) }
+        noteUse(session)
+        return remember(cookie, session, stamp)
       })
     })
 
@@ -85,8 +102,10 @@ export function sessionCookieReader(options: SessionCookieOptions): SessionCooki
     if (cookie === undefined || !form.test(cookie)) return null
     const stamp = currentStamp()
     const session = known.get(cookie, stamp) ?? refused.get(cookie, stamp)
-    if (session) return session.expiresAt > now() ? session.principal : null
-    return find(cookie, stamp)
+    if (!session) return find(cookie, stamp)
+    if (session.expiresAt <= now()) return null
+    noteUse(session)
+    return session.principal
   }
 
   return {
@@ -102,6 +121,15 @@ interface StoredSession {
   readonly accountId?: string
   /** Seconds since 1970. */
   readonly loginTs?: number
+  /** `storedAt`: milliseconds since 1970. */
+  readonly browser?: { readonly storedAt?: number }
+}
+
+function useOf({ alias, owner, expiresAt, payload }: StoredRecord): Pick<KnownSession, 'used' | 'usedAt'> {
+  if (alias === null || owner === null || expiresAt === null) return {}
+  const { loginTs = 0, browser } = JSON.parse(payload) as StoredSession
+  const used: Used = { kind: 'SessionUse', id: alias, owner, expiresAt }
+  return { used, usedAt: Math.max(loginTs * 1000, browser?.storedAt ?? 0) }
 }
 
 /** Who has signed in, if anybody has, and when, in milliseconds since 1970. */

@@ -1,9 +1,13 @@
 /** `portico explain`: why a request of a user is allowed or refused, beside a service that may be running. */
+import { existsSync } from 'node:fs'
+import { isPostgres } from '../config/database.ts'
+import type { Explanation } from '../explain/explanation.ts'
 import { explanationText } from '../explain/text.ts'
 import { createLog } from '../observability/log.ts'
 import { open } from '../serve.ts'
 import type { Command, ParsedArgs } from './commands.ts'
 import { files } from './database.ts'
+import { failureOf } from './error-message.ts'
 import { Failure } from './failure.ts'
 import { projectOf } from './options.ts'
 import { print } from './output.ts'
@@ -18,9 +22,12 @@ export function requestOf(args: ParsedArgs): Readonly<Record<string, unknown>> {
       2,
     )
   }
-  const as = args.text('as') ?? 'anonymous'
   const scopes = args.text('scopes')?.split(/[\s,]+/)
   const key = args.text('api-key')
+  const as = args.text('as') ?? 'anonymous'
+  if (key !== undefined && args.text('as') !== undefined) {
+    throw new Failure('Give `--as` or `--api-key`: a key has a user already.', 2)
+  }
   return {
     method,
     path,
@@ -45,23 +52,44 @@ export const command: Command = {
     as: { value: 'user', sentence: 'A user id, an e-mail address, or anonymous; else anonymous.' },
     scopes: { value: 'list', sentence: 'The scopes of the credential; else all.' },
     'api-key': { value: 'id', sentence: 'The id of an API key, in place of --as and --scopes.' },
-    json: { value: undefined, sentence: 'Print JSON. The exit status is 0 where it is allowed, else 1.' },
+    json: {
+      value: undefined,
+      sentence:
+        'Print JSON. The exit status is 0 where it is allowed, 1 where it is refused, 2 where it is not known.',
+    },
     ...files,
   },
   async run(args) {
-    const asked = requestOf(args)
-    const { model, settings } = await projectOf(args)
-    const quiet = { ...settings, logLevel: 'silent' as const, workers: 1 }
-    const opened = await open(model, quiet, createLog(quiet), { listen: false, background: false })
-    try {
-      const explained = await opened.explain.request(asked, undefined)
-      const text = args.flag('json') ? `${JSON.stringify(explained, null, 2)}\n` : explanationText(explained)
-      if (explained.allowed) return text
-      await print(text)
-      process.exitCode = 1
-      return ''
-    } finally {
-      await opened.service.close()
-    }
+    const explained = await verdict(args)
+    const text = args.flag('json') ? `${JSON.stringify(explained, null, 2)}\n` : explanationText(explained)
+    if (explained.allowed) return text
+    await print(text)
+    process.exitCode = 1
+    return ''
   },
+}
+
+/** Throws a `Failure` with the exit status 2, which no verdict has. */
+async function verdict(args: ParsedArgs): Promise<Explanation> {
+  try {
+    return await explained(args, requestOf(args))
+  } catch (error) {
+    const failure = await failureOf(error)
+    throw failure ? new Failure(failure.message, 2) : error
+  }
+}
+
+/** Nothing is made or migrated: the database is that of a service which may be running. */
+async function explained(args: ParsedArgs, asked: object): Promise<Explanation> {
+  const { model, settings } = await projectOf(args)
+  const { database } = settings
+  if (!isPostgres(database) && !existsSync(database))
+    throw new Failure(`There is no database at ${database}.`)
+  const quiet = { ...settings, logLevel: 'silent' as const, workers: 1, autoMigrate: false }
+  const opened = await open(model, quiet, createLog(quiet), { listen: false, background: false })
+  try {
+    return await opened.explain.request(asked, undefined)
+  } finally {
+    await opened.service.close()
+  }
 }

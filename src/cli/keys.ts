@@ -1,6 +1,7 @@
 /** `portico keys`: the API keys of users, and the keys that sign tokens. */
 import { createKey } from '../auth/bootstrap.ts'
 import { generateKey } from '../auth/key.ts'
+import { lastUses } from '../auth/key-uses.ts'
 import { rotateKeys } from '../auth/server/tokens/signing-keys.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
@@ -8,12 +9,13 @@ import { deleteShape, listShape, readAll, where } from '../plan/system-plans.ts'
 import { system } from '../principal.ts'
 import type { Records } from '../records.ts'
 import type { Command, Option } from './commands.ts'
-import { files, type OpenedModel, withDatabase } from './database.ts'
+import { files, type OpenedDatabase, type OpenedModel, withDatabase } from './database.ts'
 import { Failure } from './failure.ts'
 import { type Listed, tableOr } from './table.ts'
 import { userIdOf } from './users.ts'
 
 const columns = ['id', 'name', 'prefix', 'scopes', 'expires_at', 'created_at']
+const shownColumns = [...columns, 'last_used_at']
 const keysOfUser = listShape('api_keys', columns, where('user_id'))
 const removal = deleteShape('api_keys')
 
@@ -56,9 +58,16 @@ export async function createKeyFor({ model, run }: OpenedModel, options: KeyOpti
   return `${key}\n`
 }
 
-async function listKeys({ run }: OpenedModel, email: string): Promise<string> {
-  const keys = await readAll<Listed>(run, keysOfUser, await userIdOf(run, email))
-  return tableOr('This user has no API keys.', columns, keys)
+/** With when each was last used, to the hour. */
+async function listKeys({ run, stored }: OpenedDatabase, email: string): Promise<string> {
+  const userId = await userIdOf(run, email)
+  const keys = await readAll<Listed>(run, keysOfUser, userId)
+  const uses = await lastUses(stored, userId)
+  const rows = keys.map(key => {
+    const at = uses.get(Number(key.id))
+    return { ...key, last_used_at: at === undefined ? null : new Date(at).toISOString() }
+  })
+  return tableOr('This user has no API keys.', shownColumns, rows)
 }
 
 /** `key`: an id, the first characters of a key as a list shows them, or the whole key. */

@@ -1,8 +1,10 @@
 /** `portico reactions`: reactions and jobs, what waits to be tried again, and what was given up. */
+import { ApiError } from '../errors.ts'
 import { hasRuns } from '../logic/runner.ts'
 import { type Place, positionKey } from '../logic/runs/place.ts'
 import { type RunAction, requestRecord } from '../logic/runs/requests.ts'
-import { deadKind, jobKind, type Run, recordsOf, runOf, waitingKind } from '../logic/runs/run.ts'
+import { deadKind, jobKind, recordsOf, runOf, waitingKind } from '../logic/runs/run.ts'
+import { type RunPage, RunView, type ShownRun } from '../logic/runs/view.ts'
 import { scheduleOf } from '../model/logic/schedule.ts'
 import type { Model } from '../model/model.ts'
 import type { Records } from '../records.ts'
@@ -13,30 +15,8 @@ import { type Listed, tableOr } from './table.ts'
 
 const maxListed = 500
 
-interface Found {
-  readonly state: 'waiting' | 'dead'
-  readonly run: Run
-}
-
-async function runsOf(records: Records, limit: number): Promise<readonly Found[]> {
-  const found: Found[] = []
-  for (const [kind, state] of [
-    [deadKind, 'dead'],
-    [waitingKind, 'waiting'],
-    [jobKind, 'waiting'],
-  ] as const) {
-    for await (const record of recordsOf(records, kind)) {
-      if (found.length >= limit) return found
-      found.push({ state, run: runOf(record) })
-    }
-  }
-  return found
-}
-
-function shownRun({ state, run }: Found): Listed {
-  const at = new Date(run.dueAt).toISOString()
-  const item = run.kind === 'reaction' ? `${run.change.collection}/${run.change.id}` : null
-  return { run: run.id, state, item, attempts: run.attempts, at, error: run.error ?? null }
+function listedRun({ id, state, collection, item_id: item, attempts, at, error }: ShownRun): Listed {
+  return { run: id, state, item: collection && `${collection}/${item}`, attempts, at, error }
 }
 
 async function placeOf(records: Records): Promise<Place> {
@@ -65,31 +45,46 @@ async function listAll({ model, stored, lastEvent }: OpenedDatabase): Promise<st
   const place = await placeOf(stored)
   const overview = overviewOf(model, place, await lastEvent())
   const names = ['name', 'on', 'events_behind', 'next']
-  const runs = (await runsOf(stored, maxListed)).map(shownRun)
+  const { data, meta } = await new RunView(stored).page({ limit: maxListed })
+  const runs = data.map(listedRun)
   const columns = ['run', 'state', 'item', 'attempts', 'at', 'error']
   const waiting = runs.length === 0 ? '' : `\n${tableOr('', columns, runs)}`
-  const more = runs.length < maxListed ? '' : `These are the first ${maxListed}.\n`
+  const more = meta.next_after === null ? '' : `These are the first ${maxListed}.\n`
   return `${tableOr('The model has no reactions and no jobs.', names, overview)}${waiting}${more}`
 }
 
-/** The ids that arguments name: a run's, or `--all` of a reaction or job, or of all. */
-async function idsOf(args: ParsedArgs, { stored }: OpenedDatabase): Promise<readonly string[]> {
-  const runs = await runsOf(stored, Number.POSITIVE_INFINITY)
-  const known = new Set(runs.map(({ run }) => run.id))
-  if (args.flag('dead')) return runs.filter(({ state }) => state === 'dead').map(({ run }) => run.id)
-  if (args.arguments[0] === undefined)
-    throw new Failure('Name a run, or give --dead for all dead letters.', 2)
+/** The ids that arguments name: a run's, or with `--dead` those of all dead letters. */
+async function idsOf(args: ParsedArgs, view: RunView): Promise<readonly string[]> {
   const [id] = args.arguments
-  if (known.has(id)) return [id]
-  throw new Failure(`Nothing waits under \`${id}\`. \`portico reactions list\` shows what does.`)
+  if (!args.flag('dead')) {
+    if (id === undefined) throw new Failure('Name a run, or give --dead for all dead letters.', 2)
+    return [id]
+  }
+  const ids: string[] = []
+  for (let after: string | null | undefined; after !== null; ) {
+    const { data, meta }: RunPage = await view.page({ state: 'dead', limit: maxListed, after })
+    ids.push(...data.map(run => run.id))
+    after = meta.next_after
+  }
+  return ids
+}
+
+async function ask(view: RunView, action: RunAction, ids: readonly string[]): Promise<void> {
+  try {
+    await view.ask(action, ids)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
+    throw new Failure(`Nothing waits under \`${ids[0]}\`. \`portico reactions list\` shows what does.`)
+  }
 }
 
 async function request(action: RunAction, args: ParsedArgs, opened: OpenedDatabase): Promise<string> {
   const [name = ''] = args.arguments
   const isName = name !== '' && !name.includes('/')
   if (isName && action === 'skip') return forget(name, opened)
-  const ids = await idsOf(args, opened)
-  for (const id of ids) await opened.stored.put(requestRecord(action, id))
+  const view = new RunView(opened.stored)
+  const ids = await idsOf(args, view)
+  await ask(view, action, ids)
   const what = action === 'retry' ? 'run again' : 'dropped'
   const when = hasRuns(opened.model)
     ? 'within a second where the service runs, else when it starts'

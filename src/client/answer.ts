@@ -42,6 +42,7 @@ interface ErrorBody {
   readonly code: string
   readonly message: string
   readonly details?: readonly FieldFault[]
+  readonly explain?: string
 }
 
 /** Without the form of the service's errors it comes from something in between. */
@@ -59,6 +60,7 @@ export function errorOf(
     code: error?.code ?? code,
     message: error?.message ?? message,
     details: error?.details,
+    explain: error?.explain,
     requestId: headers.get('x-request-id') ?? undefined,
     retryAfter: secondsOf(headers.get('retry-after')),
   })

@@ -13,6 +13,7 @@ export interface ApiErrorFacts {
   readonly code: string
   readonly message: string
   readonly details?: readonly FieldFault[] | undefined
+  readonly explain?: string | undefined
   readonly requestId?: string | undefined
   readonly retryAfter?: number | undefined
   readonly cause?: unknown
@@ -27,16 +28,19 @@ export class ApiError extends Error {
   readonly code: string
   /** Every fault of a body or of parameters. */
   readonly details: readonly FieldFault[] | undefined
+  /** Which rule, scope or field refused, in words: from `portico dev` alone. */
+  readonly explain: string | undefined
   /** Finds the request in the service's log. */
   readonly requestId: string | undefined
   /** Seconds after which another attempt makes sense. */
   readonly retryAfter: number | undefined
 
-  constructor({ status, code, message, details, requestId, retryAfter, cause }: ApiErrorFacts) {
+  constructor({ status, code, message, details, explain, requestId, retryAfter, cause }: ApiErrorFacts) {
     super(message, cause === undefined ? undefined : { cause })
     this.status = status
     this.code = code
     this.details = details
+    this.explain = explain
     this.requestId = requestId
     this.retryAfter = retryAfter
   }

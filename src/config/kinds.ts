@@ -103,6 +103,17 @@ export const rateLimit: Kind<RateLimit> = {
   fromValue: value => (value === 'off' || value === false ? 'off' : requests.fromValue(value)),
 }
 
+/** RFC 9110, 5.6.2. */
+function tokenName(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]{1,100}$/.test(value) ? value : undefined
+}
+
+export const headerName: Kind<string> = {
+  says: 'the name of a header, such as `CF-IPCountry`',
+  fromText: tokenName,
+  fromValue: tokenName,
+}
+
 function networks(value: readonly unknown[]): TrustProxy | undefined {
   const list = value.filter(entry => typeof entry === 'string')
   if (list.length !== value.length || list.length === 0) return undefined

@@ -3,11 +3,11 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { envFile } from '../env-file.ts'
 import { configNames } from '../project.ts'
 import { isOwnSource } from '../source/error-place.ts'
-import type { FileHashes } from './messages.ts'
+import type { FileHashes, Sources } from './messages.ts'
 
 /** Null where there is no such file. */
 export function fileHash(path: string): string | null {
@@ -52,6 +52,42 @@ export function recordFiles(onFile: (path: string, hash: string | null) => void)
       // Before it is read: a later change makes another hash.
       note(pathOf(url))
       return next(url, context)
+    },
+  })
+}
+
+const isModule = /\.(?:[cm]?[jt]s|json)$/
+
+/** What the modules among these files contain. Undefined where one has changed since it had its hash. */
+export function sourcesOf(files: FileHashes): Sources | undefined {
+  const sources: (readonly [string, string])[] = []
+  for (const [path, known] of files) {
+    if (known === null || !isModule.test(path)) continue
+    if (fileHash(path) !== known) return undefined
+    sources.push([path, readFileSync(path, 'utf8')])
+  }
+  return sources
+}
+
+/** From now on these modules are what they were, also where their files have changed or are gone. */
+export function loadSources(sources: Sources): void {
+  const texts = new Map(sources)
+  const textOf = (url: string) => texts.get(pathOf(url) ?? '')
+  registerHooks({
+    resolve(specifier, context, next) {
+      try {
+        return next(specifier, context)
+      } catch (error) {
+        const path = missingFile(specifier, context.parentURL, error)
+        if (path === undefined || !texts.has(path)) throw error
+        return { url: pathToFileURL(path).href, shortCircuit: true }
+      }
+    },
+    load(url, context, next) {
+      const source = textOf(url)
+      if (source === undefined) return next(url, context)
+      const format = context.format ?? (/ts$/.test(url) ? 'module-typescript' : 'module')
+      return { format, source, shortCircuit: true }
     },
   })
 }

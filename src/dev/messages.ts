@@ -15,9 +15,12 @@ export interface VersionOptions {
   readonly areMailsShared: boolean
 }
 
+/** What modules contained. */
+export type Sources = readonly (readonly [path: string, text: string])[]
+
 export type ToServing =
-  /** Loads the settings and the model. */
-  | { readonly kind: 'load'; readonly version: VersionOptions }
+  /** Loads the settings and the model. `sources`: of these files, whatever they contain now. */
+  | { readonly kind: 'load'; readonly version: VersionOptions; readonly sources: Sources | undefined }
   /** Opens the database, and gets ready to serve at this port. */
   | { readonly kind: 'open'; readonly port: number }
   /** Does the migration that `migration` has shown. */

@@ -22,13 +22,14 @@ import { open } from '../serve.ts'
 import { describeCrash } from '../source/describe.ts'
 import type { Step } from '../store/schema/diff.ts'
 import { EventLines } from './event-lines.ts'
-import { fileHash, hashesOf, projectFiles, recordFiles } from './loaded-files.ts'
+import { fileHash, hashesOf, loadSources, projectFiles, recordFiles } from './loaded-files.ts'
+import { isOfDeveloper } from './mail/local-request.ts'
 import { Mailbox, type ShownMail } from './mail/mailbox.ts'
 import { createMailPages } from './mail/routes.ts'
-import type { FileHashes, FromServing, ToServing, VersionOptions } from './messages.ts'
+import type { FileHashes, FromServing, Sources, ToServing, VersionOptions } from './messages.ts'
 
-/** How long requests get to be answered before their connections end with them. */
-const answerMs = 500
+/** How long requests get to be answered before their connections end with them: long polls take longer. */
+const longestAnswerMs = 5000
 /** How often a migration that waits for a yes looks whether `portico migrate` has done it. */
 const migrationPollMs = 1000
 
@@ -53,7 +54,7 @@ function migrationMessage(steps: readonly Step[]): FromServing {
     kind: 'migration',
     text: shownSteps(steps, false),
     isFitting: steps.every(({ faults }) => faults === undefined),
-    mayRename: has('Drop the') && has('Add the'),
+    mayRename: has('Drop the') && (has('Add the') || has('Create the')),
   }
 }
 
@@ -92,12 +93,16 @@ class ServingProcess {
   #service: OpenService | undefined
   #events: EventLines | undefined
   readonly #mailbox = new Mailbox()
+  /** The connections that were given back. */
+  readonly #sending: Promise<void>[] = []
   readonly #permission = Promise.withResolvers<true>()
 
-  async load({ given, client, areMailsShared }: VersionOptions): Promise<void> {
+  /** `sources`: of an earlier version; undefined: the files as they are. */
+  async load({ given, client, areMailsShared }: VersionOptions, sources: Sources | undefined): Promise<void> {
     this.#client = client
     this.#areMailsShared = areMailsShared
     recordFiles((path, hash) => this.#noteFile(path, hash))
+    if (sources) loadSources(sources)
     this.#files.push(...hashesOf(projectFiles(process.cwd())))
     try {
       loadEnvFile()
@@ -149,9 +154,8 @@ class ServingProcess {
   }
 
   async giveBack(): Promise<void> {
-    const given: Promise<void>[] = []
-    await this.#service?.http.movingConnections().giveAway(socket => void given.push(sent(socket)))
-    await Promise.all(given)
+    await this.#service?.http.movingConnections().giveAway(socket => void this.#sending.push(sent(socket)))
+    await Promise.all(this.#sending)
     report({ kind: 'gave-back' })
   }
 
@@ -162,9 +166,14 @@ class ServingProcess {
   /** `isReplaced`: another one serves on, so that connections need not end. */
   async stop(isReplaced: boolean): Promise<void> {
     if (this.#service) {
-      if (isReplaced) await Promise.race([this.giveBack(), wait(answerMs)])
+      if (isReplaced) {
+        // Else a connection with a stream would wait for the time to end.
+        this.#service.endStreams()
+        await Promise.race([this.giveBack(), wait(longestAnswerMs)])
+      }
       this.#events?.stop()
       await this.#service.service.close()
+      await Promise.all(this.#sending)
     }
     process.stdout.write('', () => process.exit(0))
   }
@@ -219,7 +228,8 @@ class ServingProcess {
     const opened = await open(model, settings, log, {
       listen: 'elsewhere',
       ownProcess: true,
-      explainsRefusals: true,
+      explainsRefusals: ({ headers, req: { socket } }) =>
+        isOfDeveloper({ headers, peer: socket.remoteAddress, local: socket.localAddress }, settings.baseUrl),
       onMail: (message, isSent) => report({ kind: 'mail', mail: { ...message, isSent, at: Date.now() } }),
       ownPages: createMailPages({
         mailbox: this.#mailbox,
@@ -240,7 +250,7 @@ class ServingProcess {
 const serving = new ServingProcess()
 
 function receive(message: ToServing, socket?: Socket): void {
-  if (message.kind === 'load') void serving.load(message.version)
+  if (message.kind === 'load') void serving.load(message.version, message.sources)
   else if (message.kind === 'open') void serving.open(message.port)
   else if (message.kind === 'migrate') serving.permit()
   else if (message.kind === 'give-back') void serving.giveBack()

@@ -10,9 +10,9 @@ import { defaultModel } from '../project.ts'
 import { shownPath } from '../source/frame.ts'
 import { mailLine } from './event-lines.ts'
 import { Front } from './front.ts'
-import { hashesOf, projectFiles } from './loaded-files.ts'
+import { hashesOf, projectFiles, sourcesOf } from './loaded-files.ts'
 import { Mailbox, type NewMail } from './mail/mailbox.ts'
-import type { VersionOptions } from './messages.ts'
+import type { FileHashes, Sources, VersionOptions } from './messages.ts'
 import { ServingProcess } from './serving-process.ts'
 import { SourceWatcher } from './source-watcher.ts'
 import type { Terminal } from './terminal.ts'
@@ -46,6 +46,10 @@ export class Supervisor {
   /** Aborted when there is reason for another version. */
   #attempt = new AbortController()
   readonly #changed = new Set<string>()
+  /** Of the version that is being loaded. */
+  #loaded: FileHashes = []
+  /** The modules of the last version that has served, for when the files have a fault. */
+  #lastGood: Sources | undefined
   #failures = 0
   #lastFault = ''
   #shownUrl = ''
@@ -88,30 +92,48 @@ export class Supervisor {
     const beganAt = performance.now()
     const changed = [...this.#changed]
     this.#changed.clear()
+    const outcome = await this.#try(signal, undefined)
+    if (outcome.kind === 'ready') {
+      this.#lastGood = sourcesOf(this.#loaded)
+      this.#showReady(outcome, changed, Math.round(performance.now() - beganAt))
+    }
+    if (outcome.kind !== 'failed') return false
+    const isBack = !outcome.isPassing && (await this.#serveLastGood(signal))
+    this.#showFault(outcome.text)
+    if (isBack) this.#terminal.note('The last good model serves again: the files have a fault.')
+    return outcome.isPassing
+  }
+
+  /** Returns whether it serves, where nothing else does. */
+  async #serveLastGood(signal: AbortSignal): Promise<boolean> {
+    if (this.#current || this.#lastGood === undefined || this.#isClosing) return false
+    return (await this.#try(signal, this.#lastGood)).kind === 'ready'
+  }
+
+  /** Starts a version, which serves once it is ready. */
+  async #try(signal: AbortSignal, sources: Sources | undefined): Promise<Outcome> {
     const next = this.#standby ?? this.#start()
     this.#standby = undefined
     next.send({ kind: 'mails', mails: this.#mailbox.list() })
-    const outcome = await this.#outcome(next, signal)
+    const outcome = await this.#outcome(next, signal, sources)
     if (outcome.kind === 'ready') {
       this.#serve(next)
-      this.#showReady(outcome, changed, Math.round(performance.now() - beganAt))
     } else {
       next.kill()
       // It may have given back its connections.
       this.#resume()
     }
     if (!this.#isClosing) this.#standby = this.#start()
-    if (outcome.kind !== 'failed') return false
-    this.#showFault(outcome.text)
-    return outcome.isPassing
+    return outcome
   }
 
-  async #outcome(next: ServingProcess, signal: AbortSignal): Promise<Outcome> {
+  async #outcome(next: ServingProcess, signal: AbortSignal, sources: Sources | undefined): Promise<Outcome> {
     const { version, isYes, terminal } = this.#options
     try {
       return await startVersion({
-        ...{ process: next, version, signal, terminal, isYes },
-        onFiles: (files, isWhole) => (isWhole ? this.#watcher.replace(files) : this.#watcher.add(files)),
+        ...{ process: next, version, sources, signal, terminal, isYes },
+        isServing: this.#current !== undefined,
+        onFiles: (files, isWhole) => this.#onFiles(files, isWhole, sources !== undefined),
         listen: (host, port) => this.#listen(host, port),
         beforeMigration: () => this.#quiet(),
       })
@@ -122,6 +144,14 @@ export class Supervisor {
       // The settings name another address, which cannot be had: the one before stays.
       return { kind: 'failed', text: failure.message, isPassing: true }
     }
+  }
+
+  /** `isEarlier`: they are not the files that a version is made of now. */
+  #onFiles(files: FileHashes, isWhole: boolean, isEarlier: boolean): void {
+    if (isEarlier) return
+    if (isWhole) this.#loaded = files
+    if (isWhole) this.#watcher.replace(files)
+    else this.#watcher.add(files)
   }
 
   async #listen(host: string, port: number): Promise<number> {

@@ -1,5 +1,5 @@
 /** One version of the model on its way from the files to a process that is ready to serve. */
-import type { FileHashes, VersionOptions } from './messages.ts'
+import type { FileHashes, Sources, VersionOptions } from './messages.ts'
 import { ProcessEnded, type Reply, type ServingProcess } from './serving-process.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -8,11 +8,15 @@ type ReplyOf<Kind extends Reply['kind']> = Extract<Reply, { readonly kind: Kind 
 export interface VersionParts {
   readonly process: ServingProcess
   readonly version: VersionOptions
+  /** See `ToServing`. */
+  readonly sources: Sources | undefined
   /** Aborted when the files change: what still waits is given up. */
   readonly signal: AbortSignal
   readonly terminal: Terminal
   /** Migrations that do more than add are applied unasked. */
   readonly isYes: boolean
+  /** Whether another version serves meanwhile. */
+  readonly isServing: boolean
   /** `isWhole`: the model could be loaded, so that these are all files. */
   readonly onFiles: (files: FileHashes, isWhole: boolean) => void
   /** Returns the port. */
@@ -37,10 +41,10 @@ export function aborted(signal: AbortSignal): Promise<undefined> {
 
 /** Rejects where the port is taken, and with defects. */
 export async function startVersion(parts: VersionParts): Promise<Outcome> {
-  const { process, version, signal, onFiles, listen } = parts
+  const { process, version, sources, signal, onFiles, listen } = parts
   let isOpening = false
   try {
-    process.send({ kind: 'load', version })
+    process.send({ kind: 'load', version, sources })
     const loaded = await Promise.race([process.reply(), aborted(signal)])
     if (loaded === undefined) return abandoned
     if (loaded.kind === 'failed') onFiles(loaded.files, false)
@@ -90,10 +94,11 @@ async function afterMigration(process: ServingProcess, first: Promise<Reply>): P
   return reply
 }
 
-const anew = 'It is looked at again when a file changes, or when `portico migrate` has changed the database.'
+const whenAgain =
+  'The plan is looked at again when a file changes, or when `portico migrate` has changed the database.'
 
 async function isAllowed(
-  { terminal, isYes, signal }: VersionParts,
+  { terminal, isYes, isServing, signal }: VersionParts,
   { text, isFitting, mayRename }: ReplyOf<'migration'>,
   next: Promise<Reply>,
 ): Promise<boolean> {
@@ -101,6 +106,7 @@ async function isAllowed(
     ? "\nIf something only got another name, say so in the model: `renamedFrom: 'old_name'` keeps the data.\n"
     : ''
   const plan = `The model changes the database; steps marked ! lose data:\n${text}${hint}`
+  const anew = `${isServing ? 'The last good model serves on. ' : ''}${whenAgain}`
   if (!isFitting) {
     terminal.fault(plan, `The data does not fit where a line is marked x: mend that first. ${anew}`)
     return false

@@ -1,6 +1,6 @@
 /** Answers why a request is allowed or refused, by carrying it out as the real one and undoing all of it. */
 import type { Call, Reply } from '../call.ts'
-import { ApiError, type ErrorCode } from '../errors.ts'
+import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import type { Guard } from '../plan/guard.ts'
@@ -8,17 +8,20 @@ import { probesOf } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import type { Store } from '../store/store.ts'
+import { allowanceReasons } from './allowances.ts'
 import type { Explanation, Reason } from './explanation.ts'
-import { allowanceReasons, listed, refusalReasons } from './reasons.ts'
+import { type GraphqlOutcome, graphqlReasons } from './graphql-reasons.ts'
+import { hearingReasons, wantedOf } from './hearing.ts'
+import type { ReasonParts } from './looks.ts'
+import { listed, refusalReasons } from './refusals.ts'
 import { type Rehearsal, rehearsal } from './rehearsal.ts'
 import { type ExplainRequest, explainRequest } from './request.ts'
-import { subjectOf } from './subject.ts'
+import { type Subject, subjectOf } from './subject.ts'
 
 /** What answers a rehearsed request. */
 export interface Rehearsed {
   rest(call: Call, principal: Principal): Awaitable<Reply>
-  /** The reply to an operation as JSON text. */
-  graphql(body: unknown, principal: Principal): Promise<string>
+  graphql(call: Call, body: unknown, principal: Principal): Promise<GraphqlOutcome>
 }
 
 export interface ExplainerParts {
@@ -29,7 +32,10 @@ export interface ExplainerParts {
   readonly store: Pick<Store, 'transaction'>
   /** The transports on a run of which nothing stays. */
   readonly transportsOn: (run: Run) => Rehearsed
-  readonly now?: () => number
+  /** In milliseconds since 1970. */
+  readonly now: () => number
+  /** Called with what a request fails with as INTERNAL_ERROR, which only the operator is told. */
+  readonly onFault: (error: unknown) => void
 }
 
 export interface Explainer {
@@ -39,66 +45,104 @@ export interface Explainer {
   call(call: Call, principal: Principal): Promise<Explanation>
 }
 
-const notRun = 'The code of the action or query was not run: it may refuse the request as well.'
-const readFailure = 'This is how the request is answered now; what it would change was undone.'
+const undoneNote = 'This is how the request is answered now; what it would change was undone.'
+const batchNote =
+  'The reasons are those of the items as they are stored: what the batch changes first was undone.'
+
+const eventsPath = '/api/v1/events'
+const graphqlPath = '/graphql'
 
 interface Outcome {
   readonly status: number
   readonly error: ApiError | undefined
+  readonly graphql?: GraphqlOutcome
+}
+
+/** A request, and who makes it. */
+interface Asked {
+  readonly call: Call
+  /** Parsed. */
+  readonly body: unknown
+  readonly subject: Subject
+  readonly asker: Principal | undefined
+}
+
+class RequestExplainer implements Explainer {
+  readonly #parts: ExplainerParts
+  readonly #probes: ReturnType<typeof probesOf>
+
+  constructor(parts: ExplainerParts) {
+    this.#parts = parts
+    this.#probes = probesOf(parts.model)
+  }
+
+  async request(given: unknown, asker: Principal | undefined): Promise<Explanation> {
+    const request = explainRequest(given)
+    const subject = await subjectOf(this.#parts, request, asker)
+    return this.#explain({ call: callOf(request), body: request.body, subject, asker })
+  }
+
+  call(call: Call, principal: Principal): Promise<Explanation> {
+    const { 'idempotency-key': _key, ...headers } = call.headers
+    const body = call.body.length === 0 ? undefined : parsed(call.body)
+    const { method, url, path, query, address, requestId, body: bytes } = call
+    return this.#explain({
+      call: { method, url, path, query, address, requestId, headers, body: bytes },
+      ...{ body, subject: { principal, role: principal.access.role }, asker: undefined },
+    })
+  }
+
+  async #explain({ call, body, subject, asker }: Asked): Promise<Explanation> {
+    if (subject.fault !== undefined) {
+      const error = new ApiError('UNAUTHORIZED')
+      const reasons = [{ kind: 'credential' as const, message: subject.fault }]
+      return explanation(call, subject, { status: error.status, error }, reasons, [])
+    }
+    const { principal } = subject
+    if (call.path === '/api/v1/explain') {
+      throw new ApiError('BAD_REQUEST', 'An explanation cannot be explained.')
+    }
+    const rehearsed = rehearsal(this.#parts.run)
+    const outcome = await this.#outcome(rehearsed, call, body, principal)
+    const { attempts, acts } = rehearsed
+    const parts = { ...this.#parts, probes: this.#probes, principal, asker, attempts, acts }
+    const reasons = await reasonsOf(parts, outcome, call)
+    return explanation(call, subject, outcome, reasons, notesOf(rehearsed, outcome, call))
+  }
+
+  async #outcome(rehearsed: Rehearsal, call: Call, body: unknown, principal: Principal): Promise<Outcome> {
+    const { transportsOn, onFault } = this.#parts
+    const transports = transportsOn(rehearsed.run)
+    try {
+      if (call.path === graphqlPath) {
+        const graphql = await transports.graphql(call, body, principal)
+        return { status: graphql.status, error: undefined, graphql }
+      }
+      const { status } = await transports.rest(unheld(call), principal)
+      return { status, error: undefined }
+    } catch (thrown) {
+      const error =
+        thrown instanceof ApiError ? thrown : new ApiError('INTERNAL_ERROR', undefined, { cause: thrown })
+      if (error.code === 'INTERNAL_ERROR') onFault(error)
+      return { status: error.status, error }
+    }
+  }
 }
 
 export function createExplainer(parts: ExplainerParts): Explainer {
-  const probes = probesOf(parts.model)
-  const explain = async (
-    asked: ExplainRequest,
-    call: Call,
-    principal: Principal,
-    asker: Principal | undefined,
-  ) => {
-    const { path } = call
-    if (path === '/api/v1/events' || path === '/api/v1/explain') {
-      throw new ApiError('BAD_REQUEST', `${path} cannot be explained.`)
-    }
-    const rehearsed = rehearsal(parts.run)
-    const outcome = await outcomeOf(parts.transportsOn(rehearsed.run), rehearsed, asked, call, principal)
-    const reasonParts = { ...parts, probes, principal, asker, attempts: rehearsed.attempts }
-    const reasons = outcome.error
-      ? await refusalReasons(reasonParts, outcome.error)
-      : await allowanceReasons(reasonParts)
-    return explanation(asked, principal, outcome, reasons, notesOf(rehearsed, outcome))
-  }
-  return {
-    async request(body, asker) {
-      const asked = explainRequest(body)
-      const { principal, fault } = await subjectOf(parts, asked)
-      if (fault !== undefined) {
-        const error = new ApiError('UNAUTHORIZED')
-        return explanation(
-          asked,
-          principal,
-          { status: 401, error },
-          [{ kind: 'credential', message: fault }],
-          [],
-        )
-      }
-      return explain(asked, callOf(asked), principal, asker)
-    },
-    call(call, principal) {
-      const { method, url: path, headers } = call
-      const body = call.body.length === 0 ? undefined : parsed(call.body)
-      const asked = {
-        as: principal.userId,
-        scopes: undefined,
-        key: undefined,
-        method,
-        path,
-        body,
-        headers: {},
-      }
-      const { 'idempotency-key': _key, ...kept } = headers
-      return explain(asked, { ...rehearsedCall(call), headers: kept }, principal, undefined)
-    },
-  }
+  return new RequestExplainer(parts)
+}
+
+function reasonsOf(parts: ReasonParts, { error, graphql }: Outcome, call: Call): Promise<readonly Reason[]> {
+  if (error) return refusalReasons(parts, error)
+  if (graphql) return graphqlReasons(parts, graphql)
+  if (call.path === eventsPath) return hearingReasons(parts, wantedOf(parts.model, call.query))
+  return allowanceReasons(parts)
+}
+
+/** HEAD makes every check of a request for events, and neither waits for one nor opens a stream. */
+function unheld(call: Call): Call {
+  return call.path === eventsPath && call.method === 'GET' ? { ...call, method: 'HEAD' } : call
 }
 
 function parsed(body: Buffer): unknown {
@@ -107,10 +151,6 @@ function parsed(body: Buffer): unknown {
   } catch {
     return undefined
   }
-}
-
-function rehearsedCall({ method, url, path, query, address, requestId, body, headers }: Call): Call {
-  return { method, url, path, query, address, requestId, body, headers }
 }
 
 function callOf({ method, path: url, body, headers }: ExplainRequest): Call {
@@ -128,68 +168,48 @@ function callOf({ method, path: url, body, headers }: ExplainRequest): Call {
   }
 }
 
-async function outcomeOf(
-  transports: Rehearsed,
-  rehearsed: Rehearsal,
-  { body }: ExplainRequest,
-  call: Call,
-  principal: Principal,
-): Promise<Outcome> {
-  try {
-    if (call.path === '/graphql') return graphqlOutcome(await transports.graphql(body, principal), rehearsed)
-    const { status } = await transports.rest(call, principal)
-    return { status, error: undefined }
-  } catch (error) {
-    if (rehearsed.reachedCode) return { status: 200, error: undefined }
-    if (!(error instanceof ApiError)) throw error
-    return { status: error.status, error }
-  }
-}
-
-interface FormattedError {
-  readonly message: string
-  readonly extensions?: { readonly code?: ErrorCode }
-}
-
-/** GraphQL answers 200 with errors: the first one decides. */
-function graphqlOutcome(text: string, rehearsed: Rehearsal): Outcome {
-  const { errors = [] }: { readonly errors?: readonly FormattedError[] } = JSON.parse(text)
-  const [first] = errors
-  if (first === undefined || rehearsed.reachedCode) return { status: 200, error: undefined }
-  const { code = 'BAD_REQUEST' } = first.extensions ?? {}
-  const thrown = rehearsed.attempts
-    .map(one => one.error)
-    .find(one => one instanceof ApiError && one.code === code)
-  const listedRefusal = rehearsed.attempts
-    .flatMap(({ plan, principal }) =>
-      plan.shape.kind === 'composite'
-        ? rehearsed.run.refusals({ ...plan, shape: plan.shape }, principal)
-        : [],
-    )
-    .find(({ error }) => error.code === code)
-  const error =
-    thrown instanceof ApiError ? thrown : (listedRefusal?.error ?? new ApiError(code, first.message))
-  return { status: 200, error }
-}
-
-function notesOf({ reachedCode, attempts }: Rehearsal, { error }: Outcome): readonly string[] {
+function notesOf(
+  { attempts, acts, dropped }: Rehearsal,
+  outcome: Outcome,
+  { path }: Call,
+): readonly string[] {
+  const isRefused = verdictOf(outcome) !== undefined
   const writes = attempts.some(({ plan }) => ['create', 'update', 'delete'].includes(plan.shape.kind))
-  return [...(reachedCode ? [notRun] : []), ...(writes && !error ? [readFailure] : [])]
+  if (isRefused) return writes && path === '/api/v1/batch' ? [batchNote] : []
+  const events = [...new Set(dropped.events)].join(', ')
+  const jobs = `${dropped.jobs} ${dropped.jobs === 1 ? 'job' : 'jobs'} of \`later\``
+  return [
+    ...(acts.length > 0 ? [`The code of ${[...new Set(acts)].join(', ')} ran.`] : []),
+    ...(writes ? [undoneNote] : []),
+    ...(events === '' ? [] : [`Not emitted: ${events}.`]),
+    ...(dropped.jobs === 0 ? [] : [`Not added: ${jobs}.`]),
+  ]
+}
+
+interface Verdict {
+  readonly code: string
+  readonly message: string
+}
+
+/** What the request is refused with; undefined: nothing of it is. */
+function verdictOf({ error, graphql }: Outcome): Verdict | undefined {
+  return error ?? graphql?.errors[0]
 }
 
 function explanation(
-  { method, path }: ExplainRequest,
-  { userId, access }: Principal,
-  { status, error }: Outcome,
+  { method, url: path }: Call,
+  { principal: { userId, access }, role }: Subject,
+  outcome: Outcome,
   reasons: readonly Reason[],
   notes: readonly string[],
 ): Explanation {
+  const verdict = verdictOf(outcome)
   return {
-    allowed: error === undefined,
-    status,
-    code: error?.code ?? null,
-    message: error?.message ?? null,
-    as: { user: userId, role: access.role, scopes: listed(access.scopes) },
+    allowed: verdict === undefined,
+    status: outcome.status,
+    code: verdict?.code ?? null,
+    message: verdict?.message ?? null,
+    as: { user: userId, role, scopes: listed(access.scopes) },
     request: { method, path },
     reasons,
     notes,

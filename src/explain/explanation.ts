@@ -20,6 +20,8 @@ export type ReasonKind =
   | 'limit'
   | 'validation'
   | 'request'
+  /** The code of an action or a query has failed. */
+  | 'code'
 
 export interface Reason {
   readonly kind: ReasonKind
@@ -29,6 +31,10 @@ export interface Reason {
   readonly operation?: string
   readonly id?: number
   readonly fields?: readonly string[]
+  /** Of GraphQL: where in the reply; of several items of a list, the first. */
+  readonly path?: readonly (string | number)[]
+  /** Of events: the types that are heard, or not. */
+  readonly types?: readonly string[]
   /** The scope that is needed, and those that the credential has. */
   readonly scope?: string
   readonly scopes?: readonly string[]
@@ -48,11 +54,12 @@ export interface Explanation {
   readonly message: string | null
   readonly as: {
     readonly user: number | null
+    /** Null where the asker may not read it. */
     readonly role: string | null
     readonly scopes: 'all' | readonly string[]
   }
   readonly request: { readonly method: string; readonly path: string }
   readonly reasons: readonly Reason[]
-  /** What else one should know, e.g. that the code of an action was not run. */
+  /** What else one should know, e.g. that the code of an action ran. */
   readonly notes: readonly string[]
 }

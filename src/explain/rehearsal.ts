@@ -1,12 +1,22 @@
 /**
  * Plans as a request makes them, of which nothing stays: reads run, and every write runs in a transaction that is undone.
- * So a rehearsed request takes the very path of the real one, and nothing is a second implementation of it.
+ * So a rehearsed request takes the very path of the real one, and nothing is a second implementation of it. Code of
+ * actions and queries runs too, within its bounds: it has no way out of its transaction, which may be undone and tried
+ * again at any time.
  */
 import { ApiError } from '../errors.ts'
-import { then } from '../plan/answer.ts'
+import type { Awaitable } from '../plan/answer.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type Run, writeStep } from '../plan/run.ts'
-import type { Program, ProgramStep, StepAnswer } from '../plan/transaction.ts'
+import type {
+  Act,
+  ActStep,
+  PlanAs,
+  Program,
+  ProgramPlan,
+  ProgramStep,
+  StepAnswer,
+} from '../plan/transaction.ts'
 import type { Principal } from '../principal.ts'
 
 /** A plan of the request: what became of it. */
@@ -19,13 +29,19 @@ export interface Attempt {
   readonly isEmpty?: boolean
   /** The id of the item that a write has made or changed. */
   readonly id?: number
+  /** The answer to the roots of a GraphQL operation, as JSON. */
+  readonly text?: string
+  /** Made by the code of an action or a query. */
+  readonly isOfCode?: boolean
 }
 
 export interface Rehearsal {
   readonly run: Run
   readonly attempts: readonly Attempt[]
-  /** Whether code of an action or a query was due, which is not run. */
-  readonly reachedCode: boolean
+  /** The actions and queries whose code ran, e.g. `actions.archive`. */
+  readonly acts: readonly string[]
+  /** The types of the events that it would emit, and how many jobs it would add. */
+  readonly dropped: { readonly events: readonly string[]; readonly jobs: number }
 }
 
 /** Ends a transaction that must not be committed. Never seen by a client. */
@@ -33,9 +49,12 @@ function undone(): ApiError {
   return new ApiError('BAD_REQUEST', 'This was rehearsed.')
 }
 
+type Step = ActStep<ProgramPlan | PlanAs>
+
 class Rehearsing implements Rehearsal {
   readonly attempts: Attempt[] = []
-  reachedCode = false
+  readonly acts: string[] = []
+  readonly dropped = { events: [] as string[], jobs: 0 }
   readonly run: Run
   readonly #real: Run
 
@@ -53,26 +72,30 @@ class Rehearsing implements Rehearsal {
     }
   }
 
-  async #read<A>(plan: Plan, principal: Principal, read: () => A | Promise<A>): Promise<A> {
+  async #read<A extends { readonly text: string | null }>(
+    plan: Plan,
+    principal: Principal,
+    read: () => Awaitable<A>,
+  ): Promise<A> {
     try {
-      return await then(read(), answer => {
-        const isEmpty = (answer as { readonly text?: unknown }).text === null
-        this.attempts.push({ plan, principal, isEmpty })
-        return answer
-      })
+      const answer = await read()
+      this.#note(plan, principal, { answer })
+      return answer
     } catch (error) {
-      this.attempts.push({ plan, principal, error })
+      this.#note(plan, principal, { error })
       throw error
     }
   }
 
-  async #transaction<T>({ acts: _acts, ...program }: Program<T>): Promise<T> {
-    let done: { readonly value: T } | undefined
+  async #transaction<T>(program: Program<T>): Promise<T> {
+    const begin = this.#beginning()
     const rehearsed = this.#steps.bind(this)
+    let done: { readonly value: T } | undefined
     try {
       await this.#real.transaction({
         ...program,
         *steps() {
+          begin()
           done = undefined
           const value: T = yield* rehearsed(program)
           done = { value }
@@ -86,42 +109,117 @@ class Rehearsing implements Rehearsal {
     return (done as unknown as { readonly value: T }).value
   }
 
+  /** Forgets what an earlier try of a transaction has noted. */
+  #beginning(): () => void {
+    const [attempts, acts, events] = [this.attempts.length, this.acts.length, this.dropped.events.length]
+    const { jobs } = this.dropped
+    return () => {
+      this.attempts.length = attempts
+      this.acts.length = acts
+      this.dropped.events.length = events
+      this.dropped.jobs = jobs
+    }
+  }
+
   *#steps<T>(program: Pick<Program<T>, 'steps' | 'principal'>): Generator<ProgramStep, T, StepAnswer> {
     const steps = program.steps()
     let step = steps.next()
     while (!step.done) {
       const asked: ProgramStep = step.value
-      if ('act' in asked) {
-        this.reachedCode = true
-        throw undone()
-      }
+      let failed = 0
       let answer: StepAnswer
       try {
-        answer = yield asked
+        answer = yield this.#rehearsed(asked, program.principal, index => {
+          failed = index
+        })
       } catch (error) {
-        this.#note(asked, program.principal, { error })
+        this.#noteStep('together' in asked ? (asked.together[failed] ?? asked) : asked, program.principal, {
+          error,
+        })
         steps.throw(error)
         throw error
       }
-      this.#note(asked, program.principal, { answer })
+      this.#noteStep(asked, program.principal, { answer })
       step = steps.next(answer)
     }
     return step.value
   }
 
-  #note(step: ProgramStep, by: Principal, { error, answer }: { error?: unknown; answer?: StepAnswer }): void {
+  #rehearsed(asked: ProgramStep, by: Principal, onFailure: (index: number) => void): ProgramStep {
+    if ('act' in asked) return this.#act(asked, by)
+    if (!('together' in asked)) return asked
+    const both = (index: number) => {
+      onFailure(index)
+      asked.onFailure(index)
+    }
+    return { ...asked, onFailure: both }
+  }
+
+  /** The code itself, with its bounds. Its events and jobs are dropped here, although they would be undone as well. */
+  #act(act: Act<ProgramPlan | PlanAs>, by: Principal): Act<ProgramPlan | PlanAs> {
+    this.acts.push(act.act)
+    const dropped = (step: Step): boolean => {
+      if ('emit' in step) this.dropped.events.push(step.emit)
+      else if ('kind' in step) this.dropped.jobs++
+      else return false
+      return true
+    }
+    const rehearsed = (step: Step, run: (step: Step) => Awaitable<StepAnswer>): Awaitable<StepAnswer> => {
+      if (dropped(step)) return true
+      const noted = (found: Found) => this.#noteStep(step, by, { ...found, isOfCode: true })
+      const failed = (error: unknown): never => {
+        noted({ error })
+        throw error
+      }
+      try {
+        const answer = run(step)
+        if (answer instanceof Promise) {
+          return answer.then(later => {
+            noted({ answer: later })
+            return later
+          }, failed)
+        }
+        noted({ answer })
+        return answer
+      } catch (error) {
+        return failed(error)
+      }
+    }
+    return { ...act, start: run => act.start(step => rehearsed(step, run)) }
+  }
+
+  #noteStep(step: ProgramStep, by: Principal, found: Found): void {
+    if ('together' in step) {
+      for (const one of step.together) this.#noteStep(one, by, found)
+      return
+    }
     const [plan, principal] = 'as' in step ? [step.plan, step.as] : 'shape' in step ? [step, by] : []
-    if (plan === undefined || principal === undefined) return
-    const given = answer as { readonly text?: unknown; readonly id?: number } | undefined
+    if (plan !== undefined && principal !== undefined) this.#note(plan, principal, found)
+  }
+
+  #note(plan: Plan, principal: Principal, { error, answer, isOfCode = false }: Found): void {
+    if (this.attempts.length >= maxAttempts) return
+    const { text, id } = (answer ?? {}) as { readonly text?: string | null; readonly id?: number }
     this.attempts.push({
       plan,
       principal,
       ...(error !== undefined && { error }),
-      isEmpty: given?.text === null,
-      ...(given?.id !== undefined && { id: given.id }),
+      isEmpty: text === null,
+      ...(id !== undefined && { id }),
+      ...(plan.shape.kind === 'composite' && typeof text === 'string' && { text }),
+      ...(isOfCode && { isOfCode }),
     })
   }
 }
+
+interface Found {
+  readonly error?: unknown
+  readonly answer?: unknown
+  readonly isOfCode?: boolean
+}
+
+/** A batch makes a few hundred at most; an action may make thousands. */
+const maxAttempts = 1000
 
 export function rehearsal(run: Run): Rehearsal {
   return new Rehearsing(run)

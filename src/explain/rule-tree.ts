@@ -22,11 +22,15 @@ export interface TreeParts {
   readonly principal: Principal
   /** Who is told: values that they may not read are not shown. Undefined: the operator, who may read all but secrets. */
   readonly asker: Principal | undefined
+  /** In milliseconds since 1970. */
+  readonly now: () => number
+  /** In place of a read by the asker. */
+  readonly mayShow?: ((place: Place, field: string) => Looks<boolean>) | undefined
 }
 
 export type Looks<T> = Generator<GuardedRead, T, ReadAnswer>
 
-interface Place {
+export interface Place {
   readonly collection: Collection
   readonly id: number
 }
@@ -102,7 +106,8 @@ function* comparison(parts: TreeParts, rule: Compare, place: Place): Looks<strin
   const { userId, claims } = parts.principal
   if (operand.kind === 'userId')
     said.push(userId === null ? 'nobody is signed in' : `the caller is ${userId}`)
-  if (operand.kind === 'now') said.push(`the time is ${new Date(Date.now() + operand.shiftMs).toISOString()}`)
+  if (operand.kind === 'now')
+    said.push(`the time is ${new Date(parts.now() + operand.shiftMs).toISOString()}`)
   if (operand.kind === 'claim') {
     const value = claims?.values.get(operand.claim)
     said.push(
@@ -139,23 +144,34 @@ function innermost(value: unknown): unknown {
   return at
 }
 
-/** Whether the asker reads a value there: by a read of their own, of the row that holds it. */
+/** Whether the asker may read a value there, along to-one relations. */
 function* mayShow(parts: TreeParts, path: string, place: Place): Looks<boolean> {
   const { steps, field } = followPath(path, place.collection, name => collectionOf(parts.model, name))
-  if (field.internal || field.writeOnly) return false
-  if (parts.asker === undefined) return true
   let at: Place = place
   for (const { relation, target } of steps) {
     const { text } = yield parts.probes.value(relation.field, at.collection, at.id, parts.principal)
     at = { collection: target, id: Number(innermost(JSON.parse(text ?? 'null'))) }
   }
+  return yield* mayShowAt(parts, at, field.name)
+}
+
+function* mayShowAt(parts: TreeParts, place: Place, field: string): Looks<boolean> {
+  const { internal, writeOnly } = place.collection.fields.get(field) ?? {}
+  if (internal || writeOnly) return false
+  if (parts.asker === undefined) return true
+  return yield* (parts.mayShow ?? (() => mayShowStored(parts, place, field)))(place, field)
+}
+
+/** By a read of the asker's own, of the row that holds it. */
+export function* mayShowStored(
+  { guard, asker }: TreeParts,
+  { collection, id }: Place,
+  field: string,
+): Looks<boolean> {
+  if (asker === undefined) return true
   try {
-    const read = parts.guard(
-      { shape: itemShape(at.collection.name, [field.name]), args: [at.id] },
-      parts.asker,
-    )
-    const { text } = yield read
-    return text !== null && JSON.parse(text)[field.name] !== null
+    const { text } = yield guard({ shape: itemShape(collection.name, [field]), args: [id] }, asker)
+    return text !== null && JSON.parse(text)[field] !== null
   } catch {
     return false
   }
@@ -178,8 +194,9 @@ function* relatedItems(parts: TreeParts, rule: Related, place: Place): Looks<Par
     const { text } = yield parts.probes.value(relation.field, place.collection, place.id, parts.principal)
     const id = innermost(text === null ? null : JSON.parse(text))
     if (typeof id !== 'number') return { because: `${relation.field} is empty` }
+    const isShown = yield* mayShowAt(parts, place, relation.field)
     return {
-      because: `it is ${target.singular} ${id}`,
+      because: isShown ? `it is ${target.singular} ${id}` : `it is a ${target.singular} ${hiddenOne}`,
       parts: [yield* ruleTree(parts, rule.rule, { collection: target, id })],
     }
   }
@@ -196,7 +213,7 @@ function* amongMany(
   const [one] = found
   if (one !== undefined) {
     return {
-      because: `${target.singular} ${one} fulfils it`,
+      because: `${yield* named(parts, target, one)} fulfils it`,
       parts: [yield* ruleTree(parts, rule.rule, { collection: target, id: one })],
     }
   }
@@ -205,7 +222,7 @@ function* amongMany(
   const near = first && (yield* relatedIds(parts, rule, first, place))
   if (near?.[0] !== undefined) {
     return {
-      because: `none of the ${rule.relation} fulfils it; ${target.singular} ${near[0]} comes closest`,
+      because: `none of the ${rule.relation} fulfils it; ${yield* named(parts, target, near[0])} comes closest`,
       parts: [yield* ruleTree(parts, rule.rule, { collection: target, id: near[0] })],
     }
   }
@@ -215,6 +232,13 @@ function* amongMany(
     because:
       all.length === 0 ? `there are no ${rule.relation}` : `none of the ${count} ${rule.relation} fulfils it`,
   }
+}
+
+const hiddenOne = '(which you may not read)'
+
+function* named(parts: TreeParts, collection: Collection, id: number): Looks<string> {
+  const isShown = yield* mayShowAt(parts, { collection, id }, 'id')
+  return isShown ? `${collection.singular} ${id}` : `a ${collection.singular} ${hiddenOne}`
 }
 
 function* relatedIds(

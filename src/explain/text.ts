@@ -32,6 +32,6 @@ function partLines({ rule, holds, because, parts = [] }: RulePart, depth: number
 }
 
 /** For `error.explain`. */
-export function shortText({ reasons }: Explanation): string {
+export function shortText(reasons: readonly Reason[]): string {
   return reasons.map(({ message }) => message).join(' ')
 }

@@ -25,7 +25,7 @@ export interface Engine {
   /** Runs a query or mutation. Errors that a client may see are in the reply, and never reject. */
   execute(bound: Bound, principal: Principal, context: ExecutionContext): Awaitable<Executed>
   /** How changes become replies of a subscription. Refused when the principal may never see what it asks for. */
-  subscribe(bound: Bound, principal: Principal, onFault: OnFault): ChangeRenderer | Refused
+  subscribe(bound: Bound, principal: Principal, onFault: OnFault, onError?: OnError): ChangeRenderer | Refused
 }
 
 /** One operation of a valid document, within the limits that do not depend on variables. */
@@ -74,6 +74,8 @@ export interface ExecutionContext {
   /** The value of the field `rateLimit`; undefined, and null in the reply, where no limit is set. */
   readonly rateLimit: RateLimit | undefined
   readonly onFault: OnFault
+  /** Called with each error of the reply, for those who explain it. */
+  readonly onError?: OnError | undefined
   /** Of a mutation with an `Idempotency-Key`. */
   readonly once?: Once | undefined
 }
@@ -87,6 +89,8 @@ export interface Once {
 
 /** Called with faults that the client sees only as INTERNAL_ERROR. */
 export type OnFault = (error: unknown) => void
+
+export type OnError = (error: unknown, path: readonly (string | number)[]) => void
 
 export interface RateLimit {
   readonly limit: number

@@ -27,20 +27,26 @@ function hops(socket: string, forwarded: string): string[] {
   return [socket, ...listed.reverse()]
 }
 
+/** Whether what the hop at this address tells is believed. `at`: how many hops are nearer. */
+export function proxyTrust(trustProxy: Exclude<TrustProxy, false>): (address: string, at: number) => boolean {
+  if (typeof trustProxy === 'number') return (_address, at) => at < trustProxy
+  const networks = trustedNetworks(trustProxy)
+  return address => isTrusted(networks, plainAddress(address))
+}
+
 type ReadAddress = (socketAddress: string | undefined, forwardedFor: string | undefined) => string
 
 /** How to find the client's address from the socket's and the `X-Forwarded-For` header. */
 export function addressReader(trustProxy: TrustProxy): ReadAddress {
   if (trustProxy === false) return socket => plainAddress(socket ?? 'unknown')
-  const networks = typeof trustProxy === 'number' ? undefined : trustedNetworks(trustProxy)
+  const isProxy = proxyTrust(trustProxy)
   return (socket, forwarded) => {
     const nearest = plainAddress(socket ?? 'unknown')
     if (forwarded === undefined || forwarded.length > 2000) return nearest
     const path = hops(nearest, forwarded)
     let at = 0
     while (at < path.length - 1) {
-      const trusted = networks ? isTrusted(networks, path[at] ?? '') : at < Number(trustProxy)
-      if (!trusted || isIP(path[at + 1] ?? '') === 0) break
+      if (!isProxy(path[at] ?? '', at) || isIP(path[at + 1] ?? '') === 0) break
       at++
     }
     return path[at] ?? nearest

@@ -50,6 +50,26 @@ export function isAnswering({ _httpMessage: busyWith }: BusySocket): boolean {
   return Boolean(busyWith)
 }
 
+/** Frameworks keep the whole target, and what they have cut off, here. */
+interface MountedRequest extends IncomingMessage {
+  readonly originalUrl?: unknown
+  readonly baseUrl?: unknown
+}
+
+/**
+ * Throws where the framework has cut a prefix off the path: links, cookies and the addresses of OAuth, which are fixed
+ * (RFC 8414, section 3), would lead nowhere.
+ */
+export function requireRoot({ url = '/', originalUrl, baseUrl }: MountedRequest): void {
+  const isCut =
+    typeof originalUrl === 'string' && originalUrl.length > url.length && originalUrl.endsWith(url)
+  const isMounted = typeof baseUrl === 'string' && baseUrl !== ''
+  if (!isCut && !isMounted) return
+  throw new TypeError(
+    'The request came to `handler` below a prefix: mount it at the root, after your own routes, or give it a host name of its own.',
+  )
+}
+
 /** Throws where another handler has read the body: to wait for it would take until the client gives up. */
 export function requireUnread(req: IncomingMessage, hasBody: boolean): void {
   if (!hasBody || !req.readableDidRead) return

@@ -11,10 +11,12 @@ import type {
   ManyToManyDeclaration,
 } from './declared-model.ts'
 import type { FieldDeclaration, FieldDeclarations, FieldNarrowing, Reference } from './fields/declared.ts'
+import { joinedLogic } from './joined-logic.ts'
 import type { LimitDeclaration, LogicDeclaration } from './logic.ts'
 import type { CheckedCollections, CheckedLogic } from './types/faults.ts'
 import type { FieldRulesIn, OwnRow } from './types/row.ts'
 import type { AccessRule } from './types/rule.ts'
+import type { JobsOf } from './types/run.ts'
 import type { TypedCheck, TypedPrepare } from './types/write.ts'
 
 export type { CollectionDeclaration, CollectionOptions, Declaration, IndexDeclaration, ManyToManyDeclaration }
@@ -66,15 +68,20 @@ interface TraitsOf<F, S, R, A, K, L extends readonly unknown[]> {
   readonly rules: Exclude<A[keyof A], undefined> | FieldRulesIn<F> | RuleOf<K[keyof K]> | RuleOf<L[number]>
 }
 
-/** A model. The keys are the names of the collections: plural, in snake_case. `logic`: what the product does with them. */
+/**
+ * A model. The keys are the names of the collections: plural, in snake_case. `logic`: what the product does with them.
+ * `more`: further logic, in which `later` is typed by the jobs of `logic`. Throws a `ModelError` where both declare a name.
+ */
 export function model<
   const C extends AnyCollections,
   const L extends LogicDeclaration<C> = Record<never, never>,
+  const M extends LogicDeclaration<C, JobsOf<L>> = Record<never, never>,
 >(
   collections: C & NoInfer<CheckedCollections<C>>,
-  logic: L & NoInfer<CheckedLogic<C, L>> = {} as L & CheckedLogic<C, L>,
-): Declaration<C, L> {
-  return Object.freeze({ kind: 'model', collections, logic })
+  logic: L & NoInfer<CheckedLogic<C, L, M>> = {} as L & CheckedLogic<C, L, M>,
+  more: M & NoInfer<CheckedLogic<C, M, L>> = {} as M & CheckedLogic<C, M, L>,
+): Declaration<C, L & M> {
+  return Object.freeze({ kind: 'model', collections, logic: joinedLogic(logic, more) as L & M })
 }
 
 /** A collection of items. Every item also has an `id` and a `created_at`. */

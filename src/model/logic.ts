@@ -8,14 +8,26 @@ import type { JsonValue } from './fields/type.ts'
 import type { AccessRule, PathNeeds } from './types/rule.ts'
 
 /** An item of a collection, as an input (its id is given) or an output. */
-export interface ItemDeclaration<C extends string = string> {
+export interface ItemDeclaration<C extends string = string, Optional extends boolean = boolean> {
   readonly kind: 'item'
   readonly collection: C
+  readonly optional: Optional
 }
 
-/** An input that is an item: its id is given, and it must be one that the caller may read. */
-export function item<const C extends string>(collection: C): ItemDeclaration<C> {
-  return Object.freeze({ kind: 'item', collection })
+interface ItemOptions<Optional> {
+  /** Whether there may be none: null. */
+  readonly optional?: Optional
+}
+
+/**
+ * An item, as an input, an output, or a value of either. As an input its id is given, and it must be one that the caller may
+ * read. `item('tasks', { optional: true })` may be null, and an input may be left out.
+ */
+export function item<const C extends string, const Optional extends boolean = false>(
+  collection: C,
+  options: ItemOptions<Optional> = {},
+): ItemDeclaration<C, Optional> {
+  return Object.freeze({ kind: 'item', collection, optional: (options?.optional ?? false) as Optional })
 }
 
 export type ValueDeclarations = Readonly<Record<string, FieldDeclaration | ItemDeclaration>>
@@ -56,28 +68,32 @@ export type QueryOptions = OperationOptions
 
 declare const typesType: unique symbol
 declare const collectionsType: unique symbol
+declare const jobsType: unique symbol
 
-/** What only the compiler knows: the types of a declaration, and the collections of the model that it is written for. */
-interface Typed<Types, Collections> {
+/** What only the compiler knows: the types of a declaration, and the collections and jobs of the model that it is written for. */
+interface Typed<Types, Collections, Jobs> {
   readonly [typesType]?: Types
   readonly [collectionsType]?: (collections: Collections) => void
+  readonly [jobsType]?: (jobs: Jobs) => void
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: an action of which nothing is known fits every model.
-export interface ActionDeclaration<Types = unknown, in Collections = any> extends Typed<Types, Collections> {
+export interface ActionDeclaration<Types = unknown, in Collections = any, in Jobs = any>
+  extends Typed<Types, Collections, Jobs> {
   readonly kind: 'action'
   readonly options: ActionOptions
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above.
-export interface QueryDeclaration<Types = unknown, in Collections = any> extends Typed<Types, Collections> {
+export interface QueryDeclaration<Types = unknown, in Collections = any>
+  extends Typed<Types, Collections, never> {
   readonly kind: 'query'
   readonly options: QueryOptions
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above.
-export interface ReactionDeclaration<Types = unknown, in Collections = any>
-  extends Typed<Types, Collections> {
+export interface ReactionDeclaration<Types = unknown, in Collections = any, in Jobs = any>
+  extends Typed<Types, Collections, Jobs> {
   readonly kind: 'reaction'
   /** Types of events, e.g. `task.updated`, `task.*`. */
   readonly types: readonly string[]
@@ -87,7 +103,8 @@ export interface ReactionDeclaration<Types = unknown, in Collections = any>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above.
-export interface JobDeclaration<Types = unknown, in Collections = any> extends Typed<Types, Collections> {
+export interface JobDeclaration<Types = unknown, in Collections = any, in Jobs = any>
+  extends Typed<Types, Collections, Jobs> {
   readonly kind: 'job'
   /** A cron expression, or words such as `day at 03:00`; undefined: only `later` starts it. */
   readonly schedule: string | undefined
@@ -100,11 +117,11 @@ export interface JobDeclaration<Types = unknown, in Collections = any> extends T
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above.
-export interface LogicDeclaration<in Collections = any> {
-  readonly actions?: Readonly<Record<string, ActionDeclaration<unknown, Collections>>>
+export interface LogicDeclaration<in Collections = any, in Jobs = any> {
+  readonly actions?: Readonly<Record<string, ActionDeclaration<unknown, Collections, Jobs>>>
   readonly queries?: Readonly<Record<string, QueryDeclaration<unknown, Collections>>>
-  readonly reactions?: Readonly<Record<string, ReactionDeclaration<unknown, Collections>>>
-  readonly jobs?: Readonly<Record<string, JobDeclaration<unknown, Collections>>>
+  readonly reactions?: Readonly<Record<string, ReactionDeclaration<unknown, Collections, Jobs>>>
+  readonly jobs?: Readonly<Record<string, JobDeclaration<unknown, Collections, Jobs>>>
 }
 
 /** Who writes, as logic sees it: null when nobody is signed in. Frozen. */

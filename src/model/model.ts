@@ -153,7 +153,7 @@ export interface Limit {
 /** A value that an operation takes or gives. */
 export type OperationValue =
   | { readonly kind: 'field'; readonly field: Field }
-  | { readonly kind: 'item'; readonly name: string; readonly collection: string }
+  | { readonly kind: 'item'; readonly name: string; readonly collection: string; readonly optional: boolean }
 
 /** A checked action or query. */
 export interface Operation {
@@ -166,7 +166,7 @@ export interface Operation {
   readonly input: ReadonlyMap<string, OperationValue>
   readonly output:
     | { readonly kind: 'nothing' }
-    | { readonly kind: 'item'; readonly collection: string }
+    | { readonly kind: 'item'; readonly collection: string; readonly optional: boolean }
     | { readonly kind: 'values'; readonly values: ReadonlyMap<string, OperationValue> }
   readonly access: Rule
   /** Undefined: it needs none, which only operations without a collection may. */

@@ -50,6 +50,11 @@ export function isWritable(field: Field, mode: BodyMode): boolean {
   return !field.readOnly && !field.internal && (mode === 'create' || !field.immutable)
 }
 
+/** Whether somebody may send the field in a body of this mode: what documents and schemas for clients show. */
+export function isOffered(field: Field, mode: BodyMode): boolean {
+  return isWritable(field, mode) && field.access.write.kind !== 'nobody'
+}
+
 /**
  * Whether a body of this mode must contain the field. If not everyone may write the field, only the guard knows whether
  * a PUT must.
@@ -97,12 +102,22 @@ function mergeSchema(field: Field, schema: JsonSchema): JsonSchema {
 const schemaOfType: SchemaOf = ({ type }) => type.schema
 
 /** The schema of a body of this mode. Other fields are refused. */
-export function bodySchema(
+export function bodySchema(collection: Collection, mode: BodyMode): JsonSchema {
+  return schemaOfBody(collection, mode, isWritable, schemaOfType)
+}
+
+/** The schema of a body as documents show it: without the fields that nobody may write. */
+export function shownBodySchema(collection: Collection, mode: BodyMode, schemaOf: SchemaOf): JsonSchema {
+  return schemaOfBody(collection, mode, isOffered, schemaOf)
+}
+
+function schemaOfBody(
   collection: Collection,
   mode: BodyMode,
-  schemaOf: SchemaOf = schemaOfType,
+  contains: (field: Field, mode: BodyMode) => boolean,
+  schemaOf: SchemaOf,
 ): JsonSchema {
-  const fields = [...collection.fields.values()].filter(field => isWritable(field, mode))
+  const fields = [...collection.fields.values()].filter(field => contains(field, mode))
   return {
     type: 'object',
     properties: propertiesOf(fields, field => {

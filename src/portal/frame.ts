@@ -1,6 +1,7 @@
 /** What every page of the portal has around its content: one header for reference, guides, GraphQL and account. */
 import { attributes, type Html, html, type Part } from '../auth/pages/html.ts'
 import type { Theme } from '../auth/pages/theme.ts'
+import { brand } from '../auth/pages/tile.ts'
 import { type Destination, destinations, type LinkOptions, type Place } from './links.ts'
 
 /** Who is signed in in the browser. */
@@ -49,10 +50,9 @@ function navigation(here: Place, all: ReadonlyMap<Place, Destination>): Html {
 }
 
 function bar({ theme, ...options }: FrameOptions, { here, visitor = 'anyone' }: FramedPage): Html {
-  const logo = theme.logo !== undefined && html`<img src="${theme.logo}" alt="">`
   const label = visitor === 'anyone' ? 'Sign in' : 'Account'
   return html`<nav class="frame" aria-label="Main">
-<a class="brand" href="/">${logo}<span>${theme.name}</span></a>
+${brand(theme, '/')}
 <a${attributes({ class: 'docs', href: '/docs', 'aria-current': here === 'docs' && 'page' })}>Docs</a>
 ${navigation(here, destinations(options))}
 ${searchButton}

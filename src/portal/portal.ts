@@ -1,6 +1,6 @@
 /** `/` and everything under `/docs`: one frame for reference, guides and errors. Every byte is served from here. */
 import { readFileSync } from 'node:fs'
-import { themeVariables } from '../auth/pages/stylesheet.ts'
+import { brandRules, themeVariables } from '../auth/pages/stylesheet.ts'
 import type { Call, Reply } from '../call.ts'
 import type { JsonSchema } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
@@ -59,7 +59,7 @@ function commonAssets({ frame, document }: PortalOptions): [string, StaticAsset]
     read: StaticAsset['read'],
   ): [string, StaticAsset] => [assetsPath + name, { type, read, maxAgeSeconds: hour }]
   return [
-    asset('frame.css', 'css', () => themeVariables(frame.theme) + ownFile('frame.css')()),
+    asset('frame.css', 'css', () => themeVariables(frame.theme) + brandRules + ownFile('frame.css')()),
     asset('reference.css', 'css', ownFile('reference.css')),
     asset('search.js', 'script', ownFile('search.js')),
     asset('reference.js', 'script', ownFile('reference.js')),

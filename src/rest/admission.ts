@@ -34,7 +34,7 @@ export function noUser({ access }: Principal): ApiError {
 export function admitTo(model: Model, route: Route, operation: Operation, principal: Principal): void {
   const { access } = principal
   if (route.kind === 'openapi' || route.kind === 'batch' || route.kind === 'events') return
-  if (route.kind === 'explain') return
+  if (route.kind === 'explain' || route.kind === 'runs') return
   if (route.kind === 'me') {
     if (principal.userId === null) throw noUser(principal)
     const users = model.collections.get('users')

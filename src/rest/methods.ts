@@ -19,6 +19,7 @@ const methodsOf = {
 export function isReadable(route: Route): boolean {
   if (route.kind === 'collection' || route.kind === 'item') return exists(route.collection, 'read')
   if (route.kind === 'subresource') return route.key === undefined
+  if (route.kind === 'runs') return route.action === 'list'
   return route.kind !== 'batch' && route.kind !== 'action' && route.kind !== 'explain'
 }
 

@@ -3,6 +3,7 @@ import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { type Idempotency, type KeyedAttempt, keyHeader } from '../idempotency.ts'
 import { type OperationParts, operationParts } from '../logic/operations/call.ts'
+import type { RunView } from '../logic/runs/view.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
@@ -24,7 +25,7 @@ import { BatchRequests } from './batch/requests.ts'
 import { answerCreate } from './create.ts'
 import { createEventsHandler, type EventsHandler } from './events/events.ts'
 import type { EventsParts } from './events/parts.ts'
-import { answerExplain, requireAdministrator } from './explain.ts'
+import { answerExplain, requireExplainer } from './explain.ts'
 import { allowedMethods, isReadable } from './methods.ts'
 import { openapi } from './openapi/document.ts'
 import type { Operation } from './operations.ts'
@@ -40,6 +41,7 @@ import { includedLimit } from './query/select.ts'
 import { makePresentation } from './reply/headers.ts'
 import { renderItem, renderList, renderText } from './reply/read-reply.ts'
 import { findRoute, prefix, type Route } from './routes.ts'
+import { answerRuns } from './runs.ts'
 import { answerChange, mergePatch, type WriteServices } from './write.ts'
 
 export { errorReply } from './reply/error-reply.ts'
@@ -58,6 +60,8 @@ export interface RestOptions extends WriteServices {
   readonly events?: EventsParts
   /** Explains a request to an administrator. Undefined: there is no `/explain`. */
   readonly explain?: (body: unknown, asker: Principal) => Promise<object>
+  /** Runs of reactions and jobs. Undefined: there is no `/events/runs`. */
+  readonly runs?: RunView
   /** Answers what is no route of the API. */
   readonly pages?: ((call: Call) => Awaitable<Reply>) | undefined
 }
@@ -100,18 +104,20 @@ class RestHandler {
       if (this.#options.pages && !call.path.startsWith(`${prefix}/`)) return this.#options.pages(call)
       throw new ApiError('NOT_FOUND')
     }
+    if (route.kind === 'runs' && allowedMethods(route).includes(call.method) && call.method !== 'OPTIONS')
+      return answerRuns(this.#options.runs, route, call, principal)
     const reads = call.method === 'GET' || call.method === 'HEAD'
     if (reads && isReadable(route)) {
       if (route.kind === 'events') return this.#readEvents(call, principal)
-      if (route.kind === 'explain') refuseMethod(route)
+      if (route.kind === 'explain' || route.kind === 'runs') refuseMethod(route)
       this.#requireJson(route, 'read', call, principal)
       return this.#read(route, call, principal)
     }
     if (call.method === 'OPTIONS') return answerOptions(route)
     if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
-    if (route.kind === 'explain') requireAdministrator(principal)
+    if (route.kind === 'explain') requireExplainer(principal)
     this.#requireJson(route, operationOf[call.method] ?? 'update', call, principal)
-    if (route.kind === 'explain') return answerExplain(this.#options.explain, call, principal)
+    if (route.kind === 'explain') return answerExplain(this.#options, call, principal)
     if (call.headers[keyHeader] === undefined) return this.#write(route, call, principal)
     return this.#writeOnce(route, call, principal)
   }
@@ -142,7 +148,7 @@ class RestHandler {
   }
 
   #read(
-    route: Exclude<Route, { kind: 'events' | 'explain' }>,
+    route: Exclude<Route, { kind: 'events' | 'explain' | 'runs' }>,
     call: Call,
     principal: Principal,
   ): Awaitable<Reply> {

@@ -11,6 +11,7 @@ import {
 } from './actions/routes.ts'
 import { canFollow, exists } from './operations.ts'
 import { parseId } from './path-id.ts'
+import { type RunsRoute, runsRoute } from './runs-route.ts'
 
 export const prefix = '/api/v1'
 
@@ -38,6 +39,7 @@ export type Route =
   | { readonly kind: 'events' }
   | { readonly kind: 'batch' }
   | { readonly kind: 'explain' }
+  | RunsRoute
 
 const start = prefix.length + 1
 
@@ -63,6 +65,7 @@ export function findRoute(model: Model, path: string): Route | undefined {
   if (nameEnd === -1) return rootRoute(model, path.slice(start))
   const name = path.slice(start, nameEnd)
   const collection = model.collections.get(name)
+  if (name === 'events') return runsRoute(model, path.slice(nameEnd + 1))
   if (!collection) return logicRoute(model, name, path.slice(nameEnd + 1))
   if (path.endsWith(aggregateEnd)) {
     const route = aggregateRoute(model, collection, path.slice(nameEnd, -aggregateEnd.length))

@@ -42,8 +42,6 @@ interface AccountParts {
 
 export interface AccountPages {
   answer(visit: Visit): Promise<Reply>
-  /** An error of such a path as a page; undefined before the first page was asked for. */
-  errorReply(error: unknown): Reply | undefined
   /** When every message is sent that was promised. */
   idle(): Promise<void>
 }
@@ -81,6 +79,10 @@ export function accountPages({
         ...own,
         secretOverlapSeconds: settings['oauth.secretOverlap'],
         webhookOverlapSeconds: settings['webhooks.secretOverlap'],
+        apps: {
+          tokenFormat: settings['oauth.accessTokenFormat'],
+          separator: settings['oauth.scopeSeparator'],
+        },
         selfDeletion: settings['accounts.selfDeletion'],
       },
       records,
@@ -98,20 +100,16 @@ export function accountPages({
         logger.info({ provider, reason, detail: message }, 'a provider has signed nobody in'),
     })
   }
-  let routes: AccountRoutes | undefined
   let loading: Promise<AccountRoutes> | undefined
   const loaded = () => {
-    loading ??= load()
-      .then(made => (routes = made))
-      .catch(error => {
-        loading = undefined
-        throw error
-      })
+    loading ??= load().catch(error => {
+      loading = undefined
+      throw error
+    })
     return loading
   }
   return {
     answer: async visit => (await loaded()).answer(visit),
-    errorReply: error => routes?.errorReply(error),
     async idle() {
       await work.idle()
       await requests.close()

@@ -2,6 +2,8 @@
 import { accessTokenReader } from '../auth/access-token.ts'
 import { apiKeyReader } from '../auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
+import { createKeyUses, type KeyUses } from '../auth/key-uses.ts'
+import { LastUses, type Used } from '../auth/last-use.ts'
 import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import { type Apps, createApps, rightsOfApp } from '../auth/server/clients/apps.ts'
 import { withDenials } from '../auth/server/tokens/deny-list.ts'
@@ -40,14 +42,20 @@ interface Credentials {
   readonly secrets: AppSecrets
   readonly records: Records
   readonly webhookGrants: WebhookGrants
+  readonly keyUses: KeyUses
 }
 
 export async function openCredentials(parts: CredentialParts): Promise<Credentials> {
   const { model, store, encrypted, run, settings, log, traces, issuer } = parts
+  const keyUses = createKeyUses({
+    records: encrypted,
+    onFault: error => log.logger.warn({ err: error }, 'the last use of an API key was not stored'),
+  })
   const keys = apiKeyReader({
     run,
     version: collection => store.version(collection),
     adminApiKey: settings.adminApiKey,
+    uses: keyUses,
   })
   const life = settings['oauth.accessTokenLife']
   const records = withWebhookEnds(withDenials(encrypted, life), run)
@@ -73,9 +81,15 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     settings,
     logger: log.logger,
   })
-  const sessions = sessionCookieReader({ run, records, version, issuer })
+  const uses = new LastUses(records)
+  const onUse = (used: Used) =>
+    void uses
+      .note(used)
+      .catch(error => log.logger.warn({ err: error }, 'the use of a session was not stored'))
+  const sessions = sessionCookieReader({ run, records, version, issuer, onUse })
   const readers = [keys, tokens, ...ofTrustedIssuers]
   const authenticate = tracedAuthenticate(createAuthenticate(readers, sessions.read), traces)
   const webhookGrants = new WebhookGrants({ run, records, rightsOfApp: rightsOf })
-  return { authenticate, counts: keys.counts, sessions, apps, secrets, records, webhookGrants }
+  const { counts } = keys
+  return { authenticate, counts, sessions, apps, secrets, records, webhookGrants, keyUses }
 }

@@ -8,15 +8,22 @@ import {
 } from '../graphql/transports/http-reply.ts'
 import { errorReply as restErrorReply } from '../rest/rest.ts'
 import type { LazyOauth } from './oauth.ts'
+import type { RefusalLog } from './refusal-log.ts'
 
 export function isGraphql(path: string): boolean {
   return path.startsWith(graphqlPath) && (path.length === graphqlPath.length || path.startsWith(assetsPath))
 }
 
-/** `issuer`: the address of the authorization server. */
-export function errorReplies(oauth: LazyOauth, issuer: () => string): (error: unknown, call: Call) => Reply {
-  return (error, call) =>
-    oauth.errorReply(error, call) ?? withMetadata(replyTo(error, call, oauth), call.path, issuer)
+/** `issuer`: the address of the authorization server. `refusals` is told of every error. */
+export function errorReplies(
+  oauth: LazyOauth,
+  issuer: () => string,
+  refusals: RefusalLog | undefined,
+): (error: unknown, call: Call) => Reply {
+  return (error, call) => {
+    refusals?.(error, call)
+    return oauth.errorReply(error, call) ?? withMetadata(replyTo(error, call, oauth), call.path, issuer)
+  }
 }
 
 function replyTo(error: unknown, call: Call, oauth: LazyOauth): Reply {

@@ -1,23 +1,22 @@
 /** What explains requests: the transports of the service on a run of which nothing stays. */
+import type { Mailer } from '../auth/mail/mailer.ts'
 import { ownCollections } from '../auth/own-collections.ts'
-import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
+import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import { EventTypes } from '../auth/webhooks/event-types.ts'
 import type { WebhookGrants } from '../auth/webhooks/grants.ts'
-import { WebhookSecrets } from '../auth/webhooks/secrets.ts'
+import type { RateCounters } from '../cluster/cluster.ts'
 import type { Settings } from '../config.ts'
+import type { Events } from '../events/events.ts'
 import { createExplainer, type Explainer, type Rehearsed } from '../explain/explain.ts'
-import { requestOf } from '../graphql/request.ts'
 import type { Idempotency } from '../idempotency.ts'
 import type { OperationParts } from '../logic/operations/call.ts'
 import type { Model } from '../model/model.ts'
 import { createGuard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
+import type { BuiltIns } from '../rest/actions/action.ts'
 import { createRest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
-import { accountSubresources, administrationActions } from './administration.ts'
-import { engineOptions } from './graphql.ts'
-import { webhookActions } from './webhooks.ts'
 
 export interface ExplainParts {
   readonly model: Model
@@ -25,24 +24,22 @@ export interface ExplainParts {
   readonly run: Run
   readonly store: Store
   readonly records: Records
-  readonly secrets: AppSecrets
   readonly webhookGrants: WebhookGrants
   readonly settings: Settings
   readonly idempotency: Idempotency
   readonly logic: OperationParts
+  readonly events: Events
+  /** What the built-in actions and subresources do, on another run and on other records, with no mail sent. */
+  readonly builtInsOn: (run: Run, records: Records) => BuiltIns
+  readonly onFault: (error: unknown) => void
 }
 
 export function openExplainer(parts: ExplainParts): Explainer {
-  const { model, run, store } = parts
+  const { model, run, store, onFault } = parts
   const guard = createGuard(model)
-  return createExplainer({
-    model,
-    guard,
-    run,
-    store,
-    now: parts.logic.now,
-    transportsOn: on => rehearsed(parts, on),
-  })
+  const { now } = parts.logic
+  const transportsOn = (on: Run) => rehearsed(parts, on)
+  return createExplainer({ model, guard, run, store, now, onFault, transportsOn })
 }
 
 /** Records as they are: what a rehearsed request would store of them is not stored. */
@@ -64,14 +61,62 @@ function unwritten(records: Records): Records {
   }
 }
 
+/** Allowances of others are not used up. */
+const uncounted: RateCounters = {
+  take: (_key, limit) => ({ limit, remaining: limit, resetAt: 0, granted: true }),
+  give: () => {},
+}
+
+const unsent: Mailer = {
+  delivers: true,
+  send: async () => {},
+  sendTemplate: async () => {},
+  rememberLanguage: async () => {},
+}
+
 function rehearsed(parts: ExplainParts, rehearsal: Run): Rehearsed {
-  const { model, store, secrets, settings, idempotency, webhookGrants: grants } = parts
+  const { model, store, settings, idempotency, events } = parts
   const records = unwritten(parts.records)
-  const { run, hooks } = ownCollections({
-    ...{ run: rehearsal, records, secrets, maxKeysPerUser: settings.maxKeysPerUser },
-    serviceName: settings['theme.name'],
-    // The address would change, or wait to be confirmed: no message is sent.
-    writeAddress: rehearsal.write,
+  const { run, hooks } = rehearsedCollections(parts, rehearsal, records)
+  const logic = { ...parts.logic, hooks }
+  return {
+    rest: createRest({
+      ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
+      ...parts.builtInsOn(run, records),
+      events: {
+        ...{ events, feed: store.changes, maxBufferedBytes: 0 },
+        clientOf: () => ({ credential: undefined, address: '127.0.0.1', onGone: () => () => {} }),
+      },
+    }),
+    async graphql(call, body, principal) {
+      const { rehearsedGraphql } = await import('./explain-graphql.ts')
+      return rehearsedGraphql(
+        { model, run, hooks, settings, logic, onFault: parts.onFault },
+        call,
+        body,
+        principal,
+      )
+    },
+  }
+}
+
+function rehearsedCollections({ model, store, settings }: ExplainParts, run: Run, records: Records) {
+  return ownCollections({
+    ...{ run, records, maxKeysPerUser: settings.maxKeysPerUser, serviceName: settings['theme.name'] },
+    secrets: new AppSecrets({ run, records, overlapSeconds: settings['oauth.secretOverlap'] }),
+    // No message is sent, no allowance used up, and no address waits to be confirmed.
+    async writeAddress(plan, principal, within) {
+      const { addressChanges } = await import('../auth/accounts/address-changes.ts')
+      const parts = {
+        run,
+        records,
+        counters: uncounted,
+        mail: unsent,
+        issuer: () => '',
+        background: () => {},
+      }
+      return addressChanges(parts)(plan, principal, within)
+    },
     webhooks: {
       types: new EventTypes(model),
       allowPrivate: settings['webhooks.allowPrivate'],
@@ -79,30 +124,4 @@ function rehearsed(parts: ExplainParts, rehearsal: Run): Rehearsed {
       lastEvent: () => store.changes.last(),
     },
   })
-  const ofWebhooks = webhookActions({
-    ...{ run, grants, secrets: new WebhookSecrets(records, settings['webhooks.secretOverlap']) },
-  })
-  const accounts = { run: rehearsal, records, sessionLife: settings['oauth.sessionLife'] }
-  const actions = new Map([...ofWebhooks, ...administrationActions(accounts)])
-  const subresources = accountSubresources(accounts)
-  const logic = { ...parts.logic, hooks }
-  return {
-    rest: createRest({
-      ...{ model, run, hooks, idempotency, logic, actions, subresources },
-      baseUrl: settings.baseUrl,
-    }),
-    async graphql(body, principal) {
-      const { createEngine } = await import('../graphql/execute/create-engine.ts')
-      const engine = createEngine({ ...engineOptions({ model, run, hooks, settings }), logic })
-      const request = requestOf(body)
-      const prepared = engine.prepare(request.query ?? '', request.operationName)
-      if (prepared.outcome === 'request error') return prepared.text
-      const bound = engine.bind(prepared, request.variables)
-      if (bound.outcome === 'request error') return bound.text
-      if (prepared.operation === 'subscription')
-        return '{"errors":[{"message":"Subscriptions are not explained."}]}'
-      const onFault = () => {}
-      return (await engine.execute(bound, principal, { rateLimit: undefined, onFault })).text
-    },
-  }
 }

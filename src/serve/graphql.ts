@@ -5,7 +5,7 @@ import { budgetAddress, type RateLimited, type RateLimits } from '../cluster/rat
 import { type Settings, SettingsError } from '../config.ts'
 import type { CredentialHeaders } from '../events/credential-monitor.ts'
 import { type Manifest, readManifest } from '../graphql/documents/manifest.ts'
-import type { RateLimit } from '../graphql/engine.ts'
+import type { OnError, RateLimit } from '../graphql/engine.ts'
 import type { EngineOptions } from '../graphql/execute/create-engine.ts'
 import type { Account, Graphql } from '../graphql/graphql.ts'
 import { loadModules } from '../graphql/load.ts'
@@ -21,6 +21,7 @@ import { credentialOf } from './connected-client.ts'
 import { metadataParameter } from './error-replies.ts'
 import type { ProcessEvents } from './events.ts'
 import { explorerFrame } from './portal.ts'
+import type { RefusalLog } from './refusal-log.ts'
 
 export interface LazyGraphqlParts {
   readonly model: Model
@@ -36,6 +37,7 @@ export interface LazyGraphqlParts {
   /** The address of the service. */
   readonly issuer: () => string
   readonly onFault: (error: unknown) => void
+  readonly refusals: RefusalLog | undefined
 }
 
 export interface LazyGraphql {
@@ -49,7 +51,7 @@ export interface LazyGraphql {
 }
 
 export function createLazyGraphql(parts: LazyGraphqlParts): LazyGraphql {
-  const { limits } = parts
+  const { limits, refusals } = parts
   const registered = registeredDocuments(parts.settings)
   let graphql: Graphql | undefined
   let isClosed = false
@@ -70,7 +72,7 @@ export function createLazyGraphql(parts: LazyGraphqlParts): LazyGraphql {
   }
   return {
     answer(exchange, principal) {
-      const account = new ExchangeAccount(limits, exchange, principal)
+      const account = new ExchangeAccount(limits, exchange, principal, refusals)
       return graphql
         ? graphql.answer(exchange, account)
         : load().then(loaded => loaded.answer(exchange, account))
@@ -92,14 +94,15 @@ export function createLazyGraphql(parts: LazyGraphqlParts): LazyGraphql {
 
 async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promise<Graphql> {
   const { createEngine, createGraphql } = await loadModules(parts.run)
-  const { refresh, limits, settings, events, idempotency, onFault } = parts
+  const { refresh, limits, settings, events, idempotency, refusals, onFault } = parts
   return createGraphql(
     {
       engine: createEngine(engineOptions(parts)),
       events,
       identify: events.identify,
       idempotency,
-      accountOf: (principal, credential) => new SocketAccount({ limits, refresh }, principal, credential),
+      accountOf: (principal, credential) =>
+        new SocketAccount({ limits, refresh, refusals }, principal, credential),
       challenge: () => `Bearer realm="api", ${metadataParameter(graphqlPath, parts.issuer())}`,
       onFault,
     },
@@ -118,7 +121,7 @@ async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promi
 }
 
 /** Throws a `SettingsError` for an unusable file, which stops the start. */
-function registeredDocuments(settings: Settings): Manifest {
+export function registeredDocuments(settings: Settings): Manifest {
   try {
     return readManifest(settings['graphql.documentsFile'])
   } catch (error) {
@@ -151,13 +154,20 @@ export function engineOptions({
 /** Draws from the rate limit of an HTTP request's caller; the reply says what remains. */
 class ExchangeAccount implements Account {
   readonly principal: Principal
+  readonly onError: OnError | undefined
   readonly #limits: RateLimits
   readonly #exchange: Exchange
 
-  constructor(limits: RateLimits, exchange: Exchange, principal: Principal) {
+  constructor(
+    limits: RateLimits,
+    exchange: Exchange,
+    principal: Principal,
+    refusals: RefusalLog | undefined,
+  ) {
     this.#limits = limits
     this.#exchange = exchange
     this.principal = principal
+    this.onError = refusals && ((error, path) => refusals(error, exchange, path))
   }
 
   get credential(): CredentialHeaders | undefined {
@@ -179,14 +189,18 @@ class SocketAccount implements Account, RateLimited {
   budget: RateLimit | undefined
   readonly principal: Principal
   readonly credential: CredentialHeaders | undefined
-  readonly #parts: Pick<LazyGraphqlParts, 'limits' | 'refresh'>
+  readonly onError: OnError | undefined
+  readonly #parts: Pick<LazyGraphqlParts, 'limits' | 'refresh' | 'refusals'>
 
   constructor(
-    parts: Pick<LazyGraphqlParts, 'limits' | 'refresh'>,
+    parts: Pick<LazyGraphqlParts, 'limits' | 'refresh' | 'refusals'>,
     principal: Principal,
     credential: CredentialHeaders | undefined,
   ) {
     this.#parts = parts
+    const { refusals } = parts
+    const request = { requestId: undefined, userId: principal.userId, path: graphqlPath }
+    this.onError = refusals && ((error, path) => refusals(error, request, path))
     this.principal = principal
     this.credential = credential
   }

@@ -7,6 +7,7 @@ import type { BackgroundWork } from '../auth/background.ts'
 import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
 import type { Mailer } from '../auth/mail/mailer.ts'
+import { errorPageReply } from '../auth/pages/error-reply.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
 import { parseBody } from '../auth/server/requests/form.ts'
 import { redirectPostToGet } from '../auth/server/requests/post-to-get.ts'
@@ -17,6 +18,7 @@ import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress, type RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
 import { ApiError } from '../errors.ts'
+import { countryReader } from '../http/client-country.ts'
 import type { Exchange } from '../http.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
@@ -136,11 +138,16 @@ function whoDraws({ path, address, headers }: Exchange, authenticate: Authentica
   return asks({ headers: { authorization }, query: '' }).catch(() => anonymous(place))
 }
 
+/** Whether it can only be a mistaken address in a browser: no program reads there, and no page is there. */
+function isTyped(path: string): boolean {
+  return path.startsWith('/oauth/') && !registered.test(path) && (programs.has(path) || !methodsOf(path))
+}
+
 /** Whether a person reads the answer. */
 function isPage({ path, method, headers }: Call): boolean {
   if (isAccountPath(path)) return !isJsonCall({ method, headers })
-  const isTyped = path === '/oauth/device' && method !== 'POST'
-  return (isTyped || isForPeople(path)) && headers.accept?.includes('text/html') === true
+  const isShown = isForPeople(path) || (method !== 'POST' && isTyped(path))
+  return isShown && headers.accept?.includes('text/html') === true
 }
 
 export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
@@ -153,6 +160,7 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
     })
     return loading
   }
+  const theme = themeOf(settings)
   const pages = accountPages({ ...parts, server: load })
   const protectedResource = (path: string): Reply => ({
     status: 200,
@@ -209,7 +217,7 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
     owns: path => isAccountPath(path) || path.startsWith('/oauth/') || path.startsWith('/.well-known/'),
     isForApps: path => isThere(path) && (programs.has(path) || registered.test(path)),
     idle: pages.idle,
-    errorReply: (error, call) => (isPage(call) ? pages.errorReply(error) : undefined),
+    errorReply: (error, call) => (isPage(call) ? errorPageReply(theme, error, call) : undefined),
     answer(exchange) {
       const { path } = exchange
       if (isProgram(exchange) && isThere(path)) return handle(exchange)
@@ -241,6 +249,7 @@ async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
     grantsOfWebhooks: userId => grantsOfWebhooks(run, userId),
     pages: createProtocolPages(themeOf(settings)),
     serviceName: settings['theme.name'],
+    countryOf: countryReader(settings),
     onFault,
     onGrantRefusal: ({ clientId: client_id, reason }) =>
       logger.info({ client_id, reason }, 'a token request was refused'),

@@ -58,8 +58,11 @@ export interface StartOptions {
   readonly onMail?: ((message: Message, isSent: boolean) => void) | undefined
   /** Pages of the development mode, which are answered before any other path. */
   readonly ownPages?: OwnPages | undefined
-  /** In development alone: error answers say which rule refused, with values. No setting does this. */
-  readonly explainsRefusals?: boolean | undefined
+  /**
+   * In development alone: which requests are told in error answers which rule refused, with values. No setting does this,
+   * and nobody is told where `NODE_ENV` is `production`.
+   */
+  readonly explainsRefusals?: ((exchange: Exchange) => boolean) | undefined
   /** Sends requests to providers of sign-in. For tests. */
   readonly sendToProviders?: SendRequest | undefined
   /** For tests. */
@@ -90,4 +93,6 @@ export interface OpenService {
   readonly rest: Transports['rest']
   readonly explain: Transports['explain']
   readonly reactions: RunningReactions
+  /** Ends WebSockets, subscriptions and event streams; their clients connect again. Other requests are served on. */
+  endStreams(): void
 }

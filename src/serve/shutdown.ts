@@ -1,12 +1,10 @@
 /** The shutdown of a service. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Cluster } from '../cluster/cluster.ts'
-import type { Events } from '../events/events.ts'
 import type { HttpServer } from '../http.ts'
 import type { Log } from '../observability/log.ts'
 import type { Traces } from '../observability/traces.ts'
 import type { Store } from '../store/store.ts'
-import type { LazyGraphql } from './graphql.ts'
 import type { LazyOauth } from './oauth.ts'
 import type { RunningReactions } from './reactions.ts'
 import type { RunningSender } from './webhook-sender.ts'
@@ -19,11 +17,12 @@ export interface State {
 
 export interface Running {
   readonly http: HttpServer
-  readonly graphql: LazyGraphql
+  readonly endStreams: () => void
   readonly oauth: LazyOauth
-  readonly events: Pick<Events, 'hub'>
   readonly webhooks: Pick<RunningSender, 'close'>
   readonly reactions: Pick<RunningReactions, 'close'>
+  /** Stores the uses of keys that are not stored yet. */
+  readonly keyUses: { close(): Promise<void> }
   readonly store: Store
   readonly cluster: Cluster
   /** Stores the slow lists that are not stored yet. */
@@ -38,11 +37,11 @@ export interface Running {
 /** Ends the service; later calls wait for the same end. */
 export function shutdown({
   http,
-  graphql,
+  endStreams,
   oauth,
-  events,
   webhooks,
   reactions,
+  keyUses,
   store,
   cluster,
   slow,
@@ -58,11 +57,11 @@ export function shutdown({
       http.drain()
       await wait(delaySeconds * 1000)
     }
-    graphql.close()
-    events.hub.close()
+    endStreams()
     await Promise.all([http.close(), webhooks.close(), reactions.close()])
     await oauth.idle()
     await slow?.close()
+    await keyUses.close()
     await cluster.close()
     await store.close()
     await traces?.close()

@@ -2,6 +2,7 @@
 
 import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
 import { createAddresses } from '../auth/accounts/addresses.ts'
+import { credentialNotices } from '../auth/accounts/credential-notices.ts'
 import { type NoticeParts, notifyOfDisabling } from '../auth/accounts/notifications.ts'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
@@ -23,11 +24,12 @@ import type { Explainer } from '../explain/explain.ts'
 import type { Exchange } from '../http.ts'
 import { createIdempotency } from '../idempotency.ts'
 import type { OperationParts } from '../logic/operations/call.ts'
+import { RunView } from '../logic/runs/view.ts'
 import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
-import type { ItemActions } from '../rest/actions/action.ts'
+import type { BuiltIns } from '../rest/actions/action.ts'
 import { createRest, type Rest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
 import type { TimeLimit } from '../time-limit.ts'
@@ -39,6 +41,7 @@ import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
 import { openPortal } from './portal.ts'
 import { openReactions, type RunningReactions } from './reactions.ts'
+import type { RefusalLog } from './refusal-log.ts'
 import { loggedTimeLimit } from './time-limit.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
 import { openWebhookSender, type RunningSender } from './webhook-sender.ts'
@@ -62,6 +65,7 @@ interface TransportParts {
   /** What rules, actions, reactions and jobs go by. */
   readonly clock: Clock
   readonly sendToProviders: SendRequest | undefined
+  readonly refusals: RefusalLog | undefined
   /** The address of the service. */
   readonly issuer: () => string
 }
@@ -95,26 +99,22 @@ export function openTransports(parts: TransportParts): Transports {
     ...{ feed: store.changes, authenticate: parts.authenticate, refresh, settings },
     onFault: faultsOf('the delivery of events'),
   })
-  const webhooksOwn = openWebhookActions(parts)
-  const accounts = {
-    run: parts.run,
-    records: parts.records,
-    sessionLife: settings['oauth.sessionLife'],
-    notices,
-  }
-  const actions: ItemActions = new Map([...webhooksOwn, ...administrationActions(accounts)])
+  const builtIns = openBuiltIns(parts, notices)
   const oauth = createLazyOauth({
     ...{ ...parts, counters, work, logger },
-    own: { run, hooks, webhooks: webhookOperations(run, webhooksOwn) },
+    own: { run, hooks, webhooks: webhookOperations(run, builtIns.actions) },
     attempts: createTokenLimits(settings, limits, counters),
     onFault: faultsOf('the authorization server'),
   })
-  const explain = openExplainer({ ...parts, idempotency, logic })
+  const explain = openExplainer({
+    ...{ ...parts, idempotency, logic, events, onFault: faultsOf('a request that was explained') },
+    builtInsOn: (on, records) => openBuiltIns({ ...parts, run: on, records }),
+  })
   const rest = createRest({
     ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
-    actions,
-    subresources: accountSubresources(accounts),
+    ...builtIns,
     explain: (body, asker) => explain.request(body, asker),
+    runs: new RunView(parts.records),
     pages: openPortal(parts),
     // Every call is an exchange: it carries the headers of the budget.
     draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
@@ -122,6 +122,7 @@ export function openTransports(parts: TransportParts): Transports {
   })
   const graphql = createLazyGraphql({
     ...{ model, run, hooks, logic, idempotency, events, refresh, limits, settings, issuer },
+    refusals: parts.refusals,
     onFault: faultsOf('a GraphQL operation'),
   })
   const reactions = openReactions({ model, store, run, hooks, mail, settings, logger, clock, timeLimit })
@@ -144,11 +145,13 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
   const { model, run, store, records, secrets, cluster, settings, mail, issuer } = parts
   const { maxKeysPerUser } = settings
   const name = settings['theme.name']
+  const { counters } = cluster
   return ownCollections({
     ...{ run, records, secrets, maxKeysPerUser, serviceName: name },
+    credentialNotices: credentialNotices({ run, records, counters, mail, issuer, background }),
     writeAddress: addressWriter({
       ...{ run, records, mail, issuer, background },
-      counters: cluster.counters,
+      counters,
     }),
     onDisabled: user => notifyOfDisabling(notices, user),
     webhooks: {
@@ -160,9 +163,15 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
   })
 }
 
-function openWebhookActions({ run, records, settings, webhookGrants: grants }: TransportParts) {
+/** Actions and subresources of Portico's own collections. Without `notices`, nobody is told of what is done to an account. */
+function openBuiltIns(parts: TransportParts, notices?: NoticeParts): BuiltIns {
+  const { run, records, settings, webhookGrants: grants } = parts
   const secrets = new WebhookSecrets(records, settings['webhooks.secretOverlap'])
-  return webhookActions({ run, secrets, grants })
+  const accounts = { run, records, sessionLife: settings['oauth.sessionLife'], ...(notices && { notices }) }
+  return {
+    actions: new Map([...webhookActions({ run, secrets, grants }), ...administrationActions(accounts)]),
+    subresources: accountSubresources(accounts),
+  }
 }
 
 function operationParts(

@@ -1,5 +1,6 @@
 /** The sender of webhooks as the service uses it. */
 
+import { createAddresses } from '../auth/accounts/addresses.ts'
 import { findUser } from '../auth/accounts/users.ts'
 import type { Mailer } from '../auth/mail/mailer.ts'
 import type { WebhookGrants } from '../auth/webhooks/grants.ts'
@@ -101,12 +102,15 @@ function possibleTypes(model: Model, change: LoggedChange): readonly string[] {
 }
 
 /** Mail to the owner; what fails is logged. */
-function pauseNotices({ run, mail, issuer, logger }: WebhookSenderParts) {
+function pauseNotices({ run, records, mail, issuer, logger }: WebhookSenderParts) {
+  const addresses = createAddresses(records)
   const send = async ({ id, userId, url }: Webhook, reason: PauseReason) => {
     const owner = await findUser(run, userId)
-    if (owner === undefined) return
+    // The host is a text of the owner’s: nobody sends one to an address that is not proven to be theirs.
+    if (owner === undefined || (await addresses.isUnproven(userId))) return
+    const webhookLink = `${issuer()}/account/webhooks/${id}`
     const enableLink = `${issuer()}/api/v1/webhooks/${id}/enable`
-    const values = { webhook: id, host: new URL(url).host, reason, enableLink }
+    const values = { webhook: id, host: new URL(url).host, reason, webhookLink, enableLink }
     await mail.sendTemplate('webhookPaused', { to: owner.email, userId }, values)
   }
   return (webhook: Webhook, reason: PauseReason) =>

@@ -38,6 +38,89 @@ async function resetToken(file: string, userId: number): Promise<string> {
   }
 }
 
+const longName = 'Donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunt'
+
+/** Apps that the user has connected, one with a picture that is not there. Returns their client ids. */
+async function connectApps({ file, call, key }: TestService, userId: number): Promise<readonly string[]> {
+  const make = async (name: string, more: object) => {
+    const body = { name, type: 'public', redirect_uris: ['https://app.example.com/cb'], ...more }
+    const { json, text } = await call('/api/v1/oauth_apps', { method: 'POST', key, body })
+    assert.ok(json.client_id, text)
+    return String(json.client_id)
+  }
+  const ids = [
+    await make(longName, { homepage_uri: 'https://app.example.com' }),
+    await make('تطبيق القراءة الطويل', { logo_uri: 'https://logo.example.com/none.png' }),
+  ]
+  const store = openSqlite(checkModel(asking), { file })
+  const owner = String(userId)
+  const scopes = ['openid', 'profile', 'email', 'offline_access', 'read:user', 'write:user', 'write:webhook']
+  try {
+    for (const clientId of ids) {
+      const payload = JSON.stringify({ clientId, scopes, at: Date.now() })
+      await store.records.put({
+        kind: 'Consent',
+        id: `${owner}:${clientId}`,
+        payload,
+        expiresAt: null,
+        owner,
+      })
+    }
+  } finally {
+    await store.close()
+  }
+  return ids
+}
+
+/** The first pages of an account; in one of the colour schemes wide too. */
+async function firstPages(
+  page: Page,
+  look: (shot: string) => Promise<void>,
+  url: string,
+  isWideToo: boolean,
+): Promise<void> {
+  const narrow = page.viewportSize()
+  for (const [shot, path] of [
+    ['overview', '/account'],
+    ['sessions', '/account/sessions'],
+    ['apps', '/account/apps'],
+    ['sent', '/account/security?done=sent'],
+  ] as const) {
+    await page.goto(url + path)
+    await page.getByRole('heading', { name: /Confirm your e-mail address|Look into your mail/ }).waitFor()
+    await look(shot)
+    if (!isWideToo || !narrow) continue
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await look(`${shot}-wide`)
+    await page.setViewportSize(narrow)
+  }
+}
+
+/** What went wrong, unfolded. */
+async function errors(
+  page: Page,
+  look: (shot: string) => Promise<void>,
+  url: string,
+  [clientId = '']: readonly string[],
+): Promise<void> {
+  const elsewhere = new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: 'https://evil.example.com',
+    scope: 'openid',
+  })
+  for (const [shot, path] of [
+    ['error-app', '/oauth/authorize?client_id=nobody'],
+    ['error-address', `/oauth/authorize?${elsewhere}`],
+    ['error-interaction', '/oauth/interaction/abcdefghijklmnopqrstu'],
+    ['error-404', '/account/nothing'],
+  ] as const) {
+    await page.goto(url + path)
+    await page.locator('details summary').click()
+    await look(shot)
+  }
+}
+
 /** A key, and an address that waits for its link, whose token is returned. */
 async function plant(file: string, userId: number): Promise<string> {
   const model = checkModel(asking)
@@ -171,9 +254,11 @@ for (const [name, options] of Object.entries(screens)) {
           const { url } = service
           await signUp(page, look, url)
           const secret = await turnOnCodes(page, look, url)
+          const apps = await connectApps(service, 2)
+          await page.route('https://logo.example.com/**', route => route.fulfill({ status: 404 }))
+          await firstPages(page, look, url, name === 'light')
+          await errors(page, look, url, apps)
           await newAddress(page, look, service)
-          await page.goto(`${url}/account/sessions`)
-          await look('sessions')
           await page.goto(`${url}/oauth/logout`)
           await look('sign-out')
           await page.locator('main button').first().click()

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { admin, type Blog, openBlog } from '../transports/blog.ts'
 import { openBrowser } from './chromium.ts'
-import { type Watched, watch } from './visitor.ts'
+import { assertAccessible, type Watched, watch } from './visitor.ts'
 
 let browser: Browser
 let blog: Blog
@@ -36,6 +36,8 @@ test('a query is answered, and the schema is known', async () => {
   await page.locator('.graphiql-doc-explorer, [aria-label="Show Documentation Explorer"]').first().waitFor()
   assert.deepEqual(faults, [])
   assert.deepEqual([...origins], [blog.url])
+  // A tab of GraphiQL is a button with another one in it.
+  await assertAccessible(page, ['nested-interactive'])
   await page.close()
 })
 

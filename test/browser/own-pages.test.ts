@@ -61,7 +61,7 @@ async function firstKey(page: Page, look: Look): Promise<void> {
 
 async function keys(page: Page, look: Look, url: string): Promise<void> {
   await page.goto(`${url}/account/keys/new`)
-  await page.evaluate("document.querySelector('main form').noValidate = true")
+  await page.evaluate("document.querySelector('main > form').noValidate = true")
   await page.getByRole('button', { name: 'Create the key' }).click()
   await page.getByRole('link', { name: 'Enter a name.' }).waitFor()
   await look('key-faults')
@@ -107,6 +107,13 @@ async function developer(page: Page, look: Look, url: string): Promise<void> {
   await page.getByRole('button', { name: 'End the secret' }).click()
   await page.getByRole('link', { name: /^Edit/ }).click()
   await look('app-edit')
+  await page.getByText('More settings').click()
+  await page.getByLabel('Ask for these scopes:').check()
+  await page.getByLabel('Default scopes').fill('openid profile')
+  await look('app-more')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Your changes are saved').waitFor()
+  await look('app-saved')
   await page.goto(`${url}/account/developer`)
   await look('developer')
   await page.getByRole('link', { name: hostile }).click()

@@ -1,11 +1,11 @@
 /** Passkeys in a real browser, with an authenticator of its own. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { freePort } from '../processes/port.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
-import { assertSound, shoot, type Visitor, visitor } from './visitor.ts'
+import { addAuthenticator, assertSound, shoot, type Visitor, visitor } from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -16,22 +16,6 @@ after(() => browser.close())
 interface Scene extends Visitor {
   readonly origin: string
   readonly service: TestService
-}
-
-/** WebAuthn Level 3, 11: an authenticator that says yes, or does not know its owner. */
-async function addAuthenticator(page: Page, isUserVerified: boolean): Promise<void> {
-  const session = await page.context().newCDPSession(page)
-  await session.send('WebAuthn.enable')
-  await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified,
-      automaticPresenceSimulation: true,
-    },
-  })
 }
 
 async function scene(isUserVerified: boolean, use: (scene: Scene) => Promise<void>): Promise<void> {

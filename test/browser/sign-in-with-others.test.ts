@@ -7,7 +7,7 @@ import blog from '../models/blog.ts'
 import { freePort } from '../processes/port.ts'
 import { call } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
-import { assertSound, shoot, type Visitor, visitor } from './visitor.ts'
+import { addAuthenticator, assertSound, shoot, type Visitor, visitor } from './visitor.ts'
 
 let browser: Browser
 let issuer: Scene
@@ -99,6 +99,32 @@ test('the first sign-in creates an account, the second enters it', async () => {
     await page.getByRole('button', { name: 'Allow' }).click()
     await isSignedIn(page, email)
     assert.equal((await service.find(email))?.id, id)
+  })
+})
+
+test('an account that signs in with another issuer gets a passkey, and then needs neither', async () => {
+  const email = issuer.email()
+  await issuer.user(email)
+  await visit(async ({ page, context }) => {
+    await addAuthenticator(page, true)
+    await page.goto(`${origin}/account/sign-in?next=/account/security`)
+    await page.getByRole('button', { name: 'Continue with Corp' }).click()
+    await signInAtIssuer(page, email)
+    await page.getByLabel('Name').fill('My laptop')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.getByText('The passkey is added.').waitFor()
+    // The other way goes: the passkey is enough.
+    await page.getByRole('button', { name: 'Unlink Corp' }).click()
+    await page.getByRole('button', { name: 'Link Corp' }).waitFor()
+    await context.clearCookies()
+    await page.goto(`${origin}/account/sign-in`)
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await isSignedIn(page, email)
+    await service.disable(email)
+    await context.clearCookies()
+    await page.goto(`${origin}/account/sign-in`)
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await page.getByText('This account is disabled').waitFor()
   })
 })
 

@@ -21,7 +21,7 @@ const reportViolations = `document.addEventListener('securitypolicyviolation', v
   console.error(violation.violatedDirective + ' forbids ' + violation.blockedURI))`
 
 /** Answers that say no are written on the console too; what they say is looked at elsewhere. */
-const refusals = /^Failed to load resource: the server responded with a status of (400|401|403|404|429)/
+const refusals = /^Failed to load resource: the server responded with a status of (400|401|403|404|405|429)/
 
 /** Notes from now on what the page does. What `isKnown` knows is no fault. */
 export async function watch(page: Page, isKnown = (_text: string) => false): Promise<Watched> {
@@ -43,6 +43,22 @@ export async function visitor(browser: Browser, options: BrowserContextOptions =
   const page = await context.newPage()
   page.setDefaultTimeout(15_000)
   return { context, ...(await watch(page, text => refusals.test(text))) }
+}
+
+/** WebAuthn Level 3, 11: an authenticator that says yes, or does not know its owner. */
+export async function addAuthenticator(page: Page, isUserVerified: boolean): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified,
+      automaticPresenceSimulation: true,
+    },
+  })
 }
 
 /** For whoever wants to look: SHOTS names a folder. */

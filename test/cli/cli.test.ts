@@ -223,6 +223,7 @@ test('keys and roles that another process changes count at once in a running ser
     assert.equal((await call(`${url}/api/v1/me`, { key })).json.role, 'admin')
     const list = await portico(['keys', 'list', ...user], environment)
     assert.ok(list.out.includes(key.slice(0, 10)) && !list.out.includes(key))
+    assert.match(list.out, /created_at +last_used_at\n/)
     const revoked = await portico(['keys', 'revoke', key.slice(0, 10), ...user], environment)
     assert.equal(revoked.code, 0, revoked.err)
     assert.equal((await call(`${url}/api/v1/me`, { key })).code, 'UNAUTHORIZED')

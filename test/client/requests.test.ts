@@ -109,11 +109,12 @@ test('an answer that is not the service’s is an error', async () => {
   await assert.rejects(recording(page).api.tasks.list(), { code: 'UNEXPECTED_ANSWER', status: 200 })
   const { api } = recording(() =>
     Response.json(
-      { error: { code: 'CONFLICT', message: 'Taken.' } },
+      { error: { code: 'CONFLICT', message: 'Taken.', explain: 'Why.' } },
       { status: 409, headers: { 'x-request-id': 'r1' } },
     ),
   )
-  const taken = { name: 'ApiError', code: 'CONFLICT', message: 'Taken.', status: 409, requestId: 'r1' }
+  const fault = { name: 'ApiError', code: 'CONFLICT', message: 'Taken.', status: 409 }
+  const taken = { ...fault, explain: 'Why.', requestId: 'r1' }
   await assert.rejects(api.tasks.trash(1), taken)
 })
 

@@ -37,6 +37,8 @@ const seen = {
     created: ['Hello', null, 'Administrator'],
     listed: [['Hello'], 1],
     equal: ['Hello'],
+    related: ['Hello'],
+    counted: 1,
     updated: ['Hello again', 'Much'],
     replaced: ['New', null],
     ofAuthor: ['New'],

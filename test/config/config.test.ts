@@ -200,6 +200,11 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: ['verbose', 'INFO'],
     wrongValues: [30, 'loud'],
   },
+  countryHeader: {
+    text: same('CF-IPCountry', 'x-country'),
+    wrong: ['X Country', 'X-Country:'],
+    wrongValues: ['', 1, ['X-Country']],
+  },
   trustProxy: {
     text: [
       ['false', false],

@@ -57,24 +57,27 @@ export function answerOf(document: Document, operation: Document): Document {
   return resolve(document, response?.content?.[json].schema)
 }
 
-/** Every filter that the parameters of a list describe, as written: `title`, `title[contains]`, with the schema of its value. */
+/** Whether the members of the parameter's object are parameters of their own. */
+function isFilters({ style, explode }: Document): boolean {
+  return style === 'form' && explode === true
+}
+
+/** Of collections that have such fields, and of others. */
+const openFilters = Object.fromEntries(
+  ['author.name[contains]', 'not[id]', 'or[1][id]', 'id[gt]', 'user.role[eq]', 'not[id][in]'].map(name => [
+    name,
+    { type: 'string' },
+  ]),
+)
+
+/** Every filter that the parameters of a list name, as written: `title`, `title[contains]`, with the schema of its value. */
 export function filtersOf(
   document: Document,
   parameters: readonly Document[],
 ): ReadonlyMap<string, Document> {
-  const deep = parameters.map(one => resolve(document, one)).filter(({ style }) => style === 'deepObject')
+  const named = parameters.map(one => resolve(document, one)).filter(isFilters)
   return new Map(
-    deep.flatMap(({ name, schema }) => {
-      const { anyOf = [undefined, schema] } = resolve(document, schema)
-      const [value, conditions] = anyOf
-      const { properties } = resolve(document, conditions)
-      return [
-        ...(value === undefined ? [] : [[name, value] as const]),
-        ...Object.entries<Document>(properties).map(
-          ([operator, one]) => [`${name}[${operator}]`, one] as const,
-        ),
-      ]
-    }),
+    named.flatMap(({ schema }) => Object.entries<Document>(resolve(document, schema).properties ?? {})),
   )
 }
 
@@ -237,15 +240,13 @@ export class Generator {
         : String(value)
   }
 
-  /** A value, or one of the conditions, in brackets. */
-  #filter({ name, schema }: Document): readonly [string, string] {
-    const { anyOf, ...object } = resolve(this.#document, schema)
-    const [value, other] = anyOf ?? [undefined, object]
-    if (value !== undefined && this.chance(0.4)) return [name, this.#written(value)]
-    const properties = Object.entries<Document>(resolve(this.#document, other).properties)
-    const [operator, { 'x-items': items, ...condition }] = this.pick(properties)
-    const texts = Array.from({ length: 1 + Math.floor(this.#random() * 3) }, () => this.#written(items))
-    return [`${name}[${operator}]`, items ? texts.join(',') : this.#written(condition)]
+  /** One member of an object whose members are sent as parameters. */
+  #filter({ schema }: Document): readonly [string, string] {
+    const { properties } = resolve(this.#document, schema)
+    const [name, value] = this.pick(Object.entries<Document>(properties ?? openFilters))
+    const count = name.endsWith('[in]') ? 1 + Math.floor(this.#random() * 3) : 1
+    const one = properties?.[name.replace('[in]', '')] ?? value
+    return [name, Array.from({ length: count }, () => this.#written(count > 1 ? one : value)).join(',')]
   }
 
   #query(operation: Operation): string {
@@ -253,7 +254,7 @@ export class Generator {
     const pairs = operation.parameters
       .filter(parameter => parameter.in === 'query' && this.chance(share))
       .map(parameter =>
-        parameter.style === 'deepObject'
+        isFilters(parameter)
           ? this.#filter(parameter)
           : ([parameter.name, this.#parameter(parameter, operation)] as const),
       )

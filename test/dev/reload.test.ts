@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { createClient } from 'graphql-ws'
+import WebSocket from 'ws'
+import { withPostgres } from '../databases/postgres.ts'
 import { portico } from '../processes/command.ts'
 import { until } from '../transports/service.ts'
 import { type Development, developing } from './process.ts'
@@ -199,37 +202,37 @@ function load(url: string, clients: number): Load {
 interface Follower {
   /** The items of the events, in the order in which they came. */
   readonly items: readonly number[]
-  streams(): number
+  connections(): number
   stop(): Promise<void>
 }
 
-/** Reads events, and resumes where its stream has ended, as browsers do. */
-function follow(url: string): Follower {
+/** What one connection tells, until it ends. */
+type Listen = (
+  last: string | undefined,
+  told: (event: string, item: number) => void,
+  signal: AbortSignal,
+) => Promise<void>
+
+/** Reads events, and resumes where a connection has ended, as browsers do. */
+function follow(listen: Listen): Follower {
   const items: number[] = []
   const controller = new AbortController()
+  const { signal } = controller
   let last: string | undefined
-  let streams = 0
-  const read = async () => {
-    const headers = { Accept: 'text/event-stream', ...(last === undefined ? {} : { 'Last-Event-ID': last }) }
-    const response = await fetch(`${url}/api/v1/events`, { headers, signal: controller.signal })
-    streams++
-    let text = ''
-    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      const blocks = `${text}${chunk}`.split('\n\n')
-      text = blocks.pop() ?? ''
-      for (const block of blocks) {
-        last = /^id: (\d+)$/m.exec(block)?.[1] ?? last
-        const [, item] = /"item_id":(\d+)/.exec(block) ?? []
-        if (item !== undefined) items.push(Number(item))
-      }
-    }
+  let connections = 0
+  const told = (event: string, item: number) => {
+    last = event
+    items.push(item)
   }
   const all = (async () => {
-    while (!controller.signal.aborted) await read().catch(() => {})
+    while (!signal.aborted) {
+      await listen(last, told, signal).catch(() => {})
+      connections++
+    }
   })()
   return {
     items,
-    streams: () => streams,
+    connections: () => connections,
     async stop() {
       controller.abort()
       await all
@@ -237,39 +240,131 @@ function follow(url: string): Follower {
   }
 }
 
-test('no request is lost while versions take over, and event streams go on where they were', () =>
-  developing(
-    { environment: { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn', PORTICO_SHUTDOWN_GRACE: '3600' } },
-    async dev => {
-      await dev.says(/Try it/)
-      const clients = load(dev.url, 8)
-      const follower = follow(dev.url)
-      try {
-        await until(() => follower.streams() === 1)
-        for (let round = 0; round < 3; round++) {
-          const before = clients.sent
-          while (clients.sent < before + 50 && clients.failures.length === 0) await new Promise(setImmediate)
-          dev.write('limits.ts', `export const longest = ${50 + round}\n`)
-          await dev.says(/Reloaded/)
-          // Each version ends its streams.
-          await until(() => follower.streams() > round + 1, 10_000)
-        }
-        // The one that serves, and the one that waits for the next version.
-        await until(() => childrenOf(dev.process.pid ?? 0).length <= 2, 10_000)
-        await clients.stop()
-        assert.deepEqual(clients.failures, [])
-        const { json } = await dev.call('/api/v1/notes?per_page=1')
-        assert.equal((json.meta as { total: number }).total, clients.sent)
-        const missed = follower.items[0] === undefined ? 0 : follower.items[0] - 1
-        await until(() => follower.items.length === clients.sent - missed, 10_000)
-        assert.deepEqual(
-          follower.items,
-          [...new Set(follower.items)].sort((a, b) => a - b),
-        )
-      } finally {
-        await follower.stop()
+type Ask = (last: string | undefined) => readonly [path: string, init: RequestInit]
+
+/** Over server-sent events. `item`: finds its id in the text of an event. */
+function streamed(url: string, ask: Ask, item: RegExp): Listen {
+  return async (last, told, signal) => {
+    const [path, init] = ask(last)
+    const headers = { ...init.headers, Accept: 'text/event-stream' }
+    const response = await fetch(url + path, { ...init, headers, signal })
+    let text = ''
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const blocks = `${text}${chunk}`.split('\n\n')
+      text = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const [, event] = /^id: (\d+)$/m.exec(block) ?? []
+        const [, found] = item.exec(block) ?? []
+        if (event !== undefined && found !== undefined) told(event, Number(found))
       }
-    },
+    }
+  }
+}
+
+const subscription = (last: string | undefined) => ({
+  query: 'subscription ($after: ID) { newNote(after: $after) { id } }',
+  variables: { after: last },
+})
+
+/** Over a WebSocket. `codes` gets what closes it. */
+function overWebSocket(url: string, codes: number[]): Listen {
+  return async (last, told, signal) => {
+    const client = createClient({
+      url: `${url.replace('http', 'ws')}/graphql`,
+      webSocketImpl: WebSocket,
+      retryAttempts: 0,
+    })
+    client.on('closed', event => codes.push((event as CloseEvent).code))
+    const results = client.iterate<{ newNote: { id: string } }, { eventId?: string }>(subscription(last))
+    signal.addEventListener('abort', () => void results.return?.())
+    for await (const { data, extensions } of results)
+      if (data) told(String(extensions?.['eventId']), Number(data.newNote.id))
+  }
+}
+
+const graphqlStream: Ask = last => [
+  '/graphql',
+  {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(subscription(last)),
+  },
+]
+const eventStream: Ask = last => [
+  '/api/v1/events',
+  { headers: last === undefined ? {} : { 'Last-Event-ID': last } },
+]
+
+async function newestNote(dev: Development): Promise<number> {
+  const { json } = await dev.call('/api/v1/notes?per_page=1&sort=-id')
+  const [newest] = json.data as readonly { readonly id: number }[]
+  return newest?.id ?? 0
+}
+
+/** Under load, three versions take over. */
+async function takeOver(dev: Development): Promise<void> {
+  await dev.says(/Try it/)
+  const codes: number[] = []
+  const followers = [
+    follow(streamed(dev.url, eventStream, /"item_id":(\d+)/)),
+    follow(streamed(dev.url, graphqlStream, /"newNote":\{"id":"(\d+)"/)),
+    follow(overWebSocket(dev.url, codes)),
+  ]
+  // Each has begun before the first event that counts.
+  await until(() => {
+    void dev.call('/api/v1/notes', { method: 'POST', body: { title: 'x' } })
+    return followers.every(({ items }) => items.length > 0)
+  }, 10_000)
+  const begun = await newestNote(dev)
+  const clients = load(dev.url, 8)
+  try {
+    for (let round = 0; round < 3; round++) {
+      const before = clients.sent
+      while (clients.sent < before + 50 && clients.failures.length === 0) await new Promise(setImmediate)
+      dev.write('limits.ts', `export const longest = ${50 + round}\n`)
+      await dev.says(/Reloaded/)
+      // Each version ends its streams.
+      await until(() => followers.every(one => one.connections() > round), 10_000)
+    }
+    // The one that serves, and the one that waits for the next version.
+    await until(() => childrenOf(dev.process.pid ?? 0).length <= 2, 10_000)
+    await clients.stop()
+    assert.deepEqual(clients.failures, [], dev.said())
+    const newest = await newestNote(dev)
+    const written = Array.from({ length: newest - begun }, (_, at) => begun + 1 + at)
+    for (const { items } of followers) {
+      const seen = () => items.filter(item => item > begun)
+      await until(() => seen().length >= written.length, 10_000)
+      // Commits of several connections to PostgreSQL need not be in the order of ids.
+      assert.deepEqual(
+        seen().sort((a, b) => a - b),
+        written,
+        'each once',
+      )
+    }
+    assert.deepEqual([...new Set(codes)], [1001])
+  } finally {
+    await Promise.all(followers.map(one => one.stop()))
+  }
+}
+
+const busy = { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn', PORTICO_SHUTDOWN_GRACE: '3600' }
+
+test('no request is lost while versions take over, and event streams, subscriptions and WebSockets go on where they were', () =>
+  developing({ environment: busy }, takeOver))
+
+test('nor on PostgreSQL', () =>
+  withPostgres(url =>
+    developing(
+      {
+        environment: {
+          ...busy,
+          DATABASE_URL: url,
+          PORTICO_SECRET_KEY: 'a-key-of-this-test-alone-0123456789',
+        },
+      },
+      takeOver,
+    ),
   ))
 
 test('a migration that loses data takes a yes, or the command', () =>
@@ -281,7 +376,10 @@ test('a migration that loses data takes a yes, or the command', () =>
     await dev.says(/! Drop the field notes\.body[\s\S]*portico migrate --apply --allow-destructive/)
     assert.ok((await fieldsOf(dev)).includes('body'))
     dev.edit('title: string({ max: longest }),', added('content'))
-    await dev.says(/! Drop the field notes\.body[\s\S]*renamedFrom/)
+    await dev.says(/! Drop the field notes\.body[\s\S]*renamedFrom[\s\S]*The last good model serves on/)
+    dev.edit('notes: collection', 'papers: collection')
+    await dev.says(/! Drop the collection notes[\s\S]*renamedFrom/)
+    dev.edit('papers: collection', 'notes: collection')
     const words = ['migrate', '--apply', '--allow-destructive', '--model', 'model.ts']
     assert.equal((await portico(words, { folder: dev.folder })).code, 0)
     await dev.says(/Reloaded/)
@@ -305,7 +403,7 @@ export default model({
 })
 `
 
-test('a process that dies is started again, and a taken port is told with who has it', () =>
+test('a process that dies is started again, with the last good model where the files have a fault, and a taken port is told with who has it', () =>
   developing({ words: ['--yes'] }, async dev => {
     await dev.says(/Try it/)
     dev.write('model.ts', crashing.replace('PORTICO', join(import.meta.dirname, '../../src/index.ts')))
@@ -320,6 +418,20 @@ test('a process that dies is started again, and a taken port is told with who ha
     const others = Array.from({ length: 10 }, () => dev.call('/api/v1/notes'))
     for (const { status } of await Promise.all(others)) assert.equal(status, 200)
     await dev.says(/ended by itself \(exit code 0\)/)
+    dev.write('parts.ts', 'export const word: string = "detach"\n')
+    dev.write(
+      'model.ts',
+      `import { word } from './parts.ts'\n${dev.read('model.ts').replace("'detach'", 'word')}`,
+    )
+    await dev.says(/Reloaded/)
+    rmSync(join(dev.folder, 'parts.ts'))
+    dev.write('model.ts', 'export default model({')
+    await dev.says(/The last good model serves on/)
+    await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
+    await dev.says(/ended by itself \(SIGKILL\)[\s\S]*The last good model serves again/)
+    assert.equal((await dev.call('/api/v1/notes')).status, 200)
+    dev.write('model.ts', crashing.replace('PORTICO', join(import.meta.dirname, '../../src/index.ts')))
+    await dev.says(/Reloaded in \d+ ms: model\.ts/)
     const { port } = new URL(dev.url)
     const environment = { HOST: '127.0.0.1', PORT: port, PORTICO_MODEL: undefined }
     for (const command of ['dev', 'start']) {

@@ -1,13 +1,18 @@
-/** Explanations: the verdict is the real answer, nothing is written, and nobody else is told. */
+/** Explanations: what they say, and to whom. `random.test.ts`: the verdict is the real answer, and nothing is left of it. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createBySystem } from '../../src/auth/bootstrap.ts'
+import { generateKey } from '../../src/auth/key.ts'
 import { readSettings } from '../../src/config.ts'
+import { isOfDeveloper } from '../../src/dev/mail/local-request.ts'
+import type { ApiError } from '../../src/errors.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createLog } from '../../src/observability/log.ts'
+import { user } from '../../src/principal.ts'
+import type { OpenService } from '../../src/serve/service.ts'
 import { open } from '../../src/serve.ts'
 import { fetchInMemory } from '../../src/testing/requests.ts'
 import { testService } from '../../src/testing.ts'
-import { newDatabase } from '../databases/postgres.ts'
 import { type Organization, organizationOf, type Service } from '../matrix/tracker.ts'
 import blog from '../models/blog.ts'
 import tracker from '../models/tracker.ts'
@@ -19,8 +24,8 @@ interface World {
   readonly outsider: number
 }
 
-async function withWorld(use: (world: World) => Promise<void>, database?: string): Promise<void> {
-  const service = await testService(tracker, database === undefined ? {} : { settings: { database } })
+async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
+  const service = await testService(tracker)
   try {
     const ours = await organizationOf(service, 'OURS')
     const root = (await service.users.create({ name: 'Root', role: 'admin' })).id
@@ -31,7 +36,10 @@ async function withWorld(use: (world: World) => Promise<void>, database?: string
   }
 }
 
-async function explained({ service, root }: World, body: object) {
+// biome-ignore lint/suspicious/noExplicitAny: what an explanation contains is for the test to say.
+type Document = any
+
+async function explained({ service, root }: World, body: object): Promise<Document> {
   const answer = await service.request('POST /api/v1/explain', { as: root, body })
   assert.equal(answer.status, 200, answer.text)
   return answer.body
@@ -50,70 +58,6 @@ async function stored({ service }: World): Promise<string> {
     'invitations',
   ]
   return JSON.stringify(await Promise.all(names.map(name => all[name]?.list())))
-}
-
-/** Requests of every kind; refused ones come first, so that they meet the same items. */
-function linesOf({ items, people }: Organization): readonly (readonly [string, string, object?])[] {
-  const { tasks, projects, labels, comments, memberships } = items
-  return [
-    ['GET', `/tasks/${tasks}`],
-    ['GET', '/tasks/99999'],
-    ['GET', '/nothing'],
-    ['GET', '/tasks?sort=title&include=project'],
-    ['GET', '/tasks?wrong=1'],
-    ['GET', `/projects/${projects}/tasks`],
-    ['GET', `/queries/report?id=${items.organizations}`],
-    ['GET', `/users/${people.admin}`],
-    ['POST', '/tasks', { project_id: projects, title: 'x' }],
-    ['POST', '/tasks', { project_id: projects, title: 'x', assignee_id: 99_999 }],
-    ['POST', '/tasks', { project_id: projects, title: 'x', urgent: true }],
-    ['POST', '/tasks', { project_id: projects, unknown: 1 }],
-    ['POST', '/comments', { task_id: tasks, body: ' ' }],
-    ['POST', '/labels', { organization_id: items.organizations, name: 'new' }],
-    ['PATCH', `/tasks/${tasks}`, { status: 'done' }],
-    ['PATCH', `/tasks/${tasks}`, { deleted_at: null }],
-    ['PATCH', `/tasks/${tasks}`, { assignee_id: memberships }],
-    ['PATCH', `/comments/${comments}`, { body: 'changed' }],
-    ['DELETE', `/tasks/${tasks}`],
-    ['DELETE', `/labels/${labels}`],
-    ['POST', `/projects/${projects}/archive`],
-    ['POST', '/batch', { operations: [{ method: 'PATCH', path: `/tasks/${tasks}`, body: { points: 3 } }] }],
-  ]
-}
-
-for (const kind of ['SQLite', 'PostgreSQL'] as const) {
-  test(`the verdict is what the real request answers, and nothing is written (${kind})`, async t => {
-    const made = kind === 'SQLite' ? undefined : await newDatabase()
-    await withWorld(async world => {
-      const { service, ours, outsider, root } = world
-      const { admin, editor, reader } = ours.people
-      for (const as of [null, outsider, reader, editor, admin, root]) {
-        for (const [method, path, body] of linesOf(ours)) {
-          const told = `${as} ${method} ${path} ${JSON.stringify(body)}`
-          const before = await stored(world)
-          const verdict = await explained(world, { as, method, path, ...(body && { body }) })
-          assert.equal(await stored(world), before, told)
-          // A request that is allowed would change what the next one meets.
-          if (verdict.allowed && method !== 'GET') continue
-          const real = await service.request(`${method} /api/v1${path}`, {
-            ...(as !== null && { as }),
-            ...(body && { body }),
-          })
-          assert.equal(
-            verdict.status,
-            real.status,
-            `${told}: ${real.text} ${JSON.stringify(verdict.reasons)}`,
-          )
-          assert.equal(verdict.code, real.status < 400 ? null : real.body.error.code, told)
-          if (!verdict.allowed) assert.ok(verdict.reasons.length > 0, told)
-        }
-      }
-      const body = { as: 'nobody\0@example.com', path: '/tasks' }
-      const nobody = await service.request('POST /api/v1/explain', { as: root, body })
-      assert.equal(nobody.body.error.code, 'VALIDATION_FAILED', nobody.text)
-    }, made?.url).finally(() => made?.drop())
-    t.diagnostic(kind)
-  })
 }
 
 let world: World
@@ -203,37 +147,285 @@ test('without the development mode an error says nothing of the rule', async () 
   assert.deepEqual(Object.keys(answer.body.error), ['code', 'message'])
 })
 
-test('in development the refusal itself says why, by REST and GraphQL; the log at debug has no values', async () => {
-  const lines: string[] = []
-  const given = {
-    logLevel: 'debug',
-    secretKeys: ['a'.repeat(40)],
-    rateLimit: 'off',
-  } as const
-  const settings = { ...readSettings({ given }), database: ':memory:' }
-  const log = createLog(settings, { write: line => void lines.push(line) })
-  const opened = await open(checkModel(blog), settings, log, {
-    ...{ listen: false, background: false, explainsRefusals: true },
+test('what the code of an action would do is part of the verdict, and nothing of it stays', async () => {
+  const { service, ours } = world
+  const { projects, organizations } = ours.items
+  await service.settled()
+  const mails = service.mails.length
+  const before = await stored(world)
+  const path = `/projects/${projects}/archive`
+  const { allowed, status, reasons, notes } = await explained(world, {
+    as: ours.people.editor,
+    method: 'POST',
+    path,
   })
-  const fetch = fetchInMemory(opened.http.server)
+  assert.deepEqual([allowed, status], [true, 200])
+  assert.match(reasons[0].message, /^The operation archive of projects\/\d+ is allowed by the rule related/)
+  assert.deepEqual(notes, [
+    'The code of actions.archive ran.',
+    'This is how the request is answered now; what it would change was undone.',
+    'Not emitted: project.archived.',
+  ])
+  const refused = await explained(world, { as: ours.people.reader, method: 'POST', path })
+  assert.deepEqual([refused.code, refused.reasons[0].operation], ['FORBIDDEN', 'archive'])
+  const report = await explained(world, {
+    as: ours.people.reader,
+    path: `/queries/report?id=${organizations}`,
+  })
+  assert.deepEqual(report.notes, ['The code of queries.report ran.'])
+  assert.equal(await stored(world), before)
+  const change = { email: 'new-address@example.com' }
+  await explained(world, {
+    as: ours.people.reader,
+    method: 'PATCH',
+    path: `/users/${ours.people.reader}`,
+    body: change,
+  })
+  await service.settled()
+  assert.equal(service.mails.length, mails)
+})
+
+test('every error of a GraphQL answer is explained, at its path; a hidden item without an error as well', async () => {
+  const { ours, outsider } = world
+  const of = (as: number | null, query: string) =>
+    explained(world, { as, method: 'POST', path: '/graphql', body: { query } })
+  const { tasks, projects } = ours.items
+  const two = await of(null, `{ a: task(id: ${tasks}) { title } b: projects { id } }`)
+  assert.deepEqual([two.allowed, two.status, two.code], [false, 200, 'UNAUTHORIZED'])
+  assert.deepEqual(
+    two.reasons.map(({ path, collection }: Document) => [path, collection]),
+    [
+      [['a'], 'tasks'],
+      [['b'], 'projects'],
+    ],
+  )
+  const hidden = await of(
+    outsider,
+    `{ a: task(id: ${tasks}) { title } b: project(id: ${projects}) { id } c: task(id: 99999) { id } }`,
+  )
+  assert.equal(hidden.allowed, true)
+  assert.deepEqual(
+    hidden.reasons.map(({ path, kind }: Document) => [path, kind]),
+    [
+      [['a'], 'hidden'],
+      [['b'], 'hidden'],
+      [['c'], 'missing'],
+    ],
+  )
+  const writes = await of(
+    ours.people.reader,
+    `mutation { a: updateTask(id: ${tasks}, points: 2) { id } b: archive(id: ${projects}) { id } }`,
+  )
+  assert.deepEqual(
+    writes.reasons.map(({ operation }: Document) => operation),
+    ['update', 'archive'],
+  )
+  const none = await explained(world, { method: 'GET', path: '/graphql' })
+  assert.deepEqual([none.code, none.reasons[0].kind], ['BAD_REQUEST', 'request'])
+})
+
+test('listeners learn which events they hear, and which they do not', async () => {
+  const { ours, outsider } = world
+  const { tasks } = ours.items
+  const path = `/events?collections=tasks&item_id=${tasks}&wait=30`
+  const heard = await explained(world, { as: ours.people.reader, path })
+  assert.match(
+    heard.reasons[0].message,
+    /^Heard: task\.created, task\.updated, task\.deleted of tasks\/\d+\./,
+  )
+  const hidden = await explained(world, { as: outsider, path })
+  assert.equal(hidden.allowed, true)
+  assert.match(hidden.reasons[0].message, /^Not heard: task\.created.* does not hold\. .*memberships/)
+  const some = await explained(world, { as: ours.people.reader, scopes: ['read:label'], path: '/events' })
+  const told = new Map(some.reasons.map(({ collection, message }: Document) => [collection, message]))
+  assert.match(String(told.get('labels')), /^Heard: label\.created/)
+  assert.match(String(told.get('tasks')), /^Not heard: .* needs the scope read:task; it has read:label\./)
+  const query = 'subscription { taskUpdated { id } }'
+  const asked = { method: 'POST', path: '/graphql', body: { query } }
+  const live = await explained(world, { as: ours.people.reader, ...asked })
+  assert.deepEqual([live.allowed, live.reasons[0].types], [true, ['task.updated']])
+  const refused = await explained(world, asked)
+  assert.deepEqual([refused.code, refused.reasons[0].collection], ['UNAUTHORIZED', 'tasks'])
+})
+
+test('a key is explained as it would be taken: with its scopes, its end, and its user’s account', async () => {
+  const { service, root } = world
+  const { id: owner } = await service.users.create({})
+  const body = {
+    name: 'Key',
+    scopes: ['read:label'],
+    expires_at: new Date(Date.parse(service.clock.now()) + 60_000),
+  }
+  const { body: key } = await service.request('POST /api/v1/api_keys', { as: owner, body })
+  const asked = { api_key: key.id, path: '/labels' }
+  const verdict = async () => {
+    const { status, as, reasons } = await explained(world, asked)
+    const real = await service.request('GET /api/v1/labels', {
+      headers: { authorization: `Bearer ${key.key}` },
+    })
+    assert.equal(status, real.status)
+    return [as.scopes, reasons[0].message]
+  }
+  assert.deepEqual((await verdict())[0], ['read:label'])
+  const disable = (disabled: boolean) =>
+    service.request(`PATCH /api/v1/users/${owner}`, { as: root, body: { disabled } })
+  await disable(true)
+  assert.match((await verdict())[1], /is disabled/)
+})
+
+interface Opened {
+  readonly opened: OpenService
+  readonly send: typeof fetch
+  readonly lines: () => readonly Record<string, unknown>[]
+}
+
+/** A service with its log at `debug`. `tells`: as `portico dev` starts it, for whoever asks from there. */
+async function withLog(tells: boolean, use: (opened: Opened) => Promise<void>): Promise<void> {
+  const said: string[] = []
+  const given = { logLevel: 'debug', secretKeys: ['a'.repeat(40)], rateLimit: 'off' } as const
+  const settings = { ...readSettings({ given }), database: ':memory:' }
+  const log = createLog(settings, { write: line => void said.push(line) })
+  const opened = await open(checkModel(blog), settings, log, {
+    ...{ listen: false, background: false },
+    ...(tells && { explainsRefusals: () => true }),
+  })
+  const refusedLine = (line: string) => line.includes('"msg":"refused"')
+  const lines = () => said.flatMap(text => text.split('\n')).filter(refusedLine)
   try {
-    const refused = await fetch('http://localhost/api/v1/users/1')
-    const { error } = (await refused.json()) as { readonly error: Record<string, string> }
-    assert.equal(refused.status, 401)
-    assert.match(String(error.explain), /signedIn/)
-    const body = JSON.stringify({ query: '{ user(id: 1) { id } }' })
-    const headers = { 'Content-Type': 'application/json' }
-    const answer = await fetch('http://localhost/graphql', { method: 'POST', headers, body })
-    const { errors } = (await answer.json()) as {
-      readonly errors: readonly { extensions: Record<string, string> }[]
-    }
-    assert.match(String(errors[0]?.extensions.explain), /signedIn/)
-    const noted = lines.flatMap(line => line.split('\n')).filter(line => line.includes('"msg":"refused"'))
-    assert.equal(noted.length, 2)
-    const { code, collection, operation, request_id } = JSON.parse(noted[0] ?? '')
-    assert.deepEqual([code, collection, operation], ['UNAUTHORIZED', 'users', 'read'])
-    assert.equal(request_id, refused.headers.get('x-request-id'))
+    await createBySystem(opened.run, 'users', { name: 'Ann', email: 'ann@example.com' }, {})
+    await use({
+      opened,
+      send: fetchInMemory(opened.http.server),
+      lines: () => lines().map(line => JSON.parse(line)),
+    })
   } finally {
     await opened.service.close()
   }
+}
+
+const headers = { 'Content-Type': 'application/json' }
+const graphqlBody = JSON.stringify({ query: '{ user(id: 1) { id } users { id } }' })
+
+test('in development the refusal itself says why, by REST and by every error of GraphQL', () =>
+  withLog(true, async ({ send }) => {
+    const refused = await send('http://localhost/api/v1/users/1')
+    const { error } = (await refused.json()) as Document
+    assert.equal(refused.status, 401)
+    assert.match(error.explain, /signedIn/)
+    const answer = await send('http://localhost/graphql', { method: 'POST', headers, body: graphqlBody })
+    const { errors } = (await answer.json()) as Document
+    assert.deepEqual(
+      errors.map(({ path }: Document) => path),
+      [['user'], ['users']],
+    )
+    for (const { extensions } of errors) assert.match(extensions.explain, /signedIn/)
+  }))
+
+test('the log at debug has one line for each refusal: what decided, and nothing that a client has sent', () =>
+  withLog(false, async ({ send, lines }) => {
+    const refused = await send('http://localhost/api/v1/users/1')
+    assert.equal(((await refused.json()) as Document).error.explain, undefined)
+    const { code, collection, operation, rule, request_id, reason } = lines()[0] ?? {}
+    assert.deepEqual([code, collection, operation, rule], ['UNAUTHORIZED', 'users', 'read', 'signedIn'])
+    assert.equal(request_id, refused.headers.get('x-request-id'))
+    assert.equal(reason, 'Nobody may read users without a credential.')
+    await send('http://localhost/graphql', { method: 'POST', headers, body: graphqlBody })
+    assert.deepEqual(
+      lines()
+        .slice(1)
+        .map(line => [line.path, line.rule]),
+      [
+        ['user', 'signedIn'],
+        ['users', 'signedIn'],
+      ],
+    )
+    await send('http://localhost/api/v1/posts', { headers: { authorization: `Bearer ${generateKey()}` } })
+    assert.equal(lines()[3]?.reason, 'There is no such API key: it was revoked, or never made.')
+    const body = JSON.stringify({
+      title: 's3cret',
+      's3cret\n{"level":50}': 's3cret',
+      ['s3cret'.repeat(99)]: 1,
+    })
+    await send('http://localhost/api/v1/posts?s3cret=s3cret', { method: 'POST', headers, body })
+    await send('http://localhost/api/v1/posts?s3cret=s3cret', { headers })
+    await send('http://localhost/api/v1/posts/99999')
+    assert.deepEqual(
+      lines()
+        .slice(4)
+        .map(line => line.code),
+      ['UNAUTHORIZED', 'BAD_REQUEST', 'NOT_FOUND'],
+    )
+    assert.equal(lines()[6]?.reason, 'There is no such item.')
+    const document = JSON.stringify({ query: '{ s3cret(id: "s3cret") }' })
+    await send('http://localhost/graphql', { method: 'POST', headers, body: document })
+    assert.deepEqual([lines().length, lines()[7]?.code], [8, 'BAD_REQUEST'])
+    assert.doesNotMatch(JSON.stringify(lines()), /s3cret/)
+  }))
+
+test('nobody is told where NODE_ENV is production', async () => {
+  const { NODE_ENV: before } = process.env
+  process.env.NODE_ENV = 'production'
+  try {
+    await withLog(true, async ({ send }) => {
+      const refused = await send('http://localhost/api/v1/users/1')
+      assert.equal(((await refused.json()) as Document).error.explain, undefined)
+    })
+  } finally {
+    if (before === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = before
+  }
 })
+
+test('a first-party app that may write accounts may ask, and no other app', () =>
+  withLog(false, async ({ opened: { run, rest } }) => {
+    const app = (name: string, first_party: boolean) =>
+      createBySystem(
+        run,
+        'oauth_apps',
+        { name, first_party },
+        { user_id: 1, client_id: name, type: 'public', redirect_uris: [], scopes: [] },
+      )
+    const [own, other] = [await app('own', true), await app('other', false)]
+    const ask = async (appId: number, scopes: readonly string[]) => {
+      const body = Buffer.from('{"path":"/posts"}')
+      const call = {
+        method: 'POST',
+        url: '',
+        path: '/api/v1/explain',
+        query: '',
+        address: '',
+        requestId: '',
+        body,
+      }
+      const principal = user(1, 'admin', new Set(scopes), undefined, undefined, { appId, grant: null })
+      try {
+        return (await rest({ ...call, headers: { 'content-type': 'application/json' } }, principal)).status
+      } catch (error) {
+        return (error as ApiError).code
+      }
+    }
+    const scopes = ['write:user']
+    const answers = [await ask(own, scopes), await ask(own, ['write:post']), await ask(other, scopes)]
+    assert.deepEqual(answers, [200, 'INSUFFICIENT_SCOPE', 'FORBIDDEN'])
+  }))
+
+const here = { host: 'localhost:3000' }
+for (const [what, headers, peer, isTold] of [
+  ['a program of this machine', here, '127.0.0.1', true],
+  ['a page of this machine, on another port', { ...here, origin: 'http://localhost:5173' }, '::1', true],
+  ['another machine', here, '192.168.1.7', false],
+  ['a proxy', { ...here, 'x-forwarded-for': '192.0.2.1' }, '127.0.0.1', false],
+  ['a page of another site', { ...here, origin: 'https://evil.example' }, '127.0.0.1', false],
+  ['a page of no site', { ...here, origin: 'null' }, '127.0.0.1', false],
+  [
+    'a page of another site that sends no origin',
+    { ...here, 'sec-fetch-site': 'cross-site' },
+    '127.0.0.1',
+    false,
+  ],
+  ['a name that was rebound', { host: 'evil.example:3000' }, '127.0.0.1', false],
+] as const) {
+  test(`\`portico dev\` ${isTold ? 'tells' : 'does not tell'} ${what}`, () => {
+    assert.equal(isOfDeveloper({ headers, peer, local: '192.168.1.5' }, undefined), isTold)
+  })
+}

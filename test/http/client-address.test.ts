@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { trustedNetworks } from '../../src/config/networks.ts'
 import { addressReader } from '../../src/http/client-address.ts'
+import { countryReader } from '../../src/http/client-country.ts'
 
 const socket = '10.0.0.1'
 
@@ -41,6 +42,29 @@ for (const [trustProxy, from, forwarded, expected] of rows) {
     assert.equal(addressReader(trustProxy)(from, forwarded), expected)
   })
 }
+
+// trustProxy, socket, the header, the country
+const countries: readonly [false | number | string[], string, string | undefined, string | undefined][] = [
+  [1, socket, 'de', 'DE'],
+  [['10.0.0.0/8'], '::ffff:10.0.0.1', 'XK', 'XK'],
+  [['10.0.0.0/8'], '192.0.2.1', 'DE', undefined],
+  [false, socket, 'DE', undefined],
+  [1, socket, undefined, undefined],
+  [1, socket, 'XX', undefined],
+  [1, socket, 'T1', undefined],
+  [1, socket, 'DE, FR', undefined],
+  [1, socket, '<b>', undefined],
+]
+
+test('the country is read from a trusted proxy alone', () => {
+  for (const [trustProxy, remoteAddress, value, expected] of countries) {
+    const countryOf = countryReader({ trustProxy, countryHeader: 'CF-IPCountry' })
+    const req = { socket: { remoteAddress }, headers: { 'cf-ipcountry': value } }
+    assert.equal(countryOf(req as never), expected, `${trustProxy} ${remoteAddress} ${value}`)
+  }
+  const without = countryReader({ trustProxy: 1, countryHeader: undefined })
+  assert.equal(without({ socket: {}, headers: { 'cf-ipcountry': 'DE' } } as never), undefined)
+})
 
 test('a socket without an address is still somebody', () => {
   assert.equal(addressReader(false)(undefined, undefined), 'unknown')

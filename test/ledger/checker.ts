@@ -102,9 +102,9 @@ export class Heard {
     this.#steps.set(event.item, Math.max(step + 1, behind))
   }
 
-  /** Whether every one of these was heard that it asked for. */
-  isComplete(log: readonly EntryEvent[]): boolean {
-    return this.count >= log.length || this.#missing(log).length === 0
+  /** Whether as many events were heard as the log has of the kinds that it asked for. */
+  isComplete(log: ReadonlyMap<Kind, readonly EntryEvent[]>): boolean {
+    return this.count >= this.kinds.reduce((sum, kind) => sum + (log.get(kind)?.length ?? 0), 0)
   }
 
   /** The faults of all that it heard, compared with the whole log. */

@@ -46,8 +46,9 @@ export interface LedgerReport {
 
 export type Transport = Over | 'webhook'
 
-export const allTransports: readonly Transport[] = ['event stream', 'long poll', 'WebSocket', 'webhook']
 const allKinds: readonly Kind[] = ['created', 'updated', 'deleted']
+/** Listeners over these hear one kind each: a subscription is of one field, and each webhook event is a request of its own. */
+const ofOneKind: readonly Transport[] = ['WebSocket', 'webhook']
 
 /** A place where nodes run, each killed and started again by its own. */
 interface Place {
@@ -84,11 +85,11 @@ async function openPlace(database: LedgerOptions['database'], key: string): Prom
   }
 }
 
-async function makeWebhook({ url, key }: Nodes, target: string): Promise<void> {
+async function makeWebhook({ url, key }: Nodes, target: string, kinds: readonly Kind[]): Promise<void> {
   const answer = await fetch(`${url()}/api/v1/webhooks`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ url: target, types: ['entry.*'] }),
+    body: JSON.stringify({ url: target, types: kinds.map(kind => `entry.${kind}`) }),
   })
   if (answer.status !== 201) throw new Error(`The webhook was not made: ${await answer.text()}`)
 }
@@ -101,12 +102,13 @@ async function openListeners(
   const listeners: Listener[] = []
   for (let at = 0; at < count; at++) {
     const transport = transports[at % transports.length] ?? 'webhook'
-    const kinds =
-      transport === 'WebSocket' ? [allKinds[Math.floor(at / transports.length) % 3] ?? 'created'] : allKinds
+    const kinds = ofOneKind.includes(transport)
+      ? [allKinds[Math.floor(at / transports.length) % 3] ?? 'created']
+      : allKinds
     const heard = new Heard(transport, kinds)
     if (transport === 'webhook') {
       const { url, listener } = receiver.add(heard)
-      await makeWebhook(nodes, url)
+      await makeWebhook(nodes, url, kinds)
       listeners.push(listener)
     } else listeners.push(listen(transport, heard, nodes))
   }
@@ -156,10 +158,11 @@ async function untilHeard(
   patienceMs: number,
 ): Promise<void> {
   const waiting = new Set(listeners.map(({ heard }) => heard))
+  const wanted = Map.groupBy(log, ({ kind }) => kind)
   let count = 0
   let changedAt = performance.now()
   while (waiting.size > 0 && performance.now() - changedAt < patienceMs) {
-    for (const heard of waiting) if (heard.isComplete(log)) waiting.delete(heard)
+    for (const heard of waiting) if (heard.isComplete(wanted)) waiting.delete(heard)
     const now = listeners.reduce((sum, { heard }) => sum + heard.count, 0)
     if (now !== count) changedAt = performance.now()
     count = now

@@ -51,6 +51,7 @@ function collectionOf(name: string): Collection {
 function operationsAt(path: string, item: PathItem): Operation[] {
   if (!path.startsWith('/api/')) return []
   if (['/api/v1/openapi.json', '/api/v1/events', '/api/v1/batch', '/api/v1/explain'].includes(path)) return []
+  if (path.startsWith('/api/v1/events/runs')) return []
   const [, , , name = '', id, relation, ...below] = path.split('/')
   // Actions, and items within items, compute what no plan can tell: `test/auth/webhooks` asks them.
   if (below.length > 0 || (relation !== undefined && 'post' in item)) return []

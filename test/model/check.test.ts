@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   type AccessRule,
+  action,
   anyone,
   boolean,
   checkModel,
@@ -66,15 +67,10 @@ const fieldFaults = (fields: object) => postFaults({ fields })
 
 const builtinCollections = ['api_keys', 'oauth_apps', 'oauth_app_secrets', 'webhooks', 'webhook_deliveries']
 
-const blogScopes = [
-  'user',
-  'post',
-  'api_key',
-  'oauth_app',
-  'oauth_app_secret',
-  'webhook',
-  'webhook_delivery',
-].flatMap(type => [`read:${type}`, `write:${type}`])
+const blogScopes = ['user', 'post', 'api_key', 'oauth_app', 'oauth_app_secret', 'webhook', 'webhook_delivery']
+  .flatMap(type => [`read:${type}`, `write:${type}`])
+  // Nobody writes them.
+  .filter(name => name !== 'write:webhook_delivery')
 
 test('the reference model becomes the collections of the interface', () => {
   const { collections, scopes } = checkModel(blog)
@@ -107,6 +103,41 @@ test('the reference model becomes the collections of the interface', () => {
   assert.deepEqual([...scopes.keys()], blogScopes)
   assert.equal(scopes.get('read:post'), 'See posts')
   assert.equal(scopes.get('write:api_key'), 'See, create, change and delete API keys')
+})
+
+test('what nobody may do has no scope, unless a rule names it, and sentences name what is possible', () => {
+  const fields = { title: string() }
+  const { scopes, collections } = checkModel(
+    model(
+      {
+        members: collection({ fields, access: { create: nobody, update: nobody } }),
+        logs: collection({ fields, access: { create: nobody, update: nobody, delete: nobody } }),
+        hidden_marks: collection({ fields, access: { read: nobody, update: nobody, delete: nobody } }),
+        links: collection({
+          fields,
+          access: { read: scope('read:vault'), create: nobody, update: nobody, delete: nobody },
+        }),
+        vaults: collection({
+          fields,
+          access: { read: nobody, create: nobody, update: nobody, delete: nobody },
+        }),
+      },
+      { actions: { follow: action({ on: 'links', access: signedIn, run: () => {} }) } },
+    ),
+  )
+  const own = [...scopes].filter(([name]) => !blogScopes.includes(name))
+  assert.deepEqual(Object.fromEntries(own), {
+    'read:member': 'See members',
+    'write:member': 'See and delete members',
+    'read:log': 'See logs',
+    'write:hidden_mark': 'Create hidden marks',
+    'read:link': 'See links',
+    'write:link': 'See and carry out actions on links',
+    'read:vault': 'Read: vault',
+  })
+  assert.equal(scopes.has('write:webhook_delivery'), false)
+  const named = JSON.stringify(collections.get('api_keys')?.fields.get('scopes')?.type.schema)
+  assert.ok(named.includes('"write:link"') && !named.includes('write:log'))
 })
 
 test('the accounts are seen by who is signed in, and their role is given by administrators', () => {

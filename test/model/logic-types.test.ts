@@ -331,6 +331,39 @@ test('an action refuses a wrong collection, rule, input or output', () => {
   assert.equal(made.kind, 'model')
 })
 
+test('an item that is optional may be null, in and out', () => {
+  const made = model(collections, {
+    actions: {
+      next: action({
+        input: { after: item('notes', { optional: true }) },
+        output: item('notes', { optional: true }),
+        run: ({ input, data }) => {
+          is<number | undefined>()(input.after?.id)
+          // @ts-expect-error It may be null.
+          assert.ok(input.after.id)
+          return data.notes.first({ where: { id: { gt: input.after?.id ?? 0 } } })
+        },
+      }),
+      // @ts-expect-error It may not be null.
+      some: action({ output: item('notes'), run: ({ data }) => data.notes.first() }),
+      both: action({
+        output: { note: item('notes', { optional: true }), project: item('projects') },
+        run: () => ({ project: 1 }),
+      }),
+      // @ts-expect-error The project is missing.
+      none: action({ output: { project: item('projects') }, run: () => ({ project: null }) }),
+    },
+  })
+  compiled(async () => {
+    const api = undefined as unknown as Client<typeof made>
+    is<Item<typeof made, 'notes'> | null>()(await api.actions.next())
+    is<Item<typeof made, 'notes'> | null>()((await api.actions.both()).note)
+    await api.actions.next({ after: null })
+    // @ts-expect-error An item is given by its id.
+    await api.actions.next({ after: 'x' })
+  })
+})
+
 test('an event that is emitted has the declared fields', () => {
   const emits = { 'project.moved': { fields: { to: text(), by: integer({ optional: true }) } } } as const
   const made = model(collections, {
@@ -374,6 +407,91 @@ test('a reaction refuses a type that no event has, and a wrong field of its item
     },
   })
   assert.equal(made.kind, 'model')
+})
+
+const inParts = model(
+  collections,
+  {
+    jobs: {
+      remind: job({
+        input: { note_id: integer(), again: integer({ default: 0 }), until: datetime({ optional: true }) },
+        run: ({ input, later, now }) => void (input.again < 3 && later(now, 'remind', input)),
+      }),
+      nightly: every('day at 03:00', () => {}),
+      sweep: job({ input: { all: choice(['yes', 'no'], { default: 'no' }) }, run: () => {} }),
+    },
+    reactions: { shown: on('note.shown', () => {}) },
+  },
+  {
+    actions: {
+      show: action({
+        on: 'notes',
+        input: { at: datetime() },
+        emits: { 'note.shown': {} },
+        run({ item, input, emit, later }) {
+          emit('note.shown', item)
+          later(input.at, 'remind', { note_id: item.id })
+          later(new Date(), 'remind', { note_id: item.id, again: 1, until: null })
+          later(input.at, 'nightly')
+          later(input.at, 'sweep')
+          later(input.at, 'sweep', { all: 'yes' })
+          // @ts-expect-error There is no such job.
+          later(input.at, 'remand', { note_id: item.id })
+          // @ts-expect-error The input is missing.
+          later(input.at, 'remind')
+          // @ts-expect-error A value is missing.
+          later(input.at, 'remind', { again: 1 })
+          // @ts-expect-error A number is needed.
+          later(input.at, 'remind', { note_id: item.text })
+          // @ts-expect-error There is no such value.
+          later(input.at, 'remind', { note_id: item.id, agian: 1 })
+          // @ts-expect-error It is none of the values.
+          later(input.at, 'sweep', { all: 'some' })
+          // @ts-expect-error A schedule's job takes nothing.
+          later(input.at, 'nightly', { note_id: item.id })
+        },
+      }),
+    },
+    reactions: {
+      changed: on('note.updated', ({ event, later, now }) => {
+        later(now, 'remind', { note_id: event.data.id })
+        // @ts-expect-error A number is needed.
+        later(now, 'remind', { note_id: event.data.text })
+      }),
+      seen: on('note.shown', () => {}),
+      // @ts-expect-error No action emits it.
+      lost: on('note.lost', () => {}),
+    },
+    jobs: {
+      weekly: every('monday', ({ later, now }) => {
+        // @ts-expect-error There is no such job.
+        later(now, 'remand')
+      }),
+    },
+  },
+)
+
+test('a second part of the logic knows the jobs of the first', () => {
+  const { logic } = checkModel(
+    model(
+      { notes: collections.notes },
+      { jobs: { tidy: job({ run: () => {} }) } },
+      { actions: { tidy_up: action({ run: ({ later, now }) => later(now, 'tidy') }) } },
+    ),
+  )
+  assert.deepEqual([...logic.jobs.keys(), ...logic.actions.keys()], ['tidy', 'tidy_up'])
+  assert.deepEqual(Object.keys(inParts.logic.jobs), ['remind', 'nightly', 'sweep', 'weekly'])
+  compiled(async () => {
+    const api = undefined as unknown as Client<typeof inParts>
+    is<void>()(await api.notes.show(1, { at: '2026-01-01T00:00:00Z' }))
+    // @ts-expect-error The input is missing.
+    await api.notes.show(1)
+  })
+})
+
+test('a name that both parts of the logic declare is refused with its place', () => {
+  const once = { jobs: { tidy: job({ run: () => {} }) } }
+  assert.throws(() => model(collections, once, once), /jobs\.tidy: Both parts/)
 })
 
 test('outside of a model the collections are unknown: everything of them compiles', () => {

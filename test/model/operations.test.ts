@@ -90,6 +90,19 @@ const refused: Readonly<Record<string, readonly [logic: object, place: string]>>
     { actions: { a: action({ emits: { 'job.done': {} }, run }) } },
     'actions.a.emits.job.done',
   ],
+  'a type of event that two actions declare apart': [
+    {
+      actions: {
+        a: action({ emits: { 'task.moved': {} }, run }),
+        b: action({ emits: { 'task.moved': { access: signedIn } }, run }),
+      },
+    },
+    'actions.b.emits.task.moved',
+  ],
+  'a type of event that is the subscription of another': [
+    { actions: { a: action({ emits: { 'oauth_app.secret_updated': {} }, run }) } },
+    'actions.a.emits.oauth_app.secret_updated',
+  ],
 }
 
 for (const [what, [logic, place]] of Object.entries(refused)) {

@@ -36,8 +36,8 @@ import type { AccessRule } from '../../src/model/access.ts'
 import type { FieldDeclaration } from '../../src/model/fields/declared.ts'
 import { canonicalOf } from '../../src/model/json-schema/faults.ts'
 import { nearest } from '../../src/model/nearest.ts'
-import { mergesObjects } from '../../src/model/schemas.ts'
-import { bodySchema, bodyValidator } from '../../src/model/validate.ts'
+import { bodySchema, mergesObjects } from '../../src/model/schemas.ts'
+import { bodyValidator } from '../../src/model/validate.ts'
 import rich from '../models/rich.ts'
 
 const runs = { numRuns: 200 }

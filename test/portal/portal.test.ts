@@ -141,7 +141,7 @@ test('pages leave out a collection that nobody can read or change', async () => 
 test('a logo of another host is let in, and nothing else from there', async () => {
   const { headers, body } = await portalOf({ logo: 'https://cdn.example.net/logo.png' })({ url: '/' })
   assert.match(headers['Content-Security-Policy'], /img-src 'self' data: https:\/\/cdn\.example\.net;/)
-  assert.match(String(body), /<img src="https:\/\/cdn\.example\.net\/logo\.png" alt="">/)
+  assert.match(String(body), /<img src="https:\/\/cdn\.example\.net\/logo\.png" alt="" data-initial="P"/)
 })
 
 test('style sheets and the renderer bring no fonts or images from elsewhere', async () => {

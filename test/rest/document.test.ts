@@ -194,11 +194,11 @@ function queryOf(document: Document, path: string): ReadonlyMap<string, Document
     ...plain.map(({ name, schema }) => [name, schema] as const),
     ...filtersOf(document, parameters),
   ]
+  const schemas = new Map(all.map(([name, given]) => [name, resolve(document, given)]))
   return new Map(
-    all.map(([name, given]) => {
-      const { 'x-items': items, ...schema } = resolve(document, given)
-      const listed = { type: 'array', items: resolve(document, items), minItems: 1, maxItems: 100 }
-      return [name, items ? listed : schema]
+    [...schemas].map(([name, schema]) => {
+      const items = name.endsWith('[in]') ? schemas.get(name.slice(0, -'[in]'.length)) : undefined
+      return [name, items ? { type: 'array', items, minItems: 1, maxItems: 100 } : schema]
     }),
   )
 }
@@ -274,11 +274,14 @@ test('a field called total is filtered by: its list has no other parameter of th
   assert.equal((await ask('total[gt]=3&cursor=')).status, 200)
 })
 
-test('filters along relations are described in words, and the parameters of a list have names of their own', () => {
+test('filters along relations have a parameter of their own, and the parameters of a list have names of their own', () => {
   const parameters: readonly Document[] = documents.rich.paths['/api/v1/tasks'].get.parameters
   const names = parameters.map(one => resolve(documents.rich, one).name)
   assert.equal(new Set(names).size, names.length)
-  assert.ok(names.includes('project_id') && !names.some(name => /[.[]/.test(name)))
+  assert.ok(names.includes('filter') && names.includes('more_filters'))
+  const { description, schema } = documents.rich.components.parameters.MoreFiltersParam
+  assert.match(description, /`author\.name\[contains\]`.*`not\[status\]`.*`or\[1\]\[status\]`/)
+  assert.equal(resolve(documents.rich, schema).additionalProperties.type, 'string')
   assert.match(documents.rich.info.description, /`author\.name\[contains\]=Ann`/)
 })
 
@@ -302,7 +305,7 @@ test('enumerations have names of their own, in bodies, items and filters', () =>
   assert.deepEqual(components.schemas.TaskCreate.properties.state, { ...reference, default: 'open' })
   const filters = filtersOf(documents.rich, paths['/api/v1/tasks'].get.parameters)
   assert.deepEqual(filters.get('state'), reference)
-  assert.deepEqual(filters.get('state[in]')['x-items'], reference)
+  assert.deepEqual(filters.get('state[ne]'), reference)
   for (const [name, schema] of Object.entries<Document>(components.schemas)) {
     assert.equal(JSON.stringify(schema).split('"enum":').length - 1, schema.enum === undefined ? 0 : 1, name)
   }

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before } from 'node:test'
 import { generateKey } from '../../src/auth/key.ts'
-import type { GivenSettings } from '../../src/config.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import type { ServeOptions, Service } from '../../src/serve/service.ts'
 import { serve } from '../../src/serve.ts'
@@ -99,7 +98,7 @@ export async function withService(
 }
 
 /** One service for all tests of a file. Returns what gives it within them. */
-export function serviceOfFile(given: GivenSettings): () => TestService {
+export function serviceOfFile(given: ServeOptions): () => TestService {
   let service: TestService | undefined
   let close = () => {}
   let ended: Promise<void> | undefined

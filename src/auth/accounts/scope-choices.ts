@@ -61,14 +61,15 @@ function levelsOf(
   collection: Collection,
   access: AccessClass | undefined,
 ): CollectionChoice['levels'] {
-  if (access === undefined) return ['read', 'write']
+  const { singular } = collection
+  const known = (['read', 'write'] as const).filter(level => model.scopes.has(`${level}:${singular}`))
+  if (access === undefined) return known
   const isPossible = (operation: keyof Collection['access']) =>
     staticRule(model, collection, collection.access[operation], access) !== 'never'
-  const { singular } = collection
   const writes =
     (['create', 'update', 'delete'] as const).some(isPossible) || isOfLogic(model, `write:${singular}`)
   const reads = isPossible('read') || isOfLogic(model, `read:${singular}`)
-  return [...(reads ? (['read'] as const) : []), ...(writes ? (['write'] as const) : [])]
+  return known.filter(level => (level === 'read' ? reads : writes))
 }
 
 /** `access`: leaves out what can never be used by it; left out: every scope. */

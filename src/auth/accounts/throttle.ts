@@ -80,6 +80,9 @@ export const exportAllowances: Allowances = {
 /** Messages to one address, in a window shorter than the life of their links. */
 export const resetMails: Allowance = { attempts: 4, window: 30 * minuteSeconds }
 
+/** Messages that tell a user of new keys and secrets. */
+export const credentialMails: Allowance = { attempts: 5, window: daySeconds }
+
 export interface Throttle {
   /** Draws one attempt. Returns the seconds to wait where none is left. `device`: one that the account knows. */
   take(account: string, address: string, device?: string): Promise<number | undefined>

@@ -1,7 +1,7 @@
 /** The mails in German. */
 import type { Holdings } from '../accounts/holdings.ts'
 import type { MailParagraph, OwnTexts } from './content.ts'
-import type { MailValues, ProtectionChange } from './values.ts'
+import { changes, passwordChanges } from './de-changes.ts'
 
 function count(number: number, one: string, many: string): string[] {
   return number === 0 ? [] : [`${number} ${number === 1 ? one : many}`]
@@ -13,63 +13,10 @@ function holdings({ sessions, apps, keys, passkeys, identities, codes }: Holding
     ...count(apps, 'verbundene App', 'verbundene Apps'),
     ...count(keys, 'API-Schlüssel', 'API-Schlüssel'),
     ...count(passkeys, 'Passkey', 'Passkeys'),
-    ...count(identities, 'Anmeldung bei einem anderen Anbieter', 'Anmeldungen bei anderen Anbietern'),
+    ...count(identities, 'Anmeldung über einen anderen Anbieter', 'Anmeldungen über andere Anbieter'),
     ...(codes ? ['Einmalcodes'] : []),
   ]
   return listed.length === 0 ? none : listed.join(', ')
-}
-
-interface ChangeTexts {
-  readonly heading: string
-  readonly what: string
-  readonly meaning: string
-}
-
-/** `provider`: by which people sign in, if it is about one. */
-const changes: Readonly<Record<ProtectionChange, (service: string, provider: string) => ChangeTexts>> = {
-  'passkey-added': service => ({
-    heading: 'Neuer Passkey für Ihr Konto',
-    what: `Zu Ihrem Konto bei ${service} wurde ein Passkey hinzugefügt.`,
-    meaning: 'Wer ihn hat, kann sich ohne Ihr Passwort anmelden.',
-  }),
-  'password-set': service => ({
-    heading: 'Ein Passwort für Ihr Konto',
-    what: `Für Ihr Konto bei ${service} wurde ein Passwort gesetzt.`,
-    meaning: 'Wer es kennt, kann sich anmelden.',
-  }),
-  'codes-on': service => ({
-    heading: 'Einmalcodes für Ihr Konto eingeschaltet',
-    what: `Für Ihr Konto bei ${service} wurden Einmalcodes eingeschaltet.`,
-    meaning: 'Die Anmeldung mit Passwort braucht jetzt auch einen Code.',
-  }),
-  'codes-off': service => ({
-    heading: 'Einmalcodes für Ihr Konto ausgeschaltet',
-    what: `Für Ihr Konto bei ${service} wurden Einmalcodes ausgeschaltet.`,
-    meaning: 'Zur Anmeldung genügt jetzt das Passwort.',
-  }),
-  'recovery-codes': service => ({
-    heading: 'Neue Wiederherstellungscodes für Ihr Konto',
-    what: `Für Ihr Konto bei ${service} wurden neue Wiederherstellungscodes erstellt.`,
-    meaning: 'Die früheren gelten nicht mehr.',
-  }),
-  'provider-linked': (service, provider) => ({
-    heading: `Anmeldung mit ${provider} hinzugefügt`,
-    what: `Zu Ihrem Konto bei ${service} wurde die Anmeldung mit ${provider} hinzugefügt.`,
-    meaning: `Wer bei diesem Konto von ${provider} angemeldet ist, kann sich ohne Ihr Passwort anmelden.`,
-  }),
-  'provider-unlinked': (service, provider) => ({
-    heading: `Anmeldung mit ${provider} entfernt`,
-    what: `Von Ihrem Konto bei ${service} wurde die Anmeldung mit ${provider} entfernt.`,
-    meaning: `Ein Konto von ${provider} meldet dort nicht mehr an.`,
-  }),
-}
-
-const passwordChanges: Readonly<Record<MailValues['passwordChanged']['how'], (service: string) => string>> = {
-  changed: service => `Das Passwort Ihres Kontos bei ${service} wurde geändert.`,
-  reset: service =>
-    `Das Passwort Ihres Kontos bei ${service} wurde neu festgelegt, über einen Link, der an diese Adresse ging.`,
-  administrator: service =>
-    `Ein Administrator hat für Ihr Konto bei ${service} ein neues Passwort festgelegt.`,
 }
 
 function notYou(resetLink: string): MailParagraph {
@@ -95,13 +42,13 @@ function addressNotYou(service: string, accountLink: string): readonly MailParag
 }
 
 function expiry(duration: string): string {
-  return `Der Link gilt einmal, innerhalb von ${duration}.`
+  return `Der Link ist ${duration} lang gültig und funktioniert nur einmal.`
 }
 
 export const de: OwnTexts = {
   layout: {
     linkHint: 'Falls die Schaltfläche nicht funktioniert, öffnen Sie diese Adresse:',
-    time: 'Zeit',
+    time: 'Zeitpunkt',
     device: 'Gerät',
     address: 'IP-Adresse',
     footer: service => `Diese Nachricht wurde automatisch von ${service} gesendet.`,
@@ -121,7 +68,7 @@ export const de: OwnTexts = {
   }),
   knownAddress: ({ service, signInLink, resetLink }) => ({
     subject: `Sie haben bereits ein Konto bei ${service}`,
-    preview: 'Jemand, vermutlich Sie, hat sich erneut mit dieser Adresse registriert.',
+    preview: 'Jemand, vermutlich Sie, wollte sich erneut mit dieser Adresse registrieren.',
     heading: 'Sie haben bereits ein Konto',
     paragraphs: [
       `Jemand, vermutlich Sie, wollte sich mit dieser Adresse bei ${service} registrieren. Zu ihr gehört bereits ein Konto: Melden Sie sich einfach an.`,
@@ -133,37 +80,37 @@ export const de: OwnTexts = {
     ],
   }),
   confirmAddress: ({ service, link, minutes, duration }) => ({
-    subject: `Bestätigen Sie Ihre Adresse bei ${service}`,
+    subject: `Bestätigen Sie Ihre E-Mail-Adresse bei ${service}`,
     preview: expiry(duration(minutes)),
-    heading: 'Adresse bestätigen',
+    heading: 'E-Mail-Adresse bestätigen',
     paragraphs: [
-      `Öffnen Sie den Link, um zu bestätigen, dass diese Adresse zu Ihrem Konto bei ${service} gehört.`,
+      `Öffnen Sie den Link, um zu bestätigen, dass diese E-Mail-Adresse zu Ihrem Konto bei ${service} gehört.`,
     ],
-    action: { label: 'Adresse bestätigen', link },
+    action: { label: 'E-Mail-Adresse bestätigen', link },
     notes: [
       expiry(duration(minutes)),
       'Wenn Sie dort kein Konto haben, brauchen Sie nichts zu tun: Vermutlich hat sich jemand bei seiner Adresse vertippt.',
     ],
   }),
   newAddress: ({ service, link, minutes, duration }) => ({
-    subject: `Bestätigen Sie Ihre neue Adresse bei ${service}`,
-    preview: `Bis dahin behält Ihr Konto die alte Adresse. ${expiry(duration(minutes))}`,
-    heading: 'Neue Adresse bestätigen',
+    subject: `Bestätigen Sie Ihre neue E-Mail-Adresse bei ${service}`,
+    preview: `Bis dahin behält Ihr Konto die bisherige Adresse. ${expiry(duration(minutes))}`,
+    heading: 'Neue E-Mail-Adresse bestätigen',
     paragraphs: [
-      `Öffnen Sie den Link, damit Ihr Konto bei ${service} diese Adresse bekommt. Sie brauchen dazu Ihr Passwort.`,
+      `Öffnen Sie den Link, um diese E-Mail-Adresse für Ihr Konto bei ${service} zu übernehmen. Dazu brauchen Sie Ihr Passwort.`,
     ],
-    action: { label: 'Neue Adresse bestätigen', link },
+    action: { label: 'Neue E-Mail-Adresse bestätigen', link },
     notes: [
-      `${expiry(duration(minutes))} Bis dahin behält Ihr Konto die alte Adresse.`,
-      'Wenn Sie nicht darum gebeten haben, brauchen Sie nichts zu tun.',
+      `${expiry(duration(minutes))} Bis zur Bestätigung behält Ihr Konto die bisherige Adresse.`,
+      'Wenn Sie das nicht veranlasst haben, brauchen Sie nichts zu tun.',
     ],
   }),
   addressTaken: ({ service, signInLink }) => ({
-    subject: `Zu dieser Adresse gehört bereits ein Konto bei ${service}`,
+    subject: `Zu dieser E-Mail-Adresse gehört bereits ein Konto bei ${service}`,
     preview: 'Es wurde nichts geändert.',
-    heading: 'Zu dieser Adresse gehört bereits ein Konto',
+    heading: 'Zu dieser E-Mail-Adresse gehört bereits ein Konto',
     paragraphs: [
-      `Jemand, vermutlich Sie, wollte einem Konto bei ${service} diese Adresse geben. Sie gehört bereits zu einem Konto, deshalb wurde nichts geändert.`,
+      `Jemand, vermutlich Sie, wollte diese E-Mail-Adresse für ein Konto bei ${service} übernehmen. Zu ihr gehört aber bereits ein anderes Konto, deshalb wurde nichts geändert.`,
     ],
     action: { label: 'Anmelden', link: signInLink },
     notes: ['Wenn Sie das nicht waren, brauchen Sie nichts zu tun.'],
@@ -173,7 +120,7 @@ export const de: OwnTexts = {
     preview: expiry(duration(minutes)),
     heading: 'Neues Passwort festlegen',
     paragraphs: [
-      `Jemand, vermutlich Sie, hat um ein neues Passwort für Ihr Konto bei ${service} gebeten. Öffnen Sie den Link, um es festzulegen.`,
+      `Jemand, vermutlich Sie, hat ein neues Passwort für Ihr Konto bei ${service} angefordert. Öffnen Sie den Link, um es festzulegen.`,
     ],
     action: { label: 'Neues Passwort festlegen', link },
     notes: [
@@ -194,7 +141,7 @@ export const de: OwnTexts = {
       ['Gilt weiterhin', holdings(left, 'nur das neue Passwort')],
       ...(ownApps.length === 0
         ? []
-        : [['Ihre eigenen Apps', `${ownApps.join(', ')}, mit ihren Geheimnissen`] as const]),
+        : [['Ihre eigenen Apps', `${ownApps.join(', ')} (ihre Client-Secrets gelten weiterhin)`] as const]),
     ],
     notes: how === 'administrator' ? [chooseOwn(resetLink), unexpected(service)] : [notYou(resetLink)],
   }),
@@ -209,26 +156,65 @@ export const de: OwnTexts = {
     }
   },
   addressRequested: ({ service, address, accountLink }) => ({
-    subject: `Eine neue Adresse für Ihr Konto bei ${service}`,
-    preview: 'Sie wurde angefragt und ist noch nicht bestätigt.',
-    heading: 'Eine neue Adresse wurde angefragt',
+    subject: `Neue E-Mail-Adresse für Ihr Konto bei ${service} angefordert`,
+    preview: 'Sie ist noch nicht bestätigt: Bisher hat sich nichts geändert.',
+    heading: 'Neue E-Mail-Adresse angefordert',
     paragraphs: [
-      `Jemand, vermutlich Sie, möchte Ihrem Konto bei ${service} die Adresse ${address} geben.`,
-      'Bis ein Link geöffnet wird, der dorthin ging, und Ihr Passwort eingegeben wird, behält Ihr Konto diese Adresse.',
+      `Jemand, vermutlich Sie, möchte die E-Mail-Adresse Ihres Kontos bei ${service} ändern. Die neue Adresse wäre ${address}.`,
+      'Die Änderung gilt erst, wenn der Link geöffnet wird, den wir dorthin geschickt haben, und dabei Ihr Passwort eingegeben wird. Bis dahin behält Ihr Konto diese Adresse.',
     ],
     notes: addressNotYou(service, accountLink),
   }),
   addressChanged: ({ service, address, by, accountLink }) => ({
-    subject: `Die Adresse Ihres Kontos bei ${service} wurde geändert`,
+    subject: `Die E-Mail-Adresse Ihres Kontos bei ${service} wurde geändert`,
     preview: 'Wenn Sie das nicht waren, handeln Sie sofort.',
-    heading: 'Ihre Adresse wurde geändert',
+    heading: 'Ihre E-Mail-Adresse wurde geändert',
     paragraphs: [
       by === 'administrator'
-        ? `Ihr Konto bei ${service} hat von einem Administrator die Adresse ${address} bekommen.`
-        : `Ihr Konto bei ${service} hat jetzt die Adresse ${address}.`,
-      'Nachrichten zu Ihrem Konto kommen nicht mehr hierher.',
+        ? `Ein Administrator hat die E-Mail-Adresse Ihres Kontos bei ${service} geändert. Sie lautet jetzt ${address}.`
+        : `Ihr Konto bei ${service} hat jetzt die E-Mail-Adresse ${address}.`,
+      'Nachrichten zu Ihrem Konto gehen künftig nicht mehr an diese Adresse.',
     ],
     notes: addressNotYou(service, accountLink),
+  }),
+  keyCreated: ({ service, key, prefix, mayAll, keysLink, resetLink }) => ({
+    subject: `Neuer API-Schlüssel für Ihr Konto bei ${service}`,
+    preview: 'Wenn Sie das nicht waren, handeln Sie sofort.',
+    heading: 'Neuer API-Schlüssel für Ihr Konto',
+    paragraphs: [
+      `Für Ihr Konto bei ${service} wurde ein API-Schlüssel erstellt. Wer ihn hat, kann die API in Ihrem Namen nutzen${
+        mayAll
+          ? ' und darf dabei alles, was Sie selbst dürfen.'
+          : ', im Rahmen der Berechtigungen des Schlüssels.'
+      }`,
+    ],
+    facts: [
+      ['Name', key],
+      ['Beginnt mit', prefix],
+    ],
+    action: { label: 'Schlüssel ansehen', link: keysLink },
+    notes: [
+      {
+        text: 'Wenn Sie das nicht waren, widerrufen Sie ihn dort und legen Sie ein neues Passwort fest:',
+        link: resetLink,
+      },
+    ],
+  }),
+  secretCreated: ({ service, app, prefix, appLink, resetLink }) => ({
+    subject: `Neues Client-Secret für Ihre App bei ${service}`,
+    preview: 'Wenn Sie das nicht waren, handeln Sie sofort.',
+    heading: 'Neues Client-Secret für Ihre App',
+    paragraphs: [
+      `Für Ihre App ${app} bei ${service} wurde ein neues Client-Secret erstellt. Wer es hat, kann sich als diese App ausgeben. Frühere Secrets laufen bald ab.`,
+    ],
+    facts: [['Beginnt mit', prefix]],
+    action: { label: 'App ansehen', link: appLink },
+    notes: [
+      {
+        text: 'Wenn Sie das nicht waren, widerrufen Sie es dort und legen Sie ein neues Passwort fest:',
+        link: resetLink,
+      },
+    ],
   }),
   accountDisabled: ({ service }) => ({
     subject: `Ihr Konto bei ${service} ist gesperrt`,
@@ -236,7 +222,7 @@ export const de: OwnTexts = {
     heading: 'Ihr Konto ist gesperrt',
     paragraphs: [
       `Ein Administrator hat Ihr Konto bei ${service} gesperrt.`,
-      'Sie sind überall abgemeldet, und Ihre Apps und API-Schlüssel gelten nicht mehr. Gelöscht wurde nichts.',
+      'Sie sind überall abgemeldet, und Ihre Apps und API-Schlüssel funktionieren nicht mehr. Gelöscht wurde nichts.',
     ],
     notes: [unexpected(service)],
   }),
@@ -247,23 +233,27 @@ export const de: OwnTexts = {
     paragraphs: [
       by === 'administrator'
         ? `Ein Administrator hat Ihr Konto bei ${service} gelöscht.`
-        : `Ihr Konto bei ${service} wurde auf Wunsch seines Inhabers gelöscht.`,
+        : `Ihr Konto bei ${service} wurde auf Ihren Wunsch gelöscht.`,
       'Seine Sitzungen, API-Schlüssel und Apps gibt es nicht mehr. Dies ist die letzte Nachricht dazu.',
     ],
     notes: [unexpected(service)],
   }),
-  webhookPaused: ({ service, webhook, host, reason, enableLink }) => ({
+  webhookPaused: ({ service, webhook, host, reason, webhookLink, enableLink }) => ({
     subject: `Ein Webhook bei ${service} wurde angehalten`,
-    preview: 'Es geht kein Ereignis verloren: Er behält seine Stelle.',
+    preview: 'Es geht kein Ereignis verloren: Er setzt später dort fort, wo er angehalten wurde.',
     heading: 'Ein Webhook wurde angehalten',
     paragraphs: [
       `Ihr Webhook ${webhook} bei ${service}, der an ${host} sendet, wurde angehalten: ${
         reason === 'gone'
-          ? 'Er hat eine Zustellung mit 410 Gone beantwortet'
+          ? 'Der Empfänger hat eine Zustellung mit 410 Gone beantwortet'
           : 'Seit 24 Stunden ist keine Zustellung gelungen'
       }.`,
+      'Sobald Sie ihn wieder aktivieren, setzt er bei dem Ereignis fort, bei dem er angehalten wurde.',
+    ],
+    action: { label: 'Webhook ansehen', link: webhookLink },
+    notes: [
       {
-        text: 'Er behält seine Stelle in den Ereignissen. Damit er dort fortfährt, senden Sie ein POST an:',
+        text: 'Programme aktivieren ihn mit einer POST-Anfrage an:',
         link: enableLink,
       },
     ],

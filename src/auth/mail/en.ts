@@ -207,6 +207,33 @@ export const en: OwnTexts = {
     ],
     notes: addressNotYou(service, accountLink),
   }),
+  keyCreated: ({ service, key, prefix, mayAll, keysLink, resetLink }) => ({
+    subject: `A new API key for your account at ${service}`,
+    preview: 'If it was not you, act now.',
+    heading: 'A new API key for your account',
+    paragraphs: [
+      `An API key was created for your account at ${service}. Whoever has it can use the API as you${
+        mayAll ? ', for everything that you may do.' : ', within its scopes.'
+      }`,
+    ],
+    facts: [
+      ['Name', key],
+      ['Begins with', prefix],
+    ],
+    action: { label: 'Look at your keys', link: keysLink },
+    notes: [{ text: 'If it was not you, revoke it there, and set a new password:', link: resetLink }],
+  }),
+  secretCreated: ({ service, app, prefix, appLink, resetLink }) => ({
+    subject: `A new secret for your app at ${service}`,
+    preview: 'If it was not you, act now.',
+    heading: 'A new secret for your app',
+    paragraphs: [
+      `A client secret was added to your app ${app} at ${service}. Whoever has it can act as the app. Earlier secrets expire soon.`,
+    ],
+    facts: [['Begins with', prefix]],
+    action: { label: 'Look at the app', link: appLink },
+    notes: [{ text: 'If it was not you, end it there, and set a new password:', link: resetLink }],
+  }),
   accountDisabled: ({ service }) => ({
     subject: `Your account at ${service} is disabled`,
     preview: 'An administrator has disabled it.',
@@ -229,7 +256,7 @@ export const en: OwnTexts = {
     ],
     notes: [unexpected(service)],
   }),
-  webhookPaused: ({ service, webhook, host, reason, enableLink }) => ({
+  webhookPaused: ({ service, webhook, host, reason, webhookLink, enableLink }) => ({
     subject: `A webhook at ${service} was paused`,
     preview: 'No event is lost: it keeps its place.',
     heading: 'A webhook was paused',
@@ -237,10 +264,9 @@ export const en: OwnTexts = {
       `Your webhook ${webhook} at ${service}, which sends to ${host}, was paused: ${
         reason === 'gone' ? 'it answered a delivery with 410 Gone' : 'no delivery has succeeded for 24 hours'
       }.`,
-      {
-        text: 'It keeps its place in the events. To go on where it stopped, send a POST to:',
-        link: enableLink,
-      },
+      'It keeps its place in the events: once enabled, it goes on where it stopped.',
     ],
+    action: { label: 'Look at the webhook', link: webhookLink },
+    notes: [{ text: 'A program enables it by a POST request to:', link: enableLink }],
   }),
 }

@@ -91,7 +91,7 @@ function list(rows: Facts): Html | undefined {
   const cell = (style: string) => `padding:8px 0;font-size:14px;line-height:21px;vertical-align:top;${style}`
   const shown = rows.map(
     ([name, value]) =>
-      html`<tr><td class="faint line" style="${cell(`padding-inline-end:16px;border-top:1px solid ${line};color:${faint}`)}">${name}</td><td class="text line" style="${cell(`border-top:1px solid ${line};color:${text}`)}">${named(value)}</td></tr>`,
+      html`<tr><td class="faint line" style="${cell(`width:30%;padding-inline-end:16px;border-top:1px solid ${line};color:${faint}`)}">${name}</td><td class="text line" style="${cell(`border-top:1px solid ${line};color:${text}`)}">${named(value)}</td></tr>`,
   )
   return html`<table role="presentation" cellpadding="0" cellspacing="0" border="0" width="100%" style="margin:20px 0;border-collapse:collapse">${shown}</table>`
 }

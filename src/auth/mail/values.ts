@@ -54,6 +54,26 @@ export interface MailValues {
     readonly by: 'owner' | 'administrator'
     readonly accountLink: string
   }
+  /** The user, or whoever is at the account, has made an API key. */
+  readonly keyCreated: {
+    /** Its name. */
+    readonly key: string
+    /** How it begins. */
+    readonly prefix: string
+    /** Whether it may do all that the user may. */
+    readonly mayAll: boolean
+    readonly keysLink: string
+    readonly resetLink: string
+  }
+  /** A secret was added to an app of the user’s. */
+  readonly secretCreated: {
+    /** The name of the app. */
+    readonly app: string
+    /** How the secret begins. */
+    readonly prefix: string
+    readonly appLink: string
+    readonly resetLink: string
+  }
   /** An administrator has disabled the account. */
   readonly accountDisabled: Readonly<Record<never, never>>
   readonly accountDeleted: { readonly by: 'owner' | 'administrator' }
@@ -62,6 +82,8 @@ export interface MailValues {
     readonly host: string
     /** `gone`: a delivery was answered with 410; `failing`: none has succeeded for 24 hours. */
     readonly reason: 'gone' | 'failing'
+    /** Its page, which shows the deliveries and has a button that enables it. */
+    readonly webhookLink: string
     /** To be sent a POST request. */
     readonly enableLink: string
   }
@@ -111,12 +133,26 @@ export const sampleValues: { readonly [Name in MailName]: MailValues[Name] } = {
   protectionChanged: { change: 'passkey-added', resetLink: link('reset') },
   addressRequested: { address: 'ada.new@example.com', accountLink: link('').slice(0, -1) },
   addressChanged: { address: 'ada.new@example.com', by: 'owner', accountLink: link('').slice(0, -1) },
+  keyCreated: {
+    key: 'Nightly backup',
+    prefix: 'pk_4fT9bQz',
+    mayAll: false,
+    keysLink: link('keys'),
+    resetLink: link('reset'),
+  },
+  secretCreated: {
+    app: 'Reading List',
+    prefix: 'ps_n2Yw8Lk',
+    appLink: link('developer/3'),
+    resetLink: link('reset'),
+  },
   accountDisabled: {},
   accountDeleted: { by: 'owner' },
   webhookPaused: {
     webhook: 7,
     host: 'hooks.example.com',
     reason: 'failing',
+    webhookLink: link('webhooks/7'),
     enableLink: 'https://example.com/api/v1/webhooks/7/enable',
   },
 }

@@ -5,6 +5,7 @@ import { button, form } from './form.ts'
 import { type Html, html, named, type Part } from './html.ts'
 import { icon } from './icons.ts'
 import type { Page } from './layout.ts'
+import { appLinks } from './parts.ts'
 import type { Theme } from './theme.ts'
 import { appTile, brandTile, personTile } from './tile.ts'
 import { day } from './time.ts'
@@ -116,9 +117,11 @@ function going({ name, type }: App, destination: string | undefined): Html {
   return html`${where}${type === 'public' && anyone}`
 }
 
-function about({ name, homepageUri, registeredAt }: App): Part {
-  if (homepageUri === undefined && registeredAt === undefined) return null
-  return html`<details><summary>About ${named(name)}</summary><dl>${homepageUri !== undefined && html`<dt>Website</dt><dd><a href="${homepageUri}" rel="noopener noreferrer nofollow">${homepageUri}</a></dd>`}${registeredAt !== undefined && html`<dt>Registered here</dt><dd>${day(registeredAt)}</dd>`}</dl></details>`
+function about(app: App): Part {
+  const { name, registeredAt } = app
+  const links = appLinks(app).filter(link => link !== false)
+  if (links.length === 0 && registeredAt === undefined) return null
+  return html`<details><summary>About ${named(name)}</summary><dl>${links}${registeredAt !== undefined && html`<dt>Registered here</dt><dd>${day(registeredAt)}</dd>`}</dl></details>`
 }
 
 function limits(): Html {
@@ -130,7 +133,7 @@ export function consentPage({ theme, action, csrf, interaction, groups, email }:
   const { app, allowedBefore, destination } = interaction
   const content = html`<div class="crest">${appTile(app, 'large')}${icon('exchange', 24)}${brandTile(theme, 'large')}</div>
 <h1>${named(app.name)} asks for access to your account</h1>
-<div class="who">${personTile(email, 'small')}<p>You are signed in as ${email}.</p>
+<div class="who">${personTile(email, email, 'small')}<p>You are signed in as ${email}.</p>
 ${form({ action, csrf, hidden: { answer: 'other-account' } }, button('Use another account', 'quiet'))}</div>
 ${allowedBefore.size > 0 && html`<p class="note">You have allowed ${named(app.name)} some of this before. What is new is marked.</p>`}
 ${form(

@@ -5,7 +5,7 @@ import { duration } from './duration.ts'
 import { button, type Faults, form } from './form.ts'
 import { type Html, html, named, type Part } from './html.ts'
 import type { Menu, Page } from './layout.ts'
-import { confirmPage, copied, copiedCode, linkButton, ownHeading } from './parts.ts'
+import { appLinks, confirmPage, copied, copiedCode, linkButton, ownHeading } from './parts.ts'
 import { appTile } from './tile.ts'
 import { time } from './time.ts'
 
@@ -14,6 +14,13 @@ export interface OwnApp extends App {
   readonly redirectUris: readonly string[]
   /** In plain words; undefined: any scope. */
   readonly may: readonly string[] | undefined
+  /** Those who have connected it; `isMore`: there are more than are counted. */
+  readonly users: { readonly count: number; readonly isMore: boolean }
+  /** In plain words, what a request asks for that names no scope; undefined: it is refused. */
+  readonly byDefault: readonly string[] | undefined
+  /** Undefined: as the service is set. */
+  readonly tokenFormat: 'opaque' | 'jwt' | undefined
+  readonly separator: ',' | ' ' | undefined
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }
@@ -22,18 +29,22 @@ const path = '/account/developer'
 
 const kinds = { confidential: 'Confidential: it keeps a secret', public: 'Public: it has no secret' }
 
-function firstParty(app: OwnApp): Part {
-  return (
-    app.firstParty === true &&
-    html`<dt>First-party</dt><dd>Part of this service: nobody is asked for consent</dd>`
-  )
+const number = new Intl.NumberFormat('en-GB')
+
+/** E.g. `12 people`, `1,000+ people`. */
+function people({ count, isMore }: OwnApp['users']): string {
+  if (count === 0) return 'Nobody yet'
+  return `${number.format(count)}${isMore ? '+' : ''} ${count === 1 && !isMore ? 'person' : 'people'}`
 }
+
+const formats = { opaque: 'Opaque', jwt: 'JWT (RFC 9068)' }
+const separators = { ',': 'A comma', ' ': 'A space' }
 
 function appCard(app: OwnApp): Html {
   const { id, name, type, clientId, createdAt } = app
   return html`<section class="card" aria-labelledby="app-${id}">
 <div class="app">${appTile(app)}<h2 id="app-${id}"><a href="${path}/${id}">${named(name)}</a></h2></div>
-<dl><dt>Client ID</dt><dd><code>${clientId}</code></dd><dt>Type</dt><dd>${kinds[type]}</dd>${firstParty(app)}<dt>Registered</dt><dd>${time(createdAt)}</dd></dl>
+<dl><dt>Client ID</dt><dd><code>${clientId}</code></dd><dt>Type</dt><dd>${kinds[type]}</dd><dt>Connected by</dt><dd>${people(app.users)}</dd><dt>Registered</dt><dd>${time(createdAt)}</dd></dl>
 </section>`
 }
 
@@ -130,13 +141,17 @@ function quoted(text: string): string {
 }
 
 function facts(app: OwnApp): Html {
-  const { redirectUris, may, type, homepageUri, createdAt } = app
+  const { redirectUris, may, type, createdAt, byDefault, tokenFormat, separator } = app
   const list = (items: readonly Part[]) => html`<ul>${items.map(item => html`<li>${item}</li>`)}</ul>`
   return html`<div class="card"><dl><dt>Type</dt><dd>${kinds[type]}</dd>
-${firstParty(app)}
 <dt>Redirect URIs</dt><dd>${redirectUris.length === 0 ? 'None' : list(redirectUris.map(uri => html`<code>${uri}</code>`))}</dd>
 <dt>May ask for</dt><dd>${may === undefined ? 'Anything' : list(may)}</dd>
-${homepageUri !== undefined && html`<dt>Website</dt><dd><a href="${homepageUri}" rel="noopener noreferrer nofollow">${homepageUri}</a></dd>`}
+${byDefault !== undefined && html`<dt>Without a scope</dt><dd>${list(byDefault)}</dd>`}
+${tokenFormat !== undefined && html`<dt>Access tokens</dt><dd>${formats[tokenFormat]}</dd>`}
+${separator !== undefined && html`<dt>Between scopes</dt><dd>${separators[separator]}</dd>`}
+${app.firstParty && html`<dt>Consent</dt><dd>Nobody is asked: the app is part of this service</dd>`}
+${appLinks(app)}
+<dt>Connected by</dt><dd>${people(app.users)}</dd>
 <dt>Registered</dt><dd>${time(createdAt)}</dd></dl></div>`
 }
 
@@ -156,7 +171,7 @@ ${app.type === 'confidential' && secretSection(page)}
 <section aria-labelledby="requests"><h2 id="requests">First requests</h2>
 ${requests(page, scope)}</section>
 <section aria-labelledby="delete"><h2 id="delete">Delete the app</h2>
-<p>Everyone who has connected it loses the connection at once.</p>
+<p>${app.users.count === 0 ? 'Nobody has connected it.' : `${people(app.users)} who ${app.users.count === 1 ? 'has' : 'have'} connected it ${app.users.count === 1 ? 'loses' : 'lose'} the connection at once.`}</p>
 <p>${linkButton(`${path}/${app.id}/delete`, 'Delete the app', 'danger')}</p></section>`
   return { title: app.name, content, menu, script: true }
 }

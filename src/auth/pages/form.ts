@@ -105,7 +105,7 @@ ${hidden({ csrf, ...values })}${content}
 }
 
 export function button(
-  label: string,
+  label: Part,
   kind: 'plain' | 'danger' | 'quiet' | undefined = undefined,
   more: Readonly<Record<string, string | boolean>> = {},
 ): Html {

@@ -8,6 +8,7 @@ const drawn = {
   shield: '<path d="M10 2.5 16.5 5v4.500c0 4-2.7 6.7-6.5 8-3.8-1.3-6.5-4-6.5-8V5z"/>',
   screen: '<rect x="2.5" y="3.5" width="15" height="10" rx="1.5"/><path d="M7 17h6M10 13.500V17"/>',
   phone: '<rect x="5.5" y="2" width="9" height="16" rx="2"/><path d="M9 15.500h2"/>',
+  tablet: '<rect x="3.5" y="2" width="13" height="16" rx="2"/><path d="M9 15.500h2"/>',
   program:
     '<rect x="2.5" y="3.5" width="15" height="13" rx="1.5"/><path d="m5.5 8 2.5 2.250L5.5 12.500M10 13h4.5"/>',
   apps: '<rect x="3" y="3" width="5.5" height="5.5" rx="1"/><rect x="11.5" y="3" width="5.5" height="5.5" rx="1"/><rect x="3" y="11.5" width="5.5" height="5.5" rx="1"/><rect x="11.5" y="11.5" width="5.5" height="5.5" rx="1"/>',
@@ -20,6 +21,10 @@ const drawn = {
   lines: '<path d="M3 5.500h14M3 10h14M3 14.500h14"/>',
   check: '<circle cx="10" cy="10" r="7.5"/><path d="m6.7 10.3 2.3 2.2 4.3-4.8"/>',
   attention: '<path d="M10 3 18 16.500H2zM10 8v4M10 14.200v.1"/>',
+  mail: '<rect x="2.5" y="4" width="15" height="12" rx="1.5"/><path d="m3 5.500 7 5.500 7-5.500"/>',
+  clock: '<circle cx="10" cy="10" r="7.5"/><path d="M10 5.500V10l3 2"/>',
+  stop: '<circle cx="10" cy="10" r="7.5"/><path d="M10 6v4.500M10 13.600v.1"/>',
+  forward: '<path d="m7.500 4.500 5.500 5.500-5.500 5.500"/>',
   exchange: '<path d="M3 7.500h13.500L13 4M17 12.500H3.500L7 16"/>',
   arrow: '<path d="M3.5 10h13M12 5.500l4.5 4.5-4.5 4.5"/>',
 } as const

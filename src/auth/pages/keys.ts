@@ -19,6 +19,8 @@ export interface ShownKey {
   /** Undefined: never. */
   readonly expiresAt: number | undefined
   readonly expired: boolean
+  /** Milliseconds since 1970; undefined: no use is known. */
+  readonly usedAt: number | undefined
 }
 
 const path = '/account/keys'
@@ -29,7 +31,7 @@ function scopeList(may: ShownKey['may']): Html {
   return html`<ul>${may.map(sentence => html`<li>${sentence}</li>`)}</ul>`
 }
 
-function keyCard({ id, name, prefix, may, createdAt, expiresAt, expired }: ShownKey): Html {
+function keyCard({ id, name, prefix, may, createdAt, expiresAt, expired, usedAt }: ShownKey): Html {
   const end = expiresAt === undefined ? 'Never' : time(expiresAt)
   return html`<section class="card" aria-labelledby="key-${id}">
 <div class="heading"><h2 id="key-${id}">${named(name)}${expired && html` <span class="state">Expired</span>`}</h2>
@@ -37,6 +39,7 @@ ${linkButton(`${path}/${id}/revoke`, expired ? 'Remove' : 'Revoke', 'danger', { 
 <dl><dt>Begins with</dt><dd><code>${prefix}…</code></dd>
 <dt>May</dt><dd>${scopeList(may)}</dd>
 <dt>Created</dt><dd>${time(createdAt)}</dd>
+<dt>Last used</dt><dd>${usedAt === undefined ? 'Not yet' : time(usedAt)}</dd>
 <dt>${expired ? 'Expired' : 'Expires'}</dt><dd>${end}</dd></dl>
 </section>`
 }
@@ -54,6 +57,7 @@ export function keysPage({ menu, keys, more, note }: KeysPage): Page {
   const content = html`${ownHeading('API keys', note, linkButton(`${path}/new`, 'Create a key'), intro)}
 ${keys.length === 0 && html`<p class="empty">You have no API keys.</p>`}
 ${keys.map(keyCard)}
+${keys.some(({ usedAt }) => usedAt !== undefined) && html`<p class="faint">The last use of a key is noted once an hour at most: it may have been used again within the hour.</p>`}
 ${more && html`<p class="faint">These are the newest. <code>GET /api/v1/api_keys</code> lists all.</p>`}`
   return { title: 'API keys', content, menu }
 }
@@ -168,7 +172,9 @@ export interface RevokeKeyPage {
 
 export function revokeKeyPage({ menu, key, faults }: RevokeKeyPage): Page {
   const { id, name, prefix } = key
-  const content = html`<p>The key that begins with <code>${prefix}…</code> stops working at once, in every program that uses it, and webhooks that it has made are paused. This cannot be undone.</p>`
+  const used =
+    key.usedAt !== undefined && html` It was last used on ${time(key.usedAt)}, or within the hour after.`
+  const content = html`<p>The key that begins with <code>${prefix}…</code> stops working at once, in every program that uses it, and webhooks that it has made are paused.${used} This cannot be undone.</p>`
   return confirmPage({
     menu,
     faults,

@@ -1,4 +1,5 @@
 /** What every page has around its content. */
+import { button, form } from './form.ts'
 import { attributes, type Html, html, type Part } from './html.ts'
 import { type Icon, icon } from './icons.ts'
 import type { Theme } from './theme.ts'
@@ -21,6 +22,15 @@ export interface Menu {
   readonly csrf: string
   readonly name: string
   readonly email: string
+  /** Where the address is not confirmed. */
+  readonly unconfirmed?: Unconfirmed | undefined
+}
+
+export interface Unconfirmed {
+  /** Whether a link has just been sent. */
+  readonly sent: boolean
+  /** Whether confirming the address ends what was made in the account before. */
+  readonly endsOthers: boolean
 }
 
 export const stylesheetPath = '/account/assets/style.css'
@@ -63,7 +73,7 @@ function link([path, name, drawn]: Entry, here: string): Html {
 }
 
 function chip({ name, email }: Menu): Html {
-  return html`<p class="chip">${personTile(name)}<span><strong><bdi>${name}</bdi></strong><span class="faint"><span class="hidden">Signed in as </span>${email}</span></span></p>`
+  return html`<p class="chip">${personTile(name, email)}<span><strong><bdi>${name}</bdi></strong><span class="faint"><span class="hidden">Signed in as </span>${email}</span></span></p>`
 }
 
 /** At the side, or behind a button where there is no room: a popover needs no script. */
@@ -79,6 +89,16 @@ ${lists}
 </nav>`
 }
 
+/** On every page, so that nobody overlooks it. */
+function confirmBanner({ csrf, email, here, unconfirmed }: Menu): Html | undefined {
+  if (!unconfirmed) return undefined
+  const { sent, endsOthers } = unconfirmed
+  return html`<div class="banner">${icon(sent ? 'mail' : 'attention')}<div>
+<h2 id="unconfirmed">${sent ? 'Look into your mail' : 'Confirm your e-mail address'}</h2>
+<p${attributes({ role: sent && 'status' })}>${sent ? html`We have sent a link to <strong>${email}</strong>. Open it in this browser.` : html`Open the link that we send to <strong>${email}</strong>.`} Until then apps see the address as unconfirmed, and what is shared with it stays closed to you.${endsOthers && ' Other sessions, and API keys made before, end then.'}</p>
+${form({ action: '/account/verify', csrf, hidden: { send: 'yes', back: here } }, button(sent ? 'Send it again' : 'Send the link', 'plain'))}</div></div>`
+}
+
 function ofAccount(theme: Theme, menu: Menu, content: Part): Html {
   return html`<header class="bar">${brand(theme, '/')}
 <a class="quiet" href="/docs">Docs</a>
@@ -86,6 +106,7 @@ function ofAccount(theme: Theme, menu: Menu, content: Part): Html {
 <div class="account">
 ${navigation(menu)}
 <main id="content">
+${confirmBanner(menu)}
 ${content}
 </main>
 </div>`

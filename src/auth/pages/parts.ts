@@ -1,4 +1,5 @@
 /** Parts that the pages of one's own keys, apps and webhooks share. */
+import type { App } from '../server/server.ts'
 import { note } from './account.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
 import { attributes, type Html, html, type Part } from './html.ts'
@@ -13,6 +14,27 @@ export function linkButton(
 ): Html {
   const classes = kind === undefined ? 'button' : `button ${kind}`
   return html`<a${attributes({ class: classes, href, ...more })}>${label}</a>`
+}
+
+/** An address that somebody else chose. */
+export function foreignLink(address: string): Html {
+  return html`<a href="${address}" rel="noopener noreferrer nofollow">${address}</a>`
+}
+
+/** Where an app says more about itself, for a list of names and values. */
+export function appLinks({
+  homepageUri,
+  policyUri,
+  tosUri,
+}: Pick<App, 'homepageUri' | 'policyUri' | 'tosUri'>): readonly Part[] {
+  const links = [
+    ['Website', homepageUri],
+    ['Privacy policy', policyUri],
+    ['Terms of service', tosUri],
+  ] as const
+  return links.map(
+    ([name, address]) => address !== undefined && html`<dt>${name}</dt><dd>${foreignLink(address)}</dd>`,
+  )
 }
 
 /** A value to be copied. The button is there where the script runs; without it, the text is selected by hand. */

@@ -43,23 +43,12 @@ ${form({ action: '/account/verify', csrf: menu.csrf, hidden: { drop: 'yes' } }, 
   )
 }
 
-function confirmPart({ menu, verified }: ProfilePage): Part {
-  return (
-    !verified &&
-    form(
-      { action: '/account/verify', csrf: menu.csrf, hidden: { send: 'yes' } },
-      button('Send me a link to confirm it', 'plain'),
-    )
-  )
-}
-
 function addressSection(page: ProfilePage): Html {
   const { menu, faults, email, verified, newEmail } = page
   const hint =
     'We send a link there. Until you open it, the account keeps its present address, which is told of the request.'
   return html`<section class="card" aria-labelledby="address"><h2 id="address">E-mail address</h2>
 <p><strong>${email}</strong> ${verified ? html`<span class="state good">Confirmed</span>` : html`<span class="state bad">Not confirmed</span>`}</p>
-${confirmPart(page)}
 ${waitingPart(page)}
 ${form(
   { action: path, csrf: menu.csrf, hidden: { change: 'email' } },

@@ -2,12 +2,13 @@
 import type { ProtocolPages } from '../server/server.ts'
 import { deviceCodePage, deviceConfirmPage, deviceDonePage } from './device.ts'
 import { layout } from './layout.ts'
-import { errorPage, messagePage, signOutPage } from './message.ts'
+import { messagePage, signOutPage } from './message.ts'
+import { protocolFaultPage } from './protocol-fault.ts'
 import type { Theme } from './theme.ts'
 
 export function createProtocolPages(theme: Theme): ProtocolPages {
   return {
-    error: fault => layout(theme, errorPage(fault)),
+    error: fault => layout(theme, protocolFaultPage(theme, fault)),
     deviceCode: page => layout(theme, deviceCodePage(page)),
     deviceConfirm: page => layout(theme, deviceConfirmPage(page)),
     deviceDone: page => layout(theme, deviceDonePage(page)),
@@ -19,6 +20,7 @@ export function createProtocolPages(theme: Theme): ProtocolPages {
           title: 'You are signed out',
           paragraphs: ['You can close this page.'],
           link: { href: '/account/sign-in', label: 'Sign in again' },
+          icon: 'check',
         }),
       ),
   }

@@ -3,6 +3,7 @@ import type { Identity } from '../accounts/identities.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
 import { type Html, html, named, type Part } from './html.ts'
 import type { Menu, Page } from './layout.ts'
+import { providerMark } from './provider-marks.ts'
 import { type AskedField, askedField } from './sign-up-field.ts'
 import { time } from './time.ts'
 
@@ -10,6 +11,8 @@ import { time } from './time.ts'
 export interface ProviderName {
   readonly id: string
   readonly name: string
+  /** As the settings say it, e.g. `google`, `oidc`. */
+  readonly kind: string
 }
 
 export interface ProviderButtons {
@@ -31,9 +34,10 @@ export function providerButtons(given: ProviderButtons | undefined): Part {
 ${or}`
 }
 
-function providerButton({ id, name }: ProviderName, csrf: string, hidden: ProviderButtons['hidden']): Html {
-  const action = `/account/sign-in/${id}`
-  return form({ action, csrf, hidden }, button(`Continue with ${name}`, 'plain'))
+function providerButton(provider: ProviderName, csrf: string, hidden: ProviderButtons['hidden']): Html {
+  const action = `/account/sign-in/${provider.id}`
+  const label = html`${providerMark(provider)}<span>Continue with ${provider.name}</span>`
+  return form({ action, csrf, hidden }, button(label, 'plain'))
 }
 
 export interface CompletePage {
@@ -112,7 +116,7 @@ export function finishWithProviderPage({ csrf, provider, account, email }: Finis
   const content = html`<h1>Finish your account</h1>
 <p>The account is for ${email}. If you did not ask for one, close this page: then there is none.</p>
 <p>Sign in with ${provider.name} once more: the account is for whoever asked for it.</p>
-${providerButton(provider, csrf, { account })}`
+<div class="providers">${providerButton(provider, csrf, { account })}</div>`
   return { title: 'Finish your account', content }
 }
 
@@ -126,15 +130,16 @@ const action = '/account/security'
 
 function identityRow(
   { id, provider, label, createdAt }: Identity,
-  names: ReadonlyMap<string, string>,
+  known: ReadonlyMap<string, ProviderName>,
   csrf: string,
 ): Html {
-  const name = names.get(provider) ?? provider
-  const end = names.has(provider)
+  const found = known.get(provider) ?? { id: provider, name: provider, kind: 'oidc' }
+  const { name } = found
+  const end = known.has(provider)
     ? null
     : html` It cannot sign in at present: this service does not offer ${name}.`
-  return html`<section class="card"><h3>${name}</h3><p>${named(label)}</p><p class="faint">Linked on ${time(createdAt)}.${end}</p>
-${form({ action, csrf, hidden: { change: 'unlink-provider', identity: id } }, button('Unlink', 'danger', { 'aria-label': `Unlink ${name}, ${label}` }))}</section>`
+  return html`<li><div><h3 class="marked">${providerMark(found)}<span>${name}</span></h3><p>${named(label)}</p><p class="faint">Linked on ${time(createdAt)}.${end}</p></div>
+${form({ action, csrf, hidden: { change: 'unlink-provider', identity: id } }, button('Unlink', 'danger', { 'aria-label': `Unlink ${name}, ${label}` }))}</li>`
 }
 
 /** On the page of the account's security. */
@@ -144,16 +149,16 @@ export function providerSection({
   identities,
 }: ProviderSection): Html | undefined {
   if (providers.length === 0 && identities.length === 0) return undefined
-  const names = new Map(providers.map(({ id, name }) => [id, name]))
-  return html`<section aria-labelledby="providers-heading"><h2 id="providers-heading">Sign-in with others</h2>
-<p>An account that is linked here signs in to this one. Its address and name there do not matter.</p>
-${identities.map(identity => identityRow(identity, names, csrf))}
-${providers.map(({ id, name }) =>
-  form(
-    { action, csrf, hidden: { change: 'link-provider', provider: id } },
-    html`<div class="buttons">${button(`Link ${name}`, 'plain')}</div>`,
-  ),
-)}</section>`
+  const known = new Map(providers.map(one => [one.id, one]))
+  return html`<section class="card" aria-labelledby="providers-heading"><h2 id="providers-heading">Sign-in with others</h2>
+<p class="faint">An account that is linked here signs in to this one. Its address and name there do not matter.</p>
+${identities.length > 0 && html`<ul class="rows">${identities.map(identity => identityRow(identity, known, csrf))}</ul>`}
+<div class="buttons links">${providers.map(provider =>
+    form(
+      { action, csrf, hidden: { change: 'link-provider', provider: provider.id } },
+      button(html`${providerMark(provider)}<span>Link ${provider.name}</span>`, 'plain'),
+    ),
+  )}</div></section>`
 }
 
 /** For users without a password: they have signed in by other means a short time ago. */

@@ -3,11 +3,12 @@ import type { Identity } from '../accounts/identities.ts'
 import { maxPasswordCharacters } from '../password.ts'
 import { note } from './account.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html, named } from './html.ts'
+import { icon } from './icons.ts'
 import type { Menu, Page } from './layout.ts'
 import { firstPasswordForm, type ProviderName, providerSection } from './providers.ts'
 import { newPassword } from './sign-up.ts'
-import { time } from './time.ts'
+import { day } from './time.ts'
 
 export interface PasskeyRow {
   readonly id: string
@@ -42,10 +43,10 @@ function keysChoice(keys: number): Html {
 function passwordSection({ menu: { csrf }, faults, keys, hasPassword }: SecurityPage): Html {
   if (!hasPassword) {
     const password = newPassword('new_password', 'New password', faults)
-    return html`<section aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>${firstPasswordForm(csrf, password)}</section>`
+    return html`<section class="card" aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>${firstPasswordForm(csrf, password)}</section>`
   }
-  return html`<section aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>
-<p>A new password signs you out everywhere else, and connected apps must ask you again. Your passkeys and one-time codes stay: look through them below.</p>
+  return html`<section class="card" aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>
+<p class="faint">A new password signs you out everywhere else, and connected apps must ask you again. Your passkeys and one-time codes stay: look through them below.</p>
 ${form(
   { action, csrf, hidden: { change: 'password' } },
   html`
@@ -57,14 +58,14 @@ ${keys > 0 && keysChoice(keys)}
 }
 
 function passkeyRow({ id, name, createdAt }: PasskeyRow, csrf: string): Html {
-  return html`<section class="card"><h3>${name}</h3><p class="faint">Added on ${time(createdAt)}</p>
-${form({ action, csrf, hidden: { change: 'remove-passkey', passkey: id } }, button('Remove', 'danger', { 'aria-label': `Remove ${name}` }))}</section>`
+  return html`<li><span class="icon">${icon('key')}</span><div><h3>${named(name)}</h3><p class="faint">Added on ${day(createdAt)}</p></div>
+${form({ action, csrf, hidden: { change: 'remove-passkey', passkey: id } }, button('Remove', 'danger', { 'aria-label': `Remove ${name}` }))}</li>`
 }
 
 function passkeySection({ menu: { csrf }, passkeys, faults }: SecurityPage): Html {
-  return html`<section aria-labelledby="passkeys-heading"><h2 id="passkeys-heading">Passkeys</h2>
-<p>With a passkey you sign in by your device’s own lock, without a password.</p>
-${passkeys.map(passkey => passkeyRow(passkey, csrf))}
+  return html`<section class="card" aria-labelledby="passkeys-heading"><h2 id="passkeys-heading">Passkeys</h2>
+<p class="faint">With a passkey you sign in by your device’s own lock, without a password.</p>
+${passkeys.length > 0 && html`<ul class="rows">${passkeys.map(passkey => passkeyRow(passkey, csrf))}</ul>`}
 <noscript><p class="faint">Adding a passkey needs JavaScript.</p></noscript>
 <div hidden data-passkey="create">${form(
     { action, csrf, hidden: { change: 'add-passkey', passkey: '' } },
@@ -77,12 +78,13 @@ ${button('Add a passkey', undefined, { type: 'button' })}
 
 function totpSection({ menu: { csrf }, totp, recoveryCodes }: SecurityPage): Html {
   const content = totp
-    ? html`<p>Signing in with your password asks for a code. You have ${recoveryCodes} recovery codes left.</p>
+    ? html`<p class="faint">Signing in with your password asks for a code. You have ${recoveryCodes} recovery codes left.</p>
 <div class="buttons">${form({ action, csrf, hidden: { change: 'recovery-codes' } }, button('New recovery codes', 'plain'))}
 ${form({ action, csrf, hidden: { change: 'remove-totp' } }, button('Turn off', 'danger'))}</div>`
-    : html`<p>With an authenticator app, signing in with your password also takes a code that changes every 30 seconds.</p>
+    : html`<p class="faint">With an authenticator app, signing in with your password also takes a code that changes every 30 seconds.</p>
 ${form({ action, csrf, hidden: { change: 'start-totp' } }, button('Turn on one-time codes', 'plain'))}`
-  return html`<section aria-labelledby="totp-heading"><h2 id="totp-heading">One-time codes</h2>${content}</section>`
+  const state = totp ? html`<span class="state good">On</span>` : html`<span class="state">Off</span>`
+  return html`<section class="card" aria-labelledby="totp-heading"><h2 id="totp-heading">One-time codes ${state}</h2>${content}</section>`
 }
 
 export function securityPage(page: SecurityPage): Page {

@@ -15,7 +15,7 @@ export interface SelectAccountPage {
 export function selectAccountPage({ action, csrf, app, email }: SelectAccountPage): Page {
   const content = html`<div class="crest">${appTile(app, 'large')}</div>
 <h1>Choose an account for ${named(app.name)}</h1>
-<p class="chip">${personTile(email)}<span>You are signed in as ${email}.</span></p>
+<p class="chip">${personTile(email, email)}<span>You are signed in as ${email}.</span></p>
 ${form(
   { action, csrf },
   html`

@@ -3,6 +3,7 @@ import { base, tiles } from './styles/base.ts'
 import { consent } from './styles/consent.ts'
 import { forms } from './styles/forms.ts'
 import { frame } from './styles/frame.ts'
+import { own } from './styles/own.ts'
 import { parts } from './styles/parts.ts'
 import { grounds, neutral, palettes, type Theme, tileColours } from './theme.ts'
 
@@ -34,5 +35,5 @@ export const brandRules =
 
 /** The stylesheet of a theme. */
 export function stylesheet(theme: Theme): string {
-  return themeVariables(theme) + base + brandRules + frame + forms + parts + consent
+  return themeVariables(theme) + base + brandRules + frame + forms + parts + consent + own
 }

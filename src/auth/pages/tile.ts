@@ -42,8 +42,9 @@ export function appTile(
   return tile([colour, 'logo', size], image(logoUri, name))
 }
 
-export function personTile(name: string, size?: TileSize): Html {
-  return tile(['round', `c${tileColour(name)}`, size], initialOf(name))
+/** `email` gives the colour, so that it is the same where no name is known. */
+export function personTile(name: string, email: string, size?: TileSize): Html {
+  return tile(['round', `c${tileColour(email)}`, size], initialOf(name))
 }
 
 export function brandTile({ logo, name }: Theme, size?: TileSize): Html {

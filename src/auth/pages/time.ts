@@ -10,6 +10,23 @@ export function day(at: number): Html {
   return html`<time datetime="${new Date(at).toISOString()}">${dayFormat.format(at)}</time>`
 }
 
+const hourMs = 60 * 60 * 1000
+const relative = new Intl.RelativeTimeFormat('en-GB', { numeric: 'always' })
+
+/** How long ago it was, in hours or days; a month later, the day. Both in milliseconds since 1970. */
+export function ago(at: number, now: number): Html {
+  const hours = Math.floor((now - at) / hourMs)
+  if (hours < 1) return marked(at, html`within the last hour`)
+  if (hours < 24) return marked(at, html`${relative.format(-hours, 'hour')}`)
+  if (hours < 24 * 30) return marked(at, html`${relative.format(-Math.floor(hours / 24), 'day')}`)
+  return html`on ${day(at)}`
+}
+
+function marked(at: number, words: Html): Html {
+  const date = new Date(at)
+  return html`<time datetime="${date.toISOString()}" title="${format.format(date)} UTC">${words}</time>`
+}
+
 /** `at`: milliseconds since 1970. */
 export function time(at: number): Html {
   const date = new Date(at)

@@ -28,7 +28,7 @@ const path = '/account/webhooks'
 function state({ enabled, pausedAt }: ShownWebhook): Html {
   if (!enabled) return html`<span class="state">Off</span>`
   return pausedAt === undefined
-    ? html`<span class="state">Sending</span>`
+    ? html`<span class="state good">Sending</span>`
     : html`<span class="state bad">Paused</span>`
 }
 
@@ -128,7 +128,7 @@ function delivery(page: WebhookPage, one: ShownDelivery): Html {
   const isBad = status === 'failed' || (status === 'pending' && attempt > 0)
   const canRedeliver = one.isEvent && page.webhook.enabled && page.webhook.pausedAt === undefined
   return html`<section class="card" aria-labelledby="delivery-${id}">
-<div class="heading"><h3 id="delivery-${id}"><code>${type}</code> <span class="state${isBad && ' bad'}">${outcomes[status]}</span></h3>
+<div class="heading"><h3 id="delivery-${id}"><code>${type}</code> <span class="state${isBad && ' bad'}${status === 'succeeded' && ' good'}">${outcomes[status]}</span></h3>
 ${canRedeliver && act(page, 'redeliver', 'Send again', { delivery: String(id) })}</div>
 <dl><dt>Queued</dt><dd>${time(createdAt)}</dd>
 <dt>Attempts</dt><dd>${attempt}</dd>

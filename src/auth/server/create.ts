@@ -4,13 +4,14 @@ import type { Call, Reply } from '../../call.ts'
 import { openidScopes } from '../../model/builtin.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { disabledSignIn } from '../disabled-account.ts'
+import { appUseId, LastUses, type Place } from '../last-use.ts'
 import { defaultScopesOf } from './clients/apps.ts'
 import { appOf } from './clients/client-metadata.ts'
 import { Consents } from './consent/consents.ts'
 import type { GrantBoundParts } from './consent/grant-bounds.ts'
 import { type InteractionRequest, Interactions } from './consent/interactions.ts'
 import { CurrentProvider, type ProviderParts } from './provider/current-provider.ts'
-import { browserOf, type RequestState, withRequestState } from './provider/request-state.ts'
+import { type BrowserInfo, browserOf, type RequestState, withRequestState } from './provider/request-state.ts'
 import type { Parameters, RequestBody } from './requests/form.ts'
 import { type PrepareParts, prepareRequest, resourcesOf } from './requests/prepare-request.ts'
 import type {
@@ -31,7 +32,11 @@ export interface ServerParts extends Omit<ProviderParts, 'scopes' | 'consents'> 
   readonly model: Pick<Model, 'scopes' | 'collections'>
   /** The name of the service, which no app may have. */
   readonly serviceName: string
+  /** The country that a trusted proxy tells of a request (ISO 3166-1 alpha-2). */
+  readonly countryOf: CountryOf
 }
+
+export type CountryOf = (req: IncomingMessage) => string | undefined
 
 export async function createAuthorizationServer(parts: ServerParts): Promise<Server> {
   const server = new Server(parts)
@@ -52,19 +57,21 @@ function scopeSentences(model: Pick<Model, 'scopes'>): ReadonlyMap<string, strin
 
 export class Server implements AuthorizationServer {
   readonly issuer: string
-  readonly #parts: Pick<ServerParts, 'hasAccount' | 'serviceName'>
+  readonly #parts: Pick<ServerParts, 'hasAccount' | 'serviceName' | 'countryOf' | 'onFault'>
   readonly #sentences: ReadonlyMap<string, string>
   readonly #consents: Consents
   readonly #sessions: Sessions
   readonly #interactions: Interactions
   readonly #provider: CurrentProvider
   readonly #introspection: IntrospectionFastPath
+  readonly #uses: LastUses
   readonly #prepareParts: Omit<PrepareParts, 'signer'>
 
   constructor(parts: ServerParts) {
-    const { issuer, model, records, apps, hasAccount, settings, serviceName } = parts
+    const { issuer, model, records, apps, hasAccount, settings, serviceName, countryOf, onFault } = parts
     this.issuer = issuer
-    this.#parts = { hasAccount, serviceName }
+    this.#parts = { hasAccount, serviceName, countryOf, onFault }
+    this.#uses = new LastUses(records)
     this.#sentences = scopeSentences(model)
     this.#consents = new Consents(records, parts.grantsOfWebhooks)
     this.#sessions = new Sessions(records, settings.sessionLife)
@@ -102,7 +109,7 @@ export class Server implements AuthorizationServer {
     const { callback, signer } = await this.#provider.get()
     const prepared = await prepareRequest(req, body, { ...this.#prepareParts, signer })
     const { form, refusal } = prepared
-    const state: RequestState = { browser: browserOf(req, address), form, refusal }
+    const state: RequestState = { browser: this.#browserOf(req, address), form, refusal }
     await withRequestState(state, () => callback(prepared.req, res))
     return state.wasRefused === true
   }
@@ -154,10 +161,16 @@ export class Server implements AuthorizationServer {
     return found && (await this.#parts.hasAccount(found.userId)) ? found : undefined
   }
 
+  async noteUse(session: SessionInfo, req: IncomingMessage, address: string): Promise<void> {
+    const { countryOf, onFault } = this.#parts
+    const place: Place = { address, country: countryOf(req) }
+    await this.#sessions.noteUse(session, place, Date.now()).catch(onFault)
+  }
+
   async signIn(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<SessionInfo> {
     await this.#requireEnabled(signIn.userId)
     const { provider } = await this.#provider.get()
-    const state = { browser: browserOf(req, signIn.address ?? '') }
+    const state = { browser: this.#browserOf(req, signIn.address ?? '') }
     return withRequestState(state, () => this.#sessions.signIn(provider, req, res, signIn))
   }
 
@@ -177,13 +190,27 @@ export class Server implements AuthorizationServer {
   async connectedApps(userId: number): Promise<readonly ConnectedApp[]> {
     const { provider } = await this.#provider.get()
     const consents = [...(await this.#consents.all(userId)), ...(await this.#consents.withoutConsent(userId))]
+    const uses = await this.#uses.all('AppUse', String(userId))
     const apps = await Promise.all(
-      consents.map(async ({ clientId, scopes, at }) => {
+      consents.map(async ({ clientId, scopes, at }): Promise<ConnectedApp | undefined> => {
         const client = await provider.Client.find(clientId)
-        return client && { app: appOf(client), scopes: this.#sentencesOf(scopes), allowedAt: at }
+        const usedAt = uses.get(appUseId(userId, clientId))?.at
+        return client && { app: appOf(client), scopes: this.#sentencesOf(scopes), allowedAt: at, usedAt }
       }),
     )
-    return apps.filter(app => app !== undefined)
+    const last = ({ allowedAt, usedAt = 0 }: ConnectedApp) => Math.max(allowedAt, usedAt)
+    return apps.filter(app => app !== undefined).sort((one, other) => last(other) - last(one))
+  }
+
+  async connectedAppCount(userId: number): Promise<number> {
+    const { provider } = await this.#provider.get()
+    const ids = await this.#consents.clientIds(userId)
+    const found = await Promise.all([...ids].map(id => provider.Client.find(id)))
+    return found.filter(client => client !== undefined).length
+  }
+
+  countUsers(clientId: string, limit: number): Promise<number> {
+    return this.#consents.countUsers(clientId, limit)
   }
 
   revokeApp(userId: number, clientId: string): Promise<void> {
@@ -203,6 +230,10 @@ export class Server implements AuthorizationServer {
   /** Throws FORBIDDEN. To be called only after the user has proven who they are. */
   async #requireEnabled(userId: number): Promise<void> {
     if (!(await this.#parts.hasAccount(userId))) throw disabledSignIn(this.#parts.serviceName)
+  }
+
+  #browserOf(req: IncomingMessage, address: string): BrowserInfo {
+    return browserOf(req, address, this.#parts.countryOf(req))
   }
 
   async #request(req: IncomingMessage, res: ServerResponse): Promise<InteractionRequest> {

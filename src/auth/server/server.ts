@@ -11,6 +11,9 @@ export interface App {
   readonly type: 'confidential' | 'public'
   readonly logoUri: string | undefined
   readonly homepageUri: string | undefined
+  /** What it does with users’ data, and its terms of service. */
+  readonly policyUri?: string | undefined
+  readonly tosUri?: string | undefined
   /** Whether it is the service's own; left out: it is not. */
   readonly firstParty?: boolean
   /** Milliseconds since 1970. */
@@ -50,9 +53,13 @@ export interface SessionInfo {
   readonly userId: number
   /** Milliseconds since 1970. */
   readonly signedInAt: number
+  /** To the hour. */
+  readonly usedAt: number
   readonly expiresAt: number
-  /** Where it signed in from; empty when unknown. */
+  /** Where it was last used from; empty when unknown. */
   readonly address: string
+  /** The country of that address (ISO 3166-1 alpha-2), where a trusted proxy tells it. */
+  readonly country: string | undefined
   readonly userAgent: string
   /** Whether it is the one that asks. */
   readonly current: boolean
@@ -64,6 +71,8 @@ export interface ConnectedApp {
   readonly scopes: readonly ScopeSentence[]
   /** Milliseconds since 1970: when it was last allowed something. */
   readonly allowedAt: number
+  /** When it last got an access token, to the hour; undefined where that is not known. */
+  readonly usedAt: number | undefined
 }
 
 export interface SignIn {
@@ -101,6 +110,8 @@ export interface AuthorizationServer {
   switchAccount(req: IncomingMessage, res: ServerResponse): Promise<NextPath>
   /** Who is signed in in this browser, with an account that is enabled. */
   session(req: IncomingMessage, res: ServerResponse): Promise<SessionInfo | undefined>
+  /** Stores that a session is used from this address, at most once an hour. Never rejects. */
+  noteUse(session: SessionInfo, req: IncomingMessage, address: string): Promise<void>
   /** Signs this browser in, with a new session; sets its cookie. FORBIDDEN where the account is disabled. */
   signIn(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<SessionInfo>
   signOut(req: IncomingMessage, res: ServerResponse): Promise<void>
@@ -108,7 +119,12 @@ export interface AuthorizationServer {
   sessions(userId: number, currentId?: string): Promise<readonly SessionInfo[]>
   /** Whether the user had such a session. */
   revokeSession(userId: number, sessionId: string): Promise<boolean>
+  /** Those that were used last come first. */
   connectedApps(userId: number): Promise<readonly ConnectedApp[]>
+  /** How many users have connected an app and not disconnected it, up to `limit`. Costs what reading as many records does. */
+  countUsers(clientId: string, limit: number): Promise<number>
+  /** How many apps the user has connected, without reading every grant. */
+  connectedAppCount(userId: number): Promise<number>
   /** Takes from an app everything that the user allowed it: its tokens work no more. */
   revokeApp(userId: number, clientId: string): Promise<void>
   /** Every session, token, pending code and remembered consent of the user ends. `exceptSession` stays. */
@@ -117,10 +133,23 @@ export interface AuthorizationServer {
   revokeOthers(userId: number, session: string): Promise<void>
 }
 
+/** An error that cannot be told to the app by a redirect. */
+export interface ProtocolFault {
+  /** What it means to the person who reads the page. */
+  readonly kind: 'unknown-app' | 'wrong-address' | 'over' | 'sign-out' | 'service' | 'request'
+  /** The protocol's own name for it. */
+  readonly error: string
+  readonly description: string | undefined
+  /** Where the request names one that is registered. */
+  readonly app: App | undefined
+  readonly requestId: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
 /** What pages the authorization server itself shows. Each returns a whole HTML document. */
 export interface ProtocolPages {
-  /** An error that cannot be told to the app by a redirect. */
-  error(fault: { readonly error: string; readonly description: string | undefined }): string
+  error(fault: ProtocolFault): string
   /** Asks for the code that a device shows. POST it to `action` with the hidden fields, as `user_code`. */
   deviceCode(page: {
     readonly action: string

@@ -3,8 +3,9 @@ import type { AnyCollections, Declaration } from '../../model/declared-model.ts'
 import type { ActionTypes, OperationTypes } from '../../model/logic/builders.ts'
 import type { ActionDeclaration, QueryDeclaration } from '../../model/logic.ts'
 import type { CreateIn, UpdateIn } from '../../model/types/data.ts'
-import type { DeclaredSingular, OutputIn, SentIn } from '../../model/types/logic.ts'
+import type { DeclaredSingular, OutputIn } from '../../model/types/logic.ts'
 import type { ComputedIn, NameIn, PlainItemIn, ToManyIn, ToOneIn } from '../../model/types/model.ts'
+import type { SentIn } from '../../model/types/sent.ts'
 import type { ApiTypes } from './api.ts'
 
 type Part<L, Name extends string> = L extends { readonly [K in Name]: infer P } ? P : Record<never, never>

@@ -45,6 +45,23 @@ function isForeign(headers: IncomingHttpHeaders): boolean {
   return site !== 'none' && site !== 'same-origin' && headers['sec-fetch-dest'] !== 'document'
 }
 
+/**
+ * Whether error answers may say which rule refused, with values: to programs of this machine, and to pages that stand on
+ * it, whatever their port.
+ */
+export function isOfDeveloper({ headers, peer, local }: LocalRequest, baseUrl: string | undefined): boolean {
+  const [from, to] = [withoutPrefix(peer), withoutPrefix(local)]
+  if (from === '' || !(isLoopback(from) || from === to)) return false
+  if (proxyHeaders.some(name => headers[name] !== undefined)) return false
+  const hostname = hostnameOf(headers.host)
+  if (hostname === undefined || !isOwnHost(hostname, to, baseUrl)) return false
+  const { origin } = headers
+  if (origin === undefined) return headers['sec-fetch-site'] !== 'cross-site'
+  const [, host] = /^https?:\/\/(.+)$/.exec(origin) ?? []
+  const page = hostnameOf(host)
+  return page !== undefined && isOwnHost(page, to, baseUrl)
+}
+
 export interface MailReaders {
   readonly baseUrl: string | undefined
   /** Every machine that reaches the port. */

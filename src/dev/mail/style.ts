@@ -29,5 +29,14 @@ dd{margin:0;overflow-wrap:anywhere}
 iframe{display:block;width:100%;height:100%;border:0}
 pre{margin:0;padding:16px;white-space:pre-wrap;overflow-wrap:anywhere;font:14px/1.55 ui-monospace,'SF Mono',Consolas,monospace}
 nav.pager{display:flex;gap:20px;margin:0 0 16px}
-@media (max-width:560px){main{padding:16px}.preview{height:560px}}
+/* In a narrow window, each row is a block of lines. */
+@media (max-width:560px){
+main{padding:16px}
+.preview{height:560px}
+thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+table,tbody,tr,tbody th,td{display:block}
+tr{padding:10px 16px;border-top:1px solid var(--line)}
+tbody tr:first-child{border-top:0}
+tbody th,td{padding:2px 0;border-top:0}
+}
 `

@@ -38,6 +38,6 @@ export function completed(
 ): unknown {
   const { refusing } = write ?? {}
   const refusals = refusing ? parts.run.refusals(refusing, write?.refusingAs ?? principal) : []
-  const completion = new Completion(byPlace(refusals), refusing?.args ?? [], context.onFault, errors)
+  const completion = new Completion(byPlace(refusals), refusing?.args ?? [], context, errors)
   return completion.field(step.replyField, value, { before: undefined, key: step.replyField.key })
 }

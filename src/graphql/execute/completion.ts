@@ -6,7 +6,7 @@ import type { GraphQLFormattedError } from 'graphql'
 import { ApiError, catalogue } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Refusal } from '../../plan/guarded.ts'
-import type { Executed } from '../engine.ts'
+import type { Executed, ExecutionContext } from '../engine.ts'
 import { placeOf, type ReplyField } from '../plan/reply-fields.ts'
 import { executed } from '../response.ts'
 
@@ -44,25 +44,28 @@ export function byPlace(refusals: readonly Refusal[]): Refusals {
   return made
 }
 
+/** Who hears of errors. */
+type Heard = Pick<ExecutionContext, 'onFault' | 'onError'>
+
 export type ReplyObject = Record<string, unknown>
 
 export class Completion {
   readonly errors: GraphQLFormattedError[]
   readonly #refusals: Refusals
   readonly #args: readonly JsonValue[]
-  readonly #onFault: (error: unknown) => void
+  readonly #context: Heard
 
   /** `errors`: the list to which field errors are added. */
   constructor(
     refusals: Refusals,
     args: readonly JsonValue[],
-    onFault: (error: unknown) => void,
+    context: Heard,
     errors: GraphQLFormattedError[] = [],
   ) {
     this.errors = errors
     this.#refusals = refusals
     this.#args = args
-    this.#onFault = onFault
+    this.#context = context
   }
 
   /** A field's value in the reply. Throws a `FieldFailure` when a non-null field fails. */
@@ -119,15 +122,17 @@ export class Completion {
   #located(error: unknown, { nodes }: ReplyField, path: Path): FieldFailure {
     if (error instanceof FieldFailure) return error
     const { message, extensions } = this.#shown(error)
-    return new FieldFailure({ message, locations: locationsOf(nodes), path: keysOf(path), extensions })
+    const keys = keysOf(path)
+    this.#context.onError?.(error, keys)
+    return new FieldFailure({ message, locations: locationsOf(nodes), path: keys, extensions })
   }
 
   #shown(error: unknown): { message: string; extensions: Record<string, unknown> } {
     if (!(error instanceof ApiError)) {
-      this.#onFault(error)
+      this.#context.onFault(error)
       return { message: catalogue.INTERNAL_ERROR.message, extensions: { code: 'INTERNAL_ERROR' } }
     }
-    if (error.code === 'INTERNAL_ERROR') this.#onFault(error)
+    if (error.code === 'INTERNAL_ERROR') this.#context.onFault(error)
     const { message, code, details } = error
     return { message, extensions: details ? { code, details } : { code } }
   }

@@ -7,7 +7,8 @@ import type { CreateHooks, Run } from '../../plan/run.ts'
 import { createPrepare, type Operation } from '../documents/prepared-documents.ts'
 import type { Engine } from '../engine.ts'
 import { defaultLimits, type Limits } from '../limits/document-limits.ts'
-import { createSchema } from '../schema/schema.ts'
+import type { SchemaOptions } from '../schema/item-types.ts'
+import { createSchema, type ModelSchema } from '../schema/schema.ts'
 import { type BoundOperation, createBind } from './bind.ts'
 import { createMutation } from './mutation.ts'
 import { type BoundQuery, createQuery } from './query.ts'
@@ -26,6 +27,18 @@ export interface EngineOptions {
   readonly revealed?: ReadonlyMap<string, Readonly<Record<string, string>>>
 }
 
+const schemas = new WeakMap<Model, { readonly options: SchemaOptions; readonly made: ModelSchema }>()
+
+/** Made once for each model: explanations have engines of their own. */
+function schemaOf(model: Model, options: SchemaOptions): ModelSchema {
+  const known = schemas.get(model)
+  const isSame = known?.options.listBound === options.listBound && known.options.revealed === options.revealed
+  if (known && isSame) return known.made
+  const made = createSchema(model, options)
+  schemas.set(model, { options, made })
+  return made
+}
+
 /** Transports pass prepared and bound operations back to the engine that created them: hence the casts. */
 export function createEngine(options: EngineOptions): Engine {
   const {
@@ -37,7 +50,7 @@ export function createEngine(options: EngineOptions): Engine {
     revealed = revealedByPortico,
   } = options
   const limits = { ...defaultLimits, ...options.limits }
-  const modelSchema = createSchema(model, { listBound: limits.listBound, revealed })
+  const modelSchema = schemaOf(model, { listBound: limits.listBound, revealed })
   const { schema } = modelSchema
   const views = createEventViews(model, run)
   const query = createQuery({ model, run, logic }, schema)
@@ -54,10 +67,10 @@ export function createEngine(options: EngineOptions): Engine {
       if (variant.operation === 'mutation') return mutation({ ...operation, variant }, principal, context)
       throw new TypeError('a subscription is not executed: subscribe to it')
     },
-    subscribe(bound, principal, onFault) {
+    subscribe(bound, principal, onFault, onError) {
       const { variant, args, cost } = bound as BoundOperation
       if (variant.operation !== 'subscription') throw new TypeError('only a subscription has events')
-      return createRenderer({ run, views, onFault }, { variant, args, cost }, principal)
+      return createRenderer({ run, views, onFault, onError }, { variant, args, cost }, principal)
     },
   }
 }

@@ -4,7 +4,6 @@ import { type OperationParts, type OperationResult, placeOf } from '../../logic/
 import { checkedInput, inputShape, outputShape } from '../../logic/operations/input.ts'
 import { operationSteps } from '../../logic/operations/operation.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type { Field } from '../../model/model.ts'
 import type { CompositeAnswer, WriteAnswer } from '../../plan/answer.ts'
 import type { ItemRoot } from '../../plan/plan.ts'
 import type { Acts, ProgramSteps } from '../../plan/transaction.ts'
@@ -12,6 +11,7 @@ import type { Principal } from '../../principal.ts'
 import type { Variables } from '../plan/input.ts'
 import type { ActStep } from '../plan/variant.ts'
 import { given, type PreparedStep } from './prepare-write.ts'
+import { shownValues } from './shown-values.ts'
 
 export interface PreparedAct extends PreparedStep {
   readonly acts: Acts
@@ -37,7 +37,8 @@ export function prepareAct(
     *steps() {
       const result = yield* operationSteps(parts, call)
       const filled = filledWith(shape.roots as readonly ItemRoot[], args, step, result)
-      const read = shape.roots.length === 0 ? {} : yield* readItems(step, filled, as)
+      const isEmpty = shape.roots.length === 0 || result.kind === 'absent'
+      const read = isEmpty ? {} : yield* readItems(step, filled, as)
       return {
         id: result.kind === 'item' ? result.id : 0,
         text: JSON.stringify(valueFrom(step, result, read)),
@@ -87,16 +88,6 @@ function valueFrom(
 ): JsonValue {
   if (result.kind === 'nothing') return true
   if (result.kind === 'item') return read[replyField.source] ?? null
-  const { fields } = outputShape(operation)
-  const values = Object.entries(result.values).map(([name, value]) => [name, shown(fields.get(name), value)])
-  return { ...Object.fromEntries(values), ...read }
-}
-
-/** As GraphQL shows it: a choice by the name of its enum value, an id as a text. */
-function shown(field: Field | undefined, value: JsonValue): JsonValue {
-  const { form, type } = field?.type.graphql ?? {}
-  if (value === null || form === undefined) return value
-  if (form === 'string') return String(value)
-  const values = typeof type === 'object' && 'values' in type ? type.values : []
-  return values.find(([, one]) => one === value)?.[0] ?? value
+  if (result.kind === 'absent') return null
+  return { ...shownValues(outputShape(operation), result.values), ...read }
 }

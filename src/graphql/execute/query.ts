@@ -100,7 +100,10 @@ class Execution {
 
   /** Rendered once per answer, and cached with it. */
   #replyTo(answer: CompositeAnswer | ApiError): Executed {
-    if (answer instanceof ApiError || this.#bound.variant.isVolatile) return this.#completed(answer)
+    const { onError } = this.#context
+    // Errors are heard while a reply is made.
+    if (answer instanceof ApiError || this.#bound.variant.isVolatile || onError)
+      return this.#completed(answer)
     const known = answer.rendered as CachedReply | undefined
     if (known) return known
     const made = this.#showsAll() ? executed(answer.text, [], this.#bound.cost) : this.#completed(answer)
@@ -125,7 +128,7 @@ class Execution {
     const { run } = this.#parts
     const failed = answer instanceof ApiError
     const refusals = failed ? [] : run.refusals(this.#plan, this.#principal)
-    const completion = new Completion(byPlace(refusals), this.#plan.args, this.#context.onFault)
+    const completion = new Completion(byPlace(refusals), this.#plan.args, this.#context)
     const data: ReplyObject | ApiError = failed ? answer : JSON.parse(answer.text)
     return completion.reply(this.#bound.cost, () => {
       const shown: ReplyObject = Object.create(null)

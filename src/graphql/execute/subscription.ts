@@ -1,21 +1,25 @@
 /** Subscriptions: a change of an item becomes the reply to it. */
 import type { GraphQLFormattedError } from 'graphql'
 import type { ApiError } from '../../errors.ts'
-import type { LoggedChange } from '../../events/change-feed.ts'
+import type { ChangeKind, LoggedChange } from '../../events/change-feed.ts'
 import { eventType } from '../../events/event-types.ts'
 import type { EventViews } from '../../events/show-event.ts'
 import type { ChangeRenderer, Topic } from '../../events/subscriber.ts'
+import { emittedShape } from '../../logic/operations/input.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../../plan/answer.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
-import type { OnFault, Refused } from '../engine.ts'
+import type { OnError, OnFault, Refused } from '../engine.ts'
 import { placeOf, type ReplyField } from '../plan/reply-fields.ts'
+import { judgedKey, valuesKey } from '../plan/subscription-plan.ts'
 import type { SubscriptionVariant } from '../plan/variant.ts'
 import { refused, withEventId } from '../response.ts'
+import type { SubscriptionField } from '../schema/directory.ts'
 import { typeName } from '../schema/names.ts'
 import { nodePrefix } from '../schema/node-id.ts'
 import { byPlace, Completion, type ReplyObject } from './completion.ts'
+import { shownValues } from './shown-values.ts'
 
 export interface BoundSubscription {
   readonly variant: SubscriptionVariant
@@ -27,6 +31,7 @@ interface RendererParts {
   readonly run: Run
   readonly views: EventViews
   readonly onFault: OnFault
+  readonly onError?: OnError | undefined
 }
 
 /** What was rendered of an answer, and is cached with it. `reply`: null where the principal may not see the item. */
@@ -42,8 +47,11 @@ export function createRenderer(
 ): ChangeRenderer | Refused {
   const { shape, replyField } = bound.variant
   const refusals = byPlace(parts.run.refusals({ shape, args: bound.args }, principal))
-  const refusal = refusals.get(placeOf([replyField.key]))
-  if (refusal) return refused([refusedField(refusal, replyField.key)])
+  const refusal = refusals.get(replyField.at ?? placeOf([replyField.key]))
+  if (refusal) {
+    parts.onError?.(refusal, [replyField.key])
+    return refused([refusedField(refusal, replyField.key)])
+  }
   return new Renderer(parts, bound, principal)
 }
 
@@ -57,17 +65,17 @@ class Renderer implements ChangeRenderer {
     this.#parts = parts
     this.#bound = bound
     this.#principal = principal
-    const { kind, collection } = bound.variant
-    // An update may take an item from the subscriber's view.
-    const kinds = kind === 'deleted' ? (['deleted', 'updated'] as const) : [kind]
-    this.topics = kinds.map(each => ({ collection: collection.name, kind: each }))
+    const { kind, collection } = bound.variant.meaning
+    this.topics = kindsOf(kind).map(each => ({ collection: collection.name, kind: each }))
   }
 
   render(change: LoggedChange): Awaitable<string | null> {
+    const { meaning } = this.#bound.variant
+    if (meaning.kind === 'emitted') return change.type === meaning.event.type ? this.#emitted(change) : null
     if (change.kind !== 'updated') return this.#item(change)
     // Emitted by an action: no change.
     if (change.values !== null) return null
-    const { collection, kind } = this.#bound.variant
+    const { collection, kind } = meaning
     return then(this.#parts.views.show(change, this.#principal), shown => {
       if (shown === null) return null
       const hasLeft = shown.type === eventType(collection, 'deleted')
@@ -76,12 +84,29 @@ class Renderer implements ChangeRenderer {
     })
   }
 
-  #item(change: LoggedChange): Awaitable<string | null> {
+  #read(change: LoggedChange): Awaitable<CompositeAnswer> {
     const { variant, args } = this.#bound
     const plan = { shape: variant.shape, args: argsFor(change, args, variant) }
-    return then(this.#parts.run.composite(plan, this.#principal), answer => {
+    return this.#parts.run.composite(plan, this.#principal)
+  }
+
+  #item(change: LoggedChange): Awaitable<string | null> {
+    return then(this.#read(change), answer => {
       const { reply } = this.#rendered(answer)
       return reply === null ? null : withEventId(reply, change.event)
+    })
+  }
+
+  /** Not cached with the answer: events about the same row have different values. */
+  #emitted(change: LoggedChange): Awaitable<string | null> {
+    const { meaning, replyField } = this.#bound.variant
+    if (meaning.kind !== 'emitted') return null
+    return then(this.#read(change), ({ text }) => {
+      const read: ReplyObject = JSON.parse(text)
+      if (read[judgedKey] === null) return null
+      const values = shownValues(emittedShape(meaning.event), change.values ?? {})
+      const payload = { ...read, [valuesKey]: values }
+      return withEventId(this.#completed({ [replyField.source]: payload }), change.event)
     })
   }
 
@@ -99,8 +124,8 @@ class Renderer implements ChangeRenderer {
 
   /** Nothing but its identity is told of an item that the subscriber may no longer read. */
   #departure({ id, event }: LoggedChange): string {
-    const { replyField, collection } = this.#bound.variant
-    const type = typeName(collection)
+    const { replyField, meaning } = this.#bound.variant
+    const type = typeName(meaning.collection)
     const identity = new Map([
       [`${type}.id`, String(id)],
       [`${type}.nodeId`, nodePrefix(type) + id],
@@ -112,9 +137,15 @@ class Renderer implements ChangeRenderer {
     const { variant, args, cost } = this.#bound
     const { run, onFault } = this.#parts
     const refusals = byPlace(run.refusals({ shape: variant.shape, args }, this.#principal))
-    const completion = new Completion(refusals, args, onFault)
+    const completion = new Completion(refusals, args, { onFault })
     return completion.reply(cost, () => completion.object([variant.replyField], data, undefined)).text
   }
+}
+
+/** An update may take an item from the subscriber's view; what actions emit is logged as an update of nothing. */
+function kindsOf(kind: SubscriptionField['kind']): readonly ChangeKind[] {
+  if (kind === 'emitted') return ['updated']
+  return kind === 'deleted' ? ['deleted', 'updated'] : [kind]
 }
 
 /** The values of an object's fields, by the fields' names. */

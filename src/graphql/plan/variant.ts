@@ -80,8 +80,7 @@ export interface ActStep {
 
 export interface SubscriptionVariant extends VariantBase {
   readonly operation: 'subscription'
-  readonly kind: SubscriptionField['kind']
-  readonly collection: Collection
+  readonly meaning: SubscriptionField
   readonly shape: CompositeShape
   readonly replyField: ReplyField
   readonly id: Param

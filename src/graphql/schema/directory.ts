@@ -1,5 +1,14 @@
 /** What each name of the schema stands for in the model. */
-import type { Action, Collection, Field, ManyToMany, Query, Relation, ToMany } from '../../model/model.ts'
+import type {
+  Action,
+  Collection,
+  EmittedEvent,
+  Field,
+  ManyToMany,
+  Query,
+  Relation,
+  ToMany,
+} from '../../model/model.ts'
 import type { AggregateFields } from './aggregate-types.ts'
 
 /** A field of a collection's type. */
@@ -27,10 +36,10 @@ export type MutationField =
   | { readonly kind: 'create' | 'update' | 'delete'; readonly collection: Collection }
   | { readonly kind: 'act'; readonly action: Action }
 
-export type SubscriptionField = {
-  readonly kind: 'created' | 'updated' | 'deleted'
-  readonly collection: Collection
-}
+export type SubscriptionField =
+  | { readonly kind: 'created' | 'updated' | 'deleted'; readonly collection: Collection }
+  /** A type of event that actions emit. */
+  | { readonly kind: 'emitted'; readonly collection: Collection; readonly event: EmittedEvent }
 
 export interface Directory {
   /** By type, then by field. */

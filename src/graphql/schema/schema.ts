@@ -11,10 +11,11 @@ import {
   specifiedDirectives,
 } from 'graphql'
 import type { Collection, Field, Model, Operation } from '../../model/model.ts'
-import { isWritable } from '../../model/schemas.ts'
+import { isOffered } from '../../model/schemas.ts'
 import { type AggregateFields, AggregateTypes } from './aggregate-types.ts'
 import { atomicDirective } from './directives.ts'
 import type { Directory, MutationField, QueryField, SubscriptionField } from './directory.ts'
+import { emittedField, emittedType } from './emitted-types.ts'
 import { ItemTypes, type SchemaOptions } from './item-types.ts'
 import { LeafTypes } from './leaf-types.ts'
 import { camelCase, Names, typeName } from './names.ts'
@@ -199,7 +200,7 @@ class Operations {
   }
 
   #valueArguments(collection: Collection, mode: 'create' | 'merge'): Arguments {
-    const fields = [...collection.fields.values()].filter(field => isWritable(field, mode))
+    const fields = [...collection.fields.values()].filter(field => isOffered(field, mode))
     return Object.fromEntries(
       fields.map(field => [camelCase(field.name), this.#valueArgument(collection, field, mode)]),
     )
@@ -235,6 +236,20 @@ class Operations {
         }
       }
     }
+    for (const collection of collections) this.#addEmitted(collection, fields)
     return fields
+  }
+
+  #addEmitted(collection: Collection, fields: Fields): void {
+    for (const event of collection.emits?.values() ?? []) {
+      const name = emittedField(event)
+      this.#subscriptions.set(name, { kind: 'emitted', collection, event })
+      const type = emittedType(collection, event, {
+        ...{ names: this.#names, leafTypes: this.#leafTypes },
+        itemType: one => this.#types.type(one),
+      })
+      const { description } = event
+      fields[name] = { type: nonNull(type), args: { after: eventArgument }, description }
+    }
   }
 }

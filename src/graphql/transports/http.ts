@@ -41,8 +41,9 @@ function refuseForgedGet({ headers }: Call, { principal }: Account): void {
 export type AnswerHttp = (call: Call, account: Account) => Awaitable<Reply>
 
 export function createAnswer(parts: HttpParts): AnswerHttp {
-  const replyToError = (error: unknown, accepted: Accepted): Reply => {
+  const replyToError = (error: unknown, accepted: Accepted, account: Account): Reply => {
     const requestError = requestErrorOf(error)
+    account.onError?.(error, [])
     if (requestError.status >= 500) parts.onFault(error)
     else parts.metrics.refused++
     return requestErrorReply(requestError, accepted)
@@ -51,9 +52,9 @@ export function createAnswer(parts: HttpParts): AnswerHttp {
     const accepted = readAccept(call.headers.accept)
     try {
       const made = answer(parts, call, account, accepted)
-      return made instanceof Promise ? made.catch(error => replyToError(error, accepted)) : made
+      return made instanceof Promise ? made.catch(error => replyToError(error, accepted, account)) : made
     } catch (error) {
-      return replyToError(error, accepted)
+      return replyToError(error, accepted, account)
     }
   }
 }

@@ -4,7 +4,7 @@ import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Principal } from '../../principal.ts'
 import type { Documents } from '../documents/stored-documents.ts'
-import type { Bound, Engine, Executed, ExecutionContext, Once, RateLimit } from '../engine.ts'
+import type { Bound, Engine, Executed, ExecutionContext, Once, OnError, RateLimit } from '../engine.ts'
 import type { GraphqlMetrics } from '../metrics.ts'
 import type { GraphqlRequest } from '../request.ts'
 import { errorFromEngine, RequestFailed } from '../request-error.ts'
@@ -18,6 +18,8 @@ export interface Account {
   draw(requests: number): Awaitable<undefined>
   /** What is left after a draw; undefined where no limit is set. */
   left(): RateLimit | undefined
+  /** See `ExecutionContext`. */
+  readonly onError?: OnError | undefined
 }
 
 export interface OperationParts {
@@ -58,11 +60,13 @@ export function readyOperation(
 class AccountContext implements ExecutionContext {
   readonly #account: Account
   readonly onFault: (error: unknown) => void
+  readonly onError: OnError | undefined
   readonly once: Once | undefined
 
   constructor(account: Account, onFault: (error: unknown) => void, once: Once | undefined) {
     this.#account = account
     this.onFault = onFault
+    this.onError = account.onError
     this.once = once
   }
 

@@ -44,6 +44,8 @@ export interface OperationCall {
 /** What it has come to: items by their ids. */
 export type OperationResult =
   | { readonly kind: 'nothing' }
+  /** An optional item that is none. */
+  | { readonly kind: 'absent' }
   | { readonly kind: 'item'; readonly collection: string; readonly id: number }
   | { readonly kind: 'values'; readonly values: InputValues }
 

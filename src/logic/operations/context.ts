@@ -17,7 +17,7 @@ import type { ActionData } from '../data.ts'
 import { enqueueJob } from '../jobs/later.ts'
 import { actingAs } from './access.ts'
 import { callerOf, isAction, type OperationCall, type OperationParts, placeOf } from './call.ts'
-import { collectionOfFields, type InputValues, itemId } from './input.ts'
+import { emittedShape, type InputValues, itemId } from './input.ts'
 import { Calls } from './tracked-calls.ts'
 
 type Step = ActStep<ProgramPlan | PlanAs>
@@ -152,12 +152,8 @@ function isWrite({ shape }: ProgramPlan): boolean {
   return shape.kind === 'create' || shape.kind === 'update' || shape.kind === 'delete'
 }
 
-const shapes = new WeakMap<EmittedEvent, Collection>()
-
 function checkedValues(event: EmittedEvent, values: unknown): InputValues {
-  const shape = shapes.get(event) ?? collectionOfFields(event.type.replaceAll('.', '_'), event.fields)
-  shapes.set(event, shape)
-  return bodyValidator(shape).create(values ?? {}).values
+  return bodyValidator(emittedShape(event)).create(values ?? {}).values
 }
 
 function refuse(what: string) {

@@ -3,7 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import { idField } from '../../model/builtin.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type { Collection, Field, FieldDefault, Operation, OperationValue } from '../../model/model.ts'
+import type {
+  Collection,
+  EmittedEvent,
+  Field,
+  FieldDefault,
+  Operation,
+  OperationValue,
+} from '../../model/model.ts'
 import { plainField } from '../../model/plain-field.ts'
 import { bodyValidator } from '../../model/validate.ts'
 
@@ -27,7 +34,8 @@ export function collectionOfFields(name: string, fields: ReadonlyMap<string, Fie
 
 /** An item is given by its id. */
 export function fieldOf(name: string, value: OperationValue): Field {
-  return value.kind === 'field' ? value.field : plainField(name, idField.type)
+  if (value.kind === 'field') return value.field
+  return { ...plainField(name, idField.type), optional: value.optional }
 }
 
 const inputs = new WeakMap<Operation, Collection>()
@@ -45,6 +53,15 @@ export function outputShape(operation: Operation): Collection {
   const values = output.kind === 'values' ? output.values : new Map<string, OperationValue>()
   const known = outputs.get(operation) ?? shapeOf(operation.name, values)
   outputs.set(operation, known)
+  return known
+}
+
+const emitted = new WeakMap<EmittedEvent, Collection>()
+
+/** The values of an event that actions emit. */
+export function emittedShape(event: EmittedEvent): Collection {
+  const known = emitted.get(event) ?? collectionOfFields(event.type.replaceAll('.', '_'), event.fields)
+  emitted.set(event, known)
   return known
 }
 

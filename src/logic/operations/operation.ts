@@ -95,7 +95,7 @@ function* inputOf(
   const values: Record<string, unknown> = withDefaults(fields, input, at, principal.userId)
   const faults: FieldFault[] = []
   for (const [name, value] of operation.input) {
-    if (value.kind !== 'item') continue
+    if (value.kind !== 'item' || values[name] === null) continue
     const collection = model.collections.get(value.collection)
     const text = collection && (yield* readItem(model, collection, Number(values[name]), actingAs(principal)))
     if (text) values[name] = Object.freeze(JSON.parse(text))
@@ -116,6 +116,7 @@ function resultOf(operation: Action | Query, returned: unknown): OperationResult
   }
   if (output.kind === 'item') {
     const id = itemId(returned)
+    if (output.optional && (id === undefined || id === null)) return { kind: 'absent' }
     if (Number.isSafeInteger(id)) return { kind: 'item', collection: output.collection, id: Number(id) }
     throw unfit(
       operation,

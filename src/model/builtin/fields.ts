@@ -136,6 +136,8 @@ export function oauthAppFields(scopes: readonly string[]) {
       description: 'A picture that stands for it: an https address with a public host name.',
     }),
     homepage_uri: url({ optional: true, description: 'Where users read more about it.' }),
+    policy_uri: url({ optional: true, description: 'Where users read what it does with their data.' }),
+    tos_uri: url({ optional: true, description: 'Where users read its terms of service.' }),
     first_party: boolean({
       default: false,
       access: { write: administrators },

@@ -1,28 +1,15 @@
 /** Checks actions and queries: their names, scopes, inputs, outputs and rules. */
-import { type FieldDeclaration, isObject, optionsOf } from '../fields/declared.ts'
-import type {
-  ActionOptions,
-  EmittedDeclaration,
-  ItemDeclaration,
-  LogicDeclaration,
-  QueryOptions,
-  ValueDeclarations,
-} from '../logic.ts'
-import type { Action, EmittedEvent, Field, Operation, OperationValue, Query } from '../model.ts'
+import { isObject } from '../fields/declared.ts'
+import type { ActionOptions, LogicDeclaration, QueryOptions, ValueDeclarations } from '../logic.ts'
+import type { Action, Operation, Query } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Rule } from '../rule.ts'
-import type { Faults } from './faults.ts'
-import { fieldOf } from './fields.ts'
-import { checkFieldName, checkPlainName } from './names.ts'
+import { EmittedEvents } from './emitted-events.ts'
+import { checkPlainName } from './names.ts'
 import { OperationNames } from './operation-names.ts'
-import { bareOutline, type Outline, type Outlines } from './outline.ts'
-import { dependsOnRow, type RuleCheck } from './rules.ts'
-
-interface OperationContext {
-  readonly outlines: Outlines
-  readonly rules: RuleCheck
-  readonly faults: Faults
-}
+import { bareOutline, type Outline } from './outline.ts'
+import { dependsOnRow } from './rules.ts'
+import { isItem, type OperationContext, requireCollection, valuesOf } from './values.ts'
 
 const administrators: Rule = { kind: 'role', roles: ['admin'] }
 
@@ -33,9 +20,10 @@ export function actionsOf(
   context: OperationContext,
 ): ReadonlyMap<string, Action> {
   const names = new OperationNames(context, 'actions')
+  const emitted = new EmittedEvents(context)
   return operationsOf('actions', declared, context, (name, options: ActionOptions, checked) => {
     names.check(checked)
-    return { ...checked, emits: emitsOf(name, options, checked, context) }
+    return { ...checked, emits: emitted.of(name, options) }
   })
 }
 
@@ -113,10 +101,6 @@ function collectionOf({ on, of }: QueryOptions, place: string, { outlines, fault
   return found
 }
 
-function isItem(value: unknown): value is ItemDeclaration {
-  return isObject(value) && value.kind === 'item'
-}
-
 function inputOf(
   place: string,
   { input, on }: QueryOptions,
@@ -133,61 +117,6 @@ function inputOf(
   return values
 }
 
-function valuesOf(
-  place: string,
-  declared: ValueDeclarations | undefined,
-  context: OperationContext,
-): ReadonlyMap<string, OperationValue> {
-  const { faults } = context
-  const values = new Map<string, OperationValue>()
-  for (const [name, one] of Object.entries(declared ?? {})) {
-    const at = `${place}.${name}`
-    checkFieldName(name, at, faults)
-    if (isItem(one)) {
-      requireCollection(one, at, context)
-      values.set(name, { kind: 'item', name, collection: one.collection })
-      continue
-    }
-    const field = valueField(place, name, one, context)
-    if (field) values.set(name, { kind: 'field', field })
-  }
-  return values
-}
-
-/** Values are of no collection, so a relation is declared by `item`. */
-function valueField(
-  place: string,
-  name: string,
-  declared: FieldDeclaration,
-  { rules, faults }: OperationContext,
-): Field | undefined {
-  const at = `${place}.${name}`
-  if (!isObject(declared) || declared.kind !== 'field') {
-    faults.add(at, "This is neither a field nor an item. Write e.g. `text()` or `item('projects')`.")
-    return undefined
-  }
-  if (declared.link !== undefined) {
-    faults.add(at, "An item is given by `item('projects')`, not by a relation.")
-    return undefined
-  }
-  if (optionsOf(declared).access !== undefined) {
-    faults.add(`${at}.access`, 'A value has no rules of its own. Leave it out.')
-  }
-  return fieldOf(name, declared, bareOutline(place, { [name]: declared }), rules, faults)
-}
-
-function requireCollection(
-  { collection }: ItemDeclaration,
-  place: string,
-  { outlines, faults }: OperationContext,
-) {
-  if (outlines.has(collection)) return
-  faults.add(
-    place,
-    `There is no collection \`${collection}\`.${didYouMean(String(collection), outlines.keys())}`,
-  )
-}
-
 function outputOf(
   place: string,
   declared: QueryOptions['output'],
@@ -198,7 +127,7 @@ function outputOf(
     return { kind: 'values', values: valuesOf(`${place}.output`, declared as ValueDeclarations, context) }
   }
   requireCollection(declared, `${place}.output`, context)
-  return { kind: 'item', collection: declared.collection }
+  return { kind: 'item', collection: declared.collection, optional: declared.optional === true }
 }
 
 /** Without an item, the rule is decided by the caller alone. */
@@ -235,48 +164,4 @@ function scopeOf(
     faults.add(`${place}.scope`, 'A scope is written like `archive:project`.')
   }
   return scope
-}
-
-function emitsOf(
-  name: string,
-  { emits = {} }: ActionOptions,
-  action: Operation,
-  context: OperationContext,
-): ReadonlyMap<string, EmittedEvent> {
-  const found = new Map<string, EmittedEvent>()
-  for (const [type, declared] of Object.entries(emits)) {
-    const event = emittedOf(`actions.${name}.emits.${type}`, type, declared, action, context)
-    if (event) found.set(type, event)
-  }
-  return found
-}
-
-const usualKinds = ['created', 'updated', 'deleted']
-const eventName = /^[a-z][a-z0-9_]{0,49}$/
-
-function emittedOf(
-  place: string,
-  type: string,
-  declared: EmittedDeclaration,
-  _: Operation,
-  context: OperationContext,
-): EmittedEvent | undefined {
-  const { outlines, rules, faults } = context
-  const [singular = '', kind = '', ...more] = type.split('.')
-  const outline = [...outlines.values()].find(one => one.singular === singular)
-  if (!outline || outline.unlogged || more.length > 0 || !eventName.test(kind) || usualKinds.includes(kind)) {
-    faults.add(
-      place,
-      'A type is the singular of a collection and a name of its own, other than created, updated and deleted: e.g. `project.archived`.',
-    )
-    return undefined
-  }
-  const fields = new Map<string, Field>()
-  for (const [name, one] of Object.entries(declared?.fields ?? {})) {
-    checkFieldName(name, `${place}.fields.${name}`, faults)
-    const field = valueField(`${place}.fields`, name, one, context)
-    if (field) fields.set(name, field)
-  }
-  const access = rules(declared?.access, outline, `${place}.access`, { kind: 'anyone' })
-  return { type, collection: outline.name, description: declared?.description, fields, access }
 }

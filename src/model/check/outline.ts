@@ -17,7 +17,7 @@ import type { Relation, ToOne } from '../model.ts'
 import type { Faults } from './faults.ts'
 import { checkCollectionName, checkFieldName, checkPlainName, singularOf } from './names.ts'
 import { narrowedField } from './narrowed-fields.ts'
-import { ownScopesOf } from './own-scopes.ts'
+import { scopesOf } from './scopes.ts'
 
 /** A collection that is being checked. */
 export interface Outline {
@@ -160,24 +160,17 @@ function usersEntry(added: CollectionDeclaration | undefined, faults: Faults): E
   return ['users', usersWith(added, narrowed)]
 }
 
-const builtinNames: ReadonlyMap<string, string> = new Map([
-  ['api_keys', 'API keys'],
-  ['oauth_apps', 'OAuth apps'],
-  ['oauth_app_secrets', 'secrets of OAuth apps'],
-  ['webhook_deliveries', 'deliveries of webhooks'],
-])
-
 /** The built-in collections besides `users`. They come last. */
 const builtin = [
-  { name: 'api_keys', singular: 'api_key' },
-  { name: 'oauth_apps', singular: 'oauth_app' },
-  { name: 'oauth_app_secrets', singular: 'oauth_app_secret' },
-  { name: 'webhooks', singular: 'webhook' },
-  { name: 'webhook_deliveries', singular: 'webhook_delivery' },
+  { name: 'api_keys', singular: 'api_key', options: apiKeys([]).options },
+  { name: 'oauth_apps', singular: 'oauth_app', options: oauthApps([]).options },
+  { name: 'oauth_app_secrets', singular: 'oauth_app_secret', options: oauthAppSecrets().options },
+  { name: 'webhooks', singular: 'webhook', options: webhooks().options },
+  { name: 'webhook_deliveries', singular: 'webhook_delivery', options: webhookDeliveries().options },
 ]
 
-function builtinCollections(all: readonly Named[], logic: LogicDeclaration): readonly Entry[] {
-  const scopes = [...scopesOf(all, logic).keys()]
+function builtinCollections(declared: readonly Outline[], logic: LogicDeclaration): readonly Entry[] {
+  const scopes = [...scopesOf([...declared, ...builtin], logic).keys()]
   return [
     ['api_keys', apiKeys(scopes)],
     ['oauth_apps', oauthApps(scopes)],
@@ -185,23 +178,6 @@ function builtinCollections(all: readonly Named[], logic: LogicDeclaration): rea
     ['webhooks', webhooks()],
     ['webhook_deliveries', webhookDeliveries()],
   ]
-}
-
-interface Named {
-  readonly name: string
-  readonly singular: string
-}
-
-/** The scopes of collections and of logic, each with the sentence that users read when they consent. */
-export function scopesOf(outlines: Iterable<Named>, logic: LogicDeclaration): ReadonlyMap<string, string> {
-  const scopes = new Map<string, string>()
-  for (const { name, singular } of outlines) {
-    const items = builtinNames.get(name) ?? name.replaceAll('_', ' ')
-    scopes.set(`read:${singular}`, `See ${items}`)
-    scopes.set(`write:${singular}`, `See, create, change and delete ${items}`)
-  }
-  for (const [scope, sentence] of ownScopesOf(logic, scopes)) scopes.set(scope, sentence)
-  return scopes
 }
 
 /** Items and collections are both addressed by name, so all these names must differ. */
@@ -225,7 +201,7 @@ export function outlinesOf(declaration: Declaration, faults: Faults): Outlines {
     outlineOf(usersEntry(ofUsers, faults), Object.keys(userFields), faults),
     ...entries.filter(([name]) => name !== 'users').map(entry => outlineOf(entry, [], faults)),
   ]
-  for (const [name, added] of builtinCollections([...outlines, ...builtin], declaration.logic)) {
+  for (const [name, added] of builtinCollections(outlines, declaration.logic)) {
     outlines.push(outlineOf([name, added], Object.keys(added.options.fields), faults))
   }
   checkSingulars(outlines, faults)

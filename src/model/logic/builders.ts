@@ -1,6 +1,7 @@
 /**
  * The functions that declare actions, queries, reactions and jobs. `checkModel` checks what they return. `C`, the model's
- * collections, is inferred from where the declaration is written: within `model(…)`.
+ * collections, and `J`, the jobs of an earlier part of its logic, are inferred from where the declaration is written: within
+ * `model(…)`.
  */
 
 import type { AnyCollections } from '../declared-model.ts'
@@ -28,6 +29,7 @@ import type {
 } from '../types/logic.ts'
 import type { NameIn } from '../types/model.ts'
 import type { AccessRule } from '../types/rule.ts'
+import type { AnyJobs } from '../types/run.ts'
 
 type None = Record<never, never>
 type Output<C> = ValuesIn<C> | ItemDeclaration<NameIn<C>> | undefined
@@ -61,21 +63,22 @@ interface TypedQuery<C, On, Of, In, Out> extends TypedOptions<C, On, Of, In, Out
   run(context: QueryContext<C, On, In>): Awaitable<ResultIn<C, Out>>
 }
 
-interface TypedAction<C, On, Of, In, Out, E> extends TypedOptions<C, On, Of, In, Out> {
+interface TypedAction<C, J, On, Of, In, Out, E> extends TypedOptions<C, On, Of, In, Out> {
   /** By type, e.g. `project.archived`. */
   readonly emits?: E
-  run(context: ActionContext<C, On, In, E>): Awaitable<ResultIn<C, Out>>
+  run(context: ActionContext<C, On, In, E, J>): Awaitable<ResultIn<C, Out>>
 }
 
 /** A named operation over several items, in one serialisable transaction. */
 export function action<
   C extends AnyCollections = AnyCollections,
+  J extends AnyJobs = AnyJobs,
   const On extends NameIn<C> = never,
   const Of extends NameIn<C> = never,
   const In extends ValuesIn<C> = None,
   const Out extends Output<C> = undefined,
   const E extends Events = None,
->(options: TypedAction<C, On, Of, In, Out, E>): ActionDeclaration<ActionTypes<On, Of, In, Out, E>, C> {
+>(options: TypedAction<C, J, On, Of, In, Out, E>): ActionDeclaration<ActionTypes<On, Of, In, Out, E>, C, J> {
   return Object.freeze({ kind: 'action', options: options as unknown as ActionOptions })
 }
 
@@ -97,12 +100,13 @@ interface Described {
 /** Runs after the commit of each event of these types, at least once and in the order of one item. */
 export function on<
   C extends AnyCollections = AnyCollections,
+  J extends AnyJobs = AnyJobs,
   const T extends EventPattern<C> = EventPattern<C>,
 >(
   types: T | readonly T[],
-  run: (context: ReactionContext<C, T>) => Awaitable<unknown>,
+  run: (context: ReactionContext<C, T, J>) => Awaitable<unknown>,
   options: Described = {},
-): ReactionDeclaration<T, C> {
+): ReactionDeclaration<T, C, J> {
   return Object.freeze({
     kind: 'reaction',
     types: typeof types === 'string' ? [types] : types,
@@ -116,18 +120,18 @@ interface EveryOptions extends Described {
   readonly timeZone?: string
 }
 
-type RunJob<C, In> = (context: JobContext<C, In>) => Awaitable<unknown>
+type RunJob<C, J, In> = (context: JobContext<C, In, J>) => Awaitable<unknown>
 
 /** A job that runs by a schedule: a cron expression, or words such as `day at 03:00`. */
-export function every<C extends AnyCollections = AnyCollections>(
+export function every<C extends AnyCollections = AnyCollections, J extends AnyJobs = AnyJobs>(
   schedule: string,
-  run: RunJob<C, None>,
-): JobDeclaration<None, C>
-export function every<C extends AnyCollections = AnyCollections>(
+  run: RunJob<C, J, None>,
+): JobDeclaration<None, C, J>
+export function every<C extends AnyCollections = AnyCollections, J extends AnyJobs = AnyJobs>(
   schedule: string,
   options: EveryOptions,
-  run: RunJob<C, None>,
-): JobDeclaration<None, C>
+  run: RunJob<C, J, None>,
+): JobDeclaration<None, C, J>
 export function every(
   schedule: string,
   second: EveryOptions | JobDeclaration['run'],
@@ -144,15 +148,17 @@ export function every(
   })
 }
 
-interface JobOptions<C, In> extends Described {
+interface JobOptions<C, J, In> extends Described {
   readonly input?: In
-  run(context: JobContext<C, In>): Awaitable<unknown>
+  run(context: JobContext<C, In, J>): Awaitable<unknown>
 }
 
 /** A job that only `later` starts. */
-export function job<C extends AnyCollections = AnyCollections, const In extends FieldDeclarations = None>(
-  options: JobOptions<C, In>,
-): JobDeclaration<In, C> {
+export function job<
+  C extends AnyCollections = AnyCollections,
+  J extends AnyJobs = AnyJobs,
+  const In extends FieldDeclarations = None,
+>(options: JobOptions<C, J, In>): JobDeclaration<In, C, J> {
   const { input, run, description } = options ?? {}
   return Object.freeze({
     kind: 'job',

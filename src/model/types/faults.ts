@@ -68,8 +68,13 @@ type CheckedReactions<Reactions, Known> = {
   readonly [Name in keyof Reactions]: CheckedReaction<Reactions[Name], Known>
 }
 
-/** What `model` demands of its logic besides being some. */
-export type CheckedLogic<C, L> =
+/** What `model` demands of a part of its logic besides being some. `Other`: the other part, whose events are known as well. */
+export type CheckedLogic<C, L, Other> =
   IsUnknownModel<C> extends true
     ? unknown
-    : { readonly reactions?: CheckedReactions<ReactionsOf<L>, KnownPattern<C> | EmittedIn<L>> }
+    : {
+        readonly reactions?: CheckedReactions<
+          ReactionsOf<L>,
+          KnownPattern<C> | EmittedIn<L> | EmittedIn<Other>
+        >
+      }

@@ -7,37 +7,19 @@ import type { ActionDataIn, RunDataIn } from './data.ts'
 import type { Flat, OrNull } from './item.ts'
 import type { ItemIn, NameIn, NoRow, RowIn, SingularIn } from './model.ts'
 import type { Later, RunTools } from './run.ts'
+import type { FreeNames, NoItem, SentIn } from './sent.ts'
 import type { SingularOf } from './singular.ts'
 
 export type Awaitable<T> = T | Promise<T>
 
 export type ValuesIn<C> = Readonly<Record<string, FieldDeclaration | ItemDeclaration<NameIn<C>>>>
 
-type MayBeLeftOut<F> =
-  F extends FieldDeclaration<unknown, infer O>
-    ? O extends { readonly optional: true } | { readonly default: unknown }
-      ? true
-      : false
-    : false
-
-type FreeNames<Values> = {
-  [K in keyof Values]: MayBeLeftOut<Values[K]> extends true ? K : never
-}[keyof Values]
-
 /** A value as the operation gets it: what was left out has its default, or is null. */
-type Received<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> : OrNull<V>
+type Received<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> | NoItem<V> : OrNull<V>
 export type ReceivedIn<C, Values> = { readonly [K in keyof Values]: Received<C, Values[K]> }
 
-/** A value as it is sent: an item by its id. */
-type Sent<V> = V extends ItemDeclaration ? number : OrNull<V>
-export type SentIn<Values> = Flat<
-  { readonly [K in Exclude<keyof Values, FreeNames<Values>>]: Sent<Values[K]> } & {
-    readonly [K in FreeNames<Values>]?: Sent<Values[K]>
-  }
->
-
 /** An item, or its id, stands for the item. */
-type Given<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> | number : OrNull<V>
+type Given<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> | number | NoItem<V> : OrNull<V>
 type GivenIn<C, Values> = Flat<
   { readonly [K in Exclude<keyof Values, FreeNames<Values>>]: Given<C, Values[K]> } & {
     readonly [K in FreeNames<Values>]?: Given<C, Values[K]>
@@ -83,9 +65,9 @@ type Emit<Events> = <const T extends keyof Events & string>(
   ...values: EmittedValues<Events[T]>
 ) => void
 
-export interface ActionContext<C, On, Input, Events> extends QueryContext<C, On, Input> {
+export interface ActionContext<C, On, Input, Events, Jobs> extends QueryContext<C, On, Input> {
   readonly emit: Emit<Events>
-  readonly later: Later
+  readonly later: Later<Jobs>
 }
 
 export type Events = Readonly<Record<string, EmittedDeclaration>>
@@ -157,12 +139,12 @@ type EventOf<C, Pattern> = Pattern extends `${infer Singular}.${infer Kind}`
     : ChangeOf<C, Singular, Kind>
   : AnyEvent
 
-export interface ReactionContext<C, Pattern> extends RunTools {
+export interface ReactionContext<C, Pattern, Jobs> extends RunTools<Jobs> {
   readonly event: EventOf<C, Pattern>
   readonly data: RunDataIn<C>
 }
 
-export interface JobContext<C, Input> extends RunTools {
+export interface JobContext<C, Input, Jobs> extends RunTools<Jobs> {
   readonly input: Flat<ReceivedIn<C, Input>>
   /** The due time of the schedule, ISO 8601 UTC; undefined: `later` has started the job. */
   readonly scheduledFor: string | undefined

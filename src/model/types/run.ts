@@ -1,5 +1,8 @@
 /** What reactions and jobs are given beside their event or input. */
 
+import type { JobDeclaration } from '../logic.ts'
+import type { SentIn } from './sent.ts'
+
 export interface LogicMessage {
   /** One address. */
   readonly to: string
@@ -33,14 +36,29 @@ export interface FetchOptions {
  */
 export type LogicFetch = (url: string | URL, options?: FetchOptions) => Promise<Response>
 
+/** The jobs of a model, by name. */
+export type AnyJobs = Readonly<Record<string, Pick<JobDeclaration, 'kind'>>>
+
+/** The jobs of logic that was declared before; any where there are none. */
+export type JobsOf<L> = L extends { readonly jobs: infer J } ? J : AnyJobs
+
+type InputOf<J> = J extends JobDeclaration<infer In> ? SentIn<In> : never
+type LaterInput<J> = [keyof InputOf<J>] extends [never]
+  ? [input?: Record<string, never>]
+  : Record<never, never> extends InputOf<J>
+    ? [input?: InputOf<J>]
+    : [input: InputOf<J>]
+
 /**
- * Starts a job at a time, stored with whatever asks for it. The compiler does not see the jobs of the model from within
- * it: throws for an unknown job, time or input.
+ * Starts a job at a time, stored with whatever asks for it. Throws for an unknown job, time or input. The compiler knows the
+ * jobs of an earlier part of the model's logic; those of the same part it cannot.
  */
-export type Later = (at: string | Date, name: string, input?: object) => void
+export type Later<Jobs = AnyJobs> = string extends keyof Jobs
+  ? (at: string | Date, name: string, input?: object) => void
+  : <const N extends keyof Jobs & string>(at: string | Date, name: N, ...input: LaterInput<Jobs[N]>) => void
 
 /** Common to reactions and jobs. */
-export interface RunTools {
+export interface RunTools<Jobs = AnyJobs> {
   readonly mail: LogicMail
   readonly fetch: LogicFetch
   readonly log: LogicLog
@@ -50,7 +68,7 @@ export interface RunTools {
   readonly idempotencyKey: string
   /** 1 for the first. */
   readonly attempt: number
-  readonly later: Later
+  readonly later: Later<Jobs>
   /** ISO 8601 UTC. */
   readonly now: string
 }

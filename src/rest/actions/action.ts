@@ -66,6 +66,12 @@ export interface SubresourceList {
 /** By collection, then by name. */
 export type SubresourceHandlers = ReadonlyMap<string, ReadonlyMap<string, SubresourceHandler>>
 
+/** What Portico's own collections have besides reads and writes of items. */
+export interface BuiltIns {
+  readonly actions: ItemActions
+  readonly subresources: SubresourceHandlers
+}
+
 /** An item of a collection. */
 export function itemResult(collection: string, id: number): OperationResult {
   return { kind: 'item', collection, id }

@@ -229,6 +229,7 @@ function* answered(
   if (result.kind === 'nothing') {
     return { reply: { status: 204, headers: plain.slice(2), body: null }, short: null, items: [] }
   }
+  if (result.kind === 'absent') return absent
   if (result.kind === 'values' || template === undefined) {
     if (result.kind !== 'values' || operation === undefined) throw new ApiError('INTERNAL_ERROR')
     const { text, items } = yield* valuesBody(model, operation, result.values, principal)
@@ -241,6 +242,12 @@ function* answered(
 }
 
 const plain = makePresentation(true, []).unstored
+
+const absent: Replayable = {
+  reply: { status: 200, headers: plain, body: 'null' },
+  short: 'null',
+  items: [],
+}
 
 function itemReply(
   { collection, id }: { readonly collection: string; readonly id: number },

@@ -11,7 +11,8 @@ export function addCollections(model: Model, route: Route, query: string, found:
     route.kind === 'openapi' ||
     route.kind === 'batch' ||
     route.kind === 'events' ||
-    route.kind === 'explain'
+    route.kind === 'explain' ||
+    route.kind === 'runs'
   )
     return
   // What they read and write is known only when they do.

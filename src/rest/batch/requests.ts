@@ -33,7 +33,16 @@ export interface PreparedPlan {
 type Known = Exclude<
   Route,
   {
-    readonly kind: 'openapi' | 'batch' | 'events' | 'explain' | 'action' | 'query' | 'nested' | 'subresource'
+    readonly kind:
+      | 'openapi'
+      | 'batch'
+      | 'events'
+      | 'explain'
+      | 'runs'
+      | 'action'
+      | 'query'
+      | 'nested'
+      | 'subresource'
   }
 >
 type WritableRoute = Extract<Route, { readonly kind: 'collection' | 'item' }>
@@ -82,8 +91,9 @@ export class BatchRequests {
     const route = findRoute(model, call.path)
     if (route?.kind === 'batch') throw new ApiError('BAD_REQUEST', 'A batch contains no other batch.')
     if (route?.kind === 'events') throw new ApiError('BAD_REQUEST', 'A batch reads no events.')
-    if (route === undefined || route.kind === 'openapi' || route.kind === 'explain')
+    if (!route || route.kind === 'openapi' || route.kind === 'explain' || route.kind === 'runs') {
       throw new ApiError('NOT_FOUND')
+    }
     if (route.kind === 'subresource' || (route.kind === 'action' && !isOperation(route))) {
       const { name } = route.kind === 'action' ? route.action : route.subresource
       const path = `/${route.collection.name}/{id}/${name}`

@@ -4,6 +4,7 @@ import type { Collection, ManyToMany, ToMany } from '../../model/model.ts'
 import { maxFigures, maxGroupKeys } from '../query/aggregate.ts'
 import { lastPage, maxPerPage } from '../query/list.ts'
 import { referTo } from './components.ts'
+import { anyFilters } from './filters.ts'
 import { type Document, words } from './names.ts'
 import { base, type Described } from './operation.ts'
 import { parameterName, searchParameters, sharedParameter } from './parameters.ts'
@@ -110,13 +111,12 @@ export function aggregateOperation(
     summary: `Aggregate ${words(name)}${relation ? ` of ${words(collection.singular)}` : ''}`,
     accesses,
   }
-  const members = base(document, described)
   return {
-    ...members,
-    description: `${String(members['description'])} Takes the filters of the list, always in brackets: \`id[gt]=1\`, \`not[id]=1\`.`,
+    ...base(document, described),
     parameters: [
       ...Object.keys(declared).map(sharedParameter),
       ...searchParameters(document, accesses[0].collection),
+      anyFilters,
       sharedParameter('If-None-Match'),
     ],
     responses: readResponses(referTo('responses', 'AggregateListResponse')),

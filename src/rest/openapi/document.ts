@@ -16,6 +16,7 @@ import { batchPath, batchSchemas } from './batch.ts'
 import { referTo } from './components.ts'
 import { eventSchemas, eventsPath, eventWebhook } from './events.ts'
 import { explainPath, explainSchemas } from './explain.ts'
+import { filterSchemas, openFilterParameters } from './filters.ts'
 import { logicPaths, logicTag } from './logic.ts'
 import { createDocument, type Document, words } from './names.ts'
 import { base, type Described } from './operation.ts'
@@ -32,6 +33,7 @@ import {
   readResponses,
   responses,
 } from './responses.ts'
+import { runsPaths, runsSchemas } from './runs.ts'
 import { collectionSchemas, isRevealing, shared } from './schemas.ts'
 import { type Access, securitySchemes } from './security.ts'
 
@@ -217,8 +219,11 @@ function hasOwnPaths({ logic }: Model): boolean {
 }
 
 const fixed = {
-  schemas: { ...shared.schemas, ...batchSchemas, ...explainSchemas, ...accountSchemas, ...aggregateSchemas },
-  parameters: { ...parameters, ...aggregateParameters },
+  schemas: {
+    ...{ ...shared.schemas, ...batchSchemas, ...explainSchemas, ...accountSchemas },
+    ...{ ...aggregateSchemas, ...filterSchemas },
+  },
+  parameters: { ...parameters, ...aggregateParameters, ...openFilterParameters },
   responses: { ...responses, ...aggregateResponses },
 }
 
@@ -253,7 +258,7 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
   const collections = [...model.collections.values()]
   const document = createDocument(
     model,
-    Object.values(fixed).flatMap(section => Object.keys(section)),
+    [...Object.values(fixed), runsSchemas(model)].flatMap(section => Object.keys(section)),
   )
   const schemas = collections.flatMap(collection => collectionSchemas(document, collection))
   const paths = [
@@ -264,6 +269,7 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
     explainPath(document),
     eventsPath(document),
     ...accountPaths(document),
+    ...runsPaths(document),
     documentPath(document),
   ]
   const events = eventSchemas(document)
@@ -279,6 +285,7 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
         ...Object.fromEntries(schemas),
         ...document.schemas.all,
         ...fixed.schemas,
+        ...runsSchemas(model),
         ...Object.fromEntries(events),
       },
       parameters: { ...document.parameters.all, ...fixed.parameters },

@@ -10,6 +10,7 @@ import type { Collection, EmittedEvent } from '../../model/model.ts'
 import { defaultLimit, maxLimit, maxWaitSeconds } from '../events/query.ts'
 import { prefix } from '../routes.ts'
 import { type Reference, referTo } from './components.ts'
+import { eventFilters } from './filters.ts'
 import { valuesSchema } from './logic.ts'
 import type { Document } from './names.ts'
 import { errors } from './responses.ts'
@@ -191,6 +192,7 @@ function eventParameters(document: Document): readonly JsonSchema[] {
     ),
     listed('types', 'Of these types only: `post.created`, or all of one as in `post.*`.', types),
     query('item_id', 'Of this item only. Needs exactly one collection.', itemId),
+    eventFilters,
     {
       name: 'Last-Event-ID',
       in: 'header',
@@ -202,7 +204,7 @@ function eventParameters(document: Document): readonly JsonSchema[] {
 
 const description = [
   'What has changed, in order, as you may see it now. With `Accept: text/event-stream`, as server-sent events.',
-  'With exactly one collection named, its filters apply as `field[operator]=value`, as in `title[contains]=news`:',
+  'With exactly one collection named, its filters apply:',
   'an update that ends a match is told as a deletion without values.',
   'Each type needs the scope to read its collection, where a credential is limited to scopes:',
 ].join(' ')

@@ -46,7 +46,18 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
   },
   ReasonKind: {
     type: 'string',
-    enum: ['rule', 'scope', 'field', 'credential', 'hidden', 'missing', 'limit', 'validation', 'request'],
+    enum: [
+      'rule',
+      'scope',
+      'field',
+      'credential',
+      'hidden',
+      'missing',
+      'limit',
+      'validation',
+      'request',
+      'code',
+    ],
   },
   Reason: {
     type: 'object',
@@ -58,6 +69,11 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
       operation: text,
       id,
       fields: list(text, 1000),
+      path: {
+        ...list({ anyOf: [text, { type: 'integer', format: 'int64' }] }, 100),
+        description: 'Of GraphQL: where in the reply.',
+      },
+      types: { ...list(text, 1000), description: 'Of events: those that are heard, or not.' },
       scope: text,
       scopes: list(text, 1000),
       rule: text,
@@ -88,7 +104,7 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
 }
 
 const description =
-  'Carries a request out as somebody else, undoes all of it, and says which rule, scope or field decided. Nothing is written, and nobody is told. Who may: administrators, by a credential that no scope limits and that is no app’s.'
+  'Carries a request out as somebody else, undoes all of it, and says which rule, scope or field decided. Code of actions and queries runs within its bounds. Nothing is written, and nobody is told. It draws ten requests from the budget. Who may: administrators, by a session or a key that no scope limits, or a first-party app with the scope `write:user`.'
 
 export function explainPath(document: Document): [string, JsonSchema] {
   return [

@@ -1,85 +1,66 @@
-/** Filters in the OpenAPI document: one parameter per field, and one schema of conditions per type of value. */
+/** Filters in the OpenAPI document: for each collection one object, whose members are parameters of their own in a URL. */
+import { isDeepStrictEqual } from 'node:util'
 import { pascalCase } from '../../model/check/names.ts'
+import { dependsOnRow } from '../../model/check.ts'
 import type { FilterOperator, JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import { takesText } from '../../plan/text-match.ts'
 import { visibleComputed, visibleFields } from '../operations.ts'
-import { maxListedValues } from '../query/filter.ts'
-import type { Reference } from './components.ts'
+import { maxAlternatives, writeFilterName } from '../query/filter-name.ts'
+import { maxRelationsDeep } from '../query/related-filters.ts'
+import { type Reference, referTo } from './components.ts'
 import type { Document } from './names.ts'
 import { shownSchema } from './values.ts'
 
 /** Not empty. */
 const text = { type: 'string', minLength: 1 }
 
-/** Those that their name does not explain. */
-const words: Partial<Record<FilterOperator, string>> = {
-  in: `One of up to ${maxListedValues} values, separated by commas.`,
-  contains: 'Contains the text.',
-  icontains: 'Contains the text in any letter case.',
-  starts_with: 'Begins with the text.',
-  null: 'Has no value (true), or has one (false).',
-}
+/**
+ * Each member of the object becomes a parameter: `{"title[contains]": "a"}` is sent as `title[contains]=a`. Unlike `deepObject`,
+ * openapi-python-client sends it so, too.
+ */
+const asParameters = { in: 'query', style: 'form', explode: true }
 
-function withoutEmpty(schema: JsonSchema): JsonSchema {
-  return schema.type === 'string' && Object.keys(schema).length === 1 ? text : schema
-}
+const wholeNumber = shownSchema({
+  type: 'integer',
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+})
 
-function conditionSchema(operator: FilterOperator, value: JsonSchema): JsonSchema {
-  const description = words[operator]
-  const described: JsonSchema = description === undefined ? {} : { description }
-  if (operator === 'null') return { type: 'boolean', ...described }
-  // Not an array: clients differ in how they send one within an object.
-  if (operator === 'in') return { ...text, ...described, 'x-items': value }
-  return takesText(operator) ? { ...text, ...described } : value
-}
-
-function typeName({ $ref, format, type }: JsonSchema): string {
-  if (typeof $ref === 'string') return $ref.slice($ref.lastIndexOf('/') + 1)
-  if (type !== 'string') return pascalCase(String(type ?? 'null'))
-  return format === 'date-time' ? 'DateTime' : pascalCase(String(format ?? type).replaceAll('-', '_'))
-}
-
-/** E.g. `DateTimeConditions`. */
-function conditions(document: Document, operators: readonly FilterOperator[], value: JsonSchema): Reference {
-  const key = `conditions ${JSON.stringify([operators, value])}`
-  return document.schemas.refer(key, `${typeName(value)}Conditions`, () => ({
-    type: 'object',
-    description: 'All must hold.',
-    minProperties: 1,
-    properties: Object.fromEntries(operators.map(one => [one, conditionSchema(one, value)])),
-    additionalProperties: false,
-  }))
-}
-
-/** A value, or conditions, e.g. `DateTimeFilter`. */
-function filter(document: Document, operators: readonly FilterOperator[], value: JsonSchema): Reference {
-  const object = conditions(document, operators, value)
-  if (!operators.includes('eq')) return object
-  return document.schemas.refer(`filter ${object.$ref}`, `${typeName(value)}Filter`, () => ({
-    anyOf: [value, object],
-    // oapi-codegen cannot write a union into a query.
-    'x-go-type': typeName(object),
-  }))
+/** Not an empty text; and by reference what most conditions compare with. */
+function inShort(schema: JsonSchema): JsonSchema {
+  if (schema.type === 'string' && Object.keys(schema).length === 1) return text
+  return isDeepStrictEqual(schema, wholeNumber) ? referTo('schemas', 'WholeNumber') : schema
 }
 
 function comparedSchema(document: Document, collection: Collection, field: Field): JsonSchema {
   const { schema, filterSchema } = field.type
   const shown = filterSchema === schema ? document.valueSchema(collection, field) : shownSchema(filterSchema)
-  return withoutEmpty(shown)
+  return inShort(shown)
 }
 
-function filterParameter(document: Document, collection: Collection, field: Field): Reference {
-  const { name, deprecated = collection.deprecated } = field
-  const wished = `${pascalCase(`${collection.singular}_${name}`)}Param`
-  return document.parameters.refer(field, wished, () => ({
-    name,
-    in: 'query',
-    style: 'deepObject',
-    explode: true,
-    schema: filter(document, field.type.operators, comparedSchema(document, collection, field)),
-    ...(deprecated && { deprecated: true }),
-  }))
+function conditionSchema(operator: FilterOperator, value: JsonSchema): JsonSchema {
+  if (operator === 'null') return { type: 'boolean' }
+  // Not an array: clients differ in how they send one within an object.
+  return operator === 'in' || takesText(operator) ? text : value
+}
+
+/** Without the question whether it has a value where it always has one. */
+function operatorsOf({ optional, access, type }: Field): readonly FilterOperator[] {
+  const isAlwaysThere = !optional && !dependsOnRow(access.read)
+  return isAlwaysThere ? type.operators.filter(operator => operator !== 'null') : type.operators
+}
+
+/** The conditions on one field, by the names that they are sent as. */
+function conditions(document: Document, collection: Collection, field: Field): [string, JsonSchema][] {
+  const value = comparedSchema(document, collection, field)
+  const isDeprecated = (field.deprecated ?? collection.deprecated) !== undefined
+  return operatorsOf(field).map((operator): [string, JsonSchema] => {
+    const name = writeFilterName({ alternative: undefined, isNegated: false, field: field.name, operator })
+    const schema = conditionSchema(operator, value)
+    // Some generators ignore what stands beside a reference, others refuse it.
+    return [name, isDeprecated && schema['$ref'] === undefined ? { ...schema, deprecated: true } : schema]
+  })
 }
 
 /** The fields by which lists are filtered and sorted. */
@@ -87,9 +68,69 @@ export function namedFields(collection: Collection): readonly Field[] {
   return [...visibleFields(collection), ...visibleComputed(collection)]
 }
 
-/** Of every field that can be filtered by. */
+/** E.g. `PostFilter`. */
+function filterSchema(document: Document, collection: Collection): Reference {
+  return document.schemas.refer(
+    `filter of ${collection.name}`,
+    `${pascalCase(collection.singular)}Filter`,
+    () => ({
+      type: 'object',
+      properties: Object.fromEntries(
+        namedFields(collection).flatMap(field => conditions(document, collection, field)),
+      ),
+      additionalProperties: false,
+    }),
+  )
+}
+
+export const filterSchemas: { readonly [name: string]: JsonSchema } = {
+  WholeNumber: wholeNumber,
+  Filters: {
+    type: 'object',
+    description: 'Values by the names of parameters.',
+    additionalProperties: text,
+  },
+}
+
+const anyFilterParameter: JsonSchema = {
+  name: 'filter',
+  ...asParameters,
+  description:
+    'The filters of the list by their names, always in brackets, each sent as a parameter of its own: `id[gt]`, `author.name[eq]`, `not[id]`.',
+  schema: referTo('schemas', 'Filters'),
+}
+
+/** Those that do not depend on the model, by the names of the components. */
+export const openFilterParameters: { readonly [name: string]: JsonSchema } = {
+  MoreFiltersParam: {
+    name: 'more_filters',
+    ...asParameters,
+    description: `Conditions by their names, each sent as a parameter of its own: along up to ${maxRelationsDeep} relations \`author.name[contains]\`, the opposite \`not[status]\`, alternatives \`or[1][status]\` to \`or[${maxAlternatives}]…\`.`,
+    schema: referTo('schemas', 'Filters'),
+  },
+  AnyFiltersParam: anyFilterParameter,
+}
+
+/** Of what takes the filters of a list besides parameters of its own. */
+export const anyFilters: Reference = referTo('parameters', 'AnyFiltersParam')
+
+/**
+ * Of events. Not a reference: hey-api writes how the arrays beside it are sent into its function, and then takes from the
+ * schema that stands here how this is.
+ */
+export const eventFilters: JsonSchema = {
+  ...anyFilterParameter,
+  schema: { type: 'object', additionalProperties: text },
+}
+
+/** Of lists of the collection. */
 export function filterParameters(document: Document, collection: Collection): readonly Reference[] {
-  return namedFields(collection)
-    .filter(field => field.type.operators.length > 0)
-    .map(field => filterParameter(document, collection, field))
+  const wished = `${pascalCase(`${collection.singular}_filter`)}Param`
+  const own = document.parameters.refer(`filter of ${collection.name}`, wished, () => ({
+    name: 'filter',
+    ...asParameters,
+    description: 'Conditions, all of which must hold, each sent as a parameter of its own.',
+    schema: filterSchema(document, collection),
+  }))
+  return [own, referTo('parameters', 'MoreFiltersParam')]
 }

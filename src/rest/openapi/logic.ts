@@ -4,7 +4,7 @@ import { inputShape, outputShape } from '../../logic/operations/input.ts'
 import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model, Operation } from '../../model/model.ts'
-import { bodySchema, itemSchema } from '../../model/schemas.ts'
+import { itemSchema, shownBodySchema } from '../../model/schemas.ts'
 import { anonymous } from '../../principal.ts'
 import { prefix } from '../routes.ts'
 import type { Reference } from './components.ts'
@@ -112,7 +112,7 @@ function namedSchema(
 
 function requestBody(document: Document, operation: Operation): JsonSchema {
   const shape = inputShape(operation)
-  const body = bodySchema(shape, 'create', field => document.valueSchema(shape, field))
+  const body = shownBodySchema(shape, 'create', field => document.valueSchema(shape, field))
   const schema = namedSchema(document, operation, 'Input', body)
   return { required: true, content: { 'application/json': { schema } } }
 }
@@ -139,7 +139,16 @@ function answers(document: Document, operation: Operation, ...sent: readonly str
     return { 200: json('What it has come to.', schema, ...sent) }
   }
   const collection = document.model.collections.get(output.collection)
+  if (collection && output.optional) {
+    return {
+      200: json('The item as it is now, or null.', orNull(document.schema(collection, 'item')), ...sent),
+    }
+  }
   return { 200: collection ? itemResponse(document, collection) : json('An item.', {}) }
+}
+
+function orNull(schema: JsonSchema): JsonSchema {
+  return { anyOf: [schema, { type: 'null' }] }
 }
 
 function outputSchema(document: Document, operation: Operation): JsonSchema {
@@ -148,7 +157,9 @@ function outputSchema(document: Document, operation: Operation): JsonSchema {
   const properties: Record<string, JsonValue> = { ...(whole['properties'] as Record<string, JsonValue>) }
   for (const [name, value] of output.kind === 'values' ? output.values : []) {
     const collection = value.kind === 'item' ? document.model.collections.get(value.collection) : undefined
-    if (collection) properties[name] = document.schema(collection, 'item')
+    if (value.kind !== 'item' || !collection) continue
+    const schema = document.schema(collection, 'item')
+    properties[name] = value.optional ? orNull(schema) : schema
   }
   return { ...whole, properties }
 }

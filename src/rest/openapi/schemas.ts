@@ -4,10 +4,11 @@ import { revealedByPortico, sometimesRevealed } from '../../model/builtin/reveal
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Field, Relation } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
-import { bodySchema, itemSchema, propertySchema } from '../../model/validate.ts'
+import { itemSchema, propertySchema, shownBodySchema } from '../../model/validate.ts'
 import { totalModes } from '../../plan/plan.ts'
 import { maxBulkItems } from '../bulk.ts'
 import { canFollow, exists, visibleComputed, visibleFields } from '../operations.ts'
+import { maxListedValues } from '../query/filter.ts'
 import { lastPage, maxPerPage } from '../query/list.ts'
 import { includedLimit } from '../query/select.ts'
 import { referTo } from './components.ts'
@@ -120,7 +121,7 @@ export function collectionSchemas(document: Document, collection: Collection): [
     ...(created ? [[document.schemaName(collection, 'created'), created] as [string, JsonSchema]] : []),
     ...bodyModes(collection).map((mode): [string, JsonSchema] => [
       document.schemaName(collection, mode),
-      bodySchema(collection, mode, field => document.valueSchema(collection, field)),
+      shownBodySchema(collection, mode, field => document.valueSchema(collection, field)),
     ]),
   ]
 }
@@ -139,6 +140,7 @@ export const shared = {
       '**Filters**, all of which must hold:',
       '- `status=done`: the field has this value.',
       '- `created_at[gte]=…&created_at[lt]=…`: conditions in brackets.',
+      `- \`status[in]=open,done\`: one of up to ${maxListedValues} values; \`title[contains]=…\`, in any letter case \`[icontains]\`; \`due_on[null]=true\`: has no value.`,
       '- `author.name[contains]=Ann`: along relations, up to three far, with every operator of the field at their end.',
       '- `not[status]=done`, `not[status][in]=a,b`: the opposite.',
       '- `or[1][status]=open&or[2][author.name]=Ann`: alternatives, numbered from 1 to 20, of which one must hold.',

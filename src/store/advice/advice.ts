@@ -136,7 +136,7 @@ function rangedField(condition: Condition, equal: readonly string[]): readonly s
 const schemas = new WeakMap<Model, ReadonlyMap<string, readonly (readonly string[])[]>>()
 
 /** The keys of every index of the collection, those that no declaration names among them. */
-function existingIndexes(model: Model, { name }: Collection): readonly (readonly string[])[] {
+export function existingIndexes(model: Model, { name }: Collection): readonly (readonly string[])[] {
   const known =
     schemas.get(model) ?? new Map(schemaOf(model).tables.map(table => [table.name, keysOf(table)]))
   schemas.set(model, known)
@@ -164,7 +164,7 @@ function serves(index: readonly string[], { equal, all }: WantedKeys): boolean {
   )
 }
 
-function bare(field: string): string {
+export function bare(field: string): string {
   return field.replace(/^-/, '')
 }
 

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../model/fields/type.ts'
 import type { LogicCaller, LogicItem, WriteContext } from '../../model/logic.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import type { Principal } from '../../principal.ts'
-import type { TimeLimit } from '../../time-limit.ts'
+import { type TimeLimit, TimeLimitError } from '../../time-limit.ts'
 import type { Row } from '../sql/row.ts'
 import { itemSql } from '../sql/write.ts'
 import type { Sql } from '../sql/writer.ts'
@@ -36,31 +36,76 @@ export function writeLogicOf(collection: Collection, timeLimit: TimeLimit): Writ
   const { name, prepare, check } = collection
   if (prepare === undefined && check === undefined) return undefined
   const settable = settableFields(collection)
-  const call = <T>(option: 'prepare' | 'check', work: (place: string) => T): T => {
-    const place = `${name}.${option}`
-    try {
-      return timeLimit.run(place, () => work(place))
-    } catch (cause) {
-      throw refused(place, cause)
-    }
+  const preparing = (context: WriteContext, place: string): PreparedValues => {
+    if (prepare === undefined) return noValues
+    const values = called(place, () => preparedValues(prepare(context), settable, place))
+    const changed = changedValues(values, context.next)
+    if (context.previous === undefined) requireAll(collection, context.next, changed)
+    return changed
+  }
+  const checking = (context: WriteContext, changed: PreparedValues, place: string): void => {
+    if (check === undefined) return
+    const { next } = context
+    const result = changed.size === 0 ? context : frozen({ ...context, next: withValues(next, changed) })
+    const faults = called(place, () => requireNoFaults(check(result), collection, place))
+    if (faults !== undefined) throw faults
   }
   return {
     stored: row => itemSql(collection, row),
     run({ next, previous, principal, now }) {
       const context = frozen({ next, previous, caller: callerOf(principal), now })
-      const values =
-        prepare === undefined
-          ? noValues
-          : call('prepare', place => preparedValues(prepare(context), settable, place))
-      const changed = changedValues(values, next)
-      if (previous === undefined && prepare !== undefined) requireAll(collection, next, changed)
-      if (check !== undefined) {
-        const result = changed.size === 0 ? context : frozen({ ...context, next: withValues(next, changed) })
-        const faults = call('check', place => requireNoFaults(check(result), collection, place))
-        if (faults !== undefined) throw faults
-      }
-      return changed
+      const stages = new Stages(`${name}.prepare`, `${name}.check`)
+      // One bound for both: to set one up takes longer than most of such code.
+      return bounded(timeLimit, stages, () => {
+        const changed = preparing(context, stages.place)
+        stages.next()
+        checking(context, changed, stages.place)
+        return changed
+      })
     },
+  }
+}
+
+/** Where the code of one write is, and where it took longest. */
+class Stages {
+  place: string
+  readonly #first: string
+  readonly #second: string
+  readonly #began = performance.now()
+  #firstMs = 0
+
+  constructor(first: string, second: string) {
+    this.place = first
+    this.#first = first
+    this.#second = second
+  }
+
+  next(): void {
+    this.#firstMs = performance.now() - this.#began
+    this.place = this.#second
+  }
+
+  get slowest(): string {
+    if (this.place === this.#first) return this.#first
+    const secondMs = performance.now() - this.#began - this.#firstMs
+    return this.#firstMs > secondMs ? this.#first : this.#second
+  }
+}
+
+function bounded<T>(timeLimit: TimeLimit, stages: Stages, work: () => T): T {
+  try {
+    return timeLimit.run(() => stages.slowest, work)
+  } catch (cause) {
+    throw cause instanceof TimeLimitError ? refused(stages.place, cause) : cause
+  }
+}
+
+/** Code of the model. */
+function called<T>(place: string, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    throw refused(place, cause)
   }
 }
 

@@ -176,6 +176,83 @@ test('an app is edited and deleted by its owner alone, after a sign-in that is r
   })
 })
 
+test('every setting of the item is on the form; who has connected the app is counted', async () => {
+  await withFixture(async fixture => {
+    const { visitor, made } = await register(fixture, fixture.ben, {
+      scope: ['openid', 'profile'],
+      'default-scopes': 'openid read:user no:scope',
+      defaults: 'some',
+      'first-party': 'yes',
+      policy: 'javascript:alert(1)',
+    })
+    assert.match(made.text, /id="policy-fault"/)
+    assert.match(made.text, /id="default-scopes-fault">There is no scope no:scope/)
+    assert.match(made.text, /<details class="card settings" open>/)
+    const sent = formTo(made, `${path}/new`)
+    const beyond = await submitted(visitor, sent, { 'default-scopes': 'openid, read:user', policy: '' })
+    assert.match(beyond.text, /id="default-scopes-fault">The app may not ask for read:user/)
+    const any = await submitted(visitor, sent, { defaults: 'all', access: 'any' })
+    assert.match(any.text, /id="default-scopes-fault">The app may ask for anything/)
+    const extra = { name: 'first-party', type: 'text', value: 'yes', checked: false }
+    const forged = { ...sent, fields: [...sent.fields, extra] }
+    const app = await submitted(visitor, forged, {
+      'default-scopes': 'read:post openid openid',
+      'token-format': 'jwt',
+      policy: 'https://reader.example.com/privacy',
+      terms: 'https://reader.example.com/terms',
+      separator: ' ',
+    })
+    const item = async () => {
+      const { json } = await fixture.call('/api/v1/oauth_apps', { key: fixture.ben.key })
+      const rows = json.data as readonly (Record<string, unknown> & { id: number })[]
+      return rows.find(({ id }) => app.url.pathname === `${path}/${id}`) ?? assert.fail()
+    }
+    const { default_scopes, access_token_format, scope_separator, first_party } = await item()
+    assert.deepEqual(
+      { default_scopes, access_token_format, scope_separator, first_party },
+      {
+        default_scopes: ['read:post', 'openid'],
+        access_token_format: 'jwt',
+        scope_separator: ' ',
+        // Only administrators make an app the service’s own.
+        first_party: false,
+      },
+    )
+    assert.match(app.text, /<dt>Connected by<\/dt><dd>Nobody yet</)
+    assert.match(app.text, /<dt>Terms of service<\/dt><dd><a href="https:\/\/reader\.example\.com\/terms"/)
+    await codeBy(fixture, app)
+    await codeBy(fixture, app)
+    assert.match((await open(visitor, path)).text, /<dt>Connected by<\/dt><dd>1 person</)
+    const edit = await open(visitor, `${app.url.pathname}/edit`)
+    assert.doesNotMatch(edit.text, /name="first-party"/)
+    const all = await submitted(visitor, formTo(edit, edit.url.pathname), { defaults: 'all' })
+    assert.match(all.text, /<dd>1 person</)
+    assert.deepEqual(
+      new Set((await item()).default_scopes as string[]),
+      new Set(['openid', 'profile', 'write:post']),
+    )
+    const again = await open(visitor, edit.url.pathname)
+    assert.match(again.text, /name="defaults" value="all" checked/)
+
+    const ofAnn = await signedIn(fixture, fixture.ann, '/account/apps')
+    const client_id = shown(app, 'client_id') ?? ''
+    const disconnect = ofAnn.landed.forms.find(({ fields }) =>
+      fields.some(({ value }) => value === client_id),
+    )
+    assert.ok(disconnect)
+    await submitted(ofAnn.visitor, disconnect)
+    assert.match((await open(visitor, app.url.pathname)).text, /<dd>Nobody yet</)
+  })
+})
+
+test('an administrator makes an app part of the service, by the same form', async () => {
+  await withFixture(async fixture => {
+    const { made } = await register(fixture, fixture.admin, { 'first-party': 'yes', defaults: 'all' })
+    assert.match(made.text, /Nobody is asked: the app is part of this service/)
+    await codeBy(fixture, made)
+  })
+})
+
 test('each kind of faulty redirect URI has a reason of its own', () => {
   const faulty: readonly (readonly [uri: string, reason: RegExp])[] = [
     ['app.example.com/callback', /the whole address/],

@@ -33,8 +33,12 @@ test('a key has what was chosen, is shown once, works by its own curl line, and 
     const [, address = '', inCurl] =
       /curl &quot;([^&]+)&quot; [^"]*Bearer (pk_\w+)&quot;/.exec(made.text) ?? []
     assert.equal(inCurl, key)
+    assert.match((await open(visitor, path)).text, /<dt>Last used<\/dt><dd>Not yet</)
     assert.equal((await call(address, { key })).status, 200)
     assert.match(made.text, /See posts/)
+    // What waits to be stored is stored before the end.
+    await fixture.restart()
+    assert.match((await open(visitor, path)).text, /<dt>Last used<\/dt><dd><time/)
     // A reload shows the list, and has made no second key.
     const again = await open(visitor, made.url)
     assert.equal(again.url.pathname, path)

@@ -36,7 +36,7 @@ test('with a mail server an account exists once its link was opened, and not bef
     assert.deepEqual(await users(), [])
     const done = page(await other.submit(form(wrong, 'password'), { password: values.password }))
     assert.equal(done.url.pathname, '/account')
-    assert.match(done.text, /<dt>Confirmed<\/dt><dd>Yes<\/dd>/)
+    assert.match(done.text, /<span class="state good">Confirmed<\/span>/)
     assert.equal((await open(browser(), path)).status, 400)
   })
 })

@@ -166,6 +166,8 @@ test('the export has all that is the user’s and that they may see, and nothing
     assert.deepEqual(file.items.oauth_apps, [])
     assert.deepEqual(file.connected_apps[0].scopes, ['read:post'])
     assert.ok(file.sessions.length >= 1)
+    assert.deepEqual(file.linked_accounts, [])
+    assert.ok(Array.isArray(file.api_key_uses))
     assert.doesNotMatch(answer.text, /hash|ps_|secret"|not of Ben/)
     const statuses: number[] = []
     for (let count = 0; count < 5; count++)

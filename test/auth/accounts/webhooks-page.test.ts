@@ -74,7 +74,7 @@ test('a webhook is added, tested, given a new secret, turned off and on, and del
     assert.match(off.text, /<span class="state">Off<\/span>/)
     assert.match(
       (await submitted(visitor, formTo(off, at, 'on'))).text,
-      /<span class="state">Sending<\/span>/,
+      /<span class="state good">Sending<\/span>/,
     )
     const [row] = await webhooksOf(fixture, fixture.ben)
     assert.deepEqual([row?.enabled, row?.scopes, row?.description], [true, null, 'For <me>'])
@@ -158,6 +158,6 @@ test('a webhook that was made in a session is paused when its owner recovers the
     assert.match(paused.text, /The credential that made it has ended/)
     const on = await submitted(owner.visitor, formTo(paused, at, 'enable'))
     assert.match(on.text, /goes on from where it stopped/)
-    assert.match(on.text, /<span class="state">Sending<\/span>/)
+    assert.match(on.text, /<span class="state good">Sending<\/span>/)
   })
 })

@@ -155,6 +155,6 @@ test('where a template fails for some values, Portico’s own is sent, and the o
     log: { error: fields => void errors.push(fields) },
   })
   await mailer.sendTemplate('resetPassword', { to: 'ada@example.com' }, values)
-  assert.match(sent[0]?.text ?? '', /gebeten.*https:\/\/example\.com/s)
+  assert.match(sent[0]?.text ?? '', /angefordert.*https:\/\/example\.com/s)
   assert.match(JSON.stringify(errors), /"template":"resetPassword","language":"de"/)
 })

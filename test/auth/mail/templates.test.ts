@@ -84,7 +84,7 @@ it('the languages differ in every text, and English knows one from many', () => 
     /No longer valid: 2 sessions, 1 connected app, 3 API keys\n/,
   )
   assert.match(mail('resetPassword', 'en').text, /within 1 hour\./)
-  assert.match(mail('resetPassword', 'de').text, /innerhalb von 1 Stunde\./)
+  assert.match(mail('resetPassword', 'de').text, / 1 Stunde lang gültig/)
 })
 
 it('every kind of a change has its words, in both languages', () => {
@@ -111,11 +111,12 @@ it('every kind of a change has its words, in both languages', () => {
       mail('accountDeleted', language, { by }).text,
       mail('addressChanged', language, { ...sampleValues.addressChanged, by }).text,
     ]),
+    ...[true, false].map(mayAll => mail('keyCreated', language, { ...sampleValues.keyCreated, mayAll }).text),
     ...(['gone', 'failing'] as const).map(
       reason => mail('webhookPaused', language, { ...sampleValues.webhookPaused, reason }).text,
     ),
   ])
-  assert.equal(new Set(texts).size, 30)
+  assert.equal(new Set(texts).size, 34)
 })
 
 it('where it was asked for is told to the owner of an account, and not to an address that may be a stranger’s', () => {
@@ -129,7 +130,7 @@ it('where it was asked for is told to the owner of an account, and not to an add
   ])
   assert.match(
     mail('resetPassword', 'de').text,
-    /Zeit: 2\. Januar 2026 um 03:04 UTC\nGerät: Firefox, Linux\nIP-Adresse: 203\.0\.113\.7\n/,
+    /Zeitpunkt: 2\. Januar 2026 um 03:04 UTC\nGerät: Firefox, Linux\nIP-Adresse: 203\.0\.113\.7\n/,
   )
 })
 

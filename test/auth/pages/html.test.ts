@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { consentPage } from '../../../src/auth/pages/consent.ts'
+import { browserName, deviceIcon } from '../../../src/auth/pages/device-name.ts'
 import { field, summary } from '../../../src/auth/pages/form.ts'
 import { attributes, drawing, html } from '../../../src/auth/pages/html.ts'
 import { layout } from '../../../src/auth/pages/layout.ts'
 import { createProtocolPages } from '../../../src/auth/pages/protocol.ts'
 import { pageReply } from '../../../src/auth/pages/reply.ts'
-import { browserName, sessionsPage } from '../../../src/auth/pages/sessions.ts'
+import { sessionsPage } from '../../../src/auth/pages/sessions.ts'
 import { signInPage } from '../../../src/auth/pages/sign-in.ts'
 
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
@@ -87,7 +88,8 @@ test('a hostile app, address, name and fault stay text on every page', () => {
   const desk = { action: '/x', csrf: 'c', remember: false, signUp: '/y', next: evil, note: evil }
   assertHarmless(layout({ ...theme, name: evil }, signInPage({ ...desk, faults, email: evil, app: evil })))
   const pages = createProtocolPages({ ...theme, logo: evil })
-  assertHarmless(pages.error({ error: evil, description: evil }))
+  for (const kind of ['unknown-app', 'wrong-address', 'over', 'sign-out', 'service', 'request'] as const)
+    assertHarmless(pages.error({ kind, error: evil, description: evil, app, requestId: evil, at: 0 }))
   assertHarmless(pages.deviceCode({ action: evil, hidden: { xsrf: evil }, entered: evil, fault: evil }))
   assertHarmless(pages.deviceConfirm({ action: '/x', hidden: {}, app, userCode: evil }))
   assertHarmless(pages.deviceDone({ app }))
@@ -96,13 +98,15 @@ test('a hostile app, address, name and fault stay text on every page', () => {
     id: evil,
     userId: 1,
     signedInAt: 0,
+    usedAt: 0,
+    country: undefined,
     expiresAt: 1,
     address: evil,
     userAgent: evil,
     current: false,
   }
   const menu = { here: '/account/sessions', csrf: 'c', name: 'Ada', email: evil }
-  assertHarmless(layout(theme, sessionsPage({ menu, sessions: [session], note: undefined })))
+  assertHarmless(layout(theme, sessionsPage({ menu, sessions: [session], note: undefined, now: 0 })))
 })
 
 test('a field is named by its label, and its hint and fault are read with it', () => {
@@ -169,4 +173,12 @@ test('a browser is called what it is known by', () => {
     ['', 'A browser'],
   ] as const
   for (const [userAgent, name] of known) assert.equal(browserName(userAgent), name)
+  const drawn = [
+    ['Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) Safari/604', 'phone'],
+    ['Mozilla/5.0 (Linux; Android 16; SM-T870) Chrome/140.0 Safari/537.36', 'tablet'],
+    ['Mozilla/5.0 (Linux; Android 16; Pixel 9) Chrome/140.0 Mobile Safari/537.36', 'phone'],
+    ['curl/8.1', 'program'],
+    ['', 'screen'],
+  ] as const
+  for (const [userAgent, icon] of drawn) assert.equal(deviceIcon(userAgent), icon)
 })

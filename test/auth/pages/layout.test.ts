@@ -64,12 +64,15 @@ test('a tile has the initial where there is no logo; white can be read on each o
 test('each provider has a form of its own, with POST and the token', () => {
   assert.equal(providerButtons({ providers: [], csrf: 't', hidden: {} }), null)
   const providers = [
-    { id: 'google', name: 'Google' },
-    { id: 'own', name: '<Own>' },
+    { kind: 'google', id: 'google', name: 'Google' },
+    { kind: 'oidc', id: 'own', name: '<Own>' },
   ]
   const made = html`${providerButtons({ providers, csrf: 't', hidden: { next: '/account' } })}`.text
   assert.equal(made.match(/<form method="post" action="\/account\/sign-in\/(google|own)"/g)?.length, 2)
   assert.equal(made.match(/name="csrf" value="t"/g)?.length, 2)
   assert.match(made, /name="next" value="\/account"/)
   assert.match(made, /Continue with &lt;Own&gt;/)
+  // A mark says nothing that the name does not, and is part of the page.
+  assert.equal(made.match(/class="mark[^>]* aria-hidden="true"/g)?.length, 2)
+  assert.doesNotMatch(made, /<img|url\(|https?:| style=/)
 })

@@ -4,6 +4,7 @@ import json
 
 from given import client, code, given
 from rest_api_client.api.posts import (
+    aggregate_posts,
     create_post,
     delete_post,
     get_post,
@@ -12,7 +13,7 @@ from rest_api_client.api.posts import (
     replace_post,
     update_post,
 )
-from rest_api_client.models import Post, PostCreate, PostList, PostReplace, PostUpdate
+from rest_api_client.models import Filters, Post, PostCreate, PostFilter, PostReplace, PostUpdate
 
 
 def titles(posts: list[Post]) -> list[str]:
@@ -22,11 +23,13 @@ def titles(posts: list[Post]) -> list[str]:
 post: Post = given(create_post.sync(client=client, body=PostCreate(title="Hello")))
 read = given(get_post.sync(post.id, client=client, include="author"))
 assert read.author
-# Its functions write conditions as their text, since it does not read `style`: they filter by equality alone.
-conditions = {"title[contains]": "ell", "created_at[gte]": post.created_at.isoformat()}
-answer = client.get_httpx_client().get("/api/v1/posts", params=conditions)
-listed = PostList.from_dict(answer.json())
-equal = given(list_posts.sync(client=client, title="Hello"))
+conditions = PostFilter(titlecontains="ell", created_atgte=post.created_at)
+listed = given(list_posts.sync(client=client, filter_=conditions))
+equal = given(list_posts.sync(client=client, filter_=PostFilter(title="Hello")))
+by_author = Filters.from_dict({"author.role": "admin", "not[title]": "Other"})
+related = given(list_posts.sync(client=client, more_filters=by_author))
+recent = Filters.from_dict({"id[gte]": "1", "author.role[eq]": "admin"})
+counted = given(aggregate_posts.sync(client=client, filter_=recent))
 change = PostUpdate(title="Hello again", body="Much")
 updated = given(update_post.sync(post.id, client=client, body=change))
 replacement = PostReplace(title="New", author_id=post.author_id)
@@ -38,6 +41,8 @@ seen = {
     "created": [post.title, post.body, read.author.name],
     "listed": [titles(listed.data), listed.meta.total],
     "equal": titles(equal.data),
+    "related": titles(related.data),
+    "counted": counted.data[0].count,
     "updated": [updated.title, updated.body],
     "replaced": [replaced.title, replaced.body],
     "ofAuthor": titles(of_author.data),

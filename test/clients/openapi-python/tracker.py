@@ -20,6 +20,7 @@ from rest_api_client.models import (
     ReportOfOrganizationOutput,
     Task,
     TaskCreate,
+    TaskFilter,
     TaskStatus,
     TaskUpdate,
 )
@@ -40,7 +41,7 @@ now = TaskCreate(project_id=project.id, title="Now", urgent=True)
 urgent = failed(create_task.sync_detailed(client=client, body=now)).error
 assert urgent.details
 doing = given(
-    list_tasks_of_project.sync(project.id, client=client, status=TaskStatus.DOING, sort="-title")
+    list_tasks_of_project.sync(project.id, client=client, filter_=TaskFilter(statusne=TaskStatus.OPEN), sort="-title")
 )
 change = TaskUpdate(status=TaskStatus.DONE)
 done = given(update_task.sync(weave.id, client=client, body=change))

@@ -16,6 +16,7 @@ from rest_api_client.models import (
     Thing,
     ThingCreate,
     ThingCreateShapeType0,
+    ThingFilter,
     ThingLevel,
     ThingMood,
     ThingReplace,
@@ -81,7 +82,7 @@ def main() -> dict[str, object]:
     )
     updated = given(update_thing.sync(one.id, client=client, body=change))
     pages, cursors = page(), cursor()
-    filtered = given(list_things.sync(client=client, state=ThingState.IN_BETWEEN))
+    filtered = given(list_things.sync(client=client, filter_=ThingFilter(statein="in-between,done")))
     replaced = given(replace_thing.sync(one.id, client=client, body=ThingReplace(name="replaced")))
     conflict = create_thing.sync_detailed(client=client, body=ThingCreate(name="two"))
     details = failed(conflict).error.details

@@ -191,6 +191,8 @@ const wrongMetadata: readonly object[] = [
   { client_name: ['x'] },
   { client_uri: 'javascript:alert(1)' },
   { client_uri: 'ftp://app.example.com' },
+  { policy_uri: 'javascript:alert(1)' },
+  { tos_uri: 'data:text/html,x' },
   ...[
     'http://app.example.com/logo.png',
     'https://127.0.0.1/logo.png',
@@ -331,6 +333,8 @@ test('whatever metadata come: an answer of RFC 7591, never a fault, never an add
       'response_types',
       'logo_uri',
       'client_uri',
+      'policy_uri',
+      'tos_uri',
       'token_endpoint_auth_method',
       'post_logout_redirect_uris',
       'id_token_signed_response_alg',

@@ -133,6 +133,35 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.equal((await get(`/projects/${to}`, ann)).body.points, 13)
     })
 
+    test('an item that is optional may be none, in and out', async () => {
+      const id = await project()
+      const last = await task(id)
+      const first = await post('/tasks/next_task?fields=id', {}, ann)
+      assert.equal(first.status, 200, JSON.stringify(first.body))
+      assert.ok(first.body.id > 0)
+      assert.deepEqual((await post('/tasks/next_task?fields=id', { after: null }, ann)).body, first.body)
+      const key = { 'idempotency-key': 'next' }
+      for (const headers of [{}, key, key]) {
+        const none = await post('/tasks/next_task', { after: last }, ann, headers)
+        assert.deepEqual(none, { status: 200, body: null })
+      }
+      assert.equal((await post('/tasks/next_task', { after: 99_999 }, ann)).status, 400)
+      const around = await post('/tasks/around', { task: last }, ann)
+      assert.equal(around.status, 200, JSON.stringify(around.body))
+      assert.equal(around.body.after, null)
+      assert.ok(first.body.id === last || around.body.before.id < last)
+      const operations = [
+        { method: 'POST', path: '/tasks/next_task', body: { after: last } },
+        { method: 'GET', path: `/tasks/${last}?fields=id` },
+      ]
+      const batch = await post('/batch', { operations }, ann)
+      assert.deepEqual(
+        batch.body.results?.map((one: { body: unknown }) => one.body),
+        [null, { id: last }],
+        JSON.stringify(batch.body),
+      )
+    })
+
     test('an action without input and output', async () => {
       assert.deepEqual(await post('/actions/ping', undefined, anonymous('192.0.2.1')), {
         status: 204,

@@ -126,6 +126,29 @@ async function subscribed({ url }: Fixture, key: string, query: string) {
   return { text: () => text, leave: () => controller.abort() }
 }
 
+interface Payload {
+  readonly data: unknown
+  readonly extensions: { readonly eventId: string }
+}
+
+/** The payloads that came so far. */
+function payloads(text: string): readonly Payload[] {
+  return [...text.matchAll(/^data: (\{"data".*)$/gm)].map(([, json]) => JSON.parse(json ?? ''))
+}
+
+/** All of the answer to a subscription that is refused. */
+async function subscriptionAnswer({ url }: Fixture, key: string | undefined, query: string): Promise<string> {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: {
+      ...{ Accept: 'text/event-stream', 'Content-Type': 'application/json' },
+      ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+    },
+    body: JSON.stringify({ query }),
+  })
+  return response.text()
+}
+
 for (const setup of [sqlite, postgres]) {
   describe(setup.name, () => {
     const withFixture = sharedFixtures(setup, { webhooks: { allowPrivate: true } }, declaration)
@@ -197,6 +220,55 @@ for (const setup of [sqlite, postgres]) {
       await until(() => updates.text().includes('changed'))
       updates.leave()
       assert.equal(updates.text().match(/"reportUpdated"/g)?.length, 1, updates.text())
+    })
+
+    test('GraphQL has a subscription for each type, each for whom its rule holds, resumed too', async fixture => {
+      const { ann, ben, cleo } = fixture
+      const id = await create(fixture, ann)
+      const flagged = 'subscription { reportFlagged { __typename values { n: stars } data { id title } } }'
+      const reviewed =
+        'subscription { seen: reportReviewed { values { stars } one: data { id } data { title } } }'
+      const bens = await subscribed(fixture, ben.key, reviewed)
+      const listeners = await Promise.all([
+        subscribed(fixture, ben.key, flagged),
+        subscribed(fixture, ann.key, reviewed),
+        subscribed(fixture, cleo.key, reviewed),
+      ])
+      for (const stars of [1, 2]) assert.equal((await flag(fixture, ann.key, id, stars)).status, 204)
+      await until(() => listeners.every(one => payloads(one.text()).length === 2))
+      const [bensFlagged, annsReviewed, cleosReviewed] = listeners.map(one => payloads(one.text()))
+      const data = { id: String(id), title: 'a' }
+      assert.deepEqual(
+        bensFlagged?.map(each => each.data),
+        [1, 2].map(n => ({ reportFlagged: { __typename: 'ReportFlaggedEvent', values: { n }, data } })),
+      )
+      assert.deepEqual(
+        annsReviewed?.map(each => each.data),
+        [1, 2].map(stars => ({ seen: { values: { stars }, one: { id: data.id }, data: { title: 'a' } } })),
+      )
+      assert.deepEqual(cleosReviewed, annsReviewed)
+      assert.deepEqual(payloads(bens.text()), [])
+
+      const first = bensFlagged?.[0]?.extensions.eventId
+      const after = `subscription { reportFlagged(after: "${first}") { values { stars } } }`
+      const resumed = await subscribed(fixture, ben.key, after)
+      await until(() => payloads(resumed.text()).length === 1)
+      assert.deepEqual(payloads(resumed.text())[0]?.data, { reportFlagged: { values: { stars: 2 } } })
+      for (const one of [...listeners, bens, resumed]) one.leave()
+    })
+
+    test('a subscription to an event needs the scope that reads its item', async fixture => {
+      const { ann } = fixture
+      const app = await fixture.app(appScopes)
+      const browser = fixture.browser()
+      const options = { browser, person: ann, scope: 'flag:report' }
+      const { access_token: token } = await newTokens(fixture, app, options)
+      const query = 'subscription { reportFlagged { values { stars } } }'
+      for (const key of [token, undefined]) {
+        const answer = await subscriptionAnswer(fixture, key, query)
+        assert.match(answer, key === undefined ? /UNAUTHORIZED/ : /INSUFFICIENT_SCOPE/)
+        assert.doesNotMatch(answer, /"stars"/)
+      }
     })
 
     test('the consent page shows the scope of an action, which allows that action and nothing else', async fixture => {

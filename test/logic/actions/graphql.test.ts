@@ -100,6 +100,27 @@ for (const kind of kinds) {
       }
     })
 
+    test('an item that is optional may be none', async () => {
+      const { ask, faults, close } = await opened(kind)
+      try {
+        const source = `mutation ($id: ID) {
+          first: nextTask { id title }
+          none: nextTask(after: $id) { id title project { name } }
+          around(task: 3) { before { title } after { title } }
+        }`
+        const answer = await ask(source, ann, { id: 3 })
+        assert.equal(answer.errors, undefined, JSON.stringify(answer.errors))
+        assert.deepEqual(answer.data, {
+          first: { id: '1', title: 'a' },
+          none: null,
+          around: { before: { title: 'b' }, after: null },
+        })
+        assert.deepEqual(faults, [])
+      } finally {
+        await close()
+      }
+    })
+
     test('a query of the model is a field of Query, beside others', async () => {
       const { ask, one, faults, close } = await opened(kind)
       try {

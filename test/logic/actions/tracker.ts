@@ -79,6 +79,24 @@ export default model(
           return { from, left: from.points - input.points }
         },
       }),
+      next_task: action({
+        of: 'tasks',
+        input: { after: item('tasks', { optional: true }) },
+        output: item('tasks', { optional: true }),
+        access: signedIn,
+        run: ({ input, data }: Data) =>
+          data.tasks.first({ where: { id: { gt: input.after?.id ?? 0 } }, sort: ['id'] }),
+      }),
+      around: action({
+        of: 'tasks',
+        input: { task: item('tasks') },
+        output: { before: item('tasks', { optional: true }), after: item('tasks', { optional: true }) },
+        access: signedIn,
+        run: async ({ input: { task }, data }: Data) => ({
+          before: await data.tasks.first({ where: { id: { lt: task.id } }, sort: ['-id'] }),
+          after: (await data.tasks.first({ where: { id: { gt: task.id } }, sort: ['id'] })) ?? undefined,
+        }),
+      }),
       ping: action({ access: anyone, run: () => undefined }),
       seal: action({
         on: 'projects',

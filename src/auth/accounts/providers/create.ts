@@ -47,9 +47,10 @@ type Library = typeof import('openid-client')
 
 const isVerified = (claims: Claims) => claimOf(claims, 'email_verified') === true
 
-function usual({ send, now }: ProviderParts, { id, name, clientId }: Named) {
+function usual({ send, now }: ProviderParts, { kind, id, name, clientId }: ProviderSettings) {
   const scopes = ['openid', 'profile', 'email']
   return {
+    kind,
     id,
     name,
     clientId,

@@ -43,6 +43,7 @@ function jsonFetch(send: SendRequest): ReturnType<typeof providerFetch> {
 }
 
 class Github implements Provider {
+  readonly kind = 'github'
   readonly id: string
   readonly name: string
   readonly #options: GithubOptions

@@ -10,6 +10,7 @@ type Library = typeof import('openid-client')
 
 /** What distinguishes one issuer's ways from another's. */
 export interface OpenidOptions {
+  readonly kind: Provider['kind']
   readonly id: string
   readonly name: string
   /** The address of discovery, without `/.well-known/…`. */
@@ -38,6 +39,7 @@ interface Discovered {
 }
 
 class OpenidClient implements Provider {
+  readonly kind: Provider['kind']
   readonly id: string
   readonly name: string
   readonly #options: OpenidOptions
@@ -45,6 +47,7 @@ class OpenidClient implements Provider {
   #discovering: Promise<Discovered> | undefined
 
   constructor(options: OpenidOptions) {
+    this.kind = options.kind
     this.id = options.id
     this.name = options.name
     this.#options = options

@@ -28,6 +28,8 @@ export interface StartOptions {
 }
 
 export interface Provider {
+  /** As the settings say it. */
+  readonly kind: 'google' | 'github' | 'microsoft' | 'apple' | 'oidc'
   readonly id: string
   readonly name: string
   /** Where the browser is sent. Throws a `ProviderFault`. */

@@ -4,12 +4,15 @@ import { accountPage } from '../../pages/account.ts'
 import { appsPage } from '../../pages/apps.ts'
 import { pageReply } from '../../pages/reply.ts'
 import { sessionsPage } from '../../pages/sessions.ts'
+import { scopeGroups } from '../../server/consent/choices.ts'
+import type { SessionInfo } from '../../server/server.ts'
 import { type RouteParts, redirect, type SignedIn, type Visit } from './context.ts'
-import { readForm, readQuery } from './form-body.ts'
+import { readQuery } from './form-body.ts'
+import { accountState, createdAt } from './overview.ts'
+import { postedForm } from './own.ts'
 
 /** What a page says after something was done; the address names it, so it can say nothing else. */
 const notes: ReadonlyMap<string, string> = new Map([
-  ['sent', 'We have sent you a message with a link.'],
   ['verified', 'Your address is confirmed.'],
   [
     'first-verified',
@@ -48,42 +51,72 @@ export function noteOf(visit: Visit): string | undefined {
   return notes.get(readQuery(visit).text('done'))
 }
 
-export async function accountRoute({ base, theme }: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
-  const { id, name, email } = who.user
-  const verified = await base.addresses.isVerified(id, email)
-  const waiting = await base.addresses.waiting(id)
-  const { menu } = who
-  return pageReply(theme, accountPage({ menu, name, email, verified, waiting, note: noteOf(visit) }))
+export async function accountRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+  const { base, theme } = parts
+  const { menu, user } = who
+  const [waiting, since, state] = await Promise.all([
+    base.addresses.waiting(user.id),
+    createdAt(parts, who),
+    accountState(parts, who),
+  ])
+  const verified = menu.unconfirmed === undefined
+  return pageReply(theme, accountPage({ menu, verified, since, waiting, state, note: noteOf(visit) }))
+}
+
+/** A policy that names more would be a header that some proxies refuse. */
+const maxImageOrigins = 40
+
+async function showApps({ base, server, theme }: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+  const found = await server.connectedApps(who.user.id)
+  const apps = found.map(one => {
+    const asked = { scopes: one.scopes, allowedBefore: new Set<string>() }
+    return { ...one, groups: scopeGroups(base.model, asked, who.user) }
+  })
+  const images = apps.map(({ app }) => app.logoUri).filter(uri => uri !== undefined)
+  const page = appsPage({ menu: who.menu, apps, note: noteOf(visit), now: base.now() })
+  return pageReply(theme, page, { images: images.slice(0, maxImageOrigins) })
 }
 
 export async function appsRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
-  const { server, theme, csrf } = parts
-  if (visit.method === 'POST') {
-    const form = readForm(visit)
-    csrf.check(visit, form.text('csrf'))
-    await server.revokeApp(who.user.id, form.text('client_id'))
-    return redirect('/account/apps?done=disconnected')
-  }
-  const apps = await server.connectedApps(who.user.id)
-  const images = apps.map(({ app }) => app.logoUri)
-  return pageReply(theme, appsPage({ menu: who.menu, apps, note: noteOf(visit) }), { images })
+  if (visit.method !== 'POST') return showApps(parts, visit, who)
+  await parts.server.revokeApp(who.user.id, postedForm(parts, visit).text('client_id'))
+  return redirect('/account/apps?done=disconnected')
+}
+
+async function showSessions(
+  { base, server, theme }: RouteParts,
+  visit: Visit,
+  who: SignedIn,
+): Promise<Reply> {
+  const found = await server.sessions(who.user.id, who.session.id)
+  const sessions = [...found].sort((one, other) => rank(other) - rank(one))
+  const page = sessionsPage({ menu: who.menu, sessions, note: noteOf(visit), now: base.now() })
+  return pageReply(theme, page)
+}
+
+/** The browser that asks first, then those that were used last. */
+function rank({ current, usedAt }: SessionInfo): number {
+  return current ? Number.POSITIVE_INFINITY : usedAt
 }
 
 export async function sessionsRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
-  const { server, theme, csrf } = parts
-  const { user, session, menu } = who
-  const sessions = await server.sessions(user.id, session.id)
-  if (visit.method !== 'POST') {
-    return pageReply(theme, sessionsPage({ menu, sessions, note: noteOf(visit) }))
-  }
-  const form = readForm(visit)
-  csrf.check(visit, form.text('csrf'))
+  if (visit.method !== 'POST') return showSessions(parts, visit, who)
+  const form = postedForm(parts, visit)
   const which = form.text('session')
-  if (which !== 'others') {
-    await server.revokeSession(user.id, which)
-    return redirect('/account/sessions?done=signed-out')
-  }
-  const others = sessions.filter(({ current }) => !current)
+  if (which === 'others') return signOutEverywhere(parts, visit, who, form.text('this') === 'yes')
+  await parts.server.revokeSession(who.user.id, which)
+  return redirect('/account/sessions?done=signed-out')
+}
+
+async function signOutEverywhere(
+  { server }: RouteParts,
+  { req, res }: Visit,
+  { user, session }: SignedIn,
+  alsoThis: boolean,
+): Promise<Reply> {
+  const others = (await server.sessions(user.id, session.id)).filter(({ current }) => !current)
   await Promise.all(others.map(({ id }) => server.revokeSession(user.id, id)))
-  return redirect('/account/sessions?done=others')
+  if (!alsoThis) return redirect('/account/sessions?done=others')
+  await server.signOut(req, res)
+  return redirect('/account/sign-in')
 }

@@ -1,9 +1,11 @@
 /** `/account/developer/new` and `/account/developer/{id}/edit`. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
+import { openidScopes } from '../../../model/builtin.ts'
 import { type AppForm, appFormPage } from '../../pages/app-form.ts'
 import { type Faults, noFaults } from '../../pages/form.ts'
 import { pageReply } from '../../pages/reply.ts'
+import { withCovered } from '../../server/consent/scopes.ts'
 import { bodyFaults, faultsOf } from '../own-items.ts'
 import { lineFaults, linesOf } from '../redirect-uri-lines.ts'
 import { appScopeChoices, chosenIn, chosenOf, noScopes, scopesIn } from '../scope-choices.ts'
@@ -23,11 +25,22 @@ const first: AppForm = {
   chosen: { ...noScopes, others: new Set(['openid', 'profile', 'email']) },
   logo: '',
   homepage: '',
+  policy: '',
+  terms: '',
+  defaults: 'none',
+  defaultScopes: '',
+  tokenFormat: '',
+  separator: '',
+  firstParty: false,
+}
+
+function mayBeFirstParty({ user }: SignedIn): boolean {
+  return user.role === 'admin'
 }
 
 /** `edited`: undefined for a new app. */
 function show(
-  { base, theme }: RouteParts,
+  { base, own, theme }: RouteParts,
   who: SignedIn,
   edited: AppRow | undefined,
   entered: AppForm,
@@ -36,6 +49,8 @@ function show(
   const page = appFormPage({
     ...{ menu: who.menu, faults, entered, edited: edited?.name },
     choices: appScopeChoices(base.model),
+    service: own.apps,
+    mayBeFirstParty: mayBeFirstParty(who),
     action: edited === undefined ? `${path}/new` : `${path}/${edited.id}/edit`,
     back: edited === undefined ? path : `${path}/${edited.id}`,
   })
@@ -51,17 +66,39 @@ function enteredIn({ base }: RouteParts, form: FormBody): AppForm {
     chosen: chosenIn(appScopeChoices(base.model), form),
     logo: form.text('logo'),
     homepage: form.text('homepage'),
+    policy: form.text('policy'),
+    terms: form.text('terms'),
+    defaults: form.text('defaults'),
+    defaultScopes: form.text('default-scopes'),
+    tokenFormat: form.text('token-format'),
+    separator: form.text('separator'),
+    firstParty: form.text('first-party') === 'yes',
   }
 }
 
-function bodyOf(entered: AppForm) {
-  const { name, access, chosen, logo, homepage } = entered
+/** Null: a request without a scope is refused. */
+function defaultsIn({ defaults, defaultScopes, access, chosen }: AppForm): readonly string[] | null {
+  if (defaults === 'all') return access === 'any' ? null : scopesIn(chosen)
+  if (defaults !== 'some') return null
+  const named = defaultScopes.split(/[\s,]+/).filter(scope => scope !== '')
+  return [...new Set(named)]
+}
+
+/** `first_party` only of those who may set it: the API refuses it of others. */
+function bodyOf(entered: AppForm, who: SignedIn) {
+  const { name, access, chosen, logo, homepage, policy, terms, tokenFormat, separator, firstParty } = entered
   return {
     name: name.trim(),
     redirect_uris: linesOf(entered.uris).map(({ uri }) => uri),
     scopes: access === 'any' ? null : scopesIn(chosen),
+    default_scopes: defaultsIn(entered),
     logo_uri: logo.trim() || null,
     homepage_uri: homepage.trim() || null,
+    policy_uri: policy.trim() || null,
+    tos_uri: terms.trim() || null,
+    access_token_format: tokenFormat || null,
+    scope_separator: separator || null,
+    ...(mayBeFirstParty(who) && { first_party: firstParty }),
   }
 }
 
@@ -70,17 +107,40 @@ const formFields: ReadonlyMap<string, string> = new Map([
   ['type', 'type'],
   ['redirect_uris', 'uris'],
   ['scopes', 'access'],
-  ['default_scopes', 'access'],
+  ['default_scopes', 'default-scopes'],
+  ['access_token_format', 'token-format'],
+  ['scope_separator', 'separator'],
+  ['first_party', 'first-party'],
   ['logo_uri', 'logo'],
   ['homepage_uri', 'homepage'],
+  ['policy_uri', 'policy'],
+  ['tos_uri', 'terms'],
 ])
 
 const fieldOf = (name: string) => formFields.get(name)
 
+/** Undefined: there is none. */
+function defaultsFault({ base }: RouteParts, entered: AppForm): string | undefined {
+  const { defaults, access, chosen } = entered
+  if (defaults === 'all' && access === 'any')
+    return 'The app may ask for anything: name the scopes that it asks for.'
+  if (defaults !== 'some') return undefined
+  const named = defaultsIn(entered) ?? []
+  if (named.length === 0) return 'Name at least one scope, or choose to refuse such requests.'
+  const known = new Set([...openidScopes.keys(), ...base.model.scopes.keys()])
+  const unknown = named.filter(scope => !known.has(scope))
+  if (unknown.length > 0) return `There is no scope ${unknown.slice(0, 5).join(', ').slice(0, 200)}.`
+  const allowed = withCovered(scopesIn(chosen))
+  const beyond = access === 'any' ? [] : named.filter(scope => !allowed.has(scope))
+  return beyond.length === 0 ? undefined : `The app may not ask for ${beyond.join(', ')}: choose it above.`
+}
+
 /** All at once; where the API would take it, or say less exactly, in the form’s own words. */
-function faultsIn({ base }: RouteParts, entered: AppForm): Faults {
+function faultsIn(parts: RouteParts, who: SignedIn, entered: AppForm): Faults {
   const { name, uris, access, chosen } = entered
-  const faults = new Map(bodyFaults(base.model, collection, bodyOf(entered), fieldOf))
+  const faults = new Map(bodyFaults(parts.base.model, collection, bodyOf(entered, who), fieldOf))
+  const ofDefaults = defaultsFault(parts, entered)
+  if (ofDefaults !== undefined) faults.set('default-scopes', ofDefaults)
   if (name.trim() === '') faults.set('name', 'Enter a name.')
   const wrong = lineFaults(linesOf(uris))
   if (wrong !== undefined) faults.set('uris', wrong)
@@ -96,7 +156,7 @@ async function saved(
   entered: AppForm,
   save: () => Promise<Reply>,
 ): Promise<Reply> {
-  const faults = faultsIn(parts, entered)
+  const faults = faultsIn(parts, who, entered)
   if (faults.size > 0) return show(parts, who, edited, entered, faults)
   try {
     return await save()
@@ -112,9 +172,17 @@ export async function newAppRoute(parts: RouteParts, visit: Visit, who: SignedIn
   const entered = enteredIn(parts, postedForm(parts, visit))
   if (asked) return asked
   return saved(parts, who, undefined, entered, () => {
-    const body = { ...bodyOf(entered), type: entered.type }
+    const body = { ...bodyOf(entered, who), type: entered.type }
     return createShown(parts, visit, who, collection, body, ({ id }) => `${path}/${id}`)
   })
+}
+
+function defaultsOf({ scopes, default_scopes: defaults }: AppRow) {
+  if (defaults === null || defaults.length === 0) return { defaults: 'none', defaultScopes: '' }
+  const isAll = scopes?.length === defaults.length && scopes.every(scope => defaults.includes(scope))
+  return isAll
+    ? { defaults: 'all', defaultScopes: '' }
+    : { defaults: 'some', defaultScopes: defaults.join(' ') }
 }
 
 function formOf({ base }: RouteParts, app: AppRow): AppForm {
@@ -126,6 +194,12 @@ function formOf({ base }: RouteParts, app: AppRow): AppForm {
     chosen: chosenOf(appScopeChoices(base.model), app.scopes ?? []),
     logo: app.logo_uri ?? '',
     homepage: app.homepage_uri ?? '',
+    policy: app.policy_uri ?? '',
+    terms: app.tos_uri ?? '',
+    ...defaultsOf(app),
+    tokenFormat: app.access_token_format ?? '',
+    separator: app.scope_separator ?? '',
+    firstParty: app.first_party,
   }
 }
 
@@ -141,7 +215,7 @@ export async function editAppRoute(
   const entered = enteredIn(parts, postedForm(parts, visit))
   if (asked) return asked
   return saved(parts, who, app, entered, async () => {
-    await ownItems(parts, who).update(collection, id, bodyOf(entered))
+    await ownItems(parts, who).update(collection, id, bodyOf(entered, who))
     return redirect(`${path}/${id}?done=saved`)
   })
 }

@@ -2,7 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call, Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
-import type { Menu } from '../../pages/layout.ts'
+import { waiting } from '../../pages/error-reply.ts'
+import type { Menu, Unconfirmed } from '../../pages/layout.ts'
 import { messagePage } from '../../pages/message.ts'
 import { pageReply } from '../../pages/reply.ts'
 import type { Theme } from '../../pages/theme.ts'
@@ -31,6 +32,8 @@ export interface OwnPages extends Pick<OwnItemsParts, 'run' | 'hooks'> {
   /** How long a secret of a webhook signs beside a newer one. */
   readonly webhookOverlapSeconds: number
   readonly webhooks: WebhookOperations
+  /** What apps get that choose nothing. */
+  readonly apps: { readonly tokenFormat: 'opaque' | 'jwt'; readonly separator: string }
   /** Whether users can delete their account. */
   readonly selfDeletion: boolean
 }
@@ -61,10 +64,10 @@ export function redirect(path: NextPath): Reply {
 }
 
 export function tooMany(theme: Theme, seconds: number): Reply {
-  const minutes = Math.ceil(seconds / 60)
   const page = messagePage({
     title: 'Too many attempts',
-    paragraphs: [`Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`],
+    paragraphs: [`Wait ${waiting(seconds)}, then try again.`],
+    icon: 'clock',
   })
   return pageReply(theme, page, { status: 429, headers: ['Retry-After', String(seconds)] })
 }
@@ -82,8 +85,20 @@ export async function signedIn(parts: RouteParts, visit: Visit): Promise<SignedI
   const user = session && (await findUser(parts.base.run, session.userId))
   if (!session || !user) return undefined
   visit.userId = user.id
+  await parts.server.noteUse(session, visit.req, visit.address)
   const csrf = parts.csrf.token(visit, visit.res)
-  return { user, session, menu: { here: visit.path, csrf, name: user.name, email: user.email } }
+  const { name, email } = user
+  const unconfirmed = await unconfirmedOf(parts, visit, user)
+  return { user, session, menu: { here: visit.path, csrf, name, email, unconfirmed } }
+}
+
+async function unconfirmedOf(
+  { base: { addresses } }: RouteParts,
+  { query }: Visit,
+  { id, email }: UserRow,
+): Promise<Unconfirmed | undefined> {
+  if (await addresses.isVerified(id, email)) return undefined
+  return { sent: query === 'done=sent', endsOthers: await addresses.isUnproven(id) }
 }
 
 const nextForm = /^\/account(?:\/[a-z0-9-]{1,30}){0,4}$/

@@ -30,8 +30,14 @@ const fields = [
   'client_id',
   'redirect_uris',
   'scopes',
+  'default_scopes',
+  'access_token_format',
+  'scope_separator',
+  'first_party',
   'logo_uri',
   'homepage_uri',
+  'policy_uri',
+  'tos_uri',
   'created_at',
 ]
 const ofUser = { ...listShape(collection, fields, where('user_id')), sort: reversed(orderById) }
@@ -44,6 +50,9 @@ const secretsOfApp = {
 
 const maxShown = 200
 const maxSecretsShown = 50
+/** The users of an app, on its own page. */
+const maxCounted = 1000
+const maxCountedInList = 100
 
 export interface AppRow {
   readonly id: number
@@ -54,8 +63,13 @@ export interface AppRow {
   readonly client_id: string
   readonly redirect_uris: readonly string[]
   readonly scopes: readonly string[] | null
+  readonly default_scopes: readonly string[] | null
+  readonly access_token_format: 'opaque' | 'jwt' | null
+  readonly scope_separator: ',' | ' ' | null
   readonly logo_uri: string | null
   readonly homepage_uri: string | null
+  readonly policy_uri: string | null
+  readonly tos_uri: string | null
   readonly created_at: string
 }
 
@@ -74,8 +88,10 @@ export async function appRow(parts: RouteParts, who: SignedIn, id: number): Prom
   return row
 }
 
-function shown({ base }: RouteParts, row: AppRow): OwnApp {
-  const { id, name, type, scopes } = row
+/** `users`: how many have connected it. */
+async function shown({ base, server }: RouteParts, row: AppRow, maxUsers: number): Promise<OwnApp> {
+  const { id, name, type, scopes, default_scopes: defaults } = row
+  const users = await server.countUsers(row.client_id, maxUsers + 1)
   return {
     ...{ id, name, type },
     clientId: row.client_id,
@@ -83,7 +99,13 @@ function shown({ base }: RouteParts, row: AppRow): OwnApp {
     may: scopes === null ? undefined : sentencesOf(base.model, scopes),
     logoUri: row.logo_uri ?? undefined,
     homepageUri: row.homepage_uri ?? undefined,
+    policyUri: row.policy_uri ?? undefined,
+    tosUri: row.tos_uri ?? undefined,
     firstParty: row.first_party,
+    users: { count: Math.min(users, maxUsers), isMore: users > maxUsers },
+    byDefault: defaults === null || defaults.length === 0 ? undefined : sentencesOf(base.model, defaults),
+    tokenFormat: row.access_token_format ?? undefined,
+    separator: row.scope_separator ?? undefined,
     createdAt: Date.parse(row.created_at),
   }
 }
@@ -99,7 +121,7 @@ async function secretsOf(parts: RouteParts, who: SignedIn, appId: number): Promi
 
 export async function developerRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
   const rows = await ownItems(parts, who).list<AppRow>(ofUser, maxShown + 1, who.user.id)
-  const apps = rows.slice(0, maxShown).map(row => shown(parts, row))
+  const apps = await Promise.all(rows.slice(0, maxShown).map(row => shown(parts, row, maxCountedInList)))
   const page = developerPage({ menu: who.menu, apps, more: rows.length > maxShown, note: noteOf(visit) })
   return pageReply(parts.theme, page, { images: apps.map(({ logoUri }) => logoUri) })
 }
@@ -122,7 +144,7 @@ export async function appRoute(parts: RouteParts, visit: Visit, who: SignedIn, i
     return confirmation(parts, visit, who) ?? newSecret(parts, visit, who, id)
   }
   const taken = visit.method === 'HEAD' ? undefined : await parts.shownOnce.take(who.session, visit.path)
-  const app = shown(parts, row)
+  const app = await shown(parts, row, maxCounted)
   const page = appPage(
     {
       ...{ menu: who.menu, app, note: noteOf(visit), issuer: parts.base.issuer },
@@ -141,7 +163,7 @@ export async function deleteAppRoute(
   who: SignedIn,
   id: number,
 ): Promise<Reply> {
-  const app = shown(parts, await appRow(parts, who, id))
+  const app = await shown(parts, await appRow(parts, who, id), maxCounted)
   const asked = confirmation(parts, visit, who)
   if (visit.method !== 'POST') return asked ?? pageReply(parts.theme, deleteAppPage(who.menu, app, noFaults))
   postedForm(parts, visit)
@@ -157,7 +179,7 @@ export async function endSecretRoute(
   id: number,
   secretId: number,
 ): Promise<Reply> {
-  const app = shown(parts, await appRow(parts, who, id))
+  const app = await shown(parts, await appRow(parts, who, id), maxCounted)
   const secrets = await secretsOf(parts, who, id)
   const secret = secrets.find(one => one.id === secretId)
   if (!secret) throw new ApiError('NOT_FOUND', 'The app has no such secret.')

@@ -6,6 +6,7 @@ import { orderById, reversed } from '../../../plan/order.ts'
 import { itemShape, listShape, where } from '../../../plan/system-plans.ts'
 import { type AccessClass, hasScope } from '../../../principal.ts'
 import { scopesOf } from '../../api-key.ts'
+import { lastUses } from '../../key-uses.ts'
 import { type Faults, noFaults } from '../../pages/form.ts'
 import {
   type KeyForm,
@@ -45,10 +46,15 @@ interface KeyRow {
   readonly expires_at: string | null
 }
 
-function shown({ base }: RouteParts, { id, name, prefix, scopes, ...times }: KeyRow): ShownKey {
+/** `usedAt`: when it was last used, if that is known. */
+function shown(
+  { base }: RouteParts,
+  { id, name, prefix, scopes, ...times }: KeyRow,
+  usedAt?: number,
+): ShownKey {
   const expiresAt = times.expires_at === null ? undefined : Date.parse(times.expires_at)
   return {
-    ...{ id, name, prefix, expiresAt },
+    ...{ id, name, prefix, expiresAt, usedAt },
     may: scopesOf(scopes) === 'all' ? undefined : sentencesOf(base.model, scopes ?? []),
     createdAt: Date.parse(times.created_at),
     expired: expiresAt !== undefined && expiresAt <= base.now(),
@@ -59,12 +65,14 @@ async function keyOf(parts: RouteParts, who: SignedIn, id: number): Promise<Show
   const row = await ownItems(parts, who).item<KeyRow>(byId, id)
   // Administrators may read those of others, which have no page.
   if (row.user_id !== who.user.id) throw new ApiError('NOT_FOUND')
-  return shown(parts, row)
+  const uses = await lastUses(parts.base.records, who.user.id)
+  return shown(parts, row, uses.get(id))
 }
 
 export async function keysRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
   const rows = await ownItems(parts, who).list<KeyRow>(ofUser, maxShown + 1, who.user.id)
-  const keys = rows.slice(0, maxShown).map(row => shown(parts, row))
+  const uses = await lastUses(parts.base.records, who.user.id)
+  const keys = rows.slice(0, maxShown).map(row => shown(parts, row, uses.get(row.id)))
   const page = keysPage({ menu: who.menu, keys, more: rows.length > maxShown, note: noteOf(visit) })
   return pageReply(parts.theme, page)
 }

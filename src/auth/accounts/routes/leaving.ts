@@ -1,6 +1,7 @@
 /** `/account/profile/export` and `/account/profile/delete`: a copy of one's data, and the end of the account. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
+import { lastUses } from '../../key-uses.ts'
 import { type Faults, noFaults } from '../../pages/form.ts'
 import { messagePage } from '../../pages/message.ts'
 import { deletePage, exportPage } from '../../pages/profile.ts'
@@ -26,10 +27,12 @@ function isoTime(at: number): string {
 
 /** What the export has besides the account and its items. */
 async function besides({ base, server, passkeys }: RouteParts, { user, session }: SignedIn): Promise<object> {
-  const [sessions, apps, keys] = await Promise.all([
+  const [sessions, apps, keys, linked, uses] = await Promise.all([
     server.sessions(user.id, session.id),
     server.connectedApps(user.id),
     passkeys.list(user.id),
+    base.identities.list(user.id),
+    lastUses(base.records, user.id),
   ])
   return {
     service: base.issuer,
@@ -44,6 +47,12 @@ async function besides({ base, server, passkeys }: RouteParts, { user, session }
       expires_at: isoTime(expiresAt),
     })),
     passkeys: keys.map(({ name, createdAt }) => ({ name, created_at: isoTime(createdAt) })),
+    linked_accounts: linked.map(({ provider, label, createdAt }) => ({
+      provider,
+      account: label,
+      linked_at: isoTime(createdAt),
+    })),
+    api_key_uses: [...uses].map(([id, at]) => ({ api_key_id: id, last_used_at: isoTime(at) })),
     one_time_codes: await base.codes.isOn(user.id),
     connected_apps: apps.map(({ app, scopes, allowedAt }) => ({
       ...{ name: app.name, client_id: app.clientId, allowed_at: isoTime(allowedAt) },
@@ -108,6 +117,7 @@ async function deleted(parts: RouteParts, visit: Visit, who: SignedIn): Promise<
     paragraphs: [
       'You are signed out everywhere. We have sent a message about it to the address that the account had.',
     ],
+    icon: 'check',
   })
   return pageReply(theme, page)
 }

@@ -11,7 +11,15 @@ import { canReset, requestReset, reset } from '../reset.ts'
 import { finishSignUp, pendingAddress, pendingSignUp } from '../sign-up.ts'
 import { addressToConfirm, confirmAddress, sendConfirmation } from '../verification.ts'
 import { askerOf } from './asker.ts'
-import { type RouteParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
+import {
+  type RouteParts,
+  redirect,
+  type SignedIn,
+  safeNext,
+  signedIn,
+  tooMany,
+  type Visit,
+} from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
 import { providerOf } from './provider-flow.ts'
@@ -22,6 +30,7 @@ function over({ theme }: RouteParts, href: string, label: string): Reply {
     title: 'This link does not work any more',
     paragraphs: ['It is too old, or was used already. Ask for a new one.'],
     link: { href, label },
+    icon: 'clock',
   })
   return pageReply(theme, page, { status: 400 })
 }
@@ -69,6 +78,7 @@ async function ask(parts: RouteParts, visit: Visit, form: FormBody): Promise<Rep
       'Every link of the last half hour works: take the newest one that you find.',
     ],
     link: { href: '/account/sign-in', label: 'Back to sign-in' },
+    icon: 'mail',
   })
   return pageReply(parts.theme, page)
 }
@@ -171,11 +181,16 @@ async function finishAccount(
   return redirect('/account?done=verified')
 }
 
-async function sendAgain(parts: RouteParts, visit: Visit, { user }: SignedIn): Promise<Reply> {
+async function sendAgain(
+  parts: RouteParts,
+  visit: Visit,
+  { user }: SignedIn,
+  form: FormBody,
+): Promise<Reply> {
   const seconds = await parts.base.confirmationMails.take(user.email, parts.throttleAddress(visit.address))
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
   parts.base.background(() => sendConfirmation(parts.base, user.id, user.email, askerOf(visit)))
-  return redirect('/account?done=sent')
+  return redirect(`${safeNext(form.optional('back')) ?? '/account'}?done=sent`)
 }
 
 export async function verifyRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
@@ -186,7 +201,7 @@ export async function verifyRoute(parts: RouteParts, visit: Visit): Promise<Repl
   if (account !== undefined) return finishAccount(parts, visit, form, account)
   const who = await signedIn(parts, visit)
   if (!who) return signInFirst(parts)
-  if (form.text('send') === 'yes') return sendAgain(parts, visit, who)
+  if (form.text('send') === 'yes') return sendAgain(parts, visit, who, form)
   if (form.text('drop') === 'yes') {
     await parts.base.addresses.drop(who.user.id)
     return redirect('/account?done=address-kept')

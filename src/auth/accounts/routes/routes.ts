@@ -2,9 +2,8 @@
 import type { Call, Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { type StaticAsset, serveStatic } from '../../../static-assets.ts'
+import { errorPageReply } from '../../pages/error-reply.ts'
 import { scriptPath, stylesheetPath } from '../../pages/layout.ts'
-import { messagePage } from '../../pages/message.ts'
-import { pageReply } from '../../pages/reply.ts'
 import { script } from '../../pages/script.ts'
 import { stylesheet } from '../../pages/stylesheet.ts'
 import type { Theme } from '../../pages/theme.ts'
@@ -60,8 +59,6 @@ export interface AccountRouteOptions
 export interface AccountRoutes {
   /** The body is read already. Errors that a client may see are pages, unless it speaks JSON; others are thrown. */
   answer(visit: Visit): Promise<Reply>
-  /** An error as a page. */
-  errorReply(error: unknown): Reply
 }
 
 /** `ids`: those in the path. */
@@ -171,25 +168,6 @@ function assetsOf(theme: Theme): ReadonlyMap<string, StaticAsset> {
   ])
 }
 
-const titles: ReadonlyMap<number, string> = new Map([
-  [403, 'This is not allowed'],
-  [404, 'There is nothing here'],
-  [429, 'Too many attempts'],
-])
-
-function errorPageReply(theme: Theme, error: unknown): Reply {
-  const shown = error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR')
-  const title = titles.get(shown.status) ?? 'This does not work'
-  const page = messagePage({
-    title,
-    // Some say no more than the title.
-    paragraphs: [shown.message].filter(message => message !== `${title}.`),
-    link: { href: '/account', label: 'Your account' },
-  })
-  const headers = Object.entries(shown.headers ?? {}).flat()
-  return pageReply(theme, page, { status: shown.status, headers })
-}
-
 /**
  * Chromium holds `form-action` against every redirect that follows, also those among the provider’s own sites, so their
  * schemes are let in.
@@ -232,14 +210,13 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
     return entry.route(parts, visit, ...ids)
   }
   return {
-    errorReply: error => errorPageReply(theme, error),
     async answer(visit) {
       if (isJsonCall(visit)) return answerJson(parts, visit)
       try {
         return await answer(visit)
       } catch (error) {
         if (!(error instanceof ApiError) || error.status >= 500) throw error
-        return errorPageReply(theme, error)
+        return errorPageReply(theme, error, visit, base.now())
       }
     },
   }

@@ -291,6 +291,7 @@ export function linkSent({ theme }: RouteParts, signIn: string): Reply {
     title: 'Look into your mail',
     paragraphs: [messages.sent],
     link: { href: signIn, label: 'Back to sign-in' },
+    icon: 'mail',
   })
   return pageReply(theme, page)
 }

@@ -19,7 +19,7 @@ input.code { font: 1.375rem/1.4 ui-monospace, monospace; letter-spacing: .2em; t
 .choice label { font-weight: 400 }
 .choice .hint { margin: .125rem 0 0 }
 fieldset { margin: 0 0 1rem; padding: 0; border: 0; min-width: 0 }
-legend { padding: 0; margin-bottom: .5rem; font-weight: 600 }
+legend { max-width: 100%; padding: 0; overflow-wrap: anywhere; margin-bottom: .5rem; font-weight: 600 }
 .between { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; justify-content: space-between; font-size: .9375rem }
 .buttons { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1.25rem 0 0 }
 .centred .buttons > * { flex: 1 1 10rem }

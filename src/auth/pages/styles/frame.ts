@@ -38,6 +38,11 @@ export const frame = `/* Pages of an account: a bar, the navigation at the side,
 .centred main > .foot { margin: 1.75rem -2rem -2rem; padding: 1rem 2rem; border-top: 1px solid var(--line); border-radius: 0 0 1rem 1rem; text-align: center; font-size: .9375rem; background: var(--raised) }
 .centred footer { margin-top: auto; font-size: .875rem }
 .centred footer a { color: var(--faint) }
+.mark { margin: 0 0 1rem }
+.mark svg { display: block; color: var(--faint) }
+.mark.good svg { color: var(--good) }
+.mark.attention svg { color: var(--warning) }
+.fold { margin-top: 1.5rem; padding-top: 1rem; border-top: 1px solid var(--line) }
 .crest { display: flex; justify-content: center; align-items: center; gap: .75rem; margin-bottom: 1.25rem; color: var(--faint) }
 .crest + h1 { text-align: center }
 .crest.sign { justify-content: flex-start }

@@ -29,6 +29,47 @@ export const parts = `.card { margin: 0 0 1.25rem; padding: 1.25rem 1.5rem; bord
 .states { display: grid; gap: .625rem; margin: .75rem 0 0; padding: 0; list-style: none; font-size: .9375rem }
 .states li { display: flex; gap: .625rem; align-items: flex-start }
 .states svg { margin-top: .125rem }
+.ways { padding: 0; list-style: none; gap: .75rem }
+.ways > li { display: flex }
+a.way { flex: 1; min-width: 0; display: flex; gap: 1rem; align-items: center; margin: 0; padding: 1rem 1.125rem; color: inherit; text-decoration: none }
+a.way:hover { border-color: var(--edge) }
+a.way > :nth-child(2) { flex: 1; min-width: 0; line-height: 1.35 }
+a.way strong { display: block; font-weight: 600 }
+a.way :is(.faint, .attention) { font-size: .875rem; overflow-wrap: anywhere }
+a.way > svg { color: var(--faint) }
+.identity { display: flex; gap: 1.25rem; align-items: center }
+.identity > :last-child { flex: 1; min-width: 0 }
+.identity p { margin: 0 }
+.identity .name { font-size: 1.125rem; font-weight: 600 }
+.identity .state { margin: 0 .25rem 0 0 }
+.rows, .card.rows { padding: 0; list-style: none }
+.rows > li { display: flex; gap: 1rem; align-items: flex-start; padding: 1.125rem 1.5rem }
+.rows > li + li { border-top: 1px solid var(--line) }
+.rows > li > div { flex: 1; min-width: 0 }
+section > .rows { margin: 1rem 0; border: 1px solid var(--line); border-radius: .625rem }
+section > .rows > li { padding: .875rem 1rem }
+.rows :is(h2, h3) { margin: 0 0 .125rem }
+.rows p { margin: 0; font-size: .875rem }
+.rows form { margin: 0 }
+.rows button.danger { border-color: var(--line) }
+.rows button.danger:hover { border-color: currentcolor }
+.rows code, .connected a { display: inline-block }
+.connected { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .75rem 1rem; align-items: start }
+.connected .app { margin: 0 }
+.connected form { grid-area: 1 / 2; margin: 0 }
+.connected .permissions { grid-column: 1 / -1; padding-left: 3.5rem }
+.permissions { font-size: .9375rem }
+.permissions ul { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)); gap: .25rem 1rem; margin: 0; padding: 0; list-style: none }
+.permissions li { position: relative; padding-left: 1.125rem }
+.permissions li::before { content: ""; position: absolute; left: .125rem; top: .6em; width: .375rem; height: .375rem; border-radius: 50%; background: var(--edge) }
+.permissions details { margin-top: .375rem }
+.banner { display: flex; gap: 1rem; margin: 0 0 1.5rem; padding: 1rem 1.25rem; border: 1px solid var(--warning); border-radius: .75rem; background: var(--ground) }
+.banner > svg { margin-top: .125rem; color: var(--warning) }
+.banner > div { flex: 1; min-width: 0; display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 1.25rem; align-items: center }
+.banner form { grid-area: 1 / 2 / 3 }
+.banner h2 { margin: 0 0 .25rem; font-size: 1rem }
+.banner p { margin: 0; font-size: .9375rem }
+.banner form { margin: 0 }
 .good { color: var(--good) }
 .attention { color: var(--warning) }
 .new, .state { display: inline-block; margin-left: .5rem; padding: .0625rem .5rem; border: 1px solid transparent; border-radius: 1rem; font-size: .75rem; font-weight: 600; line-height: 1.4; vertical-align: .125em; letter-spacing: .01em; white-space: nowrap }
@@ -64,6 +105,15 @@ details[open] > summary { margin-bottom: .5rem }
 @media (max-width: 30rem) {
   .card { padding: 1rem 1.125rem }
   .card dl { display: block }
+  .rows > li { flex-wrap: wrap; padding: 1rem 1.125rem }
+  .rows > li > div { flex-basis: calc(100% - 3.5rem) }
+  .rows > li > form { flex: 1 0 100%; display: flex; padding-left: 3.5rem }
+  .banner, .banner > div { display: block }
+  .banner { padding: 1rem }
+  .banner p { margin-bottom: .75rem }
+  .banner > svg { float: left; margin: .125rem .625rem 0 0 }
+  .connected { display: block }
+  .connected .permissions { margin: .75rem 0 .875rem; padding: 0 }
   .card dd:not(:last-child) { margin-bottom: .5rem }
   .codes { columns: 1 }
 }

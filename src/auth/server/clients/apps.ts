@@ -36,6 +36,8 @@ export interface AppRow {
   readonly access_token_format: 'opaque' | 'jwt' | null
   readonly logo_uri: string | null
   readonly homepage_uri: string | null
+  readonly policy_uri: string | null
+  readonly tos_uri: string | null
   readonly first_party: boolean
   readonly client_id: string
   /** Where older versions keep the first secret. */
@@ -57,6 +59,8 @@ const fields = [
   'access_token_format',
   'logo_uri',
   'homepage_uri',
+  'policy_uri',
+  'tos_uri',
   'first_party',
   'client_id',
   'secret_hash',

@@ -1,6 +1,5 @@
 /** Apps as clients of oidc-provider: their metadata (RFC 7591, 2), secrets and redirect URIs. */
 import type { Client } from 'oidc-provider'
-import { withCovered } from '../consent/scopes.ts'
 import { sameHash, secretHash } from '../secret.ts'
 import type { App } from '../server.ts'
 import { shownName } from './app-name.ts'
@@ -49,9 +48,11 @@ export function clientMetadata(app: AppRow, secretOverlap: number): Record<strin
     token_endpoint_auth_method: confidential ? 'client_secret_basic' : 'none',
     // Never compared itself: see `hasCurrentSecret`.
     ...(confidential ? { client_secret: hashes[0]?.hash ?? 'none', secret_hashes: hashes } : undefined),
-    ...(app.scopes ? { scope: [...withCovered(app.scopes)].join(' ') } : undefined),
+    ...(app.scopes ? { scope: app.scopes.join(' ') } : undefined),
     ...(app.logo_uri === null ? undefined : { logo_uri: app.logo_uri }),
     ...(app.homepage_uri === null ? undefined : { client_uri: app.homepage_uri }),
+    ...(app.policy_uri === null ? undefined : { policy_uri: app.policy_uri }),
+    ...(app.tos_uri === null ? undefined : { tos_uri: app.tos_uri }),
     app_id: app.id,
     first_party: app.first_party,
     registered_at: app.created_at,
@@ -108,6 +109,8 @@ export function appOf(client: Client): App {
     type: client.clientAuthMethod === 'none' ? 'public' : 'confidential',
     logoUri: client.logoUri,
     homepageUri: client.clientUri,
+    policyUri: client.policyUri,
+    tosUri: client.tosUri,
     firstParty: client.first_party === true,
     // Apps that registered themselves have none.
     registeredAt: typeof client.registered_at === 'string' ? Date.parse(client.registered_at) : undefined,

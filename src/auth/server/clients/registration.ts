@@ -76,6 +76,8 @@ const names: Readonly<Record<string, string>> = {
   scopes: 'scope',
   logo_uri: 'logo_uri',
   homepage_uri: 'client_uri',
+  policy_uri: 'policy_uri',
+  tos_uri: 'tos_uri',
 }
 
 const uriRule =
@@ -140,7 +142,7 @@ function made(metadata: Metadata, rules: Rules): Metadata {
   const method = oneOf(metadata, 'token_endpoint_auth_method', methods) ?? 'client_secret_basic'
   const uris = uriList(metadata, 'redirect_uris')
   const goodbyes = uriList(metadata, 'post_logout_redirect_uris')
-  const { logo_uri: logo, client_uri: homepage } = metadata
+  const { logo_uri: logo, client_uri: homepage, policy_uri: policy, tos_uri: terms } = metadata
   const scopes = scopesOf(metadata)
   const body = {
     name: nameOf(metadata),
@@ -149,6 +151,8 @@ function made(metadata: Metadata, rules: Rules): Metadata {
     ...(scopes && { scopes }),
     ...(logo !== undefined && { logo_uri: logo }),
     ...(homepage !== undefined && { homepage_uri: homepage }),
+    ...(policy !== undefined && { policy_uri: policy }),
+    ...(terms !== undefined && { tos_uri: terms }),
   }
   checkAsApp(rules, body, field => names[field] ?? field)
   checkAsApp(rules, { name: body.name, redirect_uris: goodbyes }, () => 'post_logout_redirect_uris')
@@ -157,6 +161,8 @@ function made(metadata: Metadata, rules: Rules): Metadata {
   const optional = {
     logo_uri: logo,
     client_uri: homepage,
+    policy_uri: policy,
+    tos_uri: terms,
     id_token_signed_response_alg: oneOf(metadata, 'id_token_signed_response_alg', algorithms),
     dpop_bound_access_tokens: flag(metadata, 'dpop_bound_access_tokens'),
     require_pushed_authorization_requests: flag(metadata, 'require_pushed_authorization_requests'),

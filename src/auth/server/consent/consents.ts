@@ -3,6 +3,7 @@ import type Provider from 'oidc-provider'
 import type { Context, Grant } from 'oidc-provider'
 import { hasScope } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
+import { appUseId } from '../../last-use.ts'
 import { grantClaims, scopesAskedFor } from './claims.ts'
 import { needsNoConsent } from './first-party.ts'
 import { excessGrants, type GrantBoundParts } from './grant-bounds.ts'
@@ -35,8 +36,14 @@ interface StoredGrant {
   readonly openid?: { readonly scope?: string }
 }
 
-/** The kinds of records that give an app access to a user's data. */
-const granting = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode', 'Grant', KIND]
+/** That a user has connected an app, in the order of the apps, so that an app's users are counted by their ids. */
+const USER = 'AppUser'
+
+/** The kinds of records that give an app access to a user's data, or say that it has some. */
+const granting = [
+  ...['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode', 'Grant'],
+  ...[KIND, USER, 'AppUse'],
+]
 /** Those that store their session. */
 const ofSessions = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode']
 
@@ -45,6 +52,9 @@ function idOf(userId: number, clientId: string): string {
 }
 
 const noWebhooks = async () => new Set<string>()
+function userIdOf(userId: number, clientId: string): string {
+  return `${clientId} ${userId}`
+}
 
 export class Consents {
   readonly #records: Records
@@ -80,6 +90,17 @@ export class Consents {
     return [...held.values()]
   }
 
+  /** The client ids of the apps that the user has allowed something, and of those that have used their access. */
+  async clientIds(userId: number): Promise<ReadonlySet<string>> {
+    const owner = String(userId)
+    const used = await this.#records.byOwner('AppUse', owner)
+    const prefix = appUseId(owner, '')
+    return new Set([
+      ...(await this.all(userId)).map(({ clientId }) => clientId),
+      ...used.map(({ id }) => id.slice(prefix.length)),
+    ])
+  }
+
   /** Replaces the consent for the `asked` scopes by the `allowed` ones. Stores nothing where the session has ended. */
   async remember(
     userId: number,
@@ -103,13 +124,28 @@ export class Consents {
       expiresAt: null,
       owner: String(userId),
     })
+    await this.noteUser(userId, clientId)
     if (sessionUid === undefined || (await this.#records.byAlias('Session', sessionUid))) return
-    await this.#records.delete(KIND, id)
+    await this.#forget(userId, clientId)
+  }
+
+  /** Counts the user among those of an app. */
+  async noteUser(userId: number, clientId: string): Promise<void> {
+    const id = userIdOf(userId, clientId)
+    if (await this.#records.get(USER, id)) return
+    await this.#records.add({ kind: USER, id, payload: '{}', expiresAt: null, owner: String(userId) })
+  }
+
+  /** How many users have connected an app, up to `limit`. */
+  async countUsers(clientId: string, limit: number): Promise<number> {
+    const found = await this.#records.after(USER, `${clientId} `, limit)
+    return found.filter(({ id }) => id.startsWith(`${clientId} `)).length
   }
 
   /** Revokes every grant of the app, and with it every token. */
   async revoke(userId: number, clientId: string): Promise<void> {
-    await this.#records.delete(KIND, idOf(userId, clientId))
+    await this.#forget(userId, clientId)
+    await this.#records.delete('AppUse', appUseId(userId, clientId))
     for (const { id, payload } of await this.#records.byOwner('Grant', String(userId))) {
       if ((JSON.parse(payload) as { clientId?: string }).clientId !== clientId) continue
       await this.#endGrant(id)
@@ -131,8 +167,10 @@ export class Consents {
   async endOthers(userId: number, session: string): Promise<void> {
     const owner = String(userId)
     const spared = await this.#grantsOf(owner, session)
-    for (const { id, payload } of await this.#records.byOwner(KIND, owner)) {
-      if ((JSON.parse(payload) as StoredConsent).session !== session) await this.#records.delete(KIND, id)
+    await this.#records.deleteOwned(owner, ['AppUse'])
+    for (const { payload } of await this.#records.byOwner(KIND, owner)) {
+      const { clientId, session: of } = JSON.parse(payload) as StoredConsent
+      if (of !== session) await this.#forget(Number(owner), clientId)
     }
     for (const { id } of await this.#records.byOwner('Grant', owner)) {
       if (!spared.has(id)) await this.#endGrant(id)
@@ -144,6 +182,11 @@ export class Consents {
     const found = await Promise.all(ofSessions.map(kind => this.#records.byOwner(kind, owner)))
     const own = found.flat().filter(({ payload }) => JSON.parse(payload).sessionUid === session)
     return new Set(own.flatMap(({ grant }) => (grant === null ? [] : [grant])))
+  }
+
+  async #forget(userId: number, clientId: string): Promise<void> {
+    await this.#records.delete(KIND, idOf(userId, clientId))
+    await this.#records.delete(USER, userIdOf(userId, clientId))
   }
 
   async #endGrant(id: string): Promise<void> {
@@ -185,5 +228,6 @@ export async function loadGrant(
   grantClaims(grant, ctx.oidc.params.claims, scopes)
   await grant.save()
   await consents.boundGrants(Number(account.accountId), client.clientId)
+  await consents.noteUser(Number(account.accountId), client.clientId)
   return grant
 }

@@ -121,7 +121,7 @@ async function detailsOf({ provider, req, res }: InteractionRequest): Promise<In
   }
   throw new ApiError(
     'NOT_FOUND',
-    'This sign-in is over, or belongs to another browser. Start again at the app.',
+    'This sign-in took too long, was finished in another tab, or belongs to another browser. Start again at the app.',
   )
 }
 

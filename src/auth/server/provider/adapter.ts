@@ -10,6 +10,7 @@ import { secretHash } from '../secret.ts'
 import { isEnded, isEndedWithAccount, noteEnd } from '../sessions/session-ends.ts'
 import { codeToStore, requireRedirectUri } from '../tokens/authorization-codes.ts'
 import { writeWithResponse } from './deferred-writes.ts'
+import type { BrowserInfo } from './request-state.ts'
 
 type Payload = Record<string, unknown>
 
@@ -41,10 +42,14 @@ export interface AdapterParts {
   readonly records: Records
   /** Metadata of an app, for kind `Client`. */
   readonly findClient: (clientId: string) => Awaitable<Payload | undefined>
+  /** Those that exist. */
+  readonly scopes: ReadonlySet<string>
   /** The id of the record of an access token that is a JWT; undefined for any other text. */
   readonly jwtRecordId: (token: string) => string | undefined
   /** The browser of the current request, to be stored with its session. */
-  readonly browser: () => { readonly userAgent: string; readonly address: string }
+  readonly browser: () => BrowserInfo
+  /** Stores that an app has got access to a user's data, at most once an hour. Never rejects. */
+  readonly noteUse: (userId: string, clientId: string) => Promise<void>
   /** Whether the current request's ids come from a client: marked ones are then refused. */
   readonly isExposed: () => boolean
   /** Whether the current request signs out. Otherwise a session that is destroyed only gets another id. */
@@ -78,7 +83,7 @@ export class Adapter {
     if (this.#kind === 'Client') return this.#putClient(id, payload)
     const { records, consumedError } = this.#parts
     const record = this.#recordOf(id, payload, expiresIn)
-    if (issuedKinds.has(this.#kind)) return writeWithResponse(() => records.put(record))
+    if (issuedKinds.has(this.#kind)) return this.#putIssued(record, payload.clientId)
     if (this.#kind === 'Session') return this.#putOfSession(record, payload.uid, payload.loginTs)
     if (sessionKinds.has(this.#kind)) {
       return this.#putOfSession(record, payload.sessionUid, payload.authTime)
@@ -86,6 +91,14 @@ export class Adapter {
     if (this.#kind !== 'ReplayDetection') return records.put(record)
     // oidc-provider checks first and stores later, so of parallel uses exactly one must succeed here.
     if (!(await records.add(record))) throw consumedError()
+  }
+
+  async #putIssued(record: NewRecord, clientId: unknown): Promise<void> {
+    const { records, noteUse } = this.#parts
+    const { kind, owner } = record
+    await writeWithResponse(() => records.put(record))
+    if (kind === 'AccessToken' && owner !== undefined && typeof clientId === 'string')
+      await writeWithResponse(() => noteUse(owner, clientId))
   }
 
   /** Stores a session, or what it has authorized, unless the session has ended meanwhile. */
@@ -181,7 +194,7 @@ export class Adapter {
   #recordOf(id: string, payload: Payload, expiresIn: number | undefined): NewRecord {
     const { jti: _secret, consumed: _column, ...rest } = payload
     const stored: Payload = this.#kind === 'AuthorizationCode' ? codeToStore(rest) : rest
-    if (this.#kind === 'Session') Object.assign(stored, { browser: this.#parts.browser() })
+    if (this.#kind === 'Session') this.#noteBrowser(stored)
     if (this.#kind === 'Interaction') removeCookie(stored)
     const exp = typeof payload.exp === 'number' ? payload.exp * 1000 : undefined
     const end = exp ?? (expiresIn === undefined ? null : Date.now() + expiresIn * 1000)
@@ -196,21 +209,29 @@ export class Adapter {
     }
   }
 
+  #noteBrowser(session: Payload): void {
+    session.browser = { ...this.#parts.browser(), storedAt: Date.now() }
+  }
+
   #aliasOf(payload: Payload): string | undefined {
     if (this.#kind === 'Session') return textOf(payload.uid)
     return this.#kind === 'DeviceCode' ? textOf(payload.userCode) : undefined
   }
 
+  /** Without the scopes that the model has no more: oidc-provider would refuse the whole client. */
   async #findClient(id: string): Promise<Payload | undefined> {
+    const metadata = await this.#clientMetadata(id)
+    const scope = textOf(metadata?.scope)
+    if (scope === undefined) return metadata
+    const known = [...withCovered(scopeSet(scope))].filter(one => this.#parts.scopes.has(one))
+    return { ...metadata, scope: known.length === 0 ? scope : known.join(' ') }
+  }
+
+  async #clientMetadata(id: string): Promise<Payload | undefined> {
     const app = await this.#parts.findClient(id)
     if (app) return app
     const registered = await this.#parts.records.get('Client', id)
-    if (!registered) return undefined
-    const metadata = JSON.parse(registered.payload) as Payload
-    const scope = textOf(metadata.scope)
-    return scope === undefined
-      ? metadata
-      : { ...metadata, scope: [...withCovered(scopeSet(scope))].join(' ') }
+    return registered && (JSON.parse(registered.payload) as Payload)
   }
 
   /** A dynamic registration (RFC 7591). Of its secret only a hash is stored. */

@@ -17,7 +17,11 @@ type Options = Record<string, unknown>
 
 /** Functions that oidc-provider calls to render pages. Each sets the body of the response. */
 export interface Sources {
-  readonly error: (ctx: Context, out: { error: string; error_description?: string }) => Awaitable<void>
+  readonly error: (
+    ctx: Context,
+    out: { error: string; error_description?: string },
+    thrown: unknown,
+  ) => Awaitable<void>
   readonly deviceCode: (ctx: Context, out: unknown, fault: unknown) => Awaitable<void>
   readonly deviceConfirm: (ctx: Context, userCode: string) => Awaitable<void>
   readonly deviceDone: (ctx: Context) => Awaitable<void>

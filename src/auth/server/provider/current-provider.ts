@@ -1,6 +1,7 @@
 /** oidc-provider, set up with our records, apps, pages and one set of signing keys. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Records } from '../../../records.ts'
+import { appUseId, LastUses } from '../../last-use.ts'
 import { sessionCookieName } from '../../session-cookie.ts'
 import type { Apps } from '../clients/apps.ts'
 import { clientMetadata } from '../clients/client-metadata.ts'
@@ -74,16 +75,27 @@ export class CurrentProvider {
   }
 }
 
-function adapterFactory({ records, apps, settings }: ProviderParts, jwts: JwtParts) {
+/** Longer than any grant, so that what is known of an app ends after its access. */
+const appUseKeptMs = 400 * 24 * 60 * 60 * 1000
+
+function adapterFactory({ records, apps, settings, scopes, onFault }: ProviderParts, jwts: JwtParts) {
+  const uses = new LastUses(records)
+  const noteUse = (owner: string, clientId: string) => {
+    const expiresAt = Date.now() + appUseKeptMs
+    return uses.note({ kind: 'AppUse', id: appUseId(owner, clientId), owner, expiresAt }).catch(onFault)
+  }
+  const known = new Set(scopes)
   return (kind: string) =>
     new Adapter(kind, {
       records,
+      scopes: known,
       findClient: async id => {
         const app = await apps.find(id)
         return app && clientMetadata(app, settings.secretOverlap)
       },
       jwtRecordId: token => jwtRecordId(token, jwts),
       browser: () => currentState()?.browser ?? { userAgent: '', address: '' },
+      noteUse,
       isExposed: () => currentContext()?.oidc.route === 'token',
       isSignOut: () => {
         const { route, params } = currentContext()?.oidc ?? {}

@@ -56,6 +56,8 @@ declare module 'oidc-provider' {
     clientId: string
     clientName?: string
     clientUri?: string
+    policyUri?: string
+    tosUri?: string
     logoUri?: string
     clientAuthMethod: string
     redirectUris: string[]

@@ -2,7 +2,7 @@
 import type { Client, Context } from 'oidc-provider'
 import { isForPeople } from '../../accounts/paths.ts'
 import { appOf } from '../clients/client-metadata.ts'
-import type { ProtocolPages } from '../server.ts'
+import type { App, ProtocolFault, ProtocolPages } from '../server.ts'
 import { routes, type Sources } from './configuration.ts'
 
 /** Messages of the device page, by the name of oidc-provider's error. */
@@ -35,13 +35,36 @@ function show(ctx: Context, document: string): void {
   ctx.body = document
 }
 
+/** The registered app of the request's `client_id`, even where the request was refused before it was looked up. */
+async function appNamedIn({ oidc, query }: Context): Promise<App | undefined> {
+  const known = oidc?.entities?.Client as Client | undefined
+  if (known) return appOf(known)
+  const named = oidc?.params?.client_id ?? query.client_id
+  const client = typeof named === 'string' ? await oidc?.provider.Client.find(named) : undefined
+  return client && appOf(client)
+}
+
+function kindOf({ path }: Context, error: string, thrown: unknown, isKnown: boolean): ProtocolFault['kind'] {
+  if (error === 'server_error' || error === 'temporarily_unavailable') return 'service'
+  if (thrown instanceof Error && thrown.name === 'SessionNotFound') return 'over'
+  if (error === 'invalid_client') return isKnown ? 'request' : 'unknown-app'
+  if (error === 'invalid_redirect_uri') return 'wrong-address'
+  return path.startsWith(routes.end_session) ? 'sign-out' : 'request'
+}
+
 export function pageSources(pages: ProtocolPages): Sources {
   return {
-    error: (ctx, out) => {
-      const { error, error_description: description } = out
+    error: async (ctx, out, thrown) => {
       // RFC 6749, 5.2: JSON, whatever the program accepts.
-      if (isForPeople(ctx.path)) show(ctx, pages.error({ error, description }))
-      else ctx.body = out
+      if (!isForPeople(ctx.path)) {
+        ctx.body = out
+        return
+      }
+      const { error, error_description: description } = out
+      const app = await appNamedIn(ctx)
+      const kind = kindOf(ctx, error, thrown, app !== undefined)
+      const requestId = ctx.response.get('x-request-id') ?? ''
+      show(ctx, pages.error({ kind, error, description, app, requestId, at: Date.now() }))
     },
     deviceCode: (ctx, _out, fault) => {
       const hidden = { xsrf: formSecret(ctx) }

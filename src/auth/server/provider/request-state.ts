@@ -9,6 +9,8 @@ import { Provider } from './load.ts'
 export interface BrowserInfo {
   readonly userAgent: string
   readonly address: string
+  /** ISO 3166-1 alpha-2; undefined where no trusted proxy tells it. */
+  readonly country?: string | undefined
 }
 
 /** A request that is refused whatever oidc-provider would answer. */
@@ -48,6 +50,6 @@ export function currentContext(): Context | undefined {
   return (Provider as unknown as { ctx: Context | undefined }).ctx
 }
 
-export function browserOf(req: IncomingMessage, address: string): BrowserInfo {
-  return { userAgent: String(req.headers['user-agent'] ?? '').slice(0, 300), address }
+export function browserOf(req: IncomingMessage, address: string, country: string | undefined): BrowserInfo {
+  return { userAgent: String(req.headers['user-agent'] ?? '').slice(0, 300), address, country }
 }

@@ -4,6 +4,7 @@ import type Provider from 'oidc-provider'
 import type { Session } from 'oidc-provider'
 import { ApiError } from '../../../errors.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
+import { type LastUse, LastUses, type Place, useStepMs } from '../../last-use.ts'
 import type { SessionInfo, SignIn } from '../server.ts'
 import { noteEnd } from './session-ends.ts'
 
@@ -11,22 +12,39 @@ interface StoredSession {
   readonly uid: string
   readonly accountId?: string
   readonly loginTs?: number
-  readonly browser?: { readonly userAgent?: string; readonly address?: string }
+  readonly browser?: {
+    readonly userAgent?: string
+    readonly address?: string
+    readonly country?: string
+    /** Milliseconds since 1970; undefined where an older version has stored it. */
+    readonly storedAt?: number
+  }
 }
 
 interface StoredInteraction {
   readonly session?: { readonly uid?: string }
 }
 
-function infoOf(record: StoredRecord, currentId: string | undefined): SessionInfo | undefined {
+/** `lastUse`: since the session itself was last stored. */
+function infoOf(
+  record: StoredRecord,
+  currentId: string | undefined,
+  lastUse?: LastUse,
+): SessionInfo | undefined {
   const { uid, accountId, loginTs = 0, browser } = JSON.parse(record.payload) as StoredSession
   if (accountId === undefined) return undefined
+  const signedInAt = loginTs * 1000
+  const storedAt = Math.max(browser?.storedAt ?? 0, signedInAt)
+  const place = lastUse && lastUse.at > storedAt ? lastUse.place : undefined
+  const { address = '', country } = place ?? browser ?? {}
   return {
     id: uid,
     userId: Number(accountId),
-    signedInAt: loginTs * 1000,
+    signedInAt,
+    usedAt: Math.max(storedAt, lastUse?.at ?? 0),
     expiresAt: record.expiresAt ?? 0,
-    address: browser?.address ?? '',
+    address,
+    country,
     userAgent: browser?.userAgent ?? '',
     current: uid === currentId,
   }
@@ -39,10 +57,12 @@ export class Sessions {
   readonly #records: Records
   /** Seconds. */
   readonly #life: number
+  readonly #uses: LastUses
 
   constructor(records: Records, life: number) {
     this.#records = records
     this.#life = life
+    this.#uses = new LastUses(records)
   }
 
   async current(
@@ -90,11 +110,21 @@ export class Sessions {
   }
 
   async all(userId: number, currentId: string | undefined): Promise<readonly SessionInfo[]> {
-    const found = await this.#records.byOwner('Session', String(userId))
+    const owner = String(userId)
+    const [found, uses] = await Promise.all([
+      this.#records.byOwner('Session', owner),
+      this.#uses.all('SessionUse', owner),
+    ])
     return found
-      .map(record => infoOf(record, currentId))
+      .map(record => infoOf(record, currentId, uses.get(record.alias ?? '')))
       .filter(info => info !== undefined)
       .sort((one, other) => other.signedInAt - one.signedInAt)
+  }
+
+  /** Stores that the session is used, where that was not stored within the hour. */
+  async noteUse({ id, userId, usedAt, expiresAt }: SessionInfo, place: Place, nowMs: number): Promise<void> {
+    if (nowMs - usedAt < useStepMs) return
+    await this.#uses.note({ kind: 'SessionUse', id, owner: String(userId), expiresAt, place })
   }
 
   async revoke(userId: number, sessionId: string): Promise<boolean> {
@@ -132,6 +162,7 @@ export class Sessions {
     // Looked up again: before the end was noted, the session may have got another cookie.
     const found = await this.#records.byAlias('Session', uid)
     if (found) await this.#records.delete('Session', found.id)
+    await this.#uses.forget('SessionUse', uid)
   }
 
   async #find(uid: string, currentId: string): Promise<SessionInfo | undefined> {

@@ -9,12 +9,16 @@ import { type GivenSettings, readSettings } from '../../../../src/config.ts'
 import { checkModel } from '../../../../src/model/check.ts'
 import type { Declaration } from '../../../../src/model/declaration.ts'
 import { createLog } from '../../../../src/observability/log.ts'
+import { updateShape } from '../../../../src/plan/system-plans.ts'
+import { system } from '../../../../src/principal.ts'
 import type { OpenService } from '../../../../src/serve/service.ts'
 import { open as openService } from '../../../../src/serve.ts'
 import { SteppedClock } from '../../../../src/testing/clock.ts'
 import { Browser, type Departure, type Form, type Page } from '../../../conformance/oauth/browser.ts'
 import blog from '../../../models/blog.ts'
 import { Providers, providers, type Tweaks } from './stub.ts'
+
+const setDisabled = updateShape('users', ['disabled'])
 
 export const password = 'correct horse battery'
 
@@ -52,6 +56,8 @@ export interface Scene {
   email(): string
   user(email: string, options?: UserOptions): Promise<number>
   key(userId: number): Promise<string>
+  /** As an administrator does. */
+  disable(email: string): Promise<void>
   /** The account that has the address. */
   find(email: string): Promise<UserRow | undefined>
   close(): Promise<void>
@@ -109,6 +115,10 @@ export async function openScene(
       return id
     },
     key: userId => createKey(opened.run, userId, { name: 'a key', scopes: ['*'] }),
+    async disable(email) {
+      const user = await findByEmail(opened.run, email)
+      await opened.run.write({ shape: setDisabled, args: [user?.id ?? 0, true] }, system)
+    },
     find: email => findByEmail(opened.run, email),
     async close() {
       for (const browser of browsers) browser.close()

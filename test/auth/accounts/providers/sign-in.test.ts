@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { model, string, users } from '../../../../src/index.ts'
 import blog from '../../../models/blog.ts'
+import { emailsOf, expiringToken, tokenRefusals, userOf } from './github-answers.ts'
 import { formTo, formWithField, openScene, page, type Scene, signIn, start, textOf, whoIs } from './scene.ts'
 import { consumerTenant, tenant } from './stub.ts'
 
@@ -35,14 +36,32 @@ test('Google: the first sign-in creates an account with a confirmed address, the
 })
 
 test('GitHub: its form-encoded answer, /user and the verified primary address', async () => {
+  for (const [id, address] of [
+    [7, ''],
+    [9, null],
+  ] as const) {
+    const email = scene.email()
+    const browser = scene.browser()
+    const tweaks = { emails: emailsOf(email, 'ada'), grant: id === 9 ? expiringToken : {} }
+    await signIn(scene, browser, 'github', userOf(id, 'ada', address), tweaks)
+    assert.equal(await whoIs(browser), email)
+  }
+})
+
+test('GitHub: what it refuses signs nobody in, and addresses as texts are not taken for verified ones', async () => {
+  for (const [what, answer] of Object.entries(tokenRefusals)) {
+    const browser = scene.browser()
+    const email = scene.email()
+    const tweaks = { emails: emailsOf(email, 'ada'), answer }
+    const refused = await signIn(scene, browser, 'github', userOf(7, 'ada', null), tweaks)
+    assert.match(textOf(refused), /GitHub/, what)
+    assert.doesNotMatch(textOf(refused), /passed|MUST match/, what)
+    assert.equal(await whoIs(browser), undefined, what)
+  }
   const email = scene.email()
-  const browser = scene.browser()
-  const emails = [
-    { email: 'else@example.com', primary: false, verified: true },
-    { email, primary: true, verified: true },
-  ]
-  await signIn(scene, browser, 'github', { id: 7, login: 'ada', name: null }, { emails })
-  assert.equal(await whoIs(browser), email)
+  const asked = await signIn(scene, scene.browser(), 'github', userOf(11, 'ada', null), { emails: [email] })
+  assert.match(textOf(asked), /Create an account/)
+  assert.equal(await scene.find(email), undefined)
 })
 
 test('GitHub: an unverified primary address is asked for, and proven by a link and the same identity', async () => {

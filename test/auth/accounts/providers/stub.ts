@@ -26,6 +26,8 @@ export interface Tweaks {
   readonly signature?: 'none' | 'hs256' | 'strange'
   /** The whole answer of the token endpoint. */
   readonly answer?: Partial<Answer>
+  /** Beside the token. */
+  readonly grant?: Readonly<Record<string, string>>
   readonly userinfo?: Partial<Answer>
   /** Of GitHub. */
   readonly emails?: unknown
@@ -153,7 +155,7 @@ export class Providers {
     await requireSecret(provider, form, headers?.authorization ?? headers?.Authorization ?? '')
     const access_token = randomUUID()
     this.#tokens.set(access_token, issued)
-    const answer = { access_token, token_type: 'bearer', scope: 'read:user,user:email' }
+    const answer = { access_token, token_type: 'bearer', scope: 'read:user,user:email', ...tweaks.grant }
     if (provider !== 'github') {
       return json({ ...answer, id_token: await idToken(provider, request, claims, tweaks) })
     }

@@ -9,7 +9,9 @@ import { createOneTimeCodes } from '../../../../src/auth/accounts/one-time-codes
 import { deleteShape, updateShape } from '../../../../src/plan/system-plans.ts'
 import { system } from '../../../../src/principal.ts'
 import type { Answer, Page } from '../../../conformance/oauth/browser.ts'
+import { consentOf } from '../../../conformance/oauth/server.ts'
 import { call } from '../../../serve/service.ts'
+import { type SoftPasskey, softPasskey } from '../soft-authenticator.ts'
 import {
   formTo,
   formWithField,
@@ -110,6 +112,65 @@ async function providerUser(provider = 'corp') {
 
 async function open(browser: Visitor, url: URL | string): Promise<Page> {
   return page(await browser.open(url))
+}
+
+async function signInByPasskey(browser: Visitor, passkey: SoftPasskey, counter: number): Promise<Answer> {
+  const send = (path: string, body: string) =>
+    browser.send(new URL(path, scene.url), {
+      method: 'POST',
+      body,
+      headers: { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'same-origin' },
+    })
+  const { challenge } = JSON.parse((await send('/account/passkeys/get', '{}')).text)
+  return send('/account/sign-in', `{"passkey":${passkey.assertion(challenge, counter)}}`)
+}
+
+/** Somebody with one-time codes, who has entered the password. */
+async function beforeCode() {
+  const { email, id } = await account()
+  const codes = createOneTimeCodes(scene.opened.records)
+  const { secret } = await codes.start(id, email, 'Portico')
+  const totp = new TOTP({ secret: Secret.fromBase32(secret) })
+  const earlier = totp.generate({ timestamp: Date.now() - 30_000 })
+  const [recovery = ''] = (await codes.confirm(id, earlier)) ?? []
+  const browser = scene.browser()
+  const form = formWithField(await signInByPassword(browser, email), 'code')
+  return { browser, form, recovery, id, code: () => totp.generate() }
+}
+
+async function mailedLink(to: string, pattern: RegExp): Promise<string> {
+  for (let count = 0; count < 200; count++) {
+    const found = pattern.exec(scene.mails.findLast(mail => mail.to === to)?.text ?? '')
+    if (found) return found[0]
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  assert.fail(`no mail to ${to}`)
+}
+
+/** Somebody who has connected an app that keeps its access. */
+async function connectedApp() {
+  const { id, browser } = await signedIn()
+  const key = await scene.key(await scene.user(scene.email()))
+  const redirect_uri = 'https://app.example.com/callback'
+  const scopes = ['openid', 'offline_access', 'read:user']
+  const made = await call(`${scene.url}/api/v1/oauth_apps`, {
+    method: 'POST',
+    key,
+    body: { name: 'Reader', redirect_uris: [redirect_uri], scopes },
+  })
+  const { client_id, client_secret } = made.json as Record<'client_id' | 'client_secret', string>
+  const request = { response_type: 'code', client_id, redirect_uri, scope: scopes.join(' '), state: 's' }
+  const { form, button } =
+    consentOf(await open(browser, `/oauth/authorize?${new URLSearchParams(request)}`)) ?? assert.fail()
+  const { searchParams } = left(await browser.submit(form, {}, button))
+  const token = (values: Readonly<Record<string, string>>) =>
+    post(scene.browser(), '/oauth/token', { client_id, client_secret, ...values })
+  const code = searchParams.get('code') ?? assert.fail(String(searchParams))
+  const given = await token({ grant_type: 'authorization_code', code, redirect_uri })
+  const tokens = JSON.parse(given.text) as Record<'access_token' | 'refresh_token', string>
+  assert.ok(tokens.access_token && tokens.refresh_token, given.text)
+  const refresh = (refresh_token: string) => token({ grant_type: 'refresh_token', refresh_token })
+  return { id, tokens, refresh }
 }
 
 async function post(
@@ -790,6 +851,75 @@ const attempts: readonly Attempt[] = [
       return { browser: scene.browser(), shown: { status, text, headers: {} } }
     },
     expected: /disabled/,
+  },
+  {
+    name: 'a disabled user, by a passkey',
+    attempt: async () => {
+      const { id } = await account()
+      const passkey = softPasskey(scene.url, id, Date.now())
+      await scene.opened.records.put(passkey.record)
+      const browser = scene.browser()
+      await signInByPasskey(browser, passkey, 2)
+      assert.ok(await whoIs(browser), 'it signs in while the account is enabled')
+      await set(setDisabled, id, true)
+      const other = scene.browser()
+      return { browser: other, shown: await signInByPasskey(other, passkey, 3) }
+    },
+    expected: /disabled/,
+  },
+  {
+    name: 'a user who is disabled between the password and the one-time code',
+    attempt: async () => {
+      const { browser, form, code, id } = await beforeCode()
+      await set(setDisabled, id, true)
+      return { browser, shown: page(await browser.submit(form, { code: code() })) }
+    },
+    expected: /disabled/,
+  },
+  {
+    name: 'a user who is disabled between the password and the recovery code',
+    attempt: async () => {
+      const { browser, form, recovery, id } = await beforeCode()
+      await set(setDisabled, id, true)
+      return { browser, shown: page(await browser.submit(form, { code: recovery })) }
+    },
+    expected: /disabled/,
+  },
+  {
+    name: 'a disabled user, by a link for a new password that was sent before',
+    attempt: async () => {
+      const { id, email } = await account()
+      const browser = scene.browser()
+      const asked = formWithField(await open(browser, '/account/reset'), 'email')
+      await browser.submit(asked, { email })
+      const link = await mailedLink(email, /\/account\/reset\?token=[\w-]+/)
+      await set(setDisabled, id, true)
+      const shown = await open(browser, link)
+      const form = shown.forms.find(({ fields }) => fields.some(({ name }) => name === 'password'))
+      if (form) await browser.submit(form, { password: 'another good password' })
+      const again = scene.browser()
+      return { browser: again, shown: await signInByPassword(again, email) }
+    },
+    expected: /disabled/,
+  },
+  {
+    name: 'a disabled user, by an app’s access token',
+    attempt: async () => {
+      const { id, tokens } = await connectedApp()
+      await set(setDisabled, id, true)
+      const { status, text } = await call(`${scene.url}/api/v1/me`, { key: tokens.access_token })
+      return { browser: scene.browser(), shown: { status, text, headers: {} } }
+    },
+    expected: /disabled/,
+  },
+  {
+    name: 'a disabled user, by an app’s refresh token',
+    attempt: async () => {
+      const { id, tokens, refresh } = await connectedApp()
+      await set(setDisabled, id, true)
+      return { browser: scene.browser(), shown: await refresh(tokens.refresh_token) }
+    },
+    expected: /invalid_grant/,
   },
   {
     name: 'a disabled user links nothing',

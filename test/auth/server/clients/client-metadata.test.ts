@@ -18,6 +18,8 @@ const app = {
   access_token_format: null,
   logo_uri: null,
   homepage_uri: null,
+  policy_uri: null,
+  tos_uri: null,
   first_party: false,
   client_id: 'app_x',
   secret_hash: secretHash('first'),

@@ -24,12 +24,19 @@ after(async () => {
 
 class UsedUp extends Error {}
 
+const apps = new Map([
+  ['app', { client_id: 'app' }],
+  ['older', { client_id: 'older', scope: 'write:post read:removed write:vault' }],
+])
+
 function adapter(kind: string, isExposed = false, isSignOut = false) {
   return new Adapter(kind, {
     records: store.records,
-    findClient: id => (id === 'app' ? { client_id: 'app' } : undefined),
+    findClient: id => apps.get(id),
+    scopes: new Set(['openid', 'read:post', 'write:post', 'write:vault']),
     jwtRecordId: () => undefined,
     browser: () => ({ userAgent: 'A browser', address: '192.0.2.1' }),
+    noteUse: async () => {},
     isExposed: () => isExposed,
     isSignOut: () => isSignOut,
     consumedError: () => new UsedUp(),
@@ -51,6 +58,15 @@ test('what is stored under a secret cannot be used by who reads the database', a
   assert.equal((await codes.find('the-secret'))?.jti, 'the-secret')
   assert.equal(await codes.find(String(stored?.id)), undefined)
   assert.equal(await codes.find(`#${stored?.id}`), undefined)
+})
+
+test('an app keeps what it may ask for, and loses the scopes that the model has no more', async () => {
+  const clients = adapter('Client')
+  const { scope } = (await clients.find('older')) ?? {}
+  assert.deepEqual(String(scope).split(' ').sort(), ['read:post', 'write:post', 'write:vault'])
+  await clients.upsert('registered', { client_id: 'registered', scope: 'read:post read:removed' }, undefined)
+  assert.equal((await clients.find('registered'))?.scope, 'read:post')
+  assert.equal('scope' in ((await clients.find('app')) ?? {}), false)
 })
 
 test('a device code that is found by its user code can be saved, but its mark is no code', async () => {

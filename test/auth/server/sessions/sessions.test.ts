@@ -1,6 +1,7 @@
 /** Sessions as their user ends them: their own, all but the one that asks, and what signing in has begun. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { LastUses } from '../../../../src/auth/last-use.ts'
 import { isEnded } from '../../../../src/auth/server/sessions/session-ends.ts'
 import { Sessions } from '../../../../src/auth/server/sessions/sessions.ts'
 import { checkModel } from '../../../../src/model/check.ts'
@@ -92,4 +93,48 @@ test('somebody who signs in again and again keeps the newest hundred', async () 
   assert.deepEqual([ids[0], ids[98], ids[99]], ['uid 104', 'uid 6', 'here'])
   assert.ok(await isEnded(store.records, 'there'))
   assert.deepEqual((await left('2'))[0], ['cookie of elsewhere'])
+})
+
+test('the last use is written once an hour, and tells the place; the end of a session forgets it', async t => {
+  const start = expiresAt
+  t.mock.timers.enable({ apis: ['Date'], now: start })
+  const uses = () => store.records.byOwner('SessionUse', '1')
+  const here = async () => (await sessions.all(1, 'here')).find(({ id }) => id === 'here')
+  const note = async (address: string, country?: string) => {
+    const session = await here()
+    assert.ok(session)
+    await sessions.noteUse(session, { address, country }, Date.now())
+  }
+  const last = async () => {
+    const session = await here()
+    return session && [session.usedAt, session.address, session.country]
+  }
+  for (const uid of ['here', 'there'])
+    await store.records.put({
+      ...{
+        kind: 'Session',
+        id: `cookie of ${uid}`,
+        alias: uid,
+        owner: '1',
+        expiresAt: start + 100 * 3_600_000,
+      },
+      payload: JSON.stringify({ uid, accountId: '1', loginTs: 1000, browser: { address: '192.0.2.1' } }),
+    })
+  assert.deepEqual(await last(), [1_000_000, '192.0.2.1', undefined])
+  await Promise.all([note('192.0.2.2', 'DE'), note('192.0.2.3')])
+  assert.deepEqual(await last(), [start, '192.0.2.2', 'DE'])
+  t.mock.timers.tick(3_599_999)
+  await note('192.0.2.4')
+  assert.deepEqual(await last(), [start, '192.0.2.2', 'DE'])
+  t.mock.timers.tick(1)
+  // Another process knows of no use.
+  const elsewhere = new LastUses(store.records)
+  const used = { kind: 'SessionUse', id: 'here', owner: '1', expiresAt: start + 100 * 3_600_000 } as const
+  await elsewhere.note(used)
+  assert.deepEqual(await last(), [start + 3_600_000, '192.0.2.2', 'DE'])
+  await note('192.0.2.5')
+  assert.deepEqual(await last(), [start + 3_600_000, '192.0.2.2', 'DE'])
+  assert.equal((await uses()).length, 1)
+  await sessions.revoke(1, 'here')
+  assert.equal((await uses()).length, 0)
 })

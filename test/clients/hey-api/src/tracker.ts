@@ -23,7 +23,9 @@ import {
   updateTask,
 } from './tracker-api/index.js'
 
-client.setConfig({ baseUrl: SERVICE, auth: TOKEN })
+// As `filter` and `more_filters` are sent.
+const querySerializer = { object: { style: 'form', explode: true } } as const
+client.setConfig({ baseUrl: SERVICE, auth: TOKEN, querySerializer })
 
 function given<T>({ data, error }: { data?: T; error?: ErrorResponse }): T {
   if (data === undefined) throw new Error(error?.error.message)
@@ -41,7 +43,10 @@ const weave = await add({ project_id: project.id, title: 'Weave' })
 await add({ project_id: project.id, title: 'Card', status: 'doing', due_on: '2026-12-24' })
 const urgent = await createTask({ body: { project_id: project.id, title: 'Now', urgent: true } })
 const doing = given(
-  await listTasksOfProject({ path: { id: project.id }, query: { status: { ne: 'open' }, sort: '-title' } }),
+  await listTasksOfProject({
+    path: { id: project.id },
+    query: { filter: { 'status[ne]': 'open' }, sort: '-title' },
+  }),
 )
 const change: TaskUpdate = { status: 'done' }
 const path = { id: weave.id }

@@ -5,7 +5,9 @@ import { client } from './values-api/client.gen.js'
 import type { Thing, ThingCreate } from './values-api/index.js'
 import * as api from './values-api/index.js'
 
-client.setConfig({ baseUrl: SERVICE, auth: TOKEN })
+// As `filter` and `more_filters` are sent.
+const querySerializer = { object: { style: 'form', explode: true } } as const
+client.setConfig({ baseUrl: SERVICE, auth: TOKEN, querySerializer })
 
 function given<T>({ data, error }: { data?: T; error?: unknown }): T {
   if (data === undefined) throw new Error(JSON.stringify(error))
@@ -63,7 +65,7 @@ async function main() {
     }),
   )
   const lists = { page: await page(), cursor: await cursor() }
-  const filter = { query: { state: { in: 'in-between,done' } } }
+  const filter = { query: { filter: { 'state[in]': 'in-between,done' } } }
   const filtered = given(await api.listThings(filter))
   const replaced = given(await api.replaceThing({ ...path(one.id), body: { name: 'replaced' } }))
   const conflict = await api.createThing({ body: { name: 'two' } })

@@ -60,10 +60,12 @@ func main() {
 	read := must(client.GetPostWithResponse(ctx, post.Id, &GetPostParams{Include: ptr("author")}))
 	author := must(given(read.JSON200, read.Body).Author.Get())
 	listed := list(client, ListPostsParams{
-		Title:     &StringConditions{Contains: ptr("ell")},
-		CreatedAt: &DateTimeConditions{Gte: &post.CreatedAt},
+		Filter: &PostFilter{TitleContains: ptr("ell"), CreatedAtGte: &post.CreatedAt},
 	})
-	equal := list(client, ListPostsParams{Title: &StringFilter{Eq: ptr("Hello")}})
+	equal := list(client, ListPostsParams{Filter: &PostFilter{Title: ptr("Hello")}})
+	related := list(client, ListPostsParams{MoreFilters: &Filters{"author.role": "admin", "not[title]": "Other"}})
+	recent := Filters{"id[gte]": "1", "author.role[eq]": "admin"}
+	counted := must(client.AggregatePostsWithResponse(ctx, &AggregatePostsParams{Filter: &recent}))
 	change := PostUpdate{Title: ptr("Hello again"), Body: nullable.NewNullableWithValue("Much")}
 	patch := must(client.UpdatePostWithResponse(ctx, post.Id, nil, change))
 	updated := given(patch.JSON200, patch.Body)
@@ -76,6 +78,8 @@ func main() {
 		"created":  []any{post.Title, null(post.Body), author.Name},
 		"listed":   []any{titles(listed.Data), listed.Meta.Total},
 		"equal":    titles(equal.Data),
+		"related":  titles(related.Data),
+		"counted":  given(counted.JSON200, counted.Body).Data[0].Count,
 		"updated":  []any{updated.Title, null(updated.Body)},
 		"replaced": []any{replaced.Title, null(replaced.Body)},
 		"ofAuthor": titles(given(below.JSON200, below.Body).Data),

@@ -44,8 +44,8 @@ func add(client *ClientWithResponses, task TaskCreate) Task {
 }
 
 func doing(client *ClientWithResponses, project Project) []any {
-	status := TaskStatusFilter{Ne: ptr(TaskStatus("open"))}
-	params := ListTasksOfProjectParams{Status: &status, Sort: ptr("-title")}
+	filter := TaskFilter{StatusNe: ptr(TaskStatus("open"))}
+	params := ListTasksOfProjectParams{Filter: &filter, Sort: ptr("-title")}
 	answer := must(client.ListTasksOfProjectWithResponse(ctx, project.Id, &params))
 	found := []any{}
 	for _, task := range given(answer.JSON200, answer.Body).Data {

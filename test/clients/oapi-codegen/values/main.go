@@ -118,7 +118,7 @@ func main() {
 	patch := must(client.UpdateThingWithResponse(ctx, one.Id, nil, change))
 	updated := given(patch.JSON200, patch.Body)
 	pages, cursors := page(client), cursor(client)
-	filtered := list(client, ListThingsParams{State: &ThingStateFilter{In: ptr("in-between,done")}})
+	filtered := list(client, ListThingsParams{Filter: &ThingFilter{StateIn: ptr("in-between,done")}})
 	put := must(client.ReplaceThingWithResponse(ctx, one.Id, nil, ThingReplace{Name: "replaced"}))
 	replaced := given(put.JSON200, put.Body)
 	taken := must(client.CreateThingWithResponse(ctx, nil, ThingCreate{Name: "two"}))

@@ -8,6 +8,8 @@ type Post = components['schemas']['Post']
 const client = createClient<paths, 'application/json'>({
   baseUrl: SERVICE,
   headers: { Authorization: `Bearer ${TOKEN}` },
+  // As `filter` and `more_filters` are sent.
+  querySerializer: { object: { style: 'form', explode: true } },
 })
 
 function given<T>({ data, error }: { data?: T; error?: components['schemas']['ErrorResponse'] }): T {
@@ -23,9 +25,13 @@ const read = given(
   await client.GET('/api/v1/posts/{id}', { params: { ...at, query: { include: 'author' } } }),
 )
 const author = read.author?.name
-const query = { title: { contains: 'ell' }, created_at: { gte: post.created_at } }
-const { data: listed, meta } = given(await client.GET('/api/v1/posts', { params: { query } }))
-const equal = given(await client.GET('/api/v1/posts', { params: { query: { title: 'Hello' } } }))
+const filter = { 'title[contains]': 'ell', 'created_at[gte]': post.created_at }
+const { data: listed, meta } = given(await client.GET('/api/v1/posts', { params: { query: { filter } } }))
+const equal = given(await client.GET('/api/v1/posts', { params: { query: { filter: { title: 'Hello' } } } }))
+const byAuthor = { 'author.role': 'admin', 'not[title]': 'Other' }
+const related = given(await client.GET('/api/v1/posts', { params: { query: { more_filters: byAuthor } } }))
+const recent = { 'id[gte]': '1', 'author.role[eq]': 'admin' }
+const counted = given(await client.GET('/api/v1/posts/aggregate', { params: { query: { filter: recent } } }))
 const updated = given(
   await client.PATCH('/api/v1/posts/{id}', { params: at, body: { title: 'Hello again', body: 'Much' } }),
 )
@@ -41,6 +47,8 @@ write({
   created: [post.title, post.body, author],
   listed: [titles(listed), meta.total],
   equal: titles(equal.data),
+  related: titles(related.data),
+  counted: counted.data[0]?.count,
   updated: [updated.title, updated.body],
   replaced: [replaced.title, replaced.body],
   ofAuthor: titles(ofAuthor.data),

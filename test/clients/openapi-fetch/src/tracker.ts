@@ -8,6 +8,8 @@ type Schemas = components['schemas']
 const client = createClient<paths, 'application/json'>({
   baseUrl: SERVICE,
   headers: { Authorization: `Bearer ${TOKEN}` },
+  // As `filter` and `more_filters` are sent.
+  querySerializer: { object: { style: 'form', explode: true } },
 })
 
 function given<T>({ data, error }: { data?: T; error?: Schemas['ErrorResponse'] }): T {
@@ -29,7 +31,10 @@ await add({ project_id: project.id, title: 'Card', status: 'doing', due_on: '202
 const urgent = await client.POST('/api/v1/tasks', {
   body: { project_id: project.id, title: 'Now', urgent: true },
 })
-const ofProject = { path: { id: project.id }, query: { status: { ne: 'open' as const }, sort: '-title' } }
+const ofProject = {
+  path: { id: project.id },
+  query: { filter: { 'status[ne]': 'open' as const }, sort: '-title' },
+}
 const doing = given(await client.GET('/api/v1/projects/{id}/tasks', { params: ofProject }))
 const change: Schemas['TaskUpdate'] = { status: 'done' }
 const path = { id: weave.id }

@@ -7,6 +7,8 @@ import type { components, paths } from './values-api.js'
 const client = createClient<paths, 'application/json'>({
   baseUrl: SERVICE,
   headers: { Authorization: `Bearer ${TOKEN}` },
+  // As `filter` and `more_filters` are sent.
+  querySerializer: { object: { style: 'form', explode: true } },
 })
 
 type Thing = components['schemas']['Thing']
@@ -72,7 +74,7 @@ async function main() {
     }),
   )
   const lists = { page: await page(), cursor: await cursor() }
-  const filter = { params: { query: { state: { in: 'in-between,done' } } } }
+  const filter = { params: { query: { filter: { 'state[in]': 'in-between,done' } } } }
   const filtered = given(await client.GET('/api/v1/things', filter))
   const replaced = given(
     await client.PUT('/api/v1/things/{id}', { params: path(one.id), body: { name: 'replaced' } }),

@@ -1,0 +1,46 @@
+/** How an account stands, in numbers: for its first page, so nothing is read that could be long. */
+import { itemShape, listShape, readItem, where } from '../../../plan/system-plans.ts'
+import { type AccountState, maxCounted } from '../../pages/account.ts'
+import type { RouteParts, SignedIn } from './context.ts'
+import { ownItems } from './own.ts'
+
+const ownShapes = {
+  keys: listShape('api_keys', ['id'], where('user_id')),
+  apps: listShape('oauth_apps', ['id'], where('user_id')),
+  webhooks: listShape('webhooks', ['id'], where('user_id')),
+}
+
+const createdById = itemShape('users', ['created_at'])
+
+export async function accountState(parts: RouteParts, who: SignedIn): Promise<AccountState> {
+  const { base, server, passkeys } = parts
+  const { id, password_hash } = who.user
+  const items = ownItems(parts, who)
+  const number = async (shape: (typeof ownShapes)['keys']) => (await items.list(shape, maxCounted, id)).length
+  const [ofPasskeys, codes, identities, sessions, connectedApps, keys, ownApps, webhooks] = await Promise.all(
+    [
+      passkeys.list(id),
+      base.codes.isOn(id),
+      base.identities.list(id),
+      server.sessions(id),
+      server.connectedAppCount(id),
+      number(ownShapes.keys),
+      number(ownShapes.apps),
+      number(ownShapes.webhooks),
+    ],
+  )
+  return {
+    hasPassword: password_hash !== null,
+    passkeys: ofPasskeys.length,
+    codes,
+    identities: identities.length,
+    sessions: sessions.length,
+    ...{ connectedApps, keys, ownApps, webhooks },
+  }
+}
+
+/** When the account was made, in milliseconds since 1970. */
+export async function createdAt({ base }: RouteParts, { user }: SignedIn): Promise<number | undefined> {
+  const row = await readItem<{ readonly created_at: string }>(base.run, createdById, user.id)
+  return row && Date.parse(row.created_at)
+}

@@ -1,0 +1,55 @@
+/** The browser behind a `User-Agent`, in words and as a drawing: known names alone, because clients say what they like. */
+import type { Icon } from './icons.ts'
+
+type Known = readonly (readonly [mark: string, name: string])[]
+
+/** In this order: most browsers also name those that came before them. */
+const browsers: Known = [
+  ['Edg', 'Edge'],
+  ['OPR', 'Opera'],
+  ['SamsungBrowser', 'Samsung Internet'],
+  ['Vivaldi', 'Vivaldi'],
+  ['Firefox', 'Firefox'],
+  ['FxiOS', 'Firefox'],
+  ['CriOS', 'Chrome'],
+  ['Chrome', 'Chrome'],
+  ['Safari', 'Safari'],
+]
+
+const systems: Known = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['CrOS', 'ChromeOS'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+]
+
+const programs: Known = [
+  ['curl/', 'curl'],
+  ['Wget/', 'Wget'],
+  ['python', 'Python'],
+  ['PostmanRuntime', 'Postman'],
+  ['node', 'Node.js'],
+  ['Go-http-client', 'Go'],
+  ['okhttp', 'an Android app'],
+]
+
+function nameIn(userAgent: string, known: Known): string | undefined {
+  return known.find(([mark]) => userAgent.includes(mark))?.[1]
+}
+
+/** E.g. `Firefox on Linux`, as far as the browser tells. */
+export function browserName(userAgent: string): string {
+  const browser = nameIn(userAgent, browsers) ?? nameIn(userAgent, programs) ?? 'A browser'
+  const system = nameIn(userAgent, systems)
+  return system === undefined ? browser : `${browser} on ${system}`
+}
+
+export function deviceIcon(userAgent: string): Icon {
+  if (/iPad|Android(?!.*Mobile)/.test(userAgent)) return 'tablet'
+  if (/iPhone|Android/.test(userAgent)) return 'phone'
+  const isBrowser = nameIn(userAgent, browsers) !== undefined
+  return !isBrowser && nameIn(userAgent, programs) !== undefined ? 'program' : 'screen'
+}

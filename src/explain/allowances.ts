@@ -1,0 +1,104 @@
+/** Why a request is allowed, and what its answer leaves out. */
+import type { Collection } from '../model/model.ts'
+import { namesFor } from '../plan/guard.ts'
+import type { Reason } from './explanation.ts'
+import { isWrite, itemOf, type ReasonParts, treeAt } from './looks.ts'
+import type { Attempt } from './rehearsal.ts'
+import { absence, ofRule, ruleReason } from './rule-reasons.ts'
+import { ruleSource } from './rule-source.ts'
+
+/** Further plans of one request say little more. */
+const maxPlans = 10
+
+export async function allowanceReasons(parts: ReasonParts): Promise<readonly Reason[]> {
+  const seen = new Set<string>()
+  const isNew = (key: string) => !seen.has(key) && seen.add(key)
+  const attempts = parts.attempts.filter(one => !one.isOfCode)
+  const reasons: Reason[] = []
+  for (const name of parts.acts) if (isNew(name)) reasons.push(await operationReason(parts, name))
+  for (const attempt of attempts.slice(0, maxPlans)) {
+    const { shape } = attempt.plan
+    if (shape.kind === 'composite') {
+      reasons.push(...(await rootReasons(parts, attempt, isNew)))
+      continue
+    }
+    const operation = isWrite(attempt.plan) ? shape.kind : 'read'
+    if (!isNew(`${operation} ${shape.collection} ${itemOf(attempt.plan)?.id}`)) continue
+    reasons.push(await ruleReason(parts, { collection: shape.collection, operation }, attempt, true))
+    if (operation === 'read') reasons.push(...(await hiddenFields(parts, attempt)))
+  }
+  return reasons
+}
+
+/** Of an action or a query: `actions.archive`. */
+function operationReason(parts: ReasonParts, name: string): Promise<Reason> {
+  const { actions, queries } = parts.model.logic
+  const operation = name.slice(name.indexOf('.') + 1)
+  const { collection = '' } = (name.startsWith('actions.') ? actions : queries).get(operation) ?? {}
+  const attempt = parts.attempts.find(
+    one => !one.isOfCode && one.plan.shape.kind === 'item' && one.plan.shape.collection === collection,
+  )
+  return ruleReason(parts, { collection, operation }, attempt, true)
+}
+
+/** The roots of a GraphQL query: an item that is hidden is null, without an error. */
+async function rootReasons(
+  parts: ReasonParts,
+  { plan, principal, text = '{}' }: Attempt,
+  isNew: (key: string) => unknown,
+): Promise<readonly Reason[]> {
+  if (plan.shape.kind !== 'composite') return []
+  const answer: Readonly<Record<string, unknown>> = JSON.parse(text)
+  const reasons: Reason[] = []
+  for (const root of plan.shape.roots) {
+    const { key, collection } = root
+    const id = root.kind === 'item' ? Number(plan.args[root.id]) : undefined
+    if (!isNew(`read ${collection} ${id}`)) continue
+    if (id !== undefined && answer[key] === null) {
+      reasons.push({ ...(await absence(parts, { collection, id })), path: [key] })
+      continue
+    }
+    const read: Attempt = { plan: { ...plan, shape: { ...plan.shape, roots: [root] } }, principal }
+    reasons.push({ ...(await ruleReason(parts, { collection, operation: 'read' }, read, true)), path: [key] })
+  }
+  return reasons
+}
+
+async function hiddenFields(parts: ReasonParts, { plan, principal }: Attempt): Promise<readonly Reason[]> {
+  if (plan.shape.kind !== 'item' && plan.shape.kind !== 'list') return []
+  const collection = parts.model.collections.get(plan.shape.collection)
+  if (collection === undefined) return []
+  const names = namesFor(parts.model, collection, principal.access).fields
+  const id = plan.shape.kind === 'item' ? itemOf(plan)?.id : undefined
+  const reasons: Reason[] = []
+  for (const { name, internal, access } of collection.fields.values()) {
+    if (internal || access.read.kind === 'anyone') continue
+    const reason = await hiddenField(parts, collection, { name, rule: access.read, id }, !names.has(name))
+    if (reason !== undefined) reasons.push(reason)
+  }
+  return reasons
+}
+
+interface Guarded {
+  readonly name: string
+  readonly rule: Collection['access']['read']
+  readonly id: number | undefined
+}
+
+async function hiddenField(
+  parts: ReasonParts,
+  collection: Collection,
+  { name, rule, id }: Guarded,
+  isAbsent: boolean,
+): Promise<Reason | undefined> {
+  const tree = await treeAt(parts, rule, collection, id)
+  if (!isAbsent && id !== undefined && tree?.holds !== false) return undefined
+  const what = isAbsent
+    ? 'is left out'
+    : id === undefined
+      ? 'is null where its read rule does not hold'
+      : 'is null'
+  const message = `The field ${name} ${what}: its read rule is ${ruleSource(rule)}.`
+  const base = { kind: 'field' as const, collection: collection.name, operation: 'read', fields: [name] }
+  return { ...base, message, ...ofRule(rule, tree) }
+}

@@ -1,0 +1,167 @@
+/** Looks at the database for reasons, in transactions that are undone. */
+import { ApiError } from '../errors.ts'
+import type { Collection, Model } from '../model/model.ts'
+import type { Rule } from '../model/rule.ts'
+import type { Probes } from '../plan/guard/probe.ts'
+import type { Guard } from '../plan/guard.ts'
+import type { GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import type { Plan, WriteShape } from '../plan/plan.ts'
+import type { Principal } from '../principal.ts'
+import type { Store } from '../store/store.ts'
+import type { RulePart } from './explanation.ts'
+import type { Attempt } from './rehearsal.ts'
+import { type Looks, mayShowStored, type Place, ruleTree } from './rule-tree.ts'
+
+export interface ReasonParts {
+  readonly model: Model
+  readonly guard: Guard
+  readonly probes: Probes
+  readonly store: Pick<Store, 'transaction'>
+  /** What rules that name the time go by, in milliseconds since 1970. */
+  readonly now: () => number
+  readonly principal: Principal
+  /** Who is told; undefined: the operator. */
+  readonly asker: Principal | undefined
+  readonly attempts: readonly Attempt[]
+  /** The actions and queries whose code ran. */
+  readonly acts: readonly string[]
+}
+
+/** Looks in a transaction that is undone; first makes the row that `write` would make. */
+export async function look<T>(
+  { store }: ReasonParts,
+  looks: (id: number) => Looks<T>,
+  write?: GuardedWrite,
+): Promise<T | undefined> {
+  let found: { readonly value: T } | undefined
+  try {
+    await store.transaction({
+      serial: [],
+      *steps() {
+        found = undefined
+        const made = write ? ((yield write) as { readonly id: number }).id : 0
+        const steps = looks(made)
+        let step = steps.next()
+        while (!step.done) step = steps.next((yield step.value as GuardedRead) as never)
+        found = { value: step.value }
+        throw new ApiError('BAD_REQUEST', 'This was looked at.')
+      },
+    })
+  } catch (error) {
+    if (found === undefined && !(error instanceof ApiError)) throw error
+  }
+  return (found as { readonly value: T } | undefined)?.value
+}
+
+export function isWrite(plan: Plan): plan is Plan<WriteShape> {
+  return ['create', 'update', 'delete'].includes(plan.shape.kind)
+}
+
+/** The item that a plan names. `root`: of a GraphQL operation, the key of the field; else the first one. */
+export function itemOf(
+  { shape, args }: Plan,
+  root?: string | number,
+): { readonly collection: string; readonly id: number } | undefined {
+  if (shape.kind === 'composite') {
+    for (const one of shape.roots) {
+      if (one.kind !== 'item' || (root !== undefined && one.key !== root)) continue
+      return { collection: one.collection, id: Number(args[one.id]) }
+    }
+    return undefined
+  }
+  if (shape.kind === 'list' || shape.kind === 'aggregate') {
+    return shape.within && { collection: shape.within.collection, id: Number(args[shape.within.id]) }
+  }
+  return shape.kind === 'create' ? undefined : { collection: shape.collection, id: Number(args[shape.id]) }
+}
+
+/** The rule for the item as it is stored. */
+export function treeAt(
+  parts: ReasonParts,
+  rule: Rule,
+  collection: Collection,
+  id: number | undefined,
+): Promise<RulePart | undefined> {
+  if (id === undefined) return look(parts, () => ruleTree(parts, rule, undefined))
+  return look(parts, function* () {
+    const stored = yield parts.probes.holds({ kind: 'anyone' }, collection, id, parts.principal)
+    return yield* ruleTree(parts, rule, stored.text === null ? undefined : { collection, id })
+  })
+}
+
+/**
+ * The rule for the item as the write would make it. Undefined: it cannot be made. What may be shown is decided before the
+ * write: else whoever asks could give themselves the right to see a value by the very write that they ask about.
+ */
+export async function treeAfter(
+  parts: ReasonParts,
+  rule: Rule,
+  collection: Collection,
+  { plan, principal }: Attempt,
+): Promise<RulePart | undefined> {
+  if (!isWrite(plan) || plan.shape.kind === 'delete') return undefined
+  const guarded = guardedFor(parts, plan, principal)
+  if (guarded === undefined) return undefined
+  const treeWith = (mayShow: Shows) =>
+    look(parts, id => ruleTree({ ...parts, mayShow: mayShow(id) }, rule, { collection, id }), guarded)
+  if (parts.asker === undefined) return treeWith(() => undefined)
+  const wanted = new Map<string, Wanted>()
+  const given = new Set(plan.shape.set.map(({ field }) => field))
+  const isGiven = ({ collection: of, id }: Place, field: string, made: number) =>
+    of === collection && id === made && given.has(field)
+  await treeWith(
+    made =>
+      // biome-ignore lint/correctness/useYield: it notes what to look at.
+      function* (place, field) {
+        if (isGiven(place, field, made)) return true
+        wanted.set(keyOf(place, field), { place, field })
+        return false
+      },
+  )
+  const shown = await shownBefore(parts, wanted)
+  return treeWith(
+    made =>
+      // biome-ignore lint/correctness/useYield: it is known.
+      function* (place, field) {
+        return isGiven(place, field, made) || shown.has(keyOf(place, field))
+      },
+  )
+}
+
+type Shows = (made: number) => ((place: Place, field: string) => Looks<boolean>) | undefined
+
+interface Wanted {
+  readonly place: Place
+  readonly field: string
+}
+
+function keyOf({ collection, id }: Place, field: string): string {
+  return `${collection.name} ${id} ${field}`
+}
+
+async function shownBefore(
+  parts: ReasonParts,
+  wanted: ReadonlyMap<string, Wanted>,
+): Promise<ReadonlySet<string>> {
+  const shown = await look(parts, function* () {
+    const found = new Set<string>()
+    for (const [key, { place, field }] of wanted) {
+      if (yield* mayShowStored(parts, place, field)) found.add(key)
+    }
+    return found
+  })
+  return shown ?? new Set()
+}
+
+function guardedFor(
+  { guard, probes }: ReasonParts,
+  plan: Plan<WriteShape>,
+  principal: Principal,
+): GuardedWrite | undefined {
+  try {
+    return probes.unchecked(guard(plan, principal) as never, principal) as GuardedWrite
+  } catch {
+    // The values alone decide it: the guard refuses before there is a row.
+    return undefined
+  }
+}

@@ -1,0 +1,127 @@
+/** Why a request is refused, from the error that refuses it. */
+import type { ApiError } from '../errors.ts'
+import type { Principal, Scopes } from '../principal.ts'
+import type { Reason } from './explanation.ts'
+import { isWrite, itemOf, type ReasonParts } from './looks.ts'
+import type { Attempt } from './rehearsal.ts'
+import { absence, fieldReasons, ruleReason } from './rule-reasons.ts'
+
+export function listed(scopes: Scopes): 'all' | readonly string[] {
+  return scopes === 'all' ? 'all' : [...scopes].sort()
+}
+
+/** `root`: of a GraphQL operation, the key of the field that fails. */
+export async function refusalReasons(
+  parts: ReasonParts,
+  error: ApiError,
+  root?: string | number,
+): Promise<readonly Reason[]> {
+  const attempt = attemptOf(parts, error, root)
+  const reasons = await reasonsOf(parts, error, attempt, root)
+  if (attempt?.isOfCode !== true || attempt.error !== error) return reasons
+  return reasons.map(reason => ({
+    ...reason,
+    message: `In the code of ${parts.acts.at(-1)}: ${reason.message}`,
+  }))
+}
+
+function attemptOf({ attempts }: ReasonParts, error: ApiError, root?: string | number): Attempt | undefined {
+  const failed = attempts.find(one => one.error === error)
+  if (failed !== undefined) return failed
+  const named = root === undefined ? undefined : attempts.findLast(one => hasRoot(one, root))
+  return named ?? attempts.findLast(one => !one.isOfCode) ?? attempts.at(-1)
+}
+
+function hasRoot({ plan: { shape } }: Attempt, root: string | number): boolean {
+  return shape.kind === 'composite' && shape.roots.some(({ key }) => key === root)
+}
+
+async function reasonsOf(
+  parts: ReasonParts,
+  error: ApiError,
+  attempt: Attempt | undefined,
+  root: string | number | undefined,
+): Promise<readonly Reason[]> {
+  const { refused, scope } = error
+  if (scope !== undefined) return [{ ...scopeReason(parts.principal, scope), ...refused }]
+  if (refused?.fields) return fieldReasons(parts, refused, attempt)
+  if (refused)
+    return [await ruleReason(parts, refused, ruleAttempt(parts, attempt, refused.collection), false)]
+  switch (error.code) {
+    case 'VALIDATION_FAILED':
+      return validationReasons(parts, error, attempt)
+    case 'NOT_FOUND':
+      return [await notFound(parts, error, attempt, root)]
+    case 'INTERNAL_ERROR':
+      return [codeReason(parts, error)]
+    case 'CONFLICT':
+      return [{ kind: 'limit', message: error.message }]
+    case 'UNAUTHORIZED':
+      return [{ kind: 'credential', message: error.message }]
+    default:
+      return [{ kind: 'request', message: error.message }]
+  }
+}
+
+export function scopeReason({ access }: Principal, scope: string): Reason {
+  const has = listed(access.scopes)
+  const shown = has === 'all' ? 'all' : has.join(', ') || 'none'
+  const message = `The credential needs the scope ${scope}; it has ${shown}.`
+  return { kind: 'scope', message, scope, scopes: has === 'all' ? ['*'] : has }
+}
+
+/** The last plan that names an item of the collection, for a refusal that none of them was thrown by. */
+function ruleAttempt({ attempts }: ReasonParts, attempt: Attempt | undefined, collection: string) {
+  if (attempt && (isWrite(attempt.plan) || itemOf(attempt.plan)?.collection === collection)) return attempt
+  return (
+    attempts.findLast(({ plan, isOfCode }) => !isOfCode && itemOf(plan)?.collection === collection) ?? attempt
+  )
+}
+
+function notFound(
+  parts: ReasonParts,
+  error: ApiError,
+  attempt: Attempt | undefined,
+  root: string | number | undefined,
+): Reason | Promise<Reason> {
+  const empty =
+    root === undefined ? parts.attempts.findLast(one => one.error === error || one.isEmpty) : undefined
+  const at = (empty ?? attempt) && itemOf((empty ?? attempt)?.plan as Attempt['plan'], root)
+  if (at !== undefined) return absence(parts, at)
+  const message = root === undefined ? 'There is no such path.' : error.message
+  return { kind: 'missing', message }
+}
+
+/** What it threw is the operator's: others find it in the log. */
+function codeReason({ acts, asker }: ReasonParts, error: ApiError): Reason {
+  const code = acts.length === 0 ? 'The service' : `The code of ${acts.at(-1)}`
+  if (asker !== undefined) return { kind: 'code', message: `${code} has failed: the log has the error.` }
+  const messages: string[] = []
+  for (let at = error.cause; at instanceof Error && messages.length < maxCauses; at = at.cause) {
+    messages.push(at.message)
+  }
+  return { kind: 'code', message: `${code} has failed: ${messages.join(' ') || error.message}` }
+}
+
+const maxCauses = 5
+
+function validationReasons(
+  parts: ReasonParts,
+  error: ApiError,
+  attempt: Attempt | undefined,
+): Promise<readonly Reason[]> {
+  const details = error.details ?? [{ field: '', code: 'invalid', message: error.message }]
+  const plan = attempt && isWrite(attempt.plan) ? attempt.plan : undefined
+  return Promise.all(
+    details.map(async ({ field, code, message }) => {
+      const shape = plan?.shape.kind === 'delete' ? undefined : plan?.shape
+      const reference = parts.model.collections.get(shape?.collection ?? '')?.fields.get(field)?.reference
+      const param = shape?.set.find(one => one.field === field)?.param
+      const id = param === undefined ? undefined : plan?.args[param]
+      if (code === 'not_found' && reference && typeof id === 'number') {
+        return { ...(await absence(parts, { collection: reference.target, id })), fields: [field] }
+      }
+      return { kind: 'validation' as const, message, ...(field !== '' && { fields: [field] }) }
+    }),
+  )
+}

@@ -1,0 +1,172 @@
+/** Reasons that are a rule: of a collection, of an action or a query, or of a field. */
+import type { Refused } from '../errors.ts'
+import type { Collection, Field, Model } from '../model/model.ts'
+import type { Rule } from '../model/rule.ts'
+import { inWords } from '../rest/openapi/rule-text.ts'
+import type { Reason, RulePart } from './explanation.ts'
+import { itemOf, look, type ReasonParts, treeAfter, treeAt } from './looks.ts'
+import type { Attempt } from './rehearsal.ts'
+import { ruleSource } from './rule-source.ts'
+
+/** Of a collection, an action or a query. */
+export function ruleOf(
+  { logic }: Model,
+  collection: Collection | undefined,
+  operation: string,
+): Rule | undefined {
+  if (collection && Object.hasOwn(collection.access, operation)) {
+    return collection.access[operation as keyof Collection['access']]
+  }
+  return (logic.actions.get(operation) ?? logic.queries.get(operation))?.access
+}
+
+/** What every reason of a rule says of it. */
+export function ofRule(rule: Rule, tree: RulePart | undefined): Pick<Reason, 'rule' | 'words' | 'parts'> {
+  return { rule: ruleSource(rule), words: inWords(rule), ...(tree && { parts: [tree] }) }
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  read: 'Reading',
+  create: 'Creating',
+  update: 'Changing',
+  delete: 'Deleting',
+}
+
+function deedOf(operation: string, collection: string, id: number | undefined): string {
+  const what = id === undefined ? collection : `${collection}/${id}`
+  const verb = verbs[operation]
+  if (verb !== undefined) return `${verb} ${what}`
+  return `The operation ${operation}${id === undefined ? '' : ` of ${what}`}`
+}
+
+/** The part that decides first, with why. */
+export function because(tree: RulePart | undefined): string {
+  const leaf = leading(tree)
+  return leaf?.because === undefined ? '' : ` ${leaf.rule}: ${leaf.because}.`
+}
+
+function leading(tree: RulePart | undefined): RulePart | undefined {
+  if (tree === undefined) return undefined
+  const inner = tree.parts?.find(one => one.holds === tree.holds)
+  return inner === undefined ? tree : (leading(inner) ?? tree)
+}
+
+type Deed = Pick<Refused, 'collection' | 'operation'>
+
+/** The rule that allows or refuses a deed, for the item that the plan names. */
+export async function ruleReason(
+  parts: ReasonParts,
+  { collection: name, operation }: Deed,
+  attempt: Attempt | undefined,
+  isAllowed: boolean,
+): Promise<Reason> {
+  const collection = parts.model.collections.get(name)
+  const rule = ruleOf(parts.model, collection, operation)
+  const at = attempt && itemOf(attempt.plan)
+  const id = at?.collection === name ? at.id : undefined
+  const base = {
+    kind: 'rule' as const,
+    ...(name !== '' && { collection: name }),
+    operation,
+    ...(id !== undefined && { id }),
+  }
+  const deed = deedOf(operation, name, id)
+  if (rule === undefined) return { ...base, message: `${deed} is ${isAllowed ? 'allowed' : 'refused'}.` }
+  const { tree, when } = await judged(parts, { rule, collection, operation, id }, attempt, isAllowed)
+  const source = ruleSource(rule)
+  const nobody = parts.principal.userId === null ? ' Nobody is signed in.' : ''
+  const message = isAllowed
+    ? `${deed} is allowed by the rule ${source}.`
+    : `${deed} is refused: the rule ${source} does not hold${when}.${because(tree)}${nobody}`
+  return { ...base, message, ...ofRule(rule, tree) }
+}
+
+interface Judged {
+  readonly rule: Rule
+  /** Undefined: of an action or query that belongs to none. */
+  readonly collection: Collection | undefined
+  readonly operation: string
+  readonly id: number | undefined
+}
+
+/** The rule as it is, or would be after the write where that is what refuses. */
+async function judged(
+  parts: ReasonParts,
+  { rule, collection = anyCollection(parts.model), operation, id }: Judged,
+  attempt: Attempt | undefined,
+  isAllowed: boolean,
+): Promise<{ readonly tree: RulePart | undefined; readonly when: string }> {
+  const tree = await treeAt(parts, rule, collection, operation === 'create' ? undefined : id)
+  const isAfter = operation === 'create' || (operation === 'update' && tree?.holds === true && !isAllowed)
+  const after = isAfter && attempt ? await treeAfter(parts, rule, collection, attempt) : undefined
+  if (after === undefined) return { tree, when: '' }
+  const when = operation === 'create' ? ' for the new item' : ' for the item after the change'
+  return { tree: after, when }
+}
+
+/** Of whose names nothing is asked: the caller alone decides the rule. */
+function anyCollection({ collections }: Model): Collection {
+  const [first] = collections.values()
+  if (first === undefined) throw new Error('a model has collections')
+  return first
+}
+
+function fieldIn({ fields, computed, relations }: Collection, name: string): Field | undefined {
+  const relation = relations.get(name)
+  return (
+    fields.get(name) ??
+    computed.get(name) ??
+    (relation?.kind === 'one' ? fields.get(relation.field) : undefined)
+  )
+}
+
+/** The rules of the fields that are refused. */
+export function fieldReasons(
+  parts: ReasonParts,
+  { collection: name, operation, fields = [] }: Refused,
+  attempt: Attempt | undefined,
+): Promise<readonly Reason[]> {
+  const collection = parts.model.collections.get(name)
+  if (collection === undefined) return Promise.resolve([])
+  const at = attempt && itemOf(attempt.plan)
+  const id = operation === 'create' || at?.collection !== name ? undefined : at.id
+  return Promise.all(
+    fields.map(async one => {
+      const field = fieldIn(collection, one)
+      const access = operation === 'read' ? 'read' : 'write'
+      const base = { kind: 'field' as const, collection: name, operation, fields: [one] }
+      if (field === undefined) return { ...base, message: `${name}.${one} is refused.` }
+      const rule = field.access[access]
+      const tree = await treeAt(parts, rule, collection, id)
+      const deed = access === 'read' ? 'read' : 'set'
+      const message = `The field ${one} may not be ${deed}: its ${access} rule ${ruleSource(rule)} does not hold.${because(tree)}`
+      return { ...base, message, ...ofRule(rule, tree) }
+    }),
+  )
+}
+
+/** Whether an item is hidden, and by what, or is not there. */
+export async function absence(
+  parts: ReasonParts,
+  { collection: name, id }: { readonly collection: string; readonly id: number },
+): Promise<Reason> {
+  const collection = parts.model.collections.get(name)
+  const base = { collection: name, operation: 'read', id }
+  const exists =
+    collection &&
+    (await look(parts, function* () {
+      const { text } = yield parts.probes.holds({ kind: 'anyone' }, collection, id, parts.principal)
+      return text !== null
+    }))
+  if (!collection || !exists) {
+    return { kind: 'missing', ...base, message: `There is no item ${id} in ${name}.` }
+  }
+  const rule = collection.access.read
+  const tree = await treeAt(parts, rule, collection, id)
+  if (tree?.holds === true) {
+    const message = `${name}/${id} is there and may be read, but not at this path.`
+    return { kind: 'missing', ...base, message }
+  }
+  const message = `${name}/${id} is there, and hidden: the read rule ${ruleSource(rule)} does not hold.${because(tree)}`
+  return { kind: 'hidden', ...base, message, ...ofRule(rule, tree) }
+}

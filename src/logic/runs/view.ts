@@ -1,0 +1,139 @@
+/** What operators look at and ask for: runs that wait to be tried again, and dead letters. */
+import { ApiError } from '../../errors.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Records } from '../../records.ts'
+import { type RunAction, requestRecord } from './requests.ts'
+import { deadKind, jobKind, type Run, recordsOf, runOf, waitingKind } from './run.ts'
+
+export type RunState = 'waiting' | 'dead'
+
+export interface ShownRun {
+  /** `{name}/{event}` of a reaction, `{name}/{key}` of a job. */
+  readonly id: string
+  readonly name: string
+  readonly kind: Run['kind']
+  readonly state: RunState
+  /** Of a reaction. */
+  readonly event: string | null
+  readonly type: string | null
+  readonly collection: string | null
+  readonly item_id: number | null
+  /** Of a job. */
+  readonly input: Readonly<Record<string, JsonValue>> | null
+  /** How many attempts have failed. */
+  readonly attempts: number
+  /** When it is tried next; of a dead letter: when it was given up. ISO 8601 UTC. */
+  readonly at: string
+  readonly error: string | null
+}
+
+/** Where a page ends: the place of its last run's kind in `kinds`, and the id of its record. */
+interface Position {
+  readonly kind: number
+  readonly record: string
+}
+
+interface PageOptions {
+  /** Undefined: both. */
+  readonly state?: RunState | undefined
+  readonly limit: number
+  /** `next_after` of the page before. */
+  readonly after?: string | undefined
+}
+
+export interface RunPage {
+  readonly data: readonly ShownRun[]
+  readonly meta: { readonly next_after: string | null }
+}
+
+/** In the order in which they are shown. */
+const kinds = [
+  [deadKind, 'dead'],
+  [waitingKind, 'waiting'],
+  [jobKind, 'waiting'],
+] as const
+
+type RunRecords = Pick<Records, 'get' | 'after' | 'put'>
+
+export class RunView {
+  readonly #records: RunRecords
+
+  constructor(records: RunRecords) {
+    this.#records = records
+  }
+
+  /** Throws BAD_REQUEST for an `after` that is none. */
+  async page({ state, limit, after }: PageOptions): Promise<RunPage> {
+    const start = after === undefined ? { kind: 0, record: '' } : positionOf(after)
+    const data: ShownRun[] = []
+    let last: string | null = null
+    for (const [at, [kind, shownAs]] of kinds.entries()) {
+      if (at < start.kind || (state !== undefined && state !== shownAs)) continue
+      const from = at === start.kind ? start.record : ''
+      const records = await this.#records.after(kind, from, limit - data.length + 1)
+      for (const record of records) {
+        if (data.length === limit) return { data, meta: { next_after: last } }
+        data.push(shownRun(runOf(record), shownAs))
+        last = textOf({ kind: at, record: record.id })
+      }
+    }
+    return { data, meta: { next_after: null } }
+  }
+
+  /** What the service that runs does within a second. Throws NOT_FOUND, and asks for nothing, where one of the runs is not there. */
+  async ask(action: RunAction, ids: readonly string[]): Promise<void> {
+    const wanted = new Set(ids)
+    const missing = await this.#missing(wanted)
+    if (missing !== undefined) throw new ApiError('NOT_FOUND', `Nothing waits under ${missing}.`)
+    for (const id of wanted) await this.#records.put(requestRecord(action, id))
+  }
+
+  /** The first that is not there. Jobs are stored by their due times: all of them are looked through, once. */
+  async #missing(wanted: ReadonlySet<string>): Promise<string | undefined> {
+    const unknown = new Set<string>()
+    for (const id of wanted) if (!(await this.#isKept(id))) unknown.add(id)
+    if (unknown.size === 0) return undefined
+    for await (const record of recordsOf(this.#records, jobKind)) {
+      unknown.delete(runOf(record).id)
+      if (unknown.size === 0) return undefined
+    }
+    return [...unknown][0]
+  }
+
+  async #isKept(id: string): Promise<boolean> {
+    if ((await this.#records.get(deadKind, id)) !== undefined) return true
+    const [name = '', event = ''] = id.split('/')
+    return (await this.#records.get(waitingKind, `${name}/${event.padStart(16, '0')}`)) !== undefined
+  }
+}
+
+function shownRun(run: Run, state: RunState): ShownRun {
+  const { id, name, kind, attempts, dueAt, error = null } = run
+  const at = new Date(dueAt).toISOString()
+  const change = run.kind === 'reaction' ? run.change : undefined
+  return {
+    ...{ id, name, kind, state },
+    event: change === undefined ? null : String(change.event),
+    type: change?.type ?? null,
+    collection: change?.collection ?? null,
+    item_id: change?.id ?? null,
+    input: run.kind === 'job' ? run.input : null,
+    ...{ attempts, at, error },
+  }
+}
+
+function textOf({ kind, record }: Position): string {
+  return Buffer.from(JSON.stringify([kind, record])).toString('base64url')
+}
+
+function positionOf(text: string): Position {
+  try {
+    const [kind, record]: unknown[] = JSON.parse(Buffer.from(text, 'base64url').toString())
+    if (kind === 0 || kind === 1 || kind === 2) {
+      if (typeof record === 'string') return { kind, record }
+    }
+  } catch {
+    // Below.
+  }
+  throw new ApiError('BAD_REQUEST', 'The parameter "after" must be the `next_after` of a page.')
+}

@@ -1,0 +1,96 @@
+/** Checks the types of events that actions emit. */
+import type { ActionOptions, EmittedDeclaration } from '../logic.ts'
+import type { EmittedEvent, Field } from '../model.ts'
+import { camelCase, checkFieldName, pascalCase } from './names.ts'
+import type { Outline } from './outline.ts'
+import { type OperationContext, valueField } from './values.ts'
+
+const usualKinds = ['created', 'updated', 'deleted']
+const eventName = /^[a-z][a-z0-9_]{0,49}$/
+
+export class EmittedEvents {
+  readonly #context: OperationContext
+  readonly #declared = new Map<string, EmittedDeclaration>()
+  /** The fields of GraphQL's subscriptions, and what has them. */
+  readonly #subscriptions: Map<string, string>
+
+  constructor(context: OperationContext) {
+    this.#context = context
+    this.#subscriptions = new Map(
+      [...context.outlines.values()].filter(({ unlogged }) => !unlogged).flatMap(usualSubscriptions),
+    )
+  }
+
+  /** Those of one action. */
+  of(action: string, { emits = {} }: ActionOptions): ReadonlyMap<string, EmittedEvent> {
+    const found = new Map<string, EmittedEvent>()
+    for (const [type, declared] of Object.entries(emits)) {
+      const event = this.#event(`actions.${action}.emits.${type}`, type, declared)
+      if (event) found.set(type, event)
+    }
+    return found
+  }
+
+  #event(place: string, type: string, declared: EmittedDeclaration): EmittedEvent | undefined {
+    const { rules, faults } = this.#context
+    const outline = this.#outlineOf(type)
+    if (!outline) {
+      faults.add(
+        place,
+        'A type is the singular of a collection and a name of its own, other than created, updated and deleted: e.g. `project.archived`.',
+      )
+      return undefined
+    }
+    this.#checkNames(place, type, declared)
+    return {
+      ...{ type, collection: outline.name, description: declared?.description },
+      fields: this.#fields(place, declared),
+      access: rules(declared?.access, outline, `${place}.access`, { kind: 'anyone' }),
+    }
+  }
+
+  #outlineOf(type: string): Outline | undefined {
+    const [singular = '', kind = '', ...more] = type.split('.')
+    if (more.length > 0 || !eventName.test(kind) || usualKinds.includes(kind)) return undefined
+    return [...this.#context.outlines.values()].find(one => one.singular === singular && !one.unlogged)
+  }
+
+  /** Listeners see one type of event with one rule, whichever action emits it. */
+  #checkNames(place: string, type: string, declared: EmittedDeclaration): void {
+    const { faults } = this.#context
+    const other = this.#declared.get(type)
+    this.#declared.set(type, declared)
+    faults.addUnless(
+      other === undefined || other === declared,
+      place,
+      'Another action declares this type too. Write its declaration once, as a constant, and use it in both.',
+    )
+    const name = camelCase(type.replace('.', '_'))
+    const owner = this.#subscriptions.get(name)
+    this.#subscriptions.set(name, type)
+    faults.addUnless(
+      owner === undefined || owner === type,
+      place,
+      `In GraphQL it is \`${name}\`, as \`${owner}\` is. Choose another name.`,
+    )
+  }
+
+  #fields(place: string, declared: EmittedDeclaration): ReadonlyMap<string, Field> {
+    const fields = new Map<string, Field>()
+    for (const [name, one] of Object.entries(declared?.fields ?? {})) {
+      checkFieldName(name, `${place}.fields.${name}`, this.#context.faults)
+      const field = valueField(`${place}.fields`, name, one, this.#context)
+      if (field) fields.set(name, field)
+    }
+    return fields
+  }
+}
+
+function usualSubscriptions({ singular }: Outline): readonly (readonly [string, string])[] {
+  const camel = camelCase(singular)
+  return [
+    [`new${pascalCase(singular)}`, `${singular}.created`],
+    [`${camel}Updated`, `${singular}.updated`],
+    [`${camel}Deleted`, `${singular}.deleted`],
+  ]
+}

@@ -1,0 +1,75 @@
+/** Checks the values that operations and events have: fields and items. */
+import { type FieldDeclaration, isObject, optionsOf } from '../fields/declared.ts'
+import type { ItemDeclaration, ValueDeclarations } from '../logic.ts'
+import type { Field, OperationValue } from '../model.ts'
+import { didYouMean } from '../nearest.ts'
+import type { Faults } from './faults.ts'
+import { fieldOf } from './fields.ts'
+import { checkFieldName } from './names.ts'
+import { bareOutline, type Outlines } from './outline.ts'
+import type { RuleCheck } from './rules.ts'
+
+export interface OperationContext {
+  readonly outlines: Outlines
+  readonly rules: RuleCheck
+  readonly faults: Faults
+}
+
+export function isItem(value: unknown): value is ItemDeclaration {
+  return isObject(value) && value.kind === 'item'
+}
+
+export function valuesOf(
+  place: string,
+  declared: ValueDeclarations | undefined,
+  context: OperationContext,
+): ReadonlyMap<string, OperationValue> {
+  const { faults } = context
+  const values = new Map<string, OperationValue>()
+  for (const [name, one] of Object.entries(declared ?? {})) {
+    const at = `${place}.${name}`
+    checkFieldName(name, at, faults)
+    if (isItem(one)) {
+      requireCollection(one, at, context)
+      values.set(name, { kind: 'item', name, collection: one.collection, optional: one.optional === true })
+      continue
+    }
+    const field = valueField(place, name, one, context)
+    if (field) values.set(name, { kind: 'field', field })
+  }
+  return values
+}
+
+/** Values are of no collection, so a relation is declared by `item`. */
+export function valueField(
+  place: string,
+  name: string,
+  declared: FieldDeclaration,
+  { rules, faults }: OperationContext,
+): Field | undefined {
+  const at = `${place}.${name}`
+  if (!isObject(declared) || declared.kind !== 'field') {
+    faults.add(at, "This is neither a field nor an item. Write e.g. `text()` or `item('projects')`.")
+    return undefined
+  }
+  if (declared.link !== undefined) {
+    faults.add(at, "An item is given by `item('projects')`, not by a relation.")
+    return undefined
+  }
+  if (optionsOf(declared).access !== undefined) {
+    faults.add(`${at}.access`, 'A value has no rules of its own. Leave it out.')
+  }
+  return fieldOf(name, declared, bareOutline(place, { [name]: declared }), rules, faults)
+}
+
+export function requireCollection(
+  { collection }: ItemDeclaration,
+  place: string,
+  { outlines, faults }: OperationContext,
+) {
+  if (outlines.has(collection)) return
+  faults.add(
+    place,
+    `There is no collection \`${collection}\`.${didYouMean(String(collection), outlines.keys())}`,
+  )
+}

@@ -1,0 +1,84 @@
+/** `GET /api/v1/events/runs`, and `/retry` and `/skip` below it: what became of reactions and jobs, for administrators. */
+import type { Call, Reply } from '../call.ts'
+import { ApiError, type FieldFault } from '../errors.ts'
+import type { RunState, RunView } from '../logic/runs/view.ts'
+import type { Principal } from '../principal.ts'
+import { requireJson } from './accept.ts'
+import { requireAdministrator } from './administrators.ts'
+import { readBody } from './body.ts'
+import { type Parameter, parameterFault, parseQuery, unknownParameter } from './query/query-string.ts'
+import { makePresentation } from './reply/headers.ts'
+import type { RunsRoute } from './runs-route.ts'
+import { json } from './write.ts'
+
+export const defaultRuns = 100
+export const maxRuns = 500
+/** In one request. */
+export const maxAskedRuns = 100
+const maxIdLength = 500
+const names = ['state', 'limit', 'after']
+const states: readonly string[] = ['waiting', 'dead'] satisfies RunState[]
+
+const { unstored: headers } = makePresentation(true, [])
+
+/** 200 with a page, 202 where something is asked for: it happens within a second. */
+export async function answerRuns(
+  runs: RunView | undefined,
+  { action }: RunsRoute,
+  call: Call,
+  principal: Principal,
+): Promise<Reply> {
+  requireAdministrator(principal, { act: 'see and ask for runs' })
+  requireJson(call.headers.accept)
+  if (runs === undefined) throw new ApiError('NOT_FOUND')
+  if (action === 'list') {
+    return { status: 200, headers, body: JSON.stringify(await runs.page(pageOf(call.query))) }
+  }
+  for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
+  const ids = askedRuns(readBody(call, json))
+  await runs.ask(action, ids)
+  return { status: 202, headers, body: JSON.stringify({ runs: ids }) }
+}
+
+function pageOf(query: string): Parameters<RunView['page']>[0] {
+  const given = new Map<string, Parameter>()
+  for (const parameter of parseQuery(query)) {
+    const { name } = parameter
+    if (!names.includes(name)) throw unknownParameter(name, names)
+    if (given.has(name)) throw parameterFault(name, 'invalid', `The parameter "${name}" is given twice.`)
+    given.set(name, parameter)
+  }
+  const state = given.get('state')?.value
+  if (state !== undefined && !states.includes(state)) {
+    throw parameterFault('state', 'invalid', `The parameter "state" must be one of ${states.join(', ')}.`)
+  }
+  const limit = given.get('limit')?.value ?? String(defaultRuns)
+  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > maxRuns) {
+    throw parameterFault(
+      'limit',
+      'invalid',
+      `The parameter "limit" must be a whole number from 1 to ${maxRuns}.`,
+    )
+  }
+  return { state: state as RunState | undefined, limit: Number(limit), after: given.get('after')?.value }
+}
+
+function askedRuns(body: unknown): readonly string[] {
+  const given = (typeof body === 'object' && body !== null ? body : {}) as Readonly<Record<string, unknown>>
+  const faults: FieldFault[] = Object.keys(given)
+    .filter(name => name !== 'runs')
+    .map(field => ({ field, code: 'unknown_field', message: 'There is no such member.' }))
+  const { runs } = given
+  if (!isIds(runs)) {
+    const message = `Give the ids of 1 to ${maxAskedRuns} runs, e.g. ["told/1042"].`
+    faults.push({ field: 'runs', code: runs === undefined ? 'required' : 'invalid', message })
+  }
+  const [first] = faults
+  if (first) throw new ApiError('VALIDATION_FAILED', `${first.field}: ${first.message}`, { details: faults })
+  return [...new Set(runs as readonly string[])]
+}
+
+function isIds(runs: unknown): boolean {
+  if (!Array.isArray(runs) || runs.length === 0 || runs.length > maxAskedRuns) return false
+  return runs.every(id => typeof id === 'string' && id.includes('/') && id.length <= maxIdLength)
+}

@@ -1,0 +1,58 @@
+/** New keys and secrets are told to their user by mail: to proven addresses, and a few a day. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Fixture } from '../../conformance/oauth/server.ts'
+import { postJson, sameOrigin, signedInCookie } from '../own-page.ts'
+import type { Received } from '../smtp.ts'
+import { withMail } from './mailed.ts'
+
+/** What was sent once nothing waits, without what breaks lines and links. */
+async function sent(fixture: Fixture, received: Received): Promise<readonly string[]> {
+  await fixture.restart()
+  const data = received.data.replace(/=\n/g, '').replace(/=E2=81=A0/g, '')
+  return data.split(/^(?=From: )/m)
+}
+
+test('a key by the API and a secret by a rotation, five a day, none with the app itself', async () => {
+  await withMail(async (fixture, received) => {
+    const { ann, ben } = fixture
+    const create = (key: string, path: string, body: object) =>
+      fixture.call(`/api/v1/${path}`, { method: 'POST', key, body })
+    for (let count = 1; count <= 7; count++)
+      assert.equal((await create(ben.key, 'api_keys', { name: `visit evil.example ${count}` })).status, 201)
+    const { id } = await fixture.app({ name: 'Reader' })
+    assert.equal((await create(ann.key, 'oauth_app_secrets', { app_id: id })).status, 201)
+    assert.equal((await create(ben.key, 'oauth_app_secrets', { app_id: id })).status, 400)
+    const mails = await sent(fixture, received)
+    const [ofKeys, ofSecrets] = ['A new API key', 'A new secret'].map(subject =>
+      mails.filter(text => text.includes(`Subject: ${subject}`)),
+    )
+    assert.equal(ofKeys?.length, 5)
+    assert.ok(ofKeys?.every(text => text.includes(`To: ${ben.email}`)))
+    assert.ok(ofKeys?.some(text => text.includes('Name: visit evil.example 1')))
+    assert.ok(ofKeys?.every(text => text.includes('/account/keys')))
+    assert.equal(ofSecrets?.length, 1)
+    assert.ok(ofSecrets?.[0]?.includes(`To: ${ann.email}`))
+    assert.ok(ofSecrets?.[0]?.includes(`/account/developer/${id}`))
+  })
+})
+
+test('no address that nobody has proven gets a text that a user chose', async () => {
+  await withMail(
+    async (fixture, received) => {
+      const body = { name: 'Eve', email: 'victim@example.com', password: 'a long enough one' }
+      await postJson(`${fixture.url}/account/sign-up`, body)
+      const cookie = await signedInCookie(fixture.url, body)
+      const made = await postJson(
+        `${fixture.url}/api/v1/api_keys`,
+        { name: 'visit evil.example' },
+        { ...sameOrigin, Cookie: cookie },
+      )
+      assert.equal(made.status, 201, made.text)
+      const mails = await sent(fixture, received)
+      assert.ok(mails.some(text => text.includes('To: victim@example.com')))
+      assert.ok(!mails.some(text => text.includes('evil.example')))
+    },
+    { 'accounts.signUp': 'open' },
+  )
+})

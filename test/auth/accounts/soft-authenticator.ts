@@ -1,0 +1,55 @@
+/** An authenticator made here, which signs what it is asked to (Web Authentication Level 3, 6.3.3). */
+import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
+import type { NewRecord } from '../../../src/records.ts'
+
+function sha256(data: string | Buffer): Buffer {
+  return createHash('sha256').update(data).digest()
+}
+
+/** COSE, RFC 9053, 7.1.1: an EC2 key for ES256. */
+function coseKey(key: KeyObject): Buffer {
+  const { x = '', y = '' } = key.export({ format: 'jwk' })
+  const [head, between] = [Buffer.from('a5010203262001215820', 'hex'), Buffer.from('225820', 'hex')]
+  return Buffer.concat([head, Buffer.from(x, 'base64url'), between, Buffer.from(y, 'base64url')])
+}
+
+export interface SoftPasskey {
+  /** As the service stores it. */
+  readonly record: NewRecord
+  /** What a browser sends, as JSON. */
+  assertion(challenge: string, counter: number): string
+}
+
+/** A passkey of a user at the origin `issuer`. */
+export function softPasskey(issuer: string, userId: number, createdAt: number): SoftPasskey {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const credential = Buffer.from(randomUUID()).toString('base64url')
+  const payload = JSON.stringify({
+    ...{ userId, name: 'My phone', counter: 1, transports: [], createdAt },
+    publicKey: coseKey(publicKey).toString('base64url'),
+  })
+  const id = sha256(credential).toString('base64url')
+  return {
+    record: { kind: 'Passkey', id, payload, expiresAt: null, owner: String(userId) },
+    assertion(challenge, counter) {
+      const client = JSON.stringify({ type: 'webauthn.get', challenge, origin: issuer, crossOrigin: false })
+      const data = Buffer.alloc(37)
+      sha256(new URL(issuer).hostname).copy(data)
+      // The user was there, and was verified.
+      data[32] = 0b101
+      data.writeUInt32BE(counter, 33)
+      const signature = sign('sha256', Buffer.concat([data, sha256(client)]), privateKey)
+      return JSON.stringify({
+        id: credential,
+        rawId: credential,
+        type: 'public-key',
+        clientExtensionResults: {},
+        response: {
+          clientDataJSON: Buffer.from(client).toString('base64url'),
+          authenticatorData: data.toString('base64url'),
+          signature: signature.toString('base64url'),
+        },
+      })
+    },
+  }
+}

@@ -1,0 +1,164 @@
+/** What an explanation must not tell: values that the asker may not read, whatever request is made up for it. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import '../models/blog.ts'
+import type { TestService } from '../../src/testing.ts'
+import { testService } from '../../src/testing.ts'
+
+const {
+  action,
+  collection,
+  currentUser,
+  field,
+  integer,
+  model,
+  nobody,
+  owner,
+  related,
+  relation,
+  role,
+  signedIn,
+  string,
+  users,
+} = await import('portico')
+
+const isMember = related('members', owner('user_id'))
+
+/** An administrator here may read neither addresses nor vaults. */
+const declaration = model(
+  {
+    users: users({ fields: { email: { access: { read: owner('id') } } } }),
+    vaults: collection({
+      fields: {
+        name: string(),
+        level: integer({ default: 3 }),
+        code: string({ optional: true }),
+        owner_id: relation('users', { default: currentUser, inverse: 'vaults' }),
+      },
+      access: {
+        read: owner('owner_id').or(isMember),
+        create: signedIn,
+        update: owner('owner_id').and(field('level').lt(5)),
+        delete: nobody,
+      },
+    }),
+    members: collection({
+      fields: {
+        vault_id: relation('vaults', { inverse: 'members' }),
+        user_id: relation('users', { inverse: 'memberships' }),
+      },
+      access: {
+        read: owner('user_id'),
+        create: related('vault', field('level').gte(5)),
+        update: nobody,
+        delete: nobody,
+      },
+    }),
+    logs: collection({
+      fields: { text: string() },
+      access: { read: role('admin'), create: nobody, update: nobody, delete: nobody },
+    }),
+  },
+  {
+    actions: {
+      fail: action({
+        on: 'vaults',
+        access: owner('owner_id'),
+        run({ item }) {
+          throw new Error(`THE-CODE ${item.code}`)
+        },
+      }),
+      endless: action({
+        access: signedIn,
+        async run({ data }) {
+          for (;;) await data.vaults.count({})
+        },
+      }),
+      write_log: action({
+        access: signedIn,
+        async run({ data }) {
+          await data.logs.create({ text: 'x' })
+        },
+      }),
+    },
+  },
+)
+
+let service: TestService<typeof declaration>
+let root: number
+let owned: number
+let vault: number
+before(async () => {
+  service = await testService(declaration, {
+    settings: { 'logic.actionOperations': 5, rateLimit: 1000, logLevel: 'silent' },
+  })
+  root = (await service.users.create({ role: 'admin' })).id
+  owned = (await service.users.create({ email: 'hidden@example.com' })).id
+  vault = (await service.asSystem.vaults.create({ name: 'V', code: 'S3CRET', owner_id: owned })).id
+})
+after(() => service.close())
+
+async function explained(body: object) {
+  const answer = await service.request('POST /api/v1/explain', { as: root, body })
+  assert.equal(answer.status, 200, answer.text)
+  return answer
+}
+
+test('a made-up write gives nobody the right to see a value', async () => {
+  const path = `/vaults/${vault}`
+  const given = { as: owned, method: 'PATCH', path, body: { owner_id: root, level: 4 } }
+  const { text } = await explained(given)
+  assert.match(text, new RegExp(`owner_id is ${root}, the caller is ${owned}`))
+  assert.doesNotMatch(text, /S3CRET/)
+  const kept = await explained({ ...given, body: { owner_id: root } })
+  assert.match(kept.text, /level is \(a value you may not read\)/)
+  assert.doesNotMatch(kept.text, /level is 3/)
+  const joining = { as: owned, method: 'POST', path: '/members', body: { vault_id: vault, user_id: root } }
+  const joined = await explained(joining)
+  assert.match(joined.text, /level is \(a value you may not read\)/)
+})
+
+test('nobody is found by an address that the asker may not read', async () => {
+  const asked = (as: string) =>
+    service.request('POST /api/v1/explain', { as: root, body: { as, path: '/vaults' } })
+  const there = await asked('hidden@example.com')
+  const not = await asked('nobody@example.com')
+  assert.deepEqual([there.status, not.status], [400, 400])
+  assert.equal(there.text.replaceAll('hidden', 'nobody'), not.text)
+  assert.equal((await asked('nobody\0@example.com')).status, 400)
+})
+
+test('what code throws is in the log, and not in the explanation', async () => {
+  const { body, text } = await explained({ as: owned, method: 'POST', path: `/vaults/${vault}/fail` })
+  assert.deepEqual([body.status, body.code, body.reasons[0].kind], [500, 'INTERNAL_ERROR', 'code'])
+  assert.match(body.reasons[0].message, /^The code of actions\.fail has failed/)
+  assert.doesNotMatch(text, /THE-CODE|S3CRET/)
+})
+
+test('code has the bounds that it has in a request, and what it is refused is named', async () => {
+  const endless = await explained({ as: owned, method: 'POST', path: '/actions/endless' })
+  const real = await service.request('POST /api/v1/actions/endless', { as: owned })
+  assert.deepEqual([endless.body.status, endless.body.code], [real.status, real.body.error.code])
+  const { body } = await explained({ as: owned, method: 'POST', path: '/actions/write_log' })
+  assert.equal(body.code, 'FORBIDDEN')
+  assert.match(
+    body.reasons[0].message,
+    /^In the code of actions\.write_log: Creating logs is refused: the rule nobody/,
+  )
+})
+
+test('an explanation draws from the budget of whoever asks, and from no other', async () => {
+  const left = async (as: number) =>
+    Number((await service.request('GET /api/v1/vaults', { as })).headers['x-ratelimit-remaining'])
+  const [own, other] = [await left(root), await left(owned)]
+  await explained({ as: owned, path: '/vaults' })
+  assert.deepEqual([await left(root), await left(owned)], [own - 11, other - 1])
+})
+
+test('an app of somebody else, and a key with scopes, may not ask', async () => {
+  const body = { name: 'Key', scopes: ['read:vault'] }
+  const { body: key } = await service.request('POST /api/v1/api_keys', { as: root, body })
+  const headers = { authorization: `Bearer ${key.key}` }
+  const answer = await service.request('POST /api/v1/explain', { headers, body: { path: '/vaults' } })
+  assert.equal(answer.status, 403)
+})

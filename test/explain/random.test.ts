@@ -1,0 +1,168 @@
+/** Random requests of random callers: an explanation says what the service then answers, and leaves no trace. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkModel } from '../../src/model/check.ts'
+import { openapi } from '../../src/rest/openapi/document.ts'
+import { type TestService, testService } from '../../src/testing.ts'
+import { type Document, Generator, operationsOf, seeded } from '../conformance/generate.ts'
+import { kinds, sqlite } from '../contract/rest/databases.ts'
+import { type Organization, organizationOf } from '../matrix/tracker.ts'
+import tracker from '../models/tracker.ts'
+import { openDump } from './dump.ts'
+
+type Service = TestService<typeof tracker>
+
+/** Who asks, by a key of its own. */
+interface Caller {
+  readonly told: string
+  readonly key: { readonly id: number; readonly text: string } | undefined
+}
+
+interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
+}
+
+async function callersOf(service: Service, { people }: Organization, root: number): Promise<Caller[]> {
+  const outsider = (await service.users.create({ name: 'Outsider' })).id
+  const callers: Caller[] = [{ told: 'nobody', key: undefined }]
+  const add = async (user: number, scopes: readonly string[]) => {
+    const body = { name: 'Key', scopes }
+    const made = await service.request('POST /api/v1/api_keys', { as: user, body })
+    assert.equal(made.status, 201, made.text)
+    callers.push({ told: `${user} ${scopes}`, key: { id: made.body.id, text: made.body.key } })
+  }
+  for (const user of [root, outsider, people.reader, people.editor, people.admin]) await add(user, ['*'])
+  await add(people.editor, ['read:task', 'write:comment', 'read:user'])
+  await add(people.admin, ['write:project', 'read:organization', 'write:user'])
+  return callers
+}
+
+/** Requests that change much are rarely made up by chance. */
+function ownRequests({ items, people, organization }: Organization): readonly Omit<Asked, 'headers'>[] {
+  const { tasks, projects, labels, comments, memberships, invitations } = items
+  const of = (method: string, path: string, body?: unknown) => ({ method, path, body })
+  const operations = [
+    { method: 'POST', path: '/tasks', as: 't', body: { project_id: projects, title: 'x' } },
+    { method: 'PATCH', path: '/tasks/$t.id', body: { points: 3 } },
+    { method: 'POST', path: `/projects/${projects}/archive` },
+  ]
+  return [
+    of('POST', '/tasks', { project_id: projects, title: 'x', assignee_id: 99_999 }),
+    of('POST', '/tasks', { project_id: projects, title: 'x', urgent: true }),
+    of('POST', '/tasks', [
+      { project_id: projects, title: 'a' },
+      { project_id: 99_999, title: 'b' },
+    ]),
+    of('PATCH', `/tasks/${tasks}`, { status: 'done' }),
+    of('PATCH', `/tasks/${tasks}`, { assignee_id: memberships }),
+    of('PATCH', `/comments/${comments}`, { body: ' ' }),
+    of('PATCH', `/users/${people.reader}`, { email: 'ours-editor@example.com' }),
+    of('PATCH', `/users/${people.editor}`, { email: 'ours-reader@example.com' }),
+    of('PATCH', `/users/${people.editor}`, { disabled: true }),
+    of('POST', `/projects/${projects}/archive`),
+    of('POST', `/tasks/${tasks}/trash`),
+    of('POST', `/tasks/${tasks}/restore`),
+    of('POST', `/invitations/${invitations}/accept`),
+    of('POST', '/organizations/found', { name: 'Mine' }),
+    of('GET', `/queries/report?id=${organization}`),
+    of('POST', '/labels', { organization_id: organization, name: 'again' }),
+    of('DELETE', `/labels/${labels}`),
+    of('POST', '/batch', { operations }),
+    of('POST', '/webhooks', { url: 'https://example.com/hook', types: ['task.*'] }),
+    of('POST', '/oauth_apps', { name: 'App', redirect_uris: ['https://example.com/cb'], type: 'public' }),
+    of('GET', '/events?types=task.created'),
+    of('GET', `/events?collections=projects&item_id=${projects}`),
+  ]
+}
+
+/** What an explanation takes: a method of the API, a JSON body, `If-Match`. Undefined: another one. */
+function randomRequest(generator: Generator, document: Document): Asked | undefined {
+  const operation = generator.pick(operationsOf(document))
+  // A deletion as often as a read would soon leave nothing to read, nor anybody.
+  if (operation.method === 'DELETE' && generator.chance(0.9)) return undefined
+  if (/\/(explain|test|\{n\}\/redeliver)$/.test(operation.path)) return undefined
+  const { method = 'GET', url, headers = {}, body } = generator.request(operation)
+  const isTaken = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method)
+  const path = url.replace('/api/v1', '')
+  if (!isTaken || !path.startsWith('/') || !/^[!-~]+$/.test(path) || /[?&]wait=/.test(path)) return undefined
+  const { 'if-match': ifMatch } = headers
+  try {
+    const parsed = body === undefined ? undefined : JSON.parse(String(body))
+    return { method, path, headers: ifMatch === undefined ? {} : { 'if-match': ifMatch }, body: parsed }
+  } catch {
+    return undefined
+  }
+}
+
+interface Verdict {
+  readonly status: number
+  readonly code: string | null
+  readonly reasons: readonly unknown[]
+  readonly allowed: boolean
+}
+
+async function explained(service: Service, root: number, caller: Caller, asked: Asked): Promise<Verdict> {
+  const { method, path, headers, body } = asked
+  const given = {
+    ...{ method, path, body },
+    ...(caller.key && { api_key: caller.key.id }),
+    ...(headers['if-match'] !== undefined && { if_match: headers['if-match'] }),
+  }
+  const answer = await service.request('POST /api/v1/explain', { as: root, body: given })
+  assert.equal(answer.status, 200, `${JSON.stringify(given)} ${answer.text}`)
+  return answer.body
+}
+
+function answered(service: Service, { key }: Caller, { method, path, headers, body }: Asked) {
+  const credential: Readonly<Record<string, string>> = key ? { authorization: `Bearer ${key.text}` } : {}
+  return service.request(`${method} /api/v1${path}`, {
+    headers: { ...headers, ...credential },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+}
+
+const seed = Number(process.env.SEED ?? 20_260_701)
+
+for (const kind of kinds) {
+  const requests = kind === sqlite ? 300 : 150
+  test(`${requests} random requests are explained as they are answered, and nothing is left of it (${kind.name}, seed ${seed})`, async t => {
+    const database = await kind.make(checkModel(tracker))
+    const service = await testService(tracker, { settings: { database: database.url, rateLimit: 100_000 } })
+    const dump = await openDump(database.url)
+    try {
+      const ours = await organizationOf(service, 'OURS')
+      const root = (await service.users.create({ name: 'Root', role: 'admin' })).id
+      const callers = await callersOf(service, ours, root)
+      const document = JSON.parse(JSON.stringify(openapi(checkModel(tracker), undefined)))
+      const generator = new Generator(document, seeded(seed + requests))
+      const own = ownRequests(ours).map(one => ({ ...one, headers: {} }))
+      const statuses = new Map<number, number>()
+      let before = await dump.text()
+      for (let n = 0; n < requests; n++) {
+        const caller = generator.pick(callers)
+        const asked = generator.chance(0.3) ? generator.pick(own) : randomRequest(generator, document)
+        if (asked === undefined) continue
+        const verdict = await explained(service, root, caller, asked)
+        const told = `${caller.told} ${JSON.stringify(asked)} ${JSON.stringify(verdict)}`
+        assert.equal(await dump.text(), before, `explained, and something was stored: ${told}`)
+        const real = await answered(service, caller, asked)
+        assert.equal(verdict.status, real.status, `${told}\n${real.text}`)
+        assert.equal(verdict.code, real.status < 400 ? null : (real.body?.error.code ?? verdict.code), told)
+        assert.ok(verdict.allowed || verdict.reasons.length > 0, told)
+        statuses.set(real.status, (statuses.get(real.status) ?? 0) + 1)
+        before = await dump.text()
+      }
+      t.diagnostic(JSON.stringify([...statuses].sort()))
+      for (const status of [200, 201, 400, 401, 403, 404]) {
+        assert.ok((statuses.get(status) ?? 0) > 0, `${status}`)
+      }
+    } finally {
+      await dump.close()
+      await service.close()
+      await database.drop()
+    }
+  })
+}

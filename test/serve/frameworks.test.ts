@@ -1,0 +1,279 @@
+/**
+ * `handler` and `upgrade` behind the frameworks of Node: Koa itself, which is there with oidc-provider, and two hosts that pass
+ * requests on as Express 5 (`lib/application.js`, `router`) and Fastify 5 (`reply.hijack()`) do.
+ */
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { WebSocket } from 'ws'
+import type { Service } from '../../src/serve/service.ts'
+import { call, serviceOfFile } from './service.ts'
+
+type Next = () => void
+type Middleware = (req: Routed, res: ServerResponse, next: Next) => unknown
+
+interface Routed extends IncomingMessage {
+  originalUrl?: string
+  baseUrl?: string
+  body?: unknown
+}
+
+interface KoaContext {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  readonly path: string
+  respond: boolean
+  body: unknown
+  set(name: string, value: string): void
+}
+
+type KoaMiddleware = (context: KoaContext, next: () => Promise<void>) => unknown
+type Koa = new () => { use(middleware: KoaMiddleware): void; callback(): RequestListener }
+
+const KoaApp = createRequire(import.meta.resolve('oidc-provider'))('koa') as Koa
+
+/** Middlewares in order; below a prefix, which is cut off the path, as `app.use('/prefix', …)` does. */
+function express(...used: readonly (readonly [prefix: string, Middleware])[]): RequestListener {
+  return (req: Routed, res) => {
+    req.originalUrl = req.url ?? '/'
+    res.setHeader('X-Powered-By', 'Express')
+    const whole = req.originalUrl
+    const go = (at: number): unknown => {
+      const [prefix, middleware] = used[at] ?? []
+      if (prefix === undefined || middleware === undefined) return res.writeHead(404).end('Cannot GET')
+      if (!whole.startsWith(prefix)) return go(at + 1)
+      req.baseUrl = prefix
+      const rest = whole.slice(prefix.length)
+      req.url = rest.startsWith('/') ? rest : `/${rest}`
+      return middleware(req, res, () => void go(at + 1))
+    }
+    go(0)
+  }
+}
+
+/** As `express.json()`. */
+const parsesJson: Middleware = async (req, _, next) => {
+  if (req.headers['content-type']?.startsWith('application/json')) req.body = JSON.parse(await text(req))
+  next()
+}
+
+/** Hooks that wait, then a route that takes the request over, its body unread. */
+function fastify(hook: () => Promise<unknown>, route: RequestListener): RequestListener {
+  return (req, res) => void hook().then(() => route(req, res))
+}
+
+function koa(service: Service): RequestListener {
+  const app = new KoaApp()
+  app.use((context, next) => {
+    context.set('X-Host', 'koa')
+    if (context.path !== '/mine') return next()
+    context.body = 'mine'
+    return undefined
+  })
+  app.use(context => {
+    context.respond = false
+    service.handler(context.req, context.res)
+  })
+  return app.callback()
+}
+
+interface Host {
+  readonly url: string
+  readonly close: () => Promise<void>
+}
+
+async function listening(service: Service, listener: RequestListener): Promise<Host> {
+  const server = createServer(listener)
+  server.on('upgrade', service.upgrade)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => {
+      server.closeAllConnections()
+      return new Promise(resolve => server.close(() => resolve()))
+    },
+  }
+}
+
+/** Opens `/graphql` as a WebSocket and resolves with the answer to a query. */
+function overWebSocket(url: string, key: string, query: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+    const send = (message: object) => socket.send(JSON.stringify(message))
+    socket.once('error', reject)
+    socket.once('open', () => send({ type: 'connection_init', payload: { Authorization: `Bearer ${key}` } }))
+    socket.on('message', data => {
+      const { type, payload } = JSON.parse(String(data))
+      if (type === 'connection_ack') send({ id: '1', type: 'subscribe', payload: { query } })
+      if (type !== 'next') return
+      socket.close()
+      resolve(payload.data)
+    })
+  })
+}
+
+/** The first event of a stream, which is then left. */
+async function firstEvent(url: string, key: string, opened: () => unknown): Promise<string> {
+  const controller = new AbortController()
+  const headers = { authorization: `Bearer ${key}`, accept: 'text/event-stream' }
+  const answer = await fetch(`${url}/api/v1/events`, { headers, signal: controller.signal })
+  assert.equal(answer.status, 200)
+  void opened()
+  let said = ''
+  for await (const part of answer.body ?? []) {
+    said += Buffer.from(part).toString()
+    if (said.includes('\ndata:')) break
+  }
+  controller.abort()
+  return said
+}
+
+describe('behind a framework', () => {
+  const made = serviceOfFile({ listen: false, baseUrl: 'https://api.example.com', rateLimit: 'off' })
+  const pass: Middleware = (req, res) => made().service.handler(req, res)
+  const mine: Middleware = (req, res, next) => (req.url === '/mine' ? void res.end('mine') : next())
+  const hosts: Readonly<Record<string, (service: Service) => RequestListener>> = {
+    Koa: koa,
+    Express: () => express(['', mine], ['', pass]),
+    'Express, after a middleware that waits': () =>
+      express(
+        [
+          '',
+          (_, __, next) =>
+            void turn()
+              .then(() => turn())
+              .then(next),
+        ],
+        ['', mine],
+        ['', pass],
+      ),
+    Fastify: service =>
+      fastify(turn, (req, res) => (req.url === '/mine' ? void res.end('mine') : service.handler(req, res))),
+  }
+
+  for (const [name, host] of Object.entries(hosts)) {
+    test(`${name}: reads, writes, pages, streams and WebSockets; its own routes stay`, async () => {
+      const { service, key } = made()
+      const { url, close } = await listening(service, host(service))
+      try {
+        assert.equal((await call(`${url}/mine`)).text, 'mine')
+        const title = `By ${name}`
+        const made = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title } })
+        assert.deepEqual([made.status, made.json['title']], [201, title], made.text)
+        const { status, json } = await call(`${url}${made.headers.get('location')}`)
+        assert.deepEqual([status, json['title']], [200, title])
+        // Larger than what arrives with the headers.
+        const body = { title: 'long', body: 'x'.repeat(300_000) }
+        assert.equal((await call(`${url}/api/v1/posts`, { method: 'POST', key, body })).status, 201)
+        const form = {
+          method: 'POST',
+          body: new URLSearchParams({ grant_type: 'authorization_code', code: 'x' }),
+        }
+        const token = await fetch(`${url}/oauth/token`, form)
+        assert.equal(token.status, 400, await token.text())
+        assert.equal((await call(`${url}/account/sign-in`)).status, 200)
+        assert.equal((await call(`${url}/nothing`)).code, 'NOT_FOUND')
+        assert.equal((await call(`${url}/api/v1/posts`, { method: 'POST', body: {} })).status, 401)
+        const create = () => service.data.posts?.create({ title: 'Streamed', author_id: 1 })
+        assert.match(await firstEvent(url, key, create), /"title":"Streamed"/)
+        assert.deepEqual(await overWebSocket(url, key, '{ me { id } }'), { me: { id: '1' } })
+      } finally {
+        await close()
+      }
+    })
+  }
+
+  test('a body that a parser has read is refused, and nothing waits; what has no body is answered', async () => {
+    const { service, key } = made()
+    const { url, close } = await listening(service, express(['', parsesJson], ['', pass]))
+    try {
+      const made = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title: 'Parsed' } })
+      assert.deepEqual([made.status, made.code], [500, 'INTERNAL_ERROR'])
+      assert.equal((await call(`${url}/api/v1/posts`)).status, 200)
+      // The parser leaves other types alone.
+      const form = { method: 'POST', body: new URLSearchParams({ grant_type: 'x' }) }
+      assert.equal((await fetch(`${url}/oauth/token`, form)).status, 400)
+    } finally {
+      await close()
+    }
+  })
+
+  test('a parser behind it has the bodies of the host’s own routes', async () => {
+    const { service, key } = made()
+    const own: Middleware = (req, res) => void res.end(JSON.stringify(req.body))
+    const first: Middleware = (req, res, next) =>
+      req.url?.startsWith('/own') ? next() : service.handler(req, res)
+    const { url, close } = await listening(service, express(['', first], ['', parsesJson], ['/own', own]))
+    try {
+      const answer = await call(`${url}/own/route`, { method: 'POST', body: { a: 1 } })
+      assert.equal(answer.text, '{"a":1}')
+      const made = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title: 'Before' } })
+      assert.equal(made.status, 201)
+    } finally {
+      await close()
+    }
+  })
+
+  test('a prefix that the host cuts off is refused: links would lead nowhere', async () => {
+    const { service } = made()
+    const { url, close } = await listening(service, express(['/portico', pass]))
+    try {
+      for (const path of ['/portico', '/portico/api/v1/posts', '/portico/api/v1/posts?page=1']) {
+        assert.equal((await call(`${url}${path}`)).status, 500, path)
+      }
+      assert.equal((await call(`${url}/api/v1/posts`)).text, 'Cannot GET')
+    } finally {
+      await close()
+    }
+  })
+
+  test('a path that the host has rewritten is answered', async () => {
+    const { service } = made()
+    const rewrites: Middleware = (req, res) => {
+      req.url = `/api/v1${req.url}`
+      service.handler(req, res)
+    }
+    const { url, close } = await listening(service, express(['', rewrites]))
+    try {
+      assert.equal((await call(`${url}/posts?per_page=1`)).status, 200)
+    } finally {
+      await close()
+    }
+  })
+
+  test('a host that has answered already loses that answer’s connection at most', async () => {
+    const { service } = made()
+    const answers: Middleware = (req, res) => {
+      res.end('first')
+      service.handler(req, res)
+    }
+    const { url, close } = await listening(service, express(['/twice', answers], ['', pass]))
+    try {
+      await call(`${url}/twice`).catch(() => {})
+      assert.equal((await call(`${url}/api/v1/posts`)).status, 200)
+    } finally {
+      await close()
+    }
+  })
+
+  test('`data` beside it: as the service, and as whoever signed in to the host', async () => {
+    const { service } = made()
+    const counts: Middleware = async (_, res) => {
+      const made = await service.data.posts?.create({ title: 'By a route', author_id: 1 })
+      const own = await service.data.as(1).posts?.get(Number(made?.['id']))
+      res.end(JSON.stringify(own))
+    }
+    const { url, close } = await listening(service, express(['/route', counts], ['', pass]))
+    try {
+      assert.equal((await call(`${url}/route`)).json['title'], 'By a route')
+      const refused = service.data.as(1).posts?.update(99_999, { title: 'x' })
+      await assert.rejects(refused ?? Promise.resolve(), { code: 'NOT_FOUND' })
+    } finally {
+      await close()
+    }
+  })
+})
