@@ -11,6 +11,7 @@ import { newKeyHook } from './new-key.ts'
 import { newAppHook, newSecretHook, secretRule } from './server/clients/app-hooks.ts'
 import type { AppSecrets } from './server/clients/app-secrets.ts'
 import { appRule } from './server/clients/apps.ts'
+import { keepingFirstParty } from './server/clients/first-party-apps.ts'
 import { endWebhooks, pauseOfUser } from './webhooks/grants.ts'
 import { newWebhookHook, type WebhookRuleParts, webhookRule } from './webhooks/write-rules.ts'
 
@@ -103,7 +104,9 @@ interface RuledParts extends Pick<OwnCollectionsParts, 'run' | 'writeAddress'> {
 function withRules({ run, checked, rules, writeAddress, onDisabled }: RuledParts): Run {
   const ruled: Run['write'] = async (plan, principal, within) => {
     const afterwards = await rules.get(plan.shape.collection)?.(plan, principal)
-    const answer = await checked.write(plan, principal, within)
+    const isApp = plan.shape.collection === 'oauth_apps'
+    const steps = isApp ? keepingFirstParty(plan, principal, within) : within
+    const answer = await checked.write(plan, principal, steps)
     await afterwards?.()
     return answer
   }

@@ -2,13 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey } from '../../src/auth/key.ts'
-import {
-  type Fixture,
-  formWith,
-  newTokens,
-  sharedFixtures,
-  withFixture as withOwnFixture,
-} from '../conformance/oauth/server.ts'
+import { type Fixture, formWith, newTokens, sharedFixtures } from '../conformance/oauth/server.ts'
 import { stream as openStream } from '../events/listener.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import { until, wire } from '../transports/service.ts'
@@ -146,30 +140,6 @@ test('shared caches keep nothing by a cookie, and nothing for those with one', a
       assert.equal(headers.get('access-control-allow-credentials'), null, path)
       assert.notEqual(headers.get('access-control-allow-origin'), foreign.Origin, path)
     }
-  })
-})
-
-test('at an https address the cookie has the prefix that no other host can set, and is taken away as it was set', async () => {
-  const issuer = 'https://id.example.com'
-  await withOwnFixture({ baseUrl: issuer }, async ({ ann, call }) => {
-    const headers = { Origin: issuer }
-    const { email, password } = ann
-    const sign = (path: string, body: object, more: object = {}) =>
-      call(`/account/${path}`, { method: 'POST', headers: { ...headers, ...more }, body })
-    const line = (answer: { readonly headers: Headers }) =>
-      answer.headers.getSetCookie().find(one => one.startsWith('__Host-portico_session=')) ?? ''
-    const set = line(await sign('sign-in', { email, password }))
-    assert.match(set, /^__Host-portico_session=[\w-]{43}; path=\/; samesite=lax; secure; httponly$/i)
-    const [Cookie = ''] = set.split(';')
-    const status = async (cookie: string) =>
-      (await call('/api/v1/me', { headers: { ...headers, Cookie: cookie } })).status
-    assert.deepEqual([await status(Cookie), await status(Cookie.replace('__Host-', ''))], [200, 401])
-    const ended = line(await sign('sign-out', {}, { Cookie }))
-    assert.match(
-      ended,
-      /^__Host-portico_session=; path=\/; expires=Thu, 01 Jan 1970[^;]+; samesite=lax; secure/i,
-    )
-    assert.equal(await status(Cookie), 401)
   })
 })
 

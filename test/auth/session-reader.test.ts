@@ -1,4 +1,4 @@
-/** How the session's cookie is read: once while nothing changes, and not beyond its end. */
+/** The session's cookie: its name, and how it is read, once while nothing changes and not beyond its end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createUser } from '../../src/auth/bootstrap.ts'
@@ -9,6 +9,7 @@ import { createGuard } from '../../src/plan/guard.ts'
 import type { Records } from '../../src/records.ts'
 import { createRun } from '../../src/serve/store.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
+import { withFixture } from '../conformance/oauth/server.ts'
 import blog from '../models/blog.ts'
 
 test('a session is read once while nothing changes, and ends by the clock', async () => {
@@ -56,4 +57,28 @@ test('a session is read once while nothing changes, and ends by the clock', asyn
   } finally {
     await store.close()
   }
+})
+
+test('at an https address the cookie has the prefix that no other host can set, and is taken away as it was set', async () => {
+  const issuer = 'https://id.example.com'
+  await withFixture({ baseUrl: issuer }, async ({ ann, call }) => {
+    const headers = { Origin: issuer }
+    const { email, password } = ann
+    const sign = (path: string, body: object, more: object = {}) =>
+      call(`/account/${path}`, { method: 'POST', headers: { ...headers, ...more }, body })
+    const line = (answer: { readonly headers: Headers }) =>
+      answer.headers.getSetCookie().find(one => one.startsWith('__Host-portico_session=')) ?? ''
+    const set = line(await sign('sign-in', { email, password }))
+    assert.match(set, /^__Host-portico_session=[\w-]{43}; path=\/; samesite=lax; secure; httponly$/i)
+    const [Cookie = ''] = set.split(';')
+    const status = async (cookie: string) =>
+      (await call('/api/v1/me', { headers: { ...headers, Cookie: cookie } })).status
+    assert.deepEqual([await status(Cookie), await status(Cookie.replace('__Host-', ''))], [200, 401])
+    const ended = line(await sign('sign-out', {}, { Cookie }))
+    assert.match(
+      ended,
+      /^__Host-portico_session=; path=\/; expires=Thu, 01 Jan 1970[^;]+; samesite=lax; secure/i,
+    )
+    assert.equal(await status(Cookie), 401)
+  })
 })

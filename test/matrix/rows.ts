@@ -81,7 +81,7 @@ export function graphqlRows(): readonly MatrixRow[] {
   if (isWhole) return everywhere()
   return [
     rowOf('no credential, and keys', sqlite, async fixture => [none(), ...(await keys(fixture, ['some']))]),
-    rowOf('one of each other kind', sqlite, oneOfEach('opaque', 'jwt', 'app', 'session')),
+    rowOf('one of each other kind', sqlite, oneOfEach('opaque', 'jwt', 'app')),
     // REST asks PostgreSQL without row security. The database locks the rows of each connection by itself: one node shows it.
     rowOf('opaque tokens', locked, fixture => tokens(fixture, 'opaque', ['some'])),
   ]

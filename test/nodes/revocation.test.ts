@@ -182,6 +182,30 @@ for (const setup of nodeSetups)
       })
     })
 
+    test(`an owner who changes an app’s addresses while it is marked as first-party is too late (${setup.name})`, async () => {
+      await withShared(async fixture => {
+        const { urls, admin, ann } = fixture
+        const app = await fixture.app()
+        const path = `/api/v1/oauth_apps/${app.id}`
+        const patch = (url: string, key: string, body: object) =>
+          call(url + path, { method: 'PATCH', key, body })
+        for (let round = 0; round < 8; round++) {
+          const changes = urls.map(url =>
+            patch(url, ann.key, { redirect_uris: [`https://${round}.example`] }),
+          )
+          const [marked] = await Promise.all([
+            patch(fixture.url, admin.key, { first_party: true }),
+            ...changes,
+          ])
+          assert.equal(marked.status, 200, marked.text)
+          // What the administrator is shown is what counts from now on.
+          const { json } = await fixture.call(path, { key: ann.key })
+          assert.deepEqual(json['redirect_uris'], marked.json['redirect_uris'])
+          assert.equal((await patch(fixture.url, admin.key, { first_party: false })).status, 200)
+        }
+      })
+    })
+
     test(`a new role counts on every node, on open connections too (${setup.name})`, async () => {
       await withShared(async fixture => {
         const { urls, admin, ben } = fixture

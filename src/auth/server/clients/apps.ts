@@ -1,6 +1,5 @@
 /** OAuth apps as the authorization server reads them, and the rules for changing one. */
 
-import { isDeepStrictEqual } from 'node:util'
 import { Cache, CacheBound } from '../../../cache.ts'
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
@@ -9,9 +8,10 @@ import { orderById, reversed } from '../../../plan/order.ts'
 import type { ListShape, Selected } from '../../../plan/plan.ts'
 import type { Run, WriteRule } from '../../../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../../../plan/system-plans.ts'
-import { type AccessClass, hasScope } from '../../../principal.ts'
+import { hasScope } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { requireName } from './app-name.ts'
+import { isAdministrator } from './first-party-apps.ts'
 
 /** A row of `oauth_app_secrets`. */
 export interface AppSecretRow {
@@ -196,19 +196,14 @@ export function appRule(run: Run, serviceName: string): WriteRule {
     requireName(given('name')?.value, serviceName)
     requireAddresses(given('redirect_uris')?.value)
     const [defaults, scopes] = [given('default_scopes'), given('scopes')]
-    const uris = given('redirect_uris')
     const foreign = shape.set.find(({ field }) => field !== 'first_party')
-    const isHarmless = shape.mode === 'merge' && !defaults && !scopes && !uris
+    const isHarmless = shape.mode === 'merge' && !defaults && !scopes
     if (isHarmless && !(foreign && isAdministrator(access))) return undefined
     return then(findBy(run, byId, Number(args[shape.id])), app => {
       if (app?.user_id !== userId) {
         // The guard refuses an app of another user as if it did not exist, unless an administrator asks.
         if (app && foreign && isAdministrator(access)) throw ownersAlone(foreign.field)
         return undefined
-      }
-      const left = shape.mode === 'merge' ? undefined : { value: null }
-      if (!isAdministrator(access)) {
-        requireUntouched(app, { redirect_uris: uris ?? left, scopes: scopes ?? left })
       }
       const kept = shape.mode === 'merge' ? app : undefined
       requireWithin(defaults ? defaults.value : kept?.default_scopes, scopes ? scopes.value : kept?.scopes)
@@ -217,30 +212,9 @@ export function appRule(run: Run, serviceName: string): WriteRule {
   }
 }
 
-/** As `administrators` of the model's rules. */
-function isAdministrator({ role, thirdParty }: AccessClass): boolean {
-  return role === 'admin' && !thirdParty
-}
-
 function ownersAlone(field: string): ApiError {
   const message = `Only its owner changes the \`${field}\` of an app: administrators change \`first_party\` alone.`
   return new ApiError('FORBIDDEN', message, { details: [{ field, code: 'forbidden', message }] })
-}
-
-/**
- * Nobody is asked for consent to a first-party app, so only administrators decide where its codes go and what it may ask
- * for. Throws FORBIDDEN for another value.
- */
-function requireUntouched(
-  app: AppRow,
-  given: Readonly<Record<'redirect_uris' | 'scopes', { readonly value: JsonValue } | undefined>>,
-): void {
-  if (!app.first_party) return
-  const names = ['redirect_uris', 'scopes'] as const
-  const changed = names.find(name => given[name] && !isDeepStrictEqual(given[name].value, app[name]))
-  if (changed === undefined) return
-  const message = `Only an administrator, and no third-party app, changes the \`${changed}\` of a first-party app.`
-  throw new ApiError('FORBIDDEN', message)
 }
 
 /** Throws VALIDATION_FAILED for what matches the pattern but is no URL, e.g. with the host 1.2.3.999. */

@@ -8,7 +8,7 @@ import { grantHash } from '../tokens/deny-list.ts'
 import { scopeSet } from './scopes.ts'
 
 /** Of one user and app. */
-export const maxGrants = 100
+const maxGrants = 100
 /** How many remain where enough of them give access to nothing any more: not every authorization has to end some. */
 const keptGrants = 80
 /** A younger one may be about to get its code, or to be polled for by a device. */

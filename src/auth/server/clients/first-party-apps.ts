@@ -1,0 +1,74 @@
+/** Nobody is asked for consent to a first-party app, so only administrators decide where its codes go, and for what. */
+import { isDeepStrictEqual } from 'node:util'
+import { ApiError } from '../../../errors.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
+import type { ReadAnswer } from '../../../plan/answer.ts'
+import type { Plan, UpdateShape, WriteShape } from '../../../plan/plan.ts'
+import { type Within, writeStep } from '../../../plan/run.ts'
+import { itemShape } from '../../../plan/system-plans.ts'
+import type { ProgramSteps } from '../../../plan/transaction.ts'
+import { type AccessClass, type Principal, system } from '../../../principal.ts'
+
+/** As `administrators` of the model's rules. */
+export function isAdministrator({ role, thirdParty }: AccessClass): boolean {
+  return role === 'admin' && !thirdParty
+}
+
+const protectedFields = ['redirect_uris', 'scopes'] as const
+const protectedById = itemShape('oauth_apps', ['first_party', ...protectedFields])
+
+type Protected = Readonly<Record<(typeof protectedFields)[number], JsonValue>>
+
+interface StoredApp extends Protected {
+  readonly first_party: boolean
+}
+
+/** What an update sets the protected fields to. A PUT that leaves one out sets it to null. */
+function givenIn({ shape, args }: Plan<UpdateShape>): Partial<Protected> {
+  const given = protectedFields.flatMap(name => {
+    const found = shape.set.find(({ field }) => field === name)
+    if (!found && shape.mode === 'merge') return []
+    return [[name, found ? (args[found.param] ?? null) : null] as const]
+  })
+  return Object.fromEntries(given)
+}
+
+function requireUntouched(app: Protected, given: Partial<Protected>): void {
+  const changed = protectedFields.find(name => name in given && !isDeepStrictEqual(given[name], app[name]))
+  if (changed === undefined) return
+  const message = `Only an administrator, and no third-party app, changes the \`${changed}\` of a first-party app.`
+  throw new ApiError('FORBIDDEN', message)
+}
+
+function* storedApp(id: number): ProgramSteps<StoredApp | undefined> {
+  const plan = { shape: protectedById, args: [id] }
+  const { text } = (yield { as: system, plan }) as ReadAnswer
+  return text === null ? undefined : JSON.parse(text)
+}
+
+function isUpdate(plan: Plan<WriteShape>): plan is Plan<UpdateShape> {
+  return plan.shape.kind === 'update'
+}
+
+/**
+ * For writes of `oauth_apps`: throws FORBIDDEN where somebody else than an administrator changes a protected field of a
+ * first-party app. It looks at the app within the transaction, after the write too: an administrator may be marking the app
+ * at the same moment, having seen other addresses.
+ */
+export function keepingFirstParty(
+  plan: Plan<WriteShape>,
+  { access }: Principal,
+  within: Within | undefined,
+): Within | undefined {
+  if (!isUpdate(plan) || isAdministrator(access)) return within
+  const given = givenIn(plan)
+  if (Object.keys(given).length === 0) return within
+  const id = Number(plan.args[plan.shape.id])
+  return function* (last) {
+    const before = yield* storedApp(id)
+    const answer = yield* (within ?? writeStep)(last)
+    const after = yield* storedApp(id)
+    if (before && after?.first_party) requireUntouched(before, given)
+    return answer
+  }
+}
