@@ -164,22 +164,31 @@ export const enable: Command = {
 async function givePassword(
   { parts, email, id, told }: Administered,
   given: string | undefined,
+  isOnlyWay: boolean,
 ): Promise<string> {
   const password = given ?? generatePassword()
   const fault = passwordFault(password, email)
   if (fault !== undefined) throw new Failure(`\`--password\`: ${fault}`, 2)
-  await setPassword(parts, { id, email: email.toLowerCase() }, password)
+  await setPassword(parts, { id, email: email.toLowerCase() }, password, isOnlyWay)
   const shown = given === undefined ? `: ${password} (shown once)` : ''
-  return `${email} has a new password${shown}\nTheir sessions, tokens, connected apps and API keys have ended.\n${await told()}`
+  const others = isOnlyWay ? ', passkeys, sign-ins with providers and one-time codes' : ''
+  return `${email} has a new password${shown}\nTheir sessions, tokens, connected apps and API keys${others} have ended.\n${await told()}`
 }
 
 export const newPassword: Command = {
   arguments: ['email'],
   options: {
     password: { value: 'text', sentence: 'The password; else one is made and printed once.' },
+    'only-way': {
+      value: undefined,
+      sentence: 'Passkeys, sign-ins with providers and one-time codes end too.',
+    },
     ...files,
   },
-  run: args => administer(args, administered => givePassword(administered, args.text('password'))),
+  run: args =>
+    administer(args, administered =>
+      givePassword(administered, args.text('password'), args.flag('only-way')),
+    ),
 }
 
 const sessionColumns = ['id', 'signed_in_at', 'expires_at', 'address', 'browser']

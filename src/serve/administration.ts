@@ -25,7 +25,7 @@ export function administrationActions(parts: AdministrationParts): ItemActions {
     if (user === undefined) throw new ApiError('NOT_FOUND')
     const chosen = String(input?.['password'])
     requirePassword(chosen, user.email)
-    await (await load()).setPassword(parts, user, chosen)
+    await (await load()).setPassword(parts, user, chosen, input?.['only_way'] === true)
     return done({ result: { kind: 'nothing' } })
   }
   return new Map([[users, new Map([['set_password', password]])]])

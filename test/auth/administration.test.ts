@@ -6,6 +6,7 @@ import { checkModel } from '../../src/model/check.ts'
 import { user } from '../../src/principal.ts'
 import { administrationActions } from '../../src/serve/administration.ts'
 import { type Fixture, newTokens, type Person, sharedFixtures } from '../conformance/oauth/server.ts'
+import blog from '../models/blog.ts'
 import { withService } from '../serve/service.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import { sameOrigin, signedInCookie } from './own-page.ts'
@@ -36,6 +37,37 @@ async function tokenOf(fixture: Fixture, person: Person, more: object = {}): Pro
   const { access_token = '' } = await newTokens(fixture, app, { browser: fixture.browser(), person, scope })
   return access_token
 }
+
+test('the password that an administrator sets is the only way to sign in, where this is asked for', async () => {
+  await withFixture(async ({ call, admin, ben, place }) => {
+    const store = await place.openStore(checkModel(blog))
+    const owner = String(ben.id)
+    const kinds = ['Passkey', 'Identity', 'Totp', 'RecoveryCode']
+    const left = async () =>
+      (await Promise.all(kinds.map(kind => store.records.byOwner(kind, owner)))).map(({ length }) => length)
+    try {
+      for (const kind of kinds)
+        await store.records.put({ kind, id: `${kind} of ben`, payload: '{}', expiresAt: null, owner })
+      const set = (body: object) => call(path(ben, '/set_password'), { method: 'POST', key: admin.key, body })
+      const password = 'chosen by an administrator'
+      for (const [body, held] of [
+        [{ password }, 1],
+        [{ password, only_way: false }, 1],
+        [{ password, only_way: true }, 0],
+      ] as const) {
+        assert.equal((await set(body)).status, 204)
+        assert.deepEqual(
+          await left(),
+          kinds.map(() => held),
+          JSON.stringify(body),
+        )
+      }
+      assert.equal((await set({ password, only_way: 'yes' })).status, 400)
+    } finally {
+      await store.close()
+    }
+  })
+})
 
 test('an administrator sets a password: what the former one gave access to ends', async () => {
   await withFixture(async fixture => {

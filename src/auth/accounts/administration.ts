@@ -94,12 +94,14 @@ export function revokeGrants({ records }: AdministrationParts, userId: number): 
 }
 
 /**
- * As a reset does, but passkeys and one-time codes stay: sessions, tokens, consents and API keys end. Tells the person.
+ * As a reset does: sessions, tokens, consents and API keys end. Passkeys, identities at other providers and one-time codes
+ * end only where the password is to be the one way to sign in. Tells the person.
  */
 export async function setPassword(
   parts: AdministrationParts,
   user: Pick<UserRow, 'id' | 'email'>,
   password: string,
+  isOnlyWay = false,
 ): Promise<void> {
   const { run, records, notices } = parts
   const base = {
@@ -113,6 +115,7 @@ export async function setPassword(
     },
   }
   const hashed = await hashPassword(password)
-  const ended = await replacePassword(base, user.id, hashed, { keys: true, passkeys: false, codes: false })
+  const extent = { keys: true, passkeys: isOnlyWay, codes: isOnlyWay }
+  const ended = await replacePassword(base, user.id, hashed, extent)
   if (notices) notifyOfPassword(notices, user, 'administrator', ended)
 }

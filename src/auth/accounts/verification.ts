@@ -69,8 +69,10 @@ export interface Confirmation {
   /** Who is signed in, and by which session. */
   readonly userId: number
   readonly session: string
-  /** Needed where the account gets another address: a stolen session must not be enough. */
+  /** Needed where the account gets another address, if it has a password: a stolen session must not be enough. */
   readonly password: string
+  /** Whether the sign-in is recent, which is needed in place of the password where there is none. */
+  readonly isFresh: boolean
   /** Whose attempts are counted. */
   readonly address: string
   /** See `Devices`. */
@@ -83,6 +85,8 @@ export type ConfirmAnswer =
   /** The link is used or expired, is for another user, or the account's address has changed meanwhile. */
   | { readonly kind: 'over' }
   | { readonly kind: 'wrong' }
+  /** There is no password, and the sign-in is not recent. */
+  | { readonly kind: 'stale' }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
 /** To be called when the owner of the account has opened the link. */
@@ -91,7 +95,9 @@ export async function confirmAddress(base: AccountBase, by: Confirmation): Promi
   const waiting = await tokens.peek<Claimed>('AddressVerification', by.token)
   const user = waiting?.userId === by.userId ? await findUser(run, by.userId) : undefined
   if (!waiting || !user) return { kind: 'over' }
-  if (waiting.isNew) {
+  if (waiting.isNew && user.password_hash === null) {
+    if (!by.isFresh) return { kind: 'stale' }
+  } else if (waiting.isNew) {
     const refused = await confirmPassword(base, user.id, by.password, by)
     if (refused) return refused.kind === 'throttled' ? refused : { kind: 'wrong' }
   }

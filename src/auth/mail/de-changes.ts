@@ -15,6 +15,11 @@ export const changes: Readonly<Record<ProtectionChange, (service: string, provid
       what: `Zu Ihrem Konto bei ${service} wurde ein Passkey hinzugefügt.`,
       meaning: 'Wer ihn hat, kann sich ohne Ihr Passwort anmelden.',
     }),
+    'passkey-removed': service => ({
+      heading: 'Passkey von Ihrem Konto entfernt',
+      what: `Von Ihrem Konto bei ${service} wurde ein Passkey entfernt.`,
+      meaning: 'Mit ihm kann sich niemand mehr anmelden.',
+    }),
     'password-set': service => ({
       heading: 'Passwort für Ihr Konto festgelegt',
       what: `Für Ihr Konto bei ${service} wurde ein Passwort festgelegt.`,

@@ -27,6 +27,7 @@ const changes: Readonly<Record<ProtectionChange, ChangeTexts>> = {
     'A passkey was added to your account',
     'Whoever has it can sign in without your password.',
   ],
+  'passkey-removed': () => ['A passkey was removed from your account', 'It no longer signs anybody in.'],
   'password-set': () => ['A password was set for your account', 'Whoever knows it can sign in.'],
   'codes-on': () => [
     'One-time codes were turned on for your account',

@@ -10,6 +10,7 @@ export interface LinkValues {
 /** What a user may change about the ways to sign in. */
 export type ProtectionChange =
   | 'passkey-added'
+  | 'passkey-removed'
   | 'password-set'
   | 'codes-on'
   | 'codes-off'

@@ -50,6 +50,7 @@ interface VerifyPage {
   readonly email: string
   /** Whether the account is to get the address. */
   readonly isNew: boolean
+  readonly asksPassword: boolean
   readonly faults: Faults
 }
 
@@ -62,12 +63,12 @@ const ownPassword = {
 } as const
 
 /** What a link to confirm an address opens. Only the button does it: programs that check mail open links too. */
-export function verifyPage({ csrf, token, email, isNew, faults }: VerifyPage): Page {
+export function verifyPage({ csrf, token, email, isNew, asksPassword, faults }: VerifyPage): Page {
   const question = isNew ? `Shall ${email} be the address of your account?` : `Is ${email} yours?`
   const content = html`<h1>Confirm your e-mail address</h1>
 ${summary(faults)}
 <p>${question}</p>
-${form({ action: '/account/verify', csrf, hidden: { token } }, html`${isNew && field(ownPassword, faults)}<div class="buttons">${button('Confirm the address')}</div>`)}`
+${form({ action: '/account/verify', csrf, hidden: { token } }, html`${asksPassword && field(ownPassword, faults)}<div class="buttons">${button('Confirm the address')}</div>`)}`
   return { title: 'Confirm your address', content, faulty: faults.size > 0 }
 }
 

@@ -34,7 +34,7 @@ export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new
         operation: 'set_password_of_user',
         summary: 'Set the password of an account',
         description:
-          'Its sessions, tokens, connected apps and API keys end. Passkeys, sign-ins with providers and one-time codes stay. A mail tells the person.',
+          'Its sessions, tokens, connected apps and API keys end; passkeys, sign-ins with providers and one-time codes where it is to be the only way to sign in. A mail tells the person.',
         input: setPasswordInput,
         asSetting: 'disabled',
       },

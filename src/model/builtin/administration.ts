@@ -1,4 +1,5 @@
 /** What administrators see of an account, and end, beside its item. */
+import { boolean } from '../fields/boolean.ts'
 import { datetime } from '../fields/datetime.ts'
 import type { FieldDeclaration } from '../fields/declared.ts'
 import { string } from '../fields/string.ts'
@@ -33,9 +34,20 @@ function fieldsOf(
   )
 }
 
-export const setPasswordInput = fieldsOf({
-  password: [string({ max: 256 }), 'At least 10 characters, and no common password.'],
-})
+export const setPasswordInput: ReadonlyMap<string, Field> = new Map([
+  ...fieldsOf({ password: [string({ max: 256 }), 'At least 10 characters, and no common password.'] }),
+  [
+    'only_way',
+    {
+      ...plainField(
+        'only_way',
+        boolean().type,
+        'Whether passkeys, sign-ins with providers and one-time codes end too.',
+      ),
+      optional: true,
+    },
+  ],
+])
 
 /** By collection. */
 export const subresources: ReadonlyMap<string, readonly Subresource[]> = new Map([

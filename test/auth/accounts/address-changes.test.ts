@@ -1,10 +1,17 @@
 /** Another address for an account, by the API: nobody becomes an account's owner by writing to it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { checkModel } from '../../../src/model/check.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
+import { updateShape } from '../../../src/plan/system-plans.ts'
+import { system } from '../../../src/principal.ts'
+import { createRun } from '../../../src/serve/store.ts'
 import { type Fixture, type Person, withFixture } from '../../conformance/oauth/server.ts'
+import blog from '../../models/blog.ts'
 import { setups } from '../../setups/setups.ts'
 import type { Received } from '../smtp.ts'
 import { form, link, open, page, withMail } from './mailed.ts'
+import { formTo, pass } from './own-pages.ts'
 
 const stolen = 'mallory@example.com'
 
@@ -94,6 +101,39 @@ test('the owner takes the new address by its link and their password; the old on
       (await signIn(fixture, { email: fresh, password: ann.password })).landed.url.pathname,
       '/account',
     )
+  })
+})
+
+test('somebody without a password confirms a new address soon after a sign-in', async () => {
+  await withMail(async (fixture, received) => {
+    const { call, ann, place } = fixture
+    await call(`/api/v1/users/${ann.id}`, {
+      method: 'PATCH',
+      key: ann.key,
+      body: { email: 'ann.new@example.com' },
+    })
+    const path = await link(received, /\/account\/verify\?token=[\w-]+/g)
+    const { visitor: owner } = await signIn(fixture, ann)
+    const model = checkModel(blog)
+    const store = await place.openStore(model)
+    const run = createRun(createGuard(model), store)
+    await run.write({ shape: updateShape('users', ['password_hash']), args: [ann.id, null] }, system)
+    await store.close()
+
+    const opened = await open(owner, path)
+    assert.ok(!opened.forms.some(({ fields }) => fields.some(({ name }) => name === 'password')))
+    pass(15 * 60_000)
+    for (const late of [
+      page(await owner.submit(formTo(opened, '/account/verify'))),
+      await open(owner, path),
+    ]) {
+      assert.equal(late.url.pathname, '/account/sign-in')
+      assert.equal(late.url.searchParams.get('next'), path)
+    }
+    assert.equal(await addressOf(fixture, ann), ann.email)
+    pass(-15 * 60_000)
+    page(await owner.submit(formTo(opened, '/account/verify')))
+    assert.equal(await addressOf(fixture, ann), 'ann.new@example.com')
   })
 })
 

@@ -95,6 +95,7 @@ it('every kind of a change has its words, in both languages', () => {
     ...(
       [
         'passkey-added',
+        'passkey-removed',
         'codes-on',
         'codes-off',
         'recovery-codes',
@@ -116,7 +117,7 @@ it('every kind of a change has its words, in both languages', () => {
       reason => mail('webhookPaused', language, { ...sampleValues.webhookPaused, reason }).text,
     ),
   ])
-  assert.equal(new Set(texts).size, 34)
+  assert.equal(new Set(texts).size, 36)
 })
 
 it('where it was asked for is told to the owner of an account, and not to an address that may be a stranger’s', () => {

@@ -22,6 +22,7 @@ import {
 } from './context.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
+import { isFresh } from './own.ts'
 import { providerOf } from './provider-flow.ts'
 import { messages, missing } from './sign-in.ts'
 
@@ -126,9 +127,19 @@ async function showVerify(parts: RouteParts, visit: Visit): Promise<Reply> {
 async function showConfirm(parts: RouteParts, visit: Visit, token: string, faults: Faults): Promise<Reply> {
   const asked = await addressToConfirm(parts.base, token)
   if (asked === undefined) return verifyOver(parts)
-  if (!(await signedIn(parts, visit))) return signInFirst(parts)
-  const page = verifyPage({ csrf: parts.csrf.token(visit, visit.res), token, ...asked, faults })
+  const who = await signedIn(parts, visit)
+  if (!who) return signInFirst(parts)
+  const asksPassword = asked.isNew && who.user.password_hash !== null
+  if (asked.isNew && !asksPassword && !isFresh(parts, who)) return signInAgain(token)
+  const csrf = parts.csrf.token(visit, visit.res)
+  const page = verifyPage({ csrf, token, ...asked, asksPassword, faults })
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+/** For somebody who has no password to type. */
+function signInAgain(token: string): Reply {
+  const next = encodeURIComponent(`/account/verify?token=${token}`)
+  return redirect(`/account/sign-in?confirm=yes&next=${next}`)
 }
 
 function signInFirst({ theme }: RouteParts): Reply {
@@ -216,6 +227,7 @@ async function confirm(parts: RouteParts, visit: Visit, form: FormBody, who: Sig
     userId: who.user.id,
     session: who.session.id,
     password: form.text('password'),
+    isFresh: isFresh(parts, who),
     ...fromOf(parts, visit),
   })
   if (answer.kind === 'done') {
@@ -224,5 +236,6 @@ async function confirm(parts: RouteParts, visit: Visit, form: FormBody, who: Sig
   }
   if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
   if (answer.kind === 'over') return verifyOver(parts)
+  if (answer.kind === 'stale') return signInAgain(token)
   return showConfirm(parts, visit, token, new Map([['password', 'This is not your password.']]))
 }

@@ -104,6 +104,7 @@ const removePasskey: Change = async (parts, visit, who, form) => {
   const removed = await removeWay(parts, userId, id, () => parts.passkeys.remove(userId, id))
   if (removed === 'last') return show(parts, visit, who, new Map([['form', lastWay]]))
   if (removed === 'missing') throw new ApiError('NOT_FOUND', 'You have no such passkey.')
+  notifyOfProtection(parts.base, who.user, 'passkey-removed', askerOf(visit))
   return redirect(`${here}?done=passkey-removed`)
 }
 
