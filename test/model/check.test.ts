@@ -1085,7 +1085,17 @@ test('rules that need nothing but the asker, and those that go as far as they ma
 test('an OAuth app is its owner’s own; its scopes are the model’s and those of OpenID Connect', () => {
   const apps = checkModel(blog).collections.get('oauth_apps')
   const own = { kind: 'compare', field: 'user_id', comparison: 'eq', operand: { kind: 'userId' } }
-  assert.deepEqual(apps?.access, { read: own, create: { kind: 'signedIn' }, update: own, delete: own })
+  const ofAdministrators = {
+    kind: 'and',
+    rules: [{ kind: 'role', roles: ['admin'] }, { kind: 'firstParty' }],
+  }
+  const orAdministrators = { kind: 'or', rules: [own, ofAdministrators] }
+  assert.deepEqual(apps?.access, {
+    read: orAdministrators,
+    create: { kind: 'signedIn' },
+    update: orAdministrators,
+    delete: own,
+  })
   const items = { type: 'string', enum: ['openid', 'profile', 'email', 'offline_access', ...blogScopes] }
   assert.deepEqual(apps?.fields.get('scopes')?.type.schema.items, items)
   assert.deepEqual(apps?.fields.get('default_scopes')?.type.schema.items, items)

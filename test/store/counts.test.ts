@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openSqlite } from '../../src/store/sqlite.ts'
+import { until } from '../databases/replicated.ts'
 import { withService } from '../serve/service.ts'
 import { blog, Client } from './blog.ts'
 
@@ -34,6 +35,10 @@ test('the figures of /metrics grow with them', async () => {
     }
     const names = ['commits', 'committed_writes', 'answer_cache_hits', 'answer_cache_misses']
     const read = () => Promise.all(names.map(figure))
+    const [first = 0] = await read()
+    await call('/api/v1/me', { key })
+    // The last use of the key is stored after the answer.
+    await until('stored', async () => (await figure('commits')) > first)
     const [commits = 0, writes = 0, hits = 0] = await read()
     for (const title of ['a', 'b']) await call('/api/v1/posts', { method: 'POST', key, body: { title } })
     for (let at = 0; at < 3; at++) await call('/api/v1/posts?fields=title')

@@ -190,6 +190,9 @@ test('a user’s new role counts at once, whatever the token was issued under', 
         body: { title: 'x' },
       })
     assert.equal((await change()).status, 200)
+    const users = (person: Person) => `/api/v1/users/${person.id}`
+    const other = { method: 'PATCH', key: fixture.admin.key, body: { role: 'admin' } }
+    assert.equal((await fixture.call(users(fixture.cleo), other)).status, 200)
     const body = { role: 'user' }
     const demoted = await fixture.call(`/api/v1/users/${fixture.admin.id}`, {
       method: 'PATCH',
