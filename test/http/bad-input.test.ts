@@ -7,12 +7,13 @@ import { dial, parseAnswers, readToEnd, say } from './wire.ts'
 
 const service = serviceOfFile({ rateLimit: 'off' })
 
-/** Everything that any table holds. */
+/** Everything that any table holds, but when the key was last used. */
 function stored(): string {
   const database = new DatabaseSync(service().file, { readOnly: true })
   try {
     const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
-    return JSON.stringify(tables.map(({ name }) => [name, database.prepare(`SELECT * FROM "${name}"`).all()]))
+    const rows = tables.map(({ name }) => [name, database.prepare(`SELECT * FROM "${name}"`).all()] as const)
+    return JSON.stringify(rows.map(([name, all]) => [name, all.filter(({ kind }) => kind !== 'KeyUse')]))
   } finally {
     database.close()
   }
