@@ -42,6 +42,13 @@ function principal({ id, role }: Person, scopes: readonly string[]): Principal {
   return user(id, role, scopes.includes('*') ? 'all' : new Set(scopes))
 }
 
+/** Through an app that is not the service's own. */
+const throughApp = { appId: null, grant: null, thirdParty: true }
+
+function principalByApp({ id, role }: Person, scopes: readonly string[]): Principal {
+  return user(id, role, new Set(scopes), undefined, undefined, throughApp)
+}
+
 /** By the user's own key, which may do everything. */
 async function keyOf({ call }: Fixture, person: Person, scopes: readonly string[]): Promise<string> {
   const made = await call('/api/v1/api_keys', {
@@ -103,7 +110,7 @@ export async function tokens(
       made.push({
         what: `${person.name}'s ${format} token for ${name}`,
         headers: bearer(access_token),
-        who: principal(person, scopes),
+        who: principalByApp(person, scopes),
       })
     }
   }
@@ -128,7 +135,7 @@ export async function clientTokens(
     made.push({
       what: `an app's own token for ${name}`,
       headers: bearer(String(answer.json.access_token)),
-      who: ofApp(app.client_id, new Set(scopes)),
+      who: ofApp(app.client_id, new Set(scopes), throughApp),
     })
   }
   return made

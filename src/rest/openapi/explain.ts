@@ -70,7 +70,7 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
       id,
       fields: list(text, 1000),
       path: {
-        ...list({ anyOf: [text, { type: 'integer', format: 'int64' }] }, 100),
+        ...list({ anyOf: [text, { type: 'integer', format: 'int32', minimum: 0 }] }, 100),
         description: 'Of GraphQL: where in the reply.',
       },
       types: { ...list(text, 1000), description: 'Of events: those that are heard, or not.' },
