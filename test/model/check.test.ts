@@ -1110,6 +1110,17 @@ test('a wrong relation is told once: what names it has no fault of its own', () 
   )
 })
 
+test('a rule that names nothing, or a name of every object, is no consequence of another fault', () => {
+  const fields = { title: string(), writer_id: relation('users', { as: 'title' }) }
+  const read = related('title', anyone).or(related(untyped(undefined), anyone), related('__proto__', anyone))
+  const found = faultsOf(model(untyped({ posts: collection(untyped({ fields, access: { read } })) })))
+  assert.deepEqual(found, [
+    'posts.fields.writer_id.as: `posts` already has a field called `title`. Choose another name.',
+    'posts.access.read: `posts` has no relation `undefined`.',
+    'posts.access.read: `posts` has no relation `__proto__`.',
+  ])
+})
+
 test('what is wrong with a relation in the input of a job is told there', () => {
   const input = {
     user_id: relation('posts', untyped({ default: currentUser })),

@@ -11,9 +11,9 @@ export function isRefusedField(outline: Outline, field: string, outlines: Outlin
 /** Whether a relation of this name is declared, and refused. */
 export function isRefusedRelation(outline: Outline, name: string, outlines: Outlines): boolean {
   if (outline.relations.has(name) || outlines.get(outline.name) !== outline) return false
+  if (typeof name !== 'string') return false
   const isToOne = [...outline.fields].some(
-    ([field, { link }]) =>
-      link && (relationNameOf(field, link) ?? field) === name && isRefusedField(outline, field, outlines),
+    ([field, { link }]) => link && (relationNameOf(field, link) ?? field) === name,
   )
   const isManyToMany = Object.hasOwn(outline.options.relations ?? {}, name)
   return isToOne || isManyToMany || isInverse(outline, name, outlines)
@@ -23,7 +23,7 @@ export function isRefusedRelation(outline: Outline, name: string, outlines: Outl
 function isInverse(outline: Outline, name: string, outlines: Outlines): boolean {
   const links = [...outlines.values()].flatMap(({ fields }) => [...fields.values()].map(({ link }) => link))
   return links.some(
-    link => link?.inverse === name && (link.target === outline.name || !outlines.has(link.target)),
+    link => link && link.inverse === name && (link.target === outline.name || !outlines.has(link.target)),
   )
 }
 
