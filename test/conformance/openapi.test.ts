@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { collection, model, nobody, signedIn, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
@@ -226,6 +229,21 @@ test('a document grows by the fields of a collection, not by its operators and o
   }
   const field = (bytes(notes(40)) - bytes(notes(20))) / 20
   assert.ok(field < 850, `${field} bytes for a field`)
+})
+
+test('the documents of the examples have about the sizes that docs/rest.md states', () => {
+  const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'rest.md'), 'utf8')
+  const [, ...stated] =
+    /`examples\/blog` has (\d+) kB \((\d+) kB compressed\), of `examples\/tracker` (\d+) kB \((\d+) kB\)/.exec(
+      page,
+    ) ?? []
+  const measured = [blog, tracker].flatMap(declaration => {
+    const text = JSON.stringify(openapi(checkModel(declaration), 'http://localhost:3000'))
+    return [text.length, gzipSync(text).length].map(bytes => Math.round(bytes / 1_000))
+  })
+  assert.equal(stated.length, 4)
+  for (const [at, kilobytes] of measured.entries())
+    assert.ok(Math.abs(Number(stated[at]) / kilobytes - 1) < 0.05, `docs/rest.md: ${measured.join(', ')} kB`)
 })
 
 test('bodies have no field that nobody may write, and items still show it', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
@@ -178,8 +178,14 @@ describe('the models in the pages', () => {
   }
 })
 
+/** Of the project and its examples. What `create` writes names the files of an installed package. */
+const furtherPages = [
+  ...['ARCHITECTURE.md', 'CHANGELOG.md', 'create/README.md', 'examples/react/README.md'],
+  ...readdirSync(join(root, 'decisions')).map(name => `decisions/${name}`),
+]
+
 describe('the links between the pages', () => {
-  for (const page of [...pages, 'ARCHITECTURE.md']) {
+  for (const page of [...pages, ...furtherPages]) {
     it(`${page} links to what is there`, () => {
       const base = pathToFileURL(join(root, page))
       for (const [, target = '', anchor] of read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
@@ -188,6 +194,32 @@ describe('the links between the pages', () => {
         if (anchor !== undefined) assert.ok(anchorsOf(text).has(anchor), `${page} → ${target}#${anchor}`)
       }
     })
+  }
+})
+
+test('the addresses of pages and documents that the pages name are served', async () => {
+  const service = await serve(blog, {
+    port: 0,
+    host: '127.0.0.1',
+    database: join(project, 'addresses.db'),
+    logLevel: 'silent',
+  })
+  try {
+    // `portico dev` alone serves /dev. What has a parameter stands for many addresses.
+    const named = pages.flatMap(page =>
+      [...read(page).matchAll(/`(\/(?!dev\/|metrics)[a-z._][\w./-]*)`/g)].map(([, path = '']) => path),
+    )
+    const roots = /^\/(docs|account|api\/v1(?=\/)|healthz|readyz|graphql|\.well-known)(\/|$)/
+    const paths = [...new Set(named)].filter(path => roots.test(path))
+    assert.ok(paths.length > 15, String(paths))
+    const missing: string[] = []
+    for (const path of paths) {
+      const { status } = await fetch(service.url + path, { redirect: 'manual' })
+      if (status === 404) missing.push(path)
+    }
+    assert.deepEqual(missing, [])
+  } finally {
+    await service.close()
   }
 })
 

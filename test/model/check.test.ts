@@ -9,6 +9,8 @@ import {
   checkModel,
   choice,
   collection,
+  computed,
+  count,
   currentUser,
   type Declaration,
   date,
@@ -17,6 +19,7 @@ import {
   field,
   index,
   integer,
+  job,
   json,
   ModelError,
   manyToMany,
@@ -1063,6 +1066,91 @@ test('all faults are told at once, each with its place', () => {
     ...['posts.fields.id', 'posts.fields.text.max', 'sheep.indexes[0]', 'sheep.singular'],
   ])
   assert.throws(() => checkModel(declaration), /^ModelError: The model has 8 faults:\n {2}posts/)
+})
+
+test('a wrong relation is told once: what names it has no fault of its own', () => {
+  const isAuthor = owner('author_id').or(role('admin'))
+  const posts = collection(
+    untyped({
+      fields: {
+        title: string(),
+        author_id: relation('user', { inverse: 'posts', default: currentUser }),
+        editor_id: relation('users', { inverse: 'edited' }),
+      },
+      relations: { tags: manyToMany('tagz', { through: 'post_tags', from: 'post_id', to: 'tag_id' }) },
+      computed: {
+        writer: computed(field('author.name'), {}),
+        size: count('post_tags'),
+        labels: count('tags'),
+      },
+      access: {
+        read: related('author', field('role').eq('admin')).or(field('author.name').eq('Ann')),
+        create: isAuthor,
+        update: related('post_tags', related('tag', anyone)),
+        delete: field('editor_id').eq(field('author_id')),
+      },
+    }),
+  )
+  const post_tags = collection({
+    fields: { post_id: relation('post', { inverse: 'post_tags' }), tag_id: relation('tags') },
+  })
+  const tags = collection({
+    fields: { name: string() },
+    relations: { posts: manyToMany('posts', { through: 'post_tags', from: 'tag_id', to: 'post_id' }) },
+    access: { read: related('posts', owner('author_id')) },
+  })
+  const found = faultsOf(model(untyped({ posts, post_tags, tags })))
+  assert.deepEqual(
+    found.map(fault => fault.replace(/\. Did.*/, '')),
+    [
+      'posts.fields.author_id: There is no collection `user`',
+      'post_tags.fields.post_id: There is no collection `post`',
+      'posts.relations.tags: There is no collection `tagz`',
+    ],
+  )
+})
+
+test('a rule that names nothing, or a name of every object, is no consequence of another fault', () => {
+  const fields = { title: string(), writer_id: relation('users', { as: 'title' }) }
+  const read = related('title', anyone).or(related(untyped(undefined), anyone), related('__proto__', anyone))
+  const found = faultsOf(model(untyped({ posts: collection(untyped({ fields, access: { read } })) })))
+  assert.deepEqual(found, [
+    'posts.fields.writer_id.as: `posts` already has a field called `title`. Choose another name.',
+    'posts.access.read: `posts` has no relation `undefined`.',
+    'posts.access.read: `posts` has no relation `__proto__`.',
+  ])
+})
+
+test('what is wrong with a relation in the input of a job is told there', () => {
+  const input = {
+    user_id: relation('posts', untyped({ default: currentUser })),
+    post_id: relation('posts', untyped({ access: { write: owner('post_id') } })),
+  }
+  const jobs = { tidy: job({ input, run() {} }) }
+  const found = faultsOf(model({ posts: collection({ fields: { title: string() } }) }, { jobs }))
+  assert.equal(found.length, 2, found.join('\n'))
+  assert.match(found[0] ?? '', /user_id.default: `currentUser` does not fit/)
+  assert.match(found[1] ?? '', /post_id` holds no user/)
+})
+
+test('a faulty rule that is shared is told once, at the first place; rules that only look alike are told each', () => {
+  const shared = owner('autor_id' as 'author_id').or(not(scope('read:pots')))
+  const fields = { author_id: relation('users') }
+  const posts = collection({
+    fields,
+    access: { read: shared, create: shared, update: role(), delete: role() },
+  })
+  const notes = collection({ fields, access: { read: shared } })
+  assert.deepEqual(
+    faultsOf(model(untyped({ posts, notes }))).map(fault => fault.slice(0, fault.indexOf('.', 30))),
+    [
+      'posts.access.read: `posts` has no field `autor_id`',
+      'posts.access.read: There is no scope `read:pots`',
+      'posts.access.update: A role must be named',
+      'posts.access.delete: A role must be named',
+      'notes.access.read: `notes` has no field `autor_id`',
+    ],
+  )
 })
 
 test('rules that need nothing but the asker, and those that go as far as they may', () => {

@@ -13,6 +13,7 @@ import { didYouMean } from '../nearest.ts'
 import type { Rule, Scalar } from '../rule.ts'
 import type { Faults } from './faults.ts'
 import type { Outline, Outlines } from './outline.ts'
+import { isRefusedRelation } from './refused-relations.ts'
 import type { RuleCheck } from './rules.ts'
 
 /** The maximum nesting of an expression. */
@@ -293,6 +294,7 @@ class Checker {
   /** The collection that a relation leads to. */
   #follow(outline: Outline, name: string, kind: 'one' | 'many'): Outline | undefined {
     const relation = outline.relations.get(name)
+    if (isRefusedRelation(outline, name, this.#context.outlines)) return undefined
     const fitting = [...outline.relations.values()].filter(each => (each.kind === 'one') === (kind === 'one'))
     if (!relation || !fitting.includes(relation)) {
       const meant = didYouMean(

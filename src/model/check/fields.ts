@@ -1,7 +1,7 @@
 /** Checks the options of fields. */
 
 import { utcOf } from '../fields/datetime.ts'
-import { type DeprecationOptions, type FieldDeclaration, optionsOf } from '../fields/declared.ts'
+import { type DeprecationOptions, type FieldDeclaration, isObject, optionsOf } from '../fields/declared.ts'
 import { markerOf } from '../fields/marker.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
@@ -192,6 +192,12 @@ function readOf(
 /** Replaces a field with invalid options, so that the rest can be checked. */
 const bare = (declared: FieldDeclaration): FieldDeclaration => ({ ...declared, options: { optional: true } })
 
+/** A relation that is refused may be meant for users: its own fault says all. */
+function isMeantForUsers({ link, options }: FieldDeclaration, place: string, faults: Faults): boolean {
+  const isCurrentUser = isObject(options) && markerOf(options['default']) === 'currentUser'
+  return link !== undefined && isCurrentUser && faults.list.some(fault => fault.place === place)
+}
+
 export function fieldOf(
   name: string,
   declared: FieldDeclaration,
@@ -200,8 +206,10 @@ export function fieldOf(
   faults: Faults,
 ): Field {
   const place = `${outline.name}.fields.${name}`
-  for (const { option, message } of declared.faults)
+  for (const { option, message } of declared.faults) {
+    if (option === 'default' && isMeantForUsers(declared, place, faults)) continue
     faults.add(option ? `${place}.${option}` : place, message)
+  }
   if (declared.faults.length > 0) return readOf(name, bare(declared), outline, rules, faults)
   const field = readOf(name, declared, outline, rules, faults)
   checkTogether(field, outline.builtin.has(name), outline.options.prepare !== undefined, place, faults)

@@ -7,6 +7,7 @@ import { didYouMean } from '../nearest.ts'
 import type { Faults } from './faults.ts'
 import { checkCamelNames, checkFieldName } from './names.ts'
 import type { Outline, Outlines } from './outline.ts'
+import { isRefusedField, relationNameOf } from './refused-relations.ts'
 
 function addRelation(outline: Outline, relation: Relation, place: string, faults: Faults): void {
   const { name } = relation
@@ -23,10 +24,13 @@ function addRelation(outline: Outline, relation: Relation, place: string, faults
 }
 
 function relationName(field: string, link: Link, place: string, faults: Faults): string | undefined {
-  if (link.as !== undefined) return link.as
-  if (field.endsWith('_id')) return field.slice(0, -'_id'.length)
-  faults.add(place, `The relation needs a name of its own: call the field \`${field}_id\`, or write \`as\`.`)
-  return undefined
+  const name = relationNameOf(field, link)
+  if (name === undefined)
+    faults.add(
+      place,
+      `The relation needs a name of its own: call the field \`${field}_id\`, or write \`as\`.`,
+    )
+  return name
 }
 
 function findTarget(target: unknown, outlines: Outlines, place: string, faults: Faults): Outline | undefined {
@@ -76,9 +80,16 @@ function addInverse(
 }
 
 /** Checks that a field of the join collection refers to the given collection. */
-function checkEnd(through: Outline, field: unknown, end: string, place: string, faults: Faults): void {
+function checkEnd(
+  through: Outline,
+  field: unknown,
+  end: string,
+  place: string,
+  outlines: Outlines,
+  faults: Faults,
+): void {
   const link = through.fields.get(String(field))?.link
-  if (link?.target === end) return
+  if (link?.target === end || isRefusedField(through, String(field), outlines)) return
   const fitting = [...through.fields].filter(([, other]) => other.link?.target === end).map(([name]) => name)
   const write =
     fitting.length > 0 ? `Write \`${fitting.join('` or `')}\`.` : `Add it: \`relation('${end}')\`.`
@@ -100,8 +111,8 @@ function addManyToMany(
   const target = findTarget(join.target, outlines, place, faults)
   const through = findTarget(join.through, outlines, `${place}.through`, faults)
   if (!target || !through) return
-  checkEnd(through, join.from, outline.name, `${place}.from`, faults)
-  checkEnd(through, join.to, target.name, `${place}.to`, faults)
+  checkEnd(through, join.from, outline.name, `${place}.from`, outlines, faults)
+  checkEnd(through, join.to, target.name, `${place}.to`, outlines, faults)
   if (join.from === join.to)
     faults.add(`${place}.to`, '`from` and `to` must be two fields of the join collection.')
   addRelation(outline, { ...join, name, target: target.name }, place, faults)

@@ -2,6 +2,7 @@
 import type { FieldDeclaration } from '../fields/declared.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Outline, Outlines } from './outline.ts'
+import { isRefusedRelation } from './refused-relations.ts'
 
 /** A rule may follow this many relations. */
 export const maxRelations = 5
@@ -15,7 +16,8 @@ export interface FieldPlace {
 }
 
 export interface Refused {
-  readonly fault: string
+  /** Undefined: the path names a relation that is refused, and has its fault there. */
+  readonly fault: string | undefined
 }
 
 /** `relations`: how many the rule has followed already. */
@@ -53,6 +55,7 @@ function stepOf(step: string, outline: Outline, outlines: Outlines): { readonly 
     const write = `Write \`related('${step}', …)\`, which holds for at least one of them.`
     return { fault: `\`${outline.name}.${step}\` leads to several items, and a path to one. ${write}` }
   }
+  if (isRefusedRelation(outline, step, outlines)) return { fault: undefined }
   const toOne = [...outline.relations.values()].filter(one => one.kind === 'one').map(one => one.name)
   const meant = didYouMean(step, toOne)
   return { fault: `\`${outline.name}\` has no relation \`${step}\` to one item.${meant}` }

@@ -1,6 +1,6 @@
 /** Checks access rules: names must exist, and what is compared must have the field's type. */
 
-import { isAccessRule } from '../fields/declared.ts'
+import { isAccessRule, isObject } from '../fields/declared.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
 import { didYouMean } from '../nearest.ts'
@@ -8,6 +8,7 @@ import type { Rule, RuleOperand, Scalar } from '../rule.ts'
 import { isRefused, operandFault } from './compared.ts'
 import type { Faults } from './faults.ts'
 import type { Outline, Outlines } from './outline.ts'
+import { isRefusedField, isRefusedRelation } from './refused-relations.ts'
 import { maxRelations, placeOf } from './rule-paths.ts'
 
 /** The maximum nesting of `and`, `or` and `not`. */
@@ -20,18 +21,37 @@ interface Context {
   readonly faults: Faults
   /** The claims that rules name: the check adds to it. */
   readonly claims: Set<string>
+  readonly reported: Reported
   readonly relations: number
   readonly depth: number
+  /** The part that is checked, and the collection that it is about. */
+  readonly part?: { readonly rule: Rule; readonly collection: string }
 }
+
+/** The faults of each part. A part that several rules share has each fault once. */
+type Reported = WeakMap<Rule, Set<string>>
 
 type Of<Kind extends Rule['kind']> = Extract<Rule, { readonly kind: Kind }>
 
 /** Replaces an invalid rule. The model is refused anyway. */
 const refused: Rule = { kind: 'nobody' }
 
-function fault(context: Context, message: string): Rule {
-  context.faults.add(context.place, message)
+/** `message`: undefined where the cause is reported elsewhere. */
+function fault(context: Context, message: string | undefined): Rule {
+  if (message !== undefined && isNew(context, message)) context.faults.add(context.place, message)
   return refused
+}
+
+/** Notes the fault of the part. Names mean something else in another collection. */
+function isNew({ part, reported }: Context, message: string): boolean {
+  if (!isObject(part?.rule)) return true
+  const { rule, collection } = part
+  const about = rule.kind === 'compare' || rule.kind === 'related' ? collection : ''
+  const key = `${about}: ${message}`
+  const known = reported.get(rule) ?? new Set()
+  if (known.has(key)) return false
+  reported.set(rule, known.add(key))
+  return true
 }
 
 function roleRule(rule: Of<'role'>, context: Context): Rule {
@@ -87,6 +107,7 @@ function literalRule(
 
 function userRule(rule: Of<'compare'>, outline: Outline, name: string, context: Context): Rule {
   const target = outline.references.get(name)?.target
+  if (isRefusedField(outline, name, context.outlines)) return refused
   if (target !== 'users' && !(outline.name === 'users' && name === 'id')) {
     const write =
       outline.name === 'users' ? "Write `owner('id')`." : "Name a field that is `relation('users')`."
@@ -118,6 +139,7 @@ function compareRule(rule: Of<'compare'>, outline: Outline, context: Context): R
 function relatedRule(rule: Of<'related'>, outline: Outline, context: Context): Rule {
   const relation = outline.relations.get(rule.relation)
   if (!relation) {
+    if (isRefusedRelation(outline, rule.relation, context.outlines)) return refused
     const meant = didYouMean(String(rule.relation), outline.relations.keys())
     return fault(context, `\`${outline.name}\` has no relation \`${rule.relation}\`.${meant}`)
   }
@@ -134,7 +156,7 @@ function listRule(rule: Of<'and'> | Of<'or'>, outline: Outline, context: Context
 }
 
 function check(rule: Rule, outline: Outline, outer: Context): Rule {
-  const context = { ...outer, depth: outer.depth + 1 }
+  const context = { ...outer, depth: outer.depth + 1, part: { rule, collection: outline.name } }
   if (context.depth > maxDepth)
     return fault(context, `The rule is nested more than ${maxDepth} deep. Simplify it.`)
   switch (rule?.kind) {
@@ -170,9 +192,10 @@ export function ruleCheck(
   faults: Faults,
   claims: Set<string>,
 ): RuleCheck {
+  const reported: Reported = new WeakMap()
   return (declared, outline, place, otherwise) => {
     if (declared === undefined) return otherwise
-    const context = { outlines, scopes, place, faults, claims, relations: 0, depth: 0 }
+    const context = { outlines, scopes, place, faults, claims, reported, relations: 0, depth: 0 }
     if (!isAccessRule(declared)) return fault(context, "This is no rule. Write e.g. `role('admin')`.")
     return check(declared.rule, outline, context)
   }
