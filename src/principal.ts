@@ -117,6 +117,11 @@ export function app(
   }
 }
 
+/** As `administrators` of the rules of built-in collections. Not through a third-party app. */
+export function isAdministrator({ role, thirdParty }: AccessClass): boolean {
+  return role === 'admin' && !thirdParty
+}
+
 /** Whether the request had no credential. An app by itself is not signed in either, but it has scopes. */
 export function isAnonymous({ signedIn, scopes }: AccessClass): boolean {
   return !signedIn && scopes === 'all'

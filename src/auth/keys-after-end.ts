@@ -2,30 +2,18 @@
 import { ApiError } from '../errors.ts'
 import type { Run } from '../plan/run.ts'
 import { deleteShape } from '../plan/system-plans.ts'
-import { system } from '../principal.ts'
 import type { Records } from '../records.ts'
 import { sinceAccountEnd } from './server/sessions/session-ends.ts'
-import { removeKey } from './user-keys.ts'
+import { removeItem } from './user-keys.ts'
 
 /**
  * Longer than a request takes: one that was authenticated before the recovery may store its key after it. By then no
  * credential is left but those issued since.
  */
-const PAUSE = 60_000
+const pauseMs = 60_000
 
-const webhookRemoval = deleteShape('webhooks')
-
-type Remove = (run: Run, id: number) => Promise<void>
-
-const removeWebhook: Remove = async (run, id) => {
-  await run.write({ shape: webhookRemoval, args: [id] }, system)
-}
-
-/** How what was created is deleted again, by its collection. A webhook that a session makes ends with no credential. */
-const removals: ReadonlyMap<string, Remove> = new Map([
-  ['api_keys', removeKey],
-  ['webhooks', removeWebhook],
-])
+/** What is deleted again, by its collection. A webhook that a session makes ends with no credential. */
+const removals = new Map(['api_keys', 'webhooks'].map(name => [name, deleteShape(name)]))
 
 /**
  * `run` that checks each new key and webhook again after it is stored: for a minute after an account recovery it deletes it
@@ -36,8 +24,9 @@ export function keysAfterEnd(run: Run, records: Records, now: () => number = Dat
     const answer = await run.write(plan, principal, within)
     const { userId } = principal
     const since = userId === null ? undefined : await sinceAccountEnd(records, userId, now())
-    if (since === undefined || since >= PAUSE) return answer
-    await removals.get(plan.shape.collection)?.(run, answer.id)
+    if (since === undefined || since >= pauseMs) return answer
+    const removal = removals.get(plan.shape.collection)
+    if (removal) await removeItem(run, removal, answer.id)
     throw new ApiError(
       'FORBIDDEN',
       'What the account had given away was ended a moment ago: try again in a minute.',

@@ -1,7 +1,7 @@
 /**
- * When an API key, a session or an app was last used, and from where, to the hour. A record beside it: a write of a key or a
- * session would empty every cache of its kind, and the key's become an event. Written at most once an hour by all nodes
- * together, which each remembers, so that most requests ask nothing.
+ * When an API key, a session or an app was last used, and from where, to the hour. Stored beside it in a record of its
+ * own: a write of the key or session itself would empty every cache of its kind, and a key's would be an event as well.
+ * All nodes together write it at most once an hour. Each node remembers when that was, so that most requests ask nothing.
  */
 import { Cache, CacheBound } from '../cache.ts'
 import type { Records } from '../records.ts'
@@ -42,6 +42,7 @@ function keyOf({ kind, id }: UsedName): string {
 /** Uses are known to the hour. */
 export const useStepMs = 60 * 60 * 1000
 const maxRemembered = 100_000
+const neverMs = Number.NEGATIVE_INFINITY
 
 /** Of an app of a user. */
 export function appUseId(userId: string | number, clientId: string): string {
@@ -55,7 +56,6 @@ export class LastUses {
   readonly #now: () => number
   /** When a use was last written, as far as this process knows. */
   readonly #written = new Cache<string, number>(new CacheBound('last_uses', maxRemembered))
-
   readonly #storing = new Set<Promise<void>>()
 
   constructor(records: LastUseRecords, now: () => number = () => Date.now()) {
@@ -94,6 +94,11 @@ export class LastUses {
     const payload = JSON.stringify(use)
     if (found) await this.#records.swap({ kind, id }, found.payload, payload)
     else await this.#records.add({ kind, id, payload, expiresAt, owner })
+  }
+
+  /** To be called when something of this id begins anew: whatever was stored of its last use may have been deleted. */
+  begin(used: UsedName): void {
+    this.#written.set(keyOf(used), neverMs)
   }
 
   async forget(kind: LastUseKind, id: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** The API keys of a user. */
 import { ApiError } from '../errors.ts'
+import type { DeleteShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import { deleteShape, listShape, readAll, where } from '../plan/system-plans.ts'
 import { system } from '../principal.ts'
@@ -14,9 +15,14 @@ export async function keysOf(run: Run, userId: number): Promise<readonly number[
 }
 
 /** Deletes a key, unless it is deleted already. */
-export async function removeKey(run: Run, id: number): Promise<void> {
+export function removeKey(run: Run, id: number): Promise<void> {
+  return removeItem(run, remove, id)
+}
+
+/** Deletes an item as the service, unless it is deleted already. */
+export async function removeItem(run: Run, shape: DeleteShape, id: number): Promise<void> {
   try {
-    await run.write({ shape: remove, args: [id] }, system)
+    await run.write({ shape, args: [id] }, system)
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
   }

@@ -1,7 +1,7 @@
 /** Which writes may be one of several in a transaction. */
 import { ApiError } from '../errors.ts'
 import type { Collection } from '../model/model.ts'
-import type { Principal } from '../principal.ts'
+import { isAdministrator, type Principal } from '../principal.ts'
 import type { WriteShape } from './plan.ts'
 import { requireRecentSignIn } from './recent-sign-in.ts'
 import type { CreateHooks } from './run.ts'
@@ -26,8 +26,8 @@ export function requirePlain({ collection, operation, sets, principal, hooks }: 
   if (operation !== 'read' && sets.includes('role')) requireRecentSignIn(principal)
   if (!sets.includes('email')) return
   // A new account by an administrator or the service is an item as any other; every other new address is confirmed by mail.
-  const { role, system, thirdParty } = principal.access
-  if (operation === 'create' && ((role === 'admin' && !thirdParty) || system)) return
+  const { access } = principal
+  if (operation === 'create' && (isAdministrator(access) || access.system)) return
   throw alone('A new e-mail address has to be confirmed: set each')
 }
 

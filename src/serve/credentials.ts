@@ -41,6 +41,7 @@ interface Credentials {
   readonly secrets: AppSecrets
   readonly records: Records
   readonly webhookGrants: WebhookGrants
+  /** The one instance of the process: it remembers what is stored. */
   readonly lastUses: LastUses
 }
 

@@ -6,6 +6,7 @@ import type { Authenticate } from '../auth/authenticate.ts'
 import type { BackgroundWork } from '../auth/background.ts'
 import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
+import type { LastUses } from '../auth/last-use.ts'
 import type { Mailer } from '../auth/mail/mailer.ts'
 import { errorPageReply } from '../auth/pages/error-reply.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
@@ -36,6 +37,7 @@ export interface LazyOauthParts {
   readonly records: Records
   readonly apps: Apps
   readonly authenticate: Authenticate
+  readonly lastUses: LastUses
   readonly limits: RateLimits
   readonly counters: RateCounters
   /** The budgets of the endpoints that programs call. */
@@ -237,13 +239,14 @@ async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
   const { createAuthorizationServer } = await import('../auth/server/create.ts')
   const { createProtocolPages } = await import('../auth/pages/protocol.ts')
   const { accountFinder, claimsReader } = await import('../auth/accounts/accounts.ts')
-  const { model, run, records, apps, settings, issuer, logger, onFault } = parts
+  const { model, run, records, apps, lastUses, settings, issuer, logger, onFault } = parts
   return createAuthorizationServer({
     issuer: issuer(),
     settings: oauthSettingsOf(settings),
     model,
     records,
     apps,
+    lastUses,
     hasAccount: accountFinder(run),
     findAccount: claimsReader(run, records),
     grantsOfWebhooks: userId => grantsOfWebhooks(run, userId),

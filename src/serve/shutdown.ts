@@ -21,7 +21,7 @@ export interface Running {
   readonly oauth: LazyOauth
   readonly webhooks: Pick<RunningSender, 'close'>
   readonly reactions: Pick<RunningReactions, 'close'>
-  /** Stores the uses of keys that are not stored yet. */
+  /** Stores the uses of keys, sessions and apps that are not stored yet. */
   readonly lastUses: { settled(): Promise<void> }
   readonly store: Store
   readonly cluster: Cluster

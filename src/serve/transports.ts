@@ -7,6 +7,7 @@ import { type NoticeParts, notifyOfDisabling } from '../auth/accounts/notificati
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import { type BackgroundWork, createBackground } from '../auth/background.ts'
+import type { LastUses } from '../auth/last-use.ts'
 import type { Mailer } from '../auth/mail/mailer.ts'
 import { ownCollections } from '../auth/own-collections.ts'
 import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
@@ -57,6 +58,7 @@ interface TransportParts {
   readonly sessions: SessionCookieReader
   readonly webhookGrants: WebhookGrants
   readonly authenticate: Authenticate
+  readonly lastUses: LastUses
   readonly limits: RateLimits
   readonly cluster: Cluster
   readonly settings: Settings

@@ -273,6 +273,7 @@ test('a session gives out lasting access only soon after its sign-in, as on the 
         make('/api/v1/webhooks', webhook),
         make(`/api/v1/webhooks/${made.id}`, { url: webhook.url }, 'PATCH'),
         make(`/api/v1/webhooks/${made.id}/rotate_secret`, {}),
+        make(`/api/v1/webhooks/${made.id}/enable`, {}),
       ])
     for (const text of await all()) assert.doesNotMatch(text, /"error/)
     pass(15 * 60_000)

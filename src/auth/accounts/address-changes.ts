@@ -8,7 +8,7 @@ import { ApiError } from '../../errors.ts'
 import type { CreateShape, Plan, UpdateShape } from '../../plan/plan.ts'
 import { requireRecentSignIn } from '../../plan/recent-sign-in.ts'
 import type { Run, Within } from '../../plan/run.ts'
-import type { Principal } from '../../principal.ts'
+import { isAdministrator, type Principal } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import type { Background } from '../background.ts'
 import type { Mailer } from '../mail/mailer.ts'
@@ -36,11 +36,6 @@ interface Asking {
   readonly within: Within | undefined
 }
 
-/** No app that an administrator has allowed something: whoever sets the address of an account can reset its password. */
-function isAdministrator({ access }: Principal): boolean {
-  return access.role === 'admin' && !access.thirdParty
-}
-
 /** For writes of users that set `email`. Throws RATE_LIMITED where too many messages would be sent. */
 export function addressChanges(parts: AddressChangeParts): Run['write'] {
   const { run, records, counters, background, mail, now = Date.now } = parts
@@ -59,7 +54,7 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
   const create = async ({ principal, within }: Asking, plan: Plan<CreateShape>, email: string) => {
     const answer = await run.write(plan, principal, within)
     // As after a sign-up: nobody has proven the address.
-    if (!isAdministrator(principal)) await addresses.signedUp(answer.id, email.toLowerCase(), false)
+    if (!isAdministrator(principal.access)) await addresses.signedUp(answer.id, email.toLowerCase(), false)
     return answer
   }
   const assign = async (
@@ -102,7 +97,7 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     if (shape.kind === 'create') return create(asking, { shape, args }, email)
     const user = await findUser(run, Number(args[shape.id]))
     if (!user || user.email === email) return run.write(plan, principal, within)
-    const isOther = isAdministrator(principal) && principal.userId !== user.id
+    const isOther = isAdministrator(principal.access) && principal.userId !== user.id
     return (isOther ? assign : wait)(asking, { shape, args }, user, email)
   }
 }

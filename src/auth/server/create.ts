@@ -68,11 +68,12 @@ export class Server implements AuthorizationServer {
 
   constructor(parts: ServerParts) {
     const { issuer, model, records, apps, hasAccount, settings, serviceName, countryOf, onFault } = parts
+    const { lastUses } = parts
     this.issuer = issuer
     this.#parts = { records, hasAccount, serviceName, countryOf, onFault }
     this.#sentences = scopeSentences(model)
-    this.#consents = new Consents(records, parts.grantsOfWebhooks)
-    this.#sessions = new Sessions(records, settings.sessionLife)
+    this.#consents = new Consents(records, parts.grantsOfWebhooks, lastUses)
+    this.#sessions = new Sessions(records, settings.sessionLife, lastUses)
     this.#interactions = new Interactions({
       consents: this.#consents,
       sentencesOf: scopes => this.#sentencesOf(scopes),

@@ -62,6 +62,7 @@ export async function enableWebhook(
   id: number,
   principal: Principal,
 ): Promise<() => ProgramSteps<void>> {
+  requireRecentSignIn(principal)
   const webhook = await webhookById(run, id)
   if (webhook === undefined) throw new ApiError('NOT_FOUND')
   const isLive = await grants.isLive(webhook)

@@ -16,6 +16,7 @@ import {
   runOf,
   storedRun,
   stores,
+  waitingKind,
 } from './run.ts'
 
 export type RunAction = 'retry' | 'skip'
@@ -59,13 +60,14 @@ export class RunRequests {
     const { records, clock, push } = this.#parts
     if (clock.now() < this.#takeAt) return
     this.#takeAt = clock.now() + intervalMs
+    const left = new Map<string, RunAction>()
     for await (const { kind, id, payload } of recordsOf(records, requestKind)) {
       const { action }: { readonly action: RunAction } = JSON.parse(payload)
       if (!id.includes('/')) this.#parts.forget(id)
-      const isDone = (await this.#dead(action, id)) || (await this.#job(action, id))
-      if (!isDone) await this.#waiting(action, id)
+      else if (!((await this.#dead(action, id)) || (await this.#waiting(action, id)))) left.set(id, action)
       push([{ kind: 'delete', key: { kind, id } }])
     }
+    if (left.size > 0) await this.#jobs(left)
   }
 
   async #dead(action: RunAction, id: string): Promise<boolean> {
@@ -92,27 +94,31 @@ export class RunRequests {
     this.#trackOf(run.name)?.restore(run)
   }
 
-  async #waiting(action: RunAction, id: string): Promise<void> {
+  async #waiting(action: RunAction, id: string): Promise<boolean> {
     const { records, clock, add } = this.#parts
     const [name = '', event = ''] = id.split('/')
     const track = this.#trackOf(name)
-    if (track === undefined) return
-    const record = await records.get('ReactionRun', `${name}/${event.padStart(16, '0')}`)
-    if (record === undefined) return
+    if (track === undefined) return false
+    const record = await records.get(waitingKind, `${name}/${event.padStart(16, '0')}`)
+    if (record === undefined) return false
     if (action === 'skip') this.#skipped.add(id)
     add({ ...runOf(record), dueAt: clock.now() })
+    return true
   }
 
-  async #job(action: RunAction, id: string): Promise<boolean> {
-    const { records, clock, push } = this.#parts
+  /** They are stored by their due times: all are looked through, once for all requests. */
+  async #jobs(wanted: Map<string, RunAction>): Promise<void> {
+    const { records, clock, push, isTaken } = this.#parts
     for await (const record of recordsOf(records, jobKind)) {
-      if (!record.id.endsWith(`/${id}`)) continue
-      if (this.#parts.isTaken(record.id)) return true
       const run = runOf(record) as JobRun
-      const again = action === 'skip' ? [] : [stores(redated(run, clock.now()))]
-      push([...removes(run), ...again])
-      return true
+      const action = wanted.get(run.id)
+      if (action === undefined) continue
+      wanted.delete(run.id)
+      if (!isTaken(record.id)) {
+        const again = action === 'skip' ? [] : [stores(redated(run, clock.now()))]
+        push([...removes(run), ...again])
+      }
+      if (wanted.size === 0) return
     }
-    return false
   }
 }

@@ -61,15 +61,15 @@ function requireItem(
   })
 }
 
-const settingShapes = new WeakMap<Collection, ItemShape>()
+const settingShapes = new WeakMap<Collection, Map<string, ItemShape>>()
 
 /** Of an item of which the caller may set the field. */
 function settingShape(collection: Collection, field: string): ItemShape {
-  const known = settingShapes.get(collection)
+  const known = settingShapes.get(collection)?.get(field)
   if (known) return known
   const rules = [collection.access.update, ruleOfSetting(collection, field)]
   const made: ItemShape = { ...itemShape(collection.name, ['id']), rule: { kind: 'and', rules } }
-  settingShapes.set(collection, made)
+  settingShapes.set(collection, (settingShapes.get(collection) ?? new Map()).set(field, made))
   return made
 }
 

@@ -168,14 +168,18 @@ const rotate: Change = async ({ parts, visit, who, row }) => {
 }
 
 const enable: Change = async target => {
-  const { parts, who, row } = target
+  const { parts, visit, who, row } = target
+  const asked = confirmation(parts, visit, who)
+  if (asked) return asked
   await parts.own.webhooks.enable(row.id, sessionPrincipal(who.user))
   return done(target, 'webhook-enabled')
 }
 
 function turned(enabled: boolean): Change {
   return async target => {
-    const { parts, who, row } = target
+    const { parts, visit, who, row } = target
+    const asked = enabled ? confirmation(parts, visit, who) : undefined
+    if (asked) return asked
     await ownItems(parts, who).update(collection, row.id, { enabled })
     return done(target, enabled ? 'webhook-on' : 'webhook-off')
   }

@@ -8,10 +8,9 @@ import { orderById, reversed } from '../../../plan/order.ts'
 import type { ListShape, Selected } from '../../../plan/plan.ts'
 import type { Run, WriteRule } from '../../../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../../../plan/system-plans.ts'
-import { hasScope } from '../../../principal.ts'
+import { hasScope, isAdministrator } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { requireName } from './app-name.ts'
-import { isAdministrator } from './first-party-apps.ts'
 
 /** A row of `oauth_app_secrets`. */
 export interface AppSecretRow {

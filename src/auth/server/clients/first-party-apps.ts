@@ -7,12 +7,7 @@ import type { Plan, UpdateShape, WriteShape } from '../../../plan/plan.ts'
 import { type Within, writeStep } from '../../../plan/run.ts'
 import { itemShape } from '../../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../../plan/transaction.ts'
-import { type AccessClass, type Principal, system } from '../../../principal.ts'
-
-/** As `administrators` of the model's rules. */
-export function isAdministrator({ role, thirdParty }: AccessClass): boolean {
-  return role === 'admin' && !thirdParty
-}
+import { isAdministrator, type Principal, system } from '../../../principal.ts'
 
 const protectedFields = ['redirect_uris', 'scopes'] as const
 const protectedById = itemShape('oauth_apps', ['first_party', ...protectedFields])

@@ -3,7 +3,7 @@ import type Provider from 'oidc-provider'
 import type { Context, Grant } from 'oidc-provider'
 import { hasScope } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
-import { appUseId } from '../../last-use.ts'
+import { appUseId, type LastUses } from '../../last-use.ts'
 import { grantClaims, scopesAskedFor } from './claims.ts'
 import { needsNoConsent } from './first-party.ts'
 import { excessGrants, type GrantBoundParts } from './grant-bounds.ts'
@@ -52,6 +52,7 @@ function idOf(userId: number, clientId: string): string {
 }
 
 const noWebhooks = async () => new Set<string>()
+
 function userIdOf(userId: number, clientId: string): string {
   return `${clientId} ${userId}`
 }
@@ -59,10 +60,17 @@ function userIdOf(userId: number, clientId: string): string {
 export class Consents {
   readonly #records: Records
   readonly #grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks']
+  readonly #uses: Pick<LastUses, 'begin'> | undefined
 
-  constructor(records: Records, grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks'] = noWebhooks) {
+  /** `grantsOfWebhooks` and `uses` are for those that make grants. */
+  constructor(
+    records: Records,
+    grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks'] = noWebhooks,
+    uses?: Pick<LastUses, 'begin'>,
+  ) {
     this.#records = records
     this.#grantsOfWebhooks = grantsOfWebhooks
+    this.#uses = uses
   }
 
   async find(userId: number, clientId: string): Promise<Consent | undefined> {
@@ -154,6 +162,7 @@ export class Consents {
 
   /** To be called when the app has got a grant: ends those that are too many. */
   async boundGrants(userId: number, clientId: string): Promise<void> {
+    this.#uses?.begin({ kind: 'AppUse', id: appUseId(userId, clientId) })
     const parts = { records: this.#records, grantsOfWebhooks: this.#grantsOfWebhooks }
     for (const id of await excessGrants(parts, userId, clientId)) await this.#endGrant(id)
   }

@@ -1,7 +1,7 @@
 /** oidc-provider, set up with our records, apps, pages and one set of signing keys. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Records } from '../../../records.ts'
-import { appUseId, LastUses } from '../../last-use.ts'
+import { appUseId, type LastUses } from '../../last-use.ts'
 import { sessionCookieName } from '../../session-cookie.ts'
 import type { Apps } from '../clients/apps.ts'
 import { clientMetadata } from '../clients/client-metadata.ts'
@@ -33,6 +33,7 @@ export interface ProviderParts {
   readonly findAccount: FindAccount
   readonly pages: ProtocolPages
   readonly consents: Consents
+  readonly lastUses: LastUses
   /** Called with errors that no client may see. */
   readonly onFault: (error: unknown) => void
   /** Called when a code or refresh token is refused. */
@@ -78,11 +79,12 @@ export class CurrentProvider {
 /** Longer than any grant, so that what is known of an app ends after its access. */
 const appUseKeptMs = 400 * 24 * 60 * 60 * 1000
 
-function adapterFactory({ records, apps, settings, scopes, onFault }: ProviderParts, jwts: JwtParts) {
-  const uses = new LastUses(records)
+function adapterFactory(parts: ProviderParts, jwts: JwtParts) {
+  const { records, apps, settings, scopes, lastUses, onFault } = parts
   const noteUse = (owner: string, clientId: string) => {
     const expiresAt = Date.now() + appUseKeptMs
-    return uses.note({ kind: 'AppUse', id: appUseId(owner, clientId), owner, expiresAt }).catch(onFault)
+    const id = appUseId(owner, clientId)
+    return lastUses.note({ kind: 'AppUse', id, owner, expiresAt }).catch(onFault)
   }
   const known = new Set(scopes)
   return (kind: string) =>

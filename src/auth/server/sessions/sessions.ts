@@ -59,10 +59,10 @@ export class Sessions {
   readonly #life: number
   readonly #uses: LastUses
 
-  constructor(records: Records, life: number) {
+  constructor(records: Records, life: number, uses = new LastUses(records)) {
     this.#records = records
     this.#life = life
-    this.#uses = new LastUses(records)
+    this.#uses = uses
   }
 
   async current(

@@ -6,7 +6,7 @@ import { assigned } from '../../write/assign.ts'
 export interface Ordered {
   /** Those with the same key are done one after the other, in the order of keys; those without one, side by side. */
   readonly key: string | undefined
-  /** Where it stands among keys without being done after those that have the same. */
+  /** Orders it among the keys of others, but does not make it wait for those with the same one. */
   readonly place?: string | undefined
   /** Whether it is done when nothing else of the group is under way. */
   readonly alone: boolean
@@ -68,8 +68,9 @@ export function isLimited(shape: GuardedWrite['shape']): boolean {
 
 /**
  * The place of a create with a limit: of what it counts, as far as its values say. Creates of one group are done side by
- * side all the same: counts only grow meanwhile, and whichever counts last counts all, so where none is refused, all fit. Where one
- * is, perhaps because of a later one, all are undone and done one after the other.
+ * side all the same. Counts only grow meanwhile, because whatever may take rows away is done alone, later. Each create
+ * counts after it has inserted, so the last to count counts all: where none is refused, all fit. Where one is refused,
+ * perhaps because of another that is refused as well, all are undone, and done one after the other.
  */
 export function limitPlace(
   { collection, limits, set }: GuardedCreate,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type Provider from 'oidc-provider'
 import type { Context } from 'oidc-provider'
+import { appUseId, LastUses } from '../../../../src/auth/last-use.ts'
 import { Consents, loadGrant } from '../../../../src/auth/server/consent/consents.ts'
 import { grantHash } from '../../../../src/auth/server/tokens/deny-list.ts'
 import { checkModel } from '../../../../src/model/check.ts'
@@ -189,6 +190,19 @@ test('silent sign-ins leave no more than a hundred grants, and end none that is 
   assert.equal(kept.length, 80)
   for (const id of ['used', 'webhook', 'wide', 'new', 'idle0']) assert.ok(kept.includes(id), id)
   assert.ok(!kept.includes('idle96'))
+})
+
+test('the use of an app that is allowed again within the hour is stored again', async () => {
+  const userId = newUser()
+  const uses = new LastUses(store.records)
+  const connected = new Consents(store.records, undefined, uses)
+  const use = { kind: 'AppUse', id: appUseId(userId, 'app'), owner: String(userId), expiresAt: null } as const
+  await uses.note(use)
+  assert.deepEqual([...(await connected.clientIds(userId))], ['app'])
+  await connected.revoke(userId, 'app')
+  await connected.boundGrants(userId, 'app')
+  await uses.note(use)
+  assert.deepEqual([...(await connected.clientIds(userId))], ['app'])
 })
 
 test('where all are in use, the oldest ends', async () => {
