@@ -158,7 +158,7 @@ ${identities.length > 0 && html`<ul class="rows">${identities.map(identity => id
     form(
       { action, csrf, hidden: { change: 'link-provider', provider: provider.id } },
       button(
-        html`${providerMark(provider)}<span>Link ${linked.has(provider.id) ? `another ${provider.name} account` : provider.name}</span>`,
+        html`${providerMark(provider)}<span>${linked.has(provider.id) ? `Another ${provider.name} account` : `Link ${provider.name}`}</span>`,
         'plain',
       ),
     ),
