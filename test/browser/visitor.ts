@@ -101,7 +101,8 @@ const crowded = `(() => {
   const shown = [...document.querySelector('main').children].filter(({ offsetHeight }) => offsetHeight > 0)
   const boxes = shown.map(element => element.getBoundingClientRect())
   // A box may be lower than what it holds.
-  const bottom = element => Math.max(...[element, ...element.children].map(one => one.getBoundingClientRect().bottom))
+  const bottom = element => Math.max(...[element, ...element.children].filter(one => one.checkVisibility())
+    .map(one => one.getBoundingClientRect().bottom))
   const end = { top: document.documentElement.scrollHeight - window.scrollY }
   return shown.filter((element, at) => (boxes[at + 1] || end).top - bottom(element) < 11.5)
     .map(({ outerHTML }) => outerHTML.slice(0, 80))
