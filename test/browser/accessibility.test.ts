@@ -2,17 +2,15 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { createAddresses } from '../../src/auth/accounts/addresses.ts'
-import { createTokens } from '../../src/auth/accounts/link-tokens.ts'
-import { createKey } from '../../src/auth/bootstrap.ts'
-import { checkModel } from '../../src/model/check.ts'
-import { createGuard } from '../../src/plan/guard.ts'
-import { createRun } from '../../src/serve/store.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core'
+import { errorPageReply } from '../../src/auth/pages/error-reply.ts'
+import { ApiError } from '../../src/errors.ts'
+import type { ServeOptions } from '../../src/serve/service.ts'
+import { providers } from '../auth/accounts/providers/stub.ts'
 import asking from '../models/asking.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
+import { connectApps, email, plant, resetToken } from './planted.ts'
 import { assertSound, shoot, visitor } from './visitor.ts'
 
 let browser: Browser
@@ -22,55 +20,6 @@ before(async () => {
 after(() => browser.close())
 
 const password = 'correct horse battery'
-const email = 'ada@example.com'
-
-/** A link as it would stand in a mail. */
-async function resetToken(file: string, userId: number): Promise<string> {
-  const store = openSqlite(checkModel(asking), { file })
-  try {
-    return await createTokens(store.records).issue(
-      'PasswordReset',
-      { userId, email },
-      { owner: String(userId) },
-    )
-  } finally {
-    await store.close()
-  }
-}
-
-const longName = 'Donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunt'
-
-/** Apps that the user has connected, one with a picture that is not there. Returns their client ids. */
-async function connectApps({ file, call, key }: TestService, userId: number): Promise<readonly string[]> {
-  const make = async (name: string, more: object) => {
-    const body = { name, type: 'public', redirect_uris: ['https://app.example.com/cb'], ...more }
-    const { json, text } = await call('/api/v1/oauth_apps', { method: 'POST', key, body })
-    assert.ok(json.client_id, text)
-    return String(json.client_id)
-  }
-  const ids = [
-    await make(longName, { homepage_uri: 'https://app.example.com' }),
-    await make('تطبيق القراءة الطويل', { logo_uri: 'https://logo.example.com/none.png' }),
-  ]
-  const store = openSqlite(checkModel(asking), { file })
-  const owner = String(userId)
-  const scopes = ['openid', 'profile', 'email', 'offline_access', 'read:user', 'write:user', 'write:webhook']
-  try {
-    for (const clientId of ids) {
-      const payload = JSON.stringify({ clientId, scopes, at: Date.now() })
-      await store.records.put({
-        kind: 'Consent',
-        id: `${owner}:${clientId}`,
-        payload,
-        expiresAt: null,
-        owner,
-      })
-    }
-  } finally {
-    await store.close()
-  }
-  return ids
-}
 
 /** The first pages of an account; in one of the colour schemes wide too. */
 async function firstPages(
@@ -121,18 +70,16 @@ async function errors(
   }
 }
 
-/** A key, and an address that waits for its link, whose token is returned. */
-async function plant(file: string, userId: number): Promise<string> {
-  const model = checkModel(asking)
-  const store = openSqlite(model, { file })
-  try {
-    await createKey(createRun(createGuard(model), store), userId, { name: 'a key', scopes: ['*'] })
-    const fresh = 'ada.new@example.com'
-    await createAddresses(store.records).wait(userId, fresh)
-    const claimed = { userId, email: fresh, isNew: true }
-    return await createTokens(store.records).issue('AddressVerification', claimed, { owner: String(userId) })
-  } finally {
-    await store.close()
+/** Errors that are hard to bring about. */
+async function serviceErrors(page: Page, look: (shot: string) => Promise<void>, url: string): Promise<void> {
+  const theme = { name: 'Portico', logo: undefined, colour: '#ffd54a' }
+  const path = '/account/failing'
+  for (const error of [new Error('secret'), new ApiError('RATE_LIMITED'), new ApiError('UNAVAILABLE')]) {
+    const { status, body } = errorPageReply(theme, error, { requestId: 'a-request', path })
+    await page.route(url + path, route => route.fulfill({ contentType: 'text/html', body: String(body) }))
+    await page.goto(url + path)
+    await look(`error-${status}`)
+    await page.unroute(url + path)
   }
 }
 
@@ -156,7 +103,7 @@ async function newAddress(page: Page, look: (shot: string) => Promise<void>, ser
 async function signUp(page: Page, look: (shot: string) => Promise<void>, url: string): Promise<void> {
   await page.goto(`${url}/account/sign-up`)
   await look('sign-up')
-  await page.evaluate('document.forms[0].noValidate = true')
+  await page.evaluate('for (const form of document.forms) form.noValidate = true')
   await page.getByLabel('Your age').fill('seven')
   await page.getByRole('button', { name: 'Create account' }).click()
   await page.getByRole('link', { name: /^Your handle: an answer is needed/ }).waitFor()
@@ -235,6 +182,44 @@ async function reset(page: Page, look: (shot: string) => Promise<void>, service:
   await look('verify-over')
 }
 
+/** What the device would connect is seen before it is refused. */
+async function refuseDevice(
+  page: Page,
+  look: (shot: string) => Promise<void>,
+  url: string,
+  [clientId = '']: readonly string[],
+): Promise<void> {
+  const body = new URLSearchParams({ client_id: clientId, scope: 'openid' })
+  const asked = await fetch(`${url}/oauth/device`, { method: 'POST', body })
+  const { user_code: code } = (await asked.json()) as { user_code?: string }
+  assert.ok(code)
+  await page.goto(`${url}/oauth/device`)
+  await page.getByLabel('Code').fill(code)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByText('Does your device show this code?').waitFor()
+  await look('device-confirm')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('heading', { name: 'You have stopped this' }).waitFor()
+  await look('device-stopped')
+}
+
+const drawing =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path d="M4 0 8 8H0z" fill="#0b6b5b"/></svg>'
+
+/** The service has a logo, and one of the apps has none where it says. */
+function logo(route: Route): Promise<void> {
+  if (!route.request().url().endsWith('/service.svg')) return route.fulfill({ status: 404 })
+  return route.fulfill({ contentType: 'image/svg+xml', body: drawing })
+}
+
+const appearance: ServeOptions = {
+  ...{ rateLimit: 'off', 'theme.colour': '#ffd54a', 'theme.logo': 'https://logo.example.com/service.svg' },
+  ...{
+    secretKeys: ['the-key-of-tests-of-every-page-of-an-account'],
+    'accounts.providers': providers.slice(0, 4),
+  },
+}
+
 const screens: Readonly<Record<string, BrowserContextOptions>> = {
   light: { viewport: { width: 320, height: 640 } },
   dark: { viewport: { width: 320, height: 640 }, colorScheme: 'dark' },
@@ -243,9 +228,10 @@ const screens: Readonly<Record<string, BrowserContextOptions>> = {
 for (const [name, options] of Object.entries(screens)) {
   test(`every other page is without a fault: ${name}, 320 pixels wide`, async () => {
     await withService(
-      { rateLimit: 'off', 'theme.colour': '#ffd54a' },
+      appearance,
       async service => {
         const { context, page, faults } = await visitor(browser, options)
+        await page.route('https://logo.example.com/**', logo)
         const look = async (shot: string) => {
           await assertSound(page)
           await shoot(page, `other-${name}-${shot}`)
@@ -255,9 +241,9 @@ for (const [name, options] of Object.entries(screens)) {
           await signUp(page, look, url)
           const secret = await turnOnCodes(page, look, url)
           const apps = await connectApps(service, 2)
-          await page.route('https://logo.example.com/**', route => route.fulfill({ status: 404 }))
           await firstPages(page, look, url, name === 'light')
           await errors(page, look, url, apps)
+          await serviceErrors(page, look, url)
           await newAddress(page, look, service)
           await page.goto(`${url}/oauth/logout`)
           await look('sign-out')
@@ -277,6 +263,7 @@ for (const [name, options] of Object.entries(screens)) {
           await page.locator('main button').first().click()
           await page.waitForLoadState()
           await look('device-fault')
+          await refuseDevice(page, look, url, apps)
           assert.deepEqual(faults, [])
         } finally {
           await context.close()

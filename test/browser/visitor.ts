@@ -100,8 +100,11 @@ const faint = `(() => {
 const crowded = `(() => {
   const shown = [...document.querySelector('main').children].filter(({ offsetHeight }) => offsetHeight > 0)
   const boxes = shown.map(element => element.getBoundingClientRect())
+  // A box may be lower than what it holds.
+  const bottom = element => Math.max(...[element, ...element.children].filter(one => one.checkVisibility())
+    .map(one => one.getBoundingClientRect().bottom))
   const end = { top: document.documentElement.scrollHeight - window.scrollY }
-  return shown.filter((_, at) => (boxes[at + 1] || end).top - boxes[at].bottom < 11.5)
+  return shown.filter((element, at) => (boxes[at + 1] || end).top - bottom(element) < 11.5)
     .map(({ outerHTML }) => outerHTML.slice(0, 80))
 })()`
 

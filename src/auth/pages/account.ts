@@ -39,7 +39,7 @@ export function note(text: string | undefined) {
 
 function waitingAddress(csrf: string, address: string): Html {
   return html`<section class="card"><h2>New address</h2>
-<p><strong>${address}</strong> becomes the address of your account when you open the link that we have sent there, and type your password.</p>
+<p><strong>${address}</strong> becomes the address of your account when you open the link that we have sent there and confirm it.</p>
 ${form({ action: '/account/verify', csrf, hidden: { drop: 'yes' } }, button('Keep the old address', 'plain'))}</section>`
 }
 

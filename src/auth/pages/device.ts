@@ -3,6 +3,7 @@ import type { App } from '../server/server.ts'
 import { button, type Faults, field, form, noFaults, summary } from './form.ts'
 import { html, named } from './html.ts'
 import type { Page } from './layout.ts'
+import { messagePage } from './message.ts'
 import { appTile } from './tile.ts'
 
 export interface DeviceCodePage {
@@ -10,9 +11,21 @@ export interface DeviceCodePage {
   readonly hidden: Readonly<Record<string, string>>
   readonly entered: string | undefined
   readonly fault: string | undefined
+  /** Whether the user has just refused the device. */
+  readonly isStopped: boolean
 }
 
-export function deviceCodePage({ action, hidden, entered, fault }: DeviceCodePage): Page {
+function stoppedPage(action: string): Page {
+  return messagePage({
+    title: 'You have stopped this',
+    paragraphs: ['The device gets no access. You can close this page.'],
+    link: { href: action, label: 'Enter another code' },
+    icon: 'shield',
+  })
+}
+
+export function deviceCodePage({ action, hidden, entered, fault, isStopped }: DeviceCodePage): Page {
+  if (isStopped) return stoppedPage(action)
   const faults: Faults = fault === undefined ? noFaults : new Map([['user_code', fault]])
   const content = html`<h1>Connect a device</h1>
 ${summary(faults)}

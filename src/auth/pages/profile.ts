@@ -38,7 +38,7 @@ ${asked.map(one => askedField(one, faults))}
 function waitingPart({ menu, waiting }: ProfilePage): Part {
   return (
     waiting !== undefined &&
-    html`<div class="note"><p><strong>${waiting}</strong> becomes the address of your account when you open the link that we have sent there, and type your password.</p>
+    html`<div class="note"><p><strong>${waiting}</strong> becomes the address of your account when you open the link that we have sent there and confirm it.</p>
 ${form({ action: '/account/verify', csrf: menu.csrf, hidden: { drop: 'yes' } }, button('Keep the old address', 'plain'))}</div>`
   )
 }
@@ -48,7 +48,7 @@ function addressSection(page: ProfilePage): Html {
   const hint =
     'We send a link there. Until you open it, the account keeps its present address, which is told of the request.'
   return html`<section class="card" aria-labelledby="address"><h2 id="address">E-mail address</h2>
-<p><strong>${email}</strong> ${verified ? html`<span class="state good">Confirmed</span>` : html`<span class="state bad">Not confirmed</span>`}</p>
+<p class="stated"><strong>${email}</strong> ${verified ? html`<span class="state good">Confirmed</span>` : html`<span class="state bad">Not confirmed</span>`}</p>
 ${waitingPart(page)}
 ${form(
   { action: path, csrf: menu.csrf, hidden: { change: 'email' } },
@@ -66,12 +66,12 @@ ${detailsSection(page)}
 ${addressSection(page)}
 <section class="card" aria-labelledby="export"><h2 id="export">Your data</h2>
 <p>Everything that is yours here and that you may see, as one file.</p>
-<p>${linkButton(`${path}/export`, 'Download your data', 'plain')}</p></section>
+<div class="buttons">${linkButton(`${path}/export`, 'Download your data', 'plain')}</div></section>
 ${
   deletion &&
   html`<section class="card" aria-labelledby="delete"><h2 id="delete">Delete your account</h2>
 <p>The account ends, with what is yours alone. This cannot be undone.</p>
-<p>${linkButton(`${path}/delete`, 'Delete your account', 'danger')}</p></section>`
+<div class="buttons">${linkButton(`${path}/delete`, 'Delete your account', 'danger')}</div></section>`
 }`
   return { title: 'Profile', content, menu, faulty: faults.size > 0 }
 }

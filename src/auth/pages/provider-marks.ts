@@ -45,9 +45,9 @@ export function providerMark({
   readonly name: string
 }): Html {
   if (!isMarked(kind))
-    return html`<span class="mark tile c${tileColour(id)}" aria-hidden="true">${initialOf(name)}</span>`
+    return html`<span class="glyph tile c${tileColour(id)}" aria-hidden="true">${initialOf(name)}</span>`
   const [box, content] = drawn[kind]
   return rendered(
-    `<svg class="mark" aria-hidden="true" viewBox="${box}" width="20" height="20">${content}</svg>`,
+    `<svg class="glyph" aria-hidden="true" viewBox="${box}" width="20" height="20">${content}</svg>`,
   )
 }

@@ -138,7 +138,7 @@ function identityRow(
   const end = known.has(provider)
     ? null
     : html` It cannot sign in at present: this service does not offer ${name}.`
-  return html`<li><div><h3 class="marked">${providerMark(found)}<span>${name}</span></h3><p>${named(label)}</p><p class="faint">Linked on ${time(createdAt)}.${end}</p></div>
+  return html`<li><span class="icon">${providerMark(found)}</span><div><h3>${name}</h3><p>${named(label)}</p><p class="faint">Linked on ${time(createdAt)}.${end}</p></div>
 ${form({ action, csrf, hidden: { change: 'unlink-provider', identity: id } }, button('Unlink', 'danger', { 'aria-label': `Unlink ${name}, ${label}` }))}</li>`
 }
 
@@ -150,13 +150,17 @@ export function providerSection({
 }: ProviderSection): Html | undefined {
   if (providers.length === 0 && identities.length === 0) return undefined
   const known = new Map(providers.map(one => [one.id, one]))
+  const linked = new Set(identities.map(({ provider }) => provider))
   return html`<section class="card" aria-labelledby="providers-heading"><h2 id="providers-heading">Sign-in with others</h2>
 <p class="faint">An account that is linked here signs in to this one. Its address and name there do not matter.</p>
 ${identities.length > 0 && html`<ul class="rows">${identities.map(identity => identityRow(identity, known, csrf))}</ul>`}
 <div class="buttons links">${providers.map(provider =>
     form(
       { action, csrf, hidden: { change: 'link-provider', provider: provider.id } },
-      button(html`${providerMark(provider)}<span>Link ${provider.name}</span>`, 'plain'),
+      button(
+        html`${providerMark(provider)}<span>${linked.has(provider.id) ? `Another ${provider.name} account` : `Link ${provider.name}`}</span>`,
+        'plain',
+      ),
     ),
   )}</div></section>`
 }

@@ -65,7 +65,7 @@ const ownPassword = {
 /** What a link to confirm an address opens. Only the button does it: programs that check mail open links too. */
 export function verifyPage({ csrf, token, email, isNew, asksPassword, faults }: VerifyPage): Page {
   const question = isNew ? `Shall ${email} be the address of your account?` : `Is ${email} yours?`
-  const content = html`<h1>Confirm your e-mail address</h1>
+  const content = html`<h1>Confirm your <span class="nowrap">e-mail</span> address</h1>
 ${summary(faults)}
 <p>${question}</p>
 ${form({ action: '/account/verify', csrf, hidden: { token } }, html`${asksPassword && field(ownPassword, faults)}<div class="buttons">${button('Confirm the address')}</div>`)}`

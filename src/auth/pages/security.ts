@@ -70,7 +70,7 @@ ${passkeys.length > 0 && html`<ul class="rows">${passkeys.map(passkey => passkey
 <div hidden data-passkey="create">${form(
     { action, csrf, hidden: { change: 'add-passkey', passkey: '' } },
     html`${field({ name: 'passkey_name', label: 'Name', hint: 'To recognise it by, e.g. My phone.', autocomplete: 'off', maxlength: 60, required: false }, faults)}
-${button('Add a passkey', undefined, { type: 'button' })}
+<div class="buttons">${button('Add a passkey', undefined, { type: 'button' })}</div>
 <p class="fault" role="alert" hidden>The passkey was not added. Try again.</p>
 <p class="fault" role="alert" hidden>This device has a passkey for this account already.</p>`,
   )}</div></section>`
@@ -82,7 +82,7 @@ function totpSection({ menu: { csrf }, totp, recoveryCodes }: SecurityPage): Htm
 <div class="buttons">${form({ action, csrf, hidden: { change: 'recovery-codes' } }, button('New recovery codes', 'plain'))}
 ${form({ action, csrf, hidden: { change: 'remove-totp' } }, button('Turn off', 'danger'))}</div>`
     : html`<p class="faint">With an authenticator app, signing in with your password also takes a code that changes every 30 seconds.</p>
-${form({ action, csrf, hidden: { change: 'start-totp' } }, button('Turn on one-time codes', 'plain'))}`
+${form({ action, csrf, hidden: { change: 'start-totp' } }, html`<div class="buttons">${button('Turn on one-time codes', 'plain')}</div>`)}`
   const state = totp ? html`<span class="state good">On</span>` : html`<span class="state">Off</span>`
   return html`<section class="card" aria-labelledby="totp-heading"><h2 id="totp-heading">One-time codes ${state}</h2>${content}</section>`
 }

@@ -156,6 +156,8 @@ export interface ProtocolPages {
     readonly hidden: Readonly<Record<string, string>>
     readonly entered: string | undefined
     readonly fault: string | undefined
+    /** Whether the user has just refused the device. */
+    readonly isStopped: boolean
   }): string
   /** Asks whether it is this device. POST to `action` with the hidden fields, and `abort=yes` to stop. */
   deviceConfirm(page: {

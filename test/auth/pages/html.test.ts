@@ -90,7 +90,9 @@ test('a hostile app, address, name and fault stay text on every page', () => {
   const pages = createProtocolPages({ ...theme, logo: evil })
   for (const kind of ['unknown-app', 'wrong-address', 'over', 'sign-out', 'service', 'request'] as const)
     assertHarmless(pages.error({ kind, error: evil, description: evil, app, requestId: evil, at: 0 }))
-  assertHarmless(pages.deviceCode({ action: evil, hidden: { xsrf: evil }, entered: evil, fault: evil }))
+  assertHarmless(
+    pages.deviceCode({ action: evil, hidden: { xsrf: evil }, entered: evil, fault: evil, isStopped: false }),
+  )
   assertHarmless(pages.deviceConfirm({ action: '/x', hidden: {}, app, userCode: evil }))
   assertHarmless(pages.deviceDone({ app }))
   assertHarmless(pages.signOut({ action: evil, hidden: { a: evil } }))

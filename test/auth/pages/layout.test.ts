@@ -73,6 +73,6 @@ test('each provider has a form of its own, with POST and the token', () => {
   assert.match(made, /name="next" value="\/account"/)
   assert.match(made, /Continue with &lt;Own&gt;/)
   // A mark says nothing that the name does not, and is part of the page.
-  assert.equal(made.match(/class="mark[^>]* aria-hidden="true"/g)?.length, 2)
+  assert.equal(made.match(/class="glyph[^>]* aria-hidden="true"/g)?.length, 2)
   assert.doesNotMatch(made, /<img|url\(|https?:| style=/)
 })

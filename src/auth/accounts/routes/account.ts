@@ -30,7 +30,7 @@ const notes: ReadonlyMap<string, string> = new Map([
   ['secret-ended', 'The secret has ended.'],
   [
     'address-asked',
-    'We have sent a link to the new address. It becomes yours when you open the link and type your password.',
+    'We have sent a link to the new address. It becomes yours when you open the link and confirm it.',
   ],
   ['provider-linked', 'It is linked, and signs in to your account from now on.'],
   ['provider-unlinked', 'It is unlinked.'],

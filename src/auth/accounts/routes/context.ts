@@ -67,6 +67,7 @@ export function tooMany(theme: Theme, seconds: number): Reply {
   const page = messagePage({
     title: 'Too many attempts',
     paragraphs: [`Wait ${waiting(seconds)}, then try again.`],
+    link: { href: '/account', label: 'Your account' },
     icon: 'clock',
   })
   return pageReply(theme, page, { status: 429, headers: ['Retry-After', String(seconds)] })

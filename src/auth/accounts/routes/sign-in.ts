@@ -83,7 +83,7 @@ export function showSignIn(parts: RouteParts, visit: Visit, context: SignInConte
     email,
     remember,
     app: context.app,
-    signUp: base.signUp === 'off' ? undefined : context.signUp,
+    signUp: base.signUp === 'off' || context.start?.confirm ? undefined : context.signUp,
     next: context.next,
     note: context.note,
     others: buttonsOf(parts, csrf, context),

@@ -19,6 +19,7 @@ svg { flex: none; vertical-align: -.1875em }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
 .faint { color: var(--faint) }
 .small { font-size: .875rem }
+.nowrap { white-space: nowrap }
 [hidden] { display: none !important }
 @media (prefers-reduced-motion: no-preference) { a, button, summary, input { transition: background-color .12s, border-color .12s, color .12s, box-shadow .12s } }
 @media (prefers-reduced-motion: reduce) { * { transition: none !important; animation: none !important } }

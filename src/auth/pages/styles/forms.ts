@@ -63,5 +63,5 @@ a.quiet { color: var(--faint); text-decoration: none }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 18rem), 1fr)); gap: 0 1.5rem; align-items: end }
 .code pre { margin: 0 0 .5rem; padding: .75rem 1rem; overflow-x: auto; border: 1px solid var(--line); border-radius: .5rem; font: .875rem/1.5 ui-monospace, monospace; background: var(--field) }
 .code pre code { font: inherit }
-@media (max-width: 24rem) { .buttons > *, .buttons button { flex: 1 1 100% } .buttons form > button { width: 100% } }
+@media (max-width: 24rem) { .buttons > *, .buttons button { flex: 1 1 100% } .buttons form > button { width: 100% } .account .buttons:has(> :nth-child(3)) > * { flex-basis: 8rem } }
 `

@@ -44,7 +44,7 @@ export const frame = `/* Pages of an account: a bar, the navigation at the side,
 .mark.attention svg { color: var(--warning) }
 .fold { margin-top: 1.5rem; padding-top: 1rem; border-top: 1px solid var(--line) }
 .crest { display: flex; justify-content: center; align-items: center; gap: .75rem; margin-bottom: 1.25rem; color: var(--faint) }
-.crest + h1 { text-align: center }
+.crest + h1, .crest + h1 ~ p:not(.note, .chip) { text-align: center }
 .crest.sign { justify-content: flex-start }
 
 @media (max-width: 56rem) {

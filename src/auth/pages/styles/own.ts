@@ -1,9 +1,11 @@
 /** The pages of one’s own keys, apps and providers. */
 
-export const own = `.mark { flex: none; width: 1.25rem; height: 1.25rem; vertical-align: 0 }
-.mark.tile { border-radius: .3125rem; font-size: .8125rem }
+export const own = `.glyph { flex: none; width: 1.25rem; height: 1.25rem; vertical-align: 0 }
+.glyph.tile { border-radius: .3125rem; font-size: .8125rem }
 .providers button { padding-inline: .75rem }
-.marked { display: flex; gap: .625rem; align-items: center }
+.icon svg.glyph { color: var(--text) }
+.stated { display: flex; flex-wrap: wrap; gap: .25rem .5rem; align-items: center }
+.stated .state { margin: 0 }
 .links { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 14rem), 1fr)); gap: .75rem; margin: 0 0 1rem }
 .links form { margin: 0 }
 .links button { width: 100% }

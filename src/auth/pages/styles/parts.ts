@@ -4,6 +4,7 @@ export const parts = `.card { margin: 0 0 1.25rem; padding: 1.25rem 1.5rem; bord
 .centred .card { padding: 1rem 1.25rem }
 .card h2, .card h3 { margin: 0 0 .25rem; font-size: 1.0625rem }
 .card form { margin-top: .875rem }
+.card form > [type=hidden] + .buttons { margin-top: 0 }
 .card > p:not(:last-child) { margin-bottom: .75rem }
 .card > :first-child { margin-top: 0 }
 .card > :last-child { margin-bottom: 0 }
@@ -87,7 +88,7 @@ section > .rows > li { padding: .875rem 1rem }
 .scopes h2 { margin: 1rem 0 .25rem; font-size: .9375rem }
 .levels { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: center; margin: 0; padding: .625rem 0; border-top: 1px solid var(--line) }
 .scopes > .levels:first-child { border-top: 0 }
-.levels legend { float: left; flex: 1 1 14rem; margin: 0 }
+.levels legend { float: left; flex: 1 1 10rem; margin: 0 }
 .levels legend .hint { margin: 0; font-weight: 400 }
 .levels > div { display: flex; flex-wrap: wrap; gap: .25rem 1rem }
 .levels span:not(.hint) { display: inline-flex; gap: .5rem; align-items: center; min-height: 1.75rem }
@@ -104,6 +105,12 @@ details > summary:hover { color: var(--text) }
 details[open] > summary { margin-bottom: .5rem }
 @media (max-width: 30rem) {
   .card { padding: 1rem 1.125rem }
+  .heading { gap: .75rem }
+  .heading > :is(h2, h3) { flex-basis: 8rem }
+  .heading > h1 { flex-basis: 9rem }
+  .identity { gap: 1rem }
+  .identity .tile.large { width: 3rem; height: 3rem; border-radius: 50%; font-size: 1.375rem }
+  .levels > div { display: grid; grid-template-columns: repeat(auto-fill, minmax(7rem, auto)); width: 100% }
   .card dl { display: block }
   .rows > li { flex-wrap: wrap; padding: 1rem 1.125rem }
   .rows > li > div { flex-basis: calc(100% - 3.5rem) }

@@ -11,7 +11,6 @@ const deviceFaults: Readonly<Record<string, string>> = {
   NotFoundError: 'There is no such code. Compare it with the one on your device.',
   ExpiredError: 'The code has expired. Start again on your device.',
   AlreadyUsedError: 'The code was used already. Start again on your device.',
-  AbortedError: 'You have stopped this. The device gets no access.',
 }
 
 function faultOf(fault: unknown): string | undefined {
@@ -73,6 +72,7 @@ export function pageSources(pages: ProtocolPages): Sources {
         hidden,
         entered: enteredCode(fault),
         fault: faultOf(fault),
+        isStopped: fault instanceof Error && fault.name === 'AbortedError',
       }
       show(ctx, pages.deviceCode(page))
     },
