@@ -40,7 +40,7 @@ const together = {
 
 /** What changes more of its process than a test's own, or needs a process that does nothing else. */
 const ofItsOwn =
-  /\b(before|after|pass|beforeEach|afterEach|serviceOfFile|sharedFixtures|shareSetup)\(|node:(child_process|worker_threads)|\.mock\.|process\.(env\.\w+ =|exit|memoryUsage)/
+  /\b(before|after|beforeEach|afterEach|serviceOfFile|sharedFixtures|shareSetup)\(|node:(child_process|worker_threads)|\.mock\.|own-pages\.ts|process\.(env\.\w+ =|exit|memoryUsage)/
 
 /** The process that runs the file with others; undefined where it has one of its own. */
 function sharedBy(file) {
