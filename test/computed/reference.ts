@@ -54,7 +54,8 @@ class SeenRules extends Evaluation {
   }
 
   override operand(operand: RuleOperand, field: Field, of: Collection, row: Row): JsonValue {
-    if (operand.kind !== 'caller') return super.operand(operand, field, of, row)
+    // Who asks is known to whoever asks.
+    if (operand.kind !== 'caller' || operand.field === 'id') return super.operand(operand, field, of, row)
     const users = this.collection('users')
     const own = this.#caller.visible(users).find(one => one.id === this.who.userId)
     const isSeen = own !== undefined && this.#caller.shown(users, own, operand.field) !== null
