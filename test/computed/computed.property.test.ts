@@ -29,7 +29,8 @@ function parsed(answer: ReadAnswer): Record<string, unknown> {
   return {
     list: value,
     ...(total === undefined ? {} : { total }),
-    ...(next === undefined ? {} : { next }),
+    // A cursor is JSON, which writes a negative zero as 0.
+    ...(next === undefined ? {} : { next: JSON.parse(JSON.stringify(next)) }),
   }
 }
 
