@@ -6,8 +6,6 @@ import { assigned } from '../../write/assign.ts'
 export interface Ordered {
   /** Those with the same key are done one after the other, in the order of keys; those without one, side by side. */
   readonly key: string | undefined
-  /** Orders it among the keys of others, but does not make it wait for those with the same one. */
-  readonly place?: string | undefined
   /** Whether it is done when nothing else of the group is under way. */
   readonly alone: boolean
 }
@@ -18,15 +16,11 @@ interface OrderedWrite {
 
 /** Rows are locked in one order by all, as far as it is known beforehand, so that few wait for each other in rings. */
 export function ordered<W extends OrderedWrite>(group: readonly W[]): readonly W[] {
-  const keyed = group.filter(({ job }) => placeOf(job) !== undefined && !job.alone)
+  const keyed = group.filter(({ job }) => job.key !== undefined && !job.alone)
   const alone = group.filter(({ job }) => job.alone)
-  const others = group.filter(({ job }) => placeOf(job) === undefined && !job.alone)
-  const order = (one: W, other: W) => compare(placeOf(one.job) ?? '', placeOf(other.job) ?? '')
+  const others = group.filter(({ job }) => job.key === undefined && !job.alone)
+  const order = (one: W, other: W) => compare(one.job.key ?? '', other.job.key ?? '')
   return [...keyed.toSorted(order), ...others, ...alone.toSorted(order)]
-}
-
-function placeOf({ place, key }: Ordered): string | undefined {
-  return place ?? key
 }
 
 function compare(one: string, other: string): number {
@@ -66,16 +60,8 @@ export function isLimited(shape: GuardedWrite['shape']): boolean {
   return shape.kind !== 'delete' && shape.limits.length > 0
 }
 
-/**
- * The place of a create with a limit: of what it counts, as far as its values say. Creates of one group are done side by
- * side all the same. Counts only grow meanwhile, because whatever may take rows away is done alone, later. Each create
- * counts after it has inserted, so the last to count counts all: where none is refused, all fit. Where one is refused,
- * perhaps because of another that is refused as well, all are undone, and done one after the other.
- */
-export function limitPlace(
-  { collection, limits, set }: GuardedCreate,
-  plan: GuardedWrite,
-): string | undefined {
+/** The key of a create with a limit: of what it counts, as far as its values say. */
+export function limitKey({ collection, limits, set }: GuardedCreate, plan: GuardedWrite): string | undefined {
   const per = limits.find(limit => limit.per !== undefined)?.per
   const assignment = set.find(({ field }) => field === per)
   return assignment && itemKey(`${collection.name}.${assignment.field.name}`, assigned(assignment, plan, ''))

@@ -23,7 +23,7 @@ import { ActLocks } from './act-locks.ts'
 import { CommitQueue } from './commit.ts'
 import type { PostgresWrites } from './database.ts'
 import type { Done, Job, OwnTransaction } from './group.ts'
-import { isLimited, itemKey, limitPlace } from './lock-order.ts'
+import { isLimited, itemKey, limitKey } from './lock-order.ts'
 import type { Scope } from './scope.ts'
 import { TableLocks } from './table-locks.ts'
 import { runProgram, type TransactionReads } from './transaction.ts'
@@ -178,9 +178,8 @@ export class Writer {
     const run = (scope: Scope) => {
       return scope.answered(this.#writes.run(plan, scope), this.#options.security.inputsOf(plan))
     }
-    if (shape.kind === 'create') return { key: undefined, place: limitPlace(shape, plan), alone: false, run }
-    // One that leaves what a limit counts must stand in the log before whatever had room by it.
     const alone = shape.kind === 'delete' || isLimited(shape)
+    if (shape.kind === 'create') return { key: limitKey(shape, plan), alone, run }
     return { key: itemKey(shape.collection.name, args[shape.id]), alone, run }
   }
 
