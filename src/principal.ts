@@ -151,6 +151,11 @@ export function withoutScopes(principal: Principal): Principal {
   return { ...principal, access: internAccess(role, 'all', signedIn, thirdParty) }
 }
 
+/** The scopes of a list, e.g. of an API key; `'all'` where there is none, or it has `*`. */
+export function scopesIn(listed: readonly string[] | null | undefined): Scopes {
+  return !listed || listed.includes('*') ? 'all' : new Set(listed)
+}
+
 /** Whether the scopes contain `scope`; `write:x` covers `read:x`, `*` covers everything. */
 export function hasScope(scopes: Scopes, scope: string): boolean {
   if (scopes === 'all' || scopes.has(scope) || scopes.has('*')) return true

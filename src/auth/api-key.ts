@@ -3,7 +3,7 @@ import { Cache, CacheBound } from '../cache.ts'
 import { then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../plan/system-plans.ts'
-import { type Principal, type Scopes, user } from '../principal.ts'
+import { type Principal, scopesIn, user } from '../principal.ts'
 import type { PlainReader } from './authenticate.ts'
 import { disabledCredential } from './disabled-account.ts'
 import { isKey, keyHash } from './key.ts'
@@ -41,18 +41,13 @@ interface KeyRow {
   readonly user: { readonly role: string; readonly disabled: boolean } | null
 }
 
-/** What a key's `scopes` allow: `*` is everything that the user may do. */
-export function scopesOf(listed: readonly string[] | null): Scopes {
-  return listed === null || listed.includes('*') ? 'all' : new Set(listed)
-}
-
 function principalOf(
   { id, user_id, scopes, third_party }: KeyRow,
   role: string,
   expiresAt: number,
 ): Principal {
   const through = { appId: null, grant: `key:${id}`, thirdParty: third_party === true }
-  return user(user_id, role, scopesOf(scopes), undefined, expiresAt, through)
+  return user(user_id, role, scopesIn(scopes), undefined, expiresAt, through)
 }
 
 /** The owner of a key. */

@@ -13,7 +13,7 @@ import type { AppSecrets } from './server/clients/app-secrets.ts'
 import { appRule } from './server/clients/apps.ts'
 import { keepingFirstParty } from './server/clients/first-party-apps.ts'
 import { endWebhooks, pauseOfUser } from './webhooks/grants.ts'
-import { newWebhookHook, type WebhookRuleParts, webhookRule } from './webhooks/write-rules.ts'
+import { newWebhookHook, type WebhookRuleParts, webhookRule, webhookSignInRule } from './webhooks/write-rules.ts'
 
 interface OwnCollections {
   /** For plans made of clients' requests. */
@@ -48,7 +48,7 @@ export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
       'oauth_app_secrets',
       all(recentSignInRule, secretRule(secrets), credentialNotices?.get('oauth_app_secrets')),
     ],
-    ['webhooks', all(recentSignInRule, webhookRule(webhooks))],
+    ['webhooks', all(webhookSignInRule, webhookRule(webhooks))],
   ])
   const hooks = new Map([
     ['api_keys', newKeyHook(maxKeysPerUser)],

@@ -272,6 +272,9 @@ test('a session gives out lasting access only soon after its sign-in, as on the 
         make('/api/v1/oauth_app_secrets', { app_id: own.id }),
         make('/api/v1/webhooks', webhook),
         make(`/api/v1/webhooks/${made.id}`, { url: webhook.url }, 'PATCH'),
+        make(`/api/v1/webhooks/${made.id}`, { enabled: true }, 'PATCH'),
+        make(`/api/v1/webhooks/${made.id}`, { enabled: false, url: webhook.url }, 'PATCH'),
+        make(`/api/v1/webhooks/${made.id}`, { ...webhook, enabled: false }, 'PUT'),
         make(`/api/v1/webhooks/${made.id}/rotate_secret`, {}),
         make(`/api/v1/webhooks/${made.id}/enable`, {}),
       ])
@@ -279,6 +282,15 @@ test('a session gives out lasting access only soon after its sign-in, as on the 
     pass(15 * 60_000)
     for (const text of await all()) assert.match(text, /FORBIDDEN.*sign in again|sign in again.*FORBIDDEN/)
     // What takes access away, and everything else, goes on; other credentials sign nobody in.
+    const isOn = async () => (await call(`/api/v1/webhooks/${made.id}`, { headers })).json.enabled
+    const off = () => make(`/api/v1/webhooks/${made.id}`, { enabled: false }, 'PATCH')
+    const ofGraphql = `mutation { updateWebhook(id: ${made.id}, enabled: false) { enabled } }`
+    for (const turnOff of [off, () => make('/graphql', { query: ofGraphql })]) {
+      await call(`/api/v1/webhooks/${made.id}`, { method: 'PATCH', key: ann.key, body: { enabled: true } })
+      assert.equal(await isOn(), true)
+      assert.doesNotMatch(await turnOff(), /"error/)
+      assert.equal(await isOn(), false)
+    }
     assert.equal((await call(`/api/v1/webhooks/${made.id}`, { method: 'DELETE', headers })).status, 204)
     assert.equal(await whoIs(fixture, headers), ann.id)
     const byKey = await call('/api/v1/api_keys', { method: 'POST', key: ann.key, body: { name: 'by key' } })

@@ -1,27 +1,9 @@
 /** Messages that tell a user what happened to their account. Sent in the background. */
-
 import type { Asker } from '../mail/mailer.ts'
 import type { MailName, MailValues, ProtectionChange } from '../mail/values.ts'
 import type { Ended } from './account-recovery.ts'
 import type { AccountBase } from './accounts.ts'
-import type { Holdings } from './holdings.ts'
 import type { UserRow } from './users.ts'
-
-function some(count: number, one: string, many = `${one}s`): string[] {
-  return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`]
-}
-
-/** E.g. `2 sessions, 1 API key`; empty where there is nothing. */
-export function listOf({ sessions, apps, keys, passkeys, identities, codes }: Holdings): readonly string[] {
-  return [
-    ...some(sessions, 'session'),
-    ...some(apps, 'connected app'),
-    ...some(keys, 'API key'),
-    ...some(passkeys, 'passkey'),
-    ...some(identities, 'sign-in with another provider', 'sign-ins with other providers'),
-    ...(codes ? ['one-time codes'] : []),
-  ]
-}
 
 type Receiver = Pick<UserRow, 'id' | 'email'>
 

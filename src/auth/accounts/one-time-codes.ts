@@ -1,6 +1,6 @@
 /** Time-based one-time passwords (RFC 6238), and the recovery codes for who has lost the device. */
 import type { Records } from '../../records.ts'
-import { sameHash } from '../server/secret.ts'
+import { isSame } from '../server/secret.ts'
 import { newCode, recoveryHash, recoveryRecord } from './recovery-codes.ts'
 
 const secretKind = 'Totp'
@@ -100,7 +100,7 @@ async function replaceRecoveryCodes(records: Records, userId: number): Promise<r
 async function useRecoveryCode(records: Records, userId: number, code: string): Promise<boolean> {
   const typed = recoveryHash(userId, code)
   const kept = await records.byOwner(recoveryKind, String(userId))
-  const found = kept.filter(({ payload }) => sameHash(JSON.parse(payload).hash, typed))
+  const found = kept.filter(({ payload }) => isSame(JSON.parse(payload).hash, typed))
   return found[0] !== undefined && records.consume(recoveryKind, found[0].id)
 }
 

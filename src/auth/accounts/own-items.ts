@@ -110,6 +110,9 @@ export function bodyFaults(
   }
 }
 
+/** The item is gone, or the session is over: no other entry would be taken. */
+const notOfForms: ReadonlySet<string> = new Set(['NOT_FOUND', 'UNAUTHORIZED'])
+
 /**
  * What a form says of a refusal, by the name of the field; of no field: `form`. `fieldOf`: the field of the form for a
  * field of the body. Throws what is no fault of the form.
@@ -118,7 +121,7 @@ export function faultsOf(
   error: unknown,
   fieldOf: (name: string) => string | undefined,
 ): ReadonlyMap<string, string> {
-  const isForm = error instanceof ApiError && error.status < 500 && error.code !== 'NOT_FOUND'
+  const isForm = error instanceof ApiError && error.status < 500 && !notOfForms.has(error.code)
   if (!isForm) throw error
   const faults = new Map<string, string>()
   for (const { field, message } of error.details ?? []) {

@@ -1,22 +1,18 @@
 /** The mails in German. */
-import type { Holdings } from '../accounts/holdings.ts'
+import { counted, type Holdings } from '../accounts/holdings.ts'
 import type { MailParagraph, OwnTexts } from './content.ts'
 import { changes, passwordChanges } from './de-changes.ts'
 
-function count(number: number, one: string, many: string): string[] {
-  return number === 0 ? [] : [`${number} ${number === 1 ? one : many}`]
-}
-
 function holdings({ sessions, apps, keys, passkeys, identities, codes }: Holdings, none: string): string {
   const listed = [
-    ...count(sessions, 'Sitzung', 'Sitzungen'),
-    ...count(apps, 'verbundene App', 'verbundene Apps'),
-    ...count(keys, 'API-Schlüssel', 'API-Schlüssel'),
-    ...count(passkeys, 'Passkey', 'Passkeys'),
-    ...count(identities, 'Anmeldung über einen anderen Anbieter', 'Anmeldungen über andere Anbieter'),
+    ...counted(sessions, 'Sitzung', 'Sitzungen'),
+    ...counted(apps, 'verbundene App', 'verbundene Apps'),
+    ...counted(keys, 'API-Schlüssel', 'API-Schlüssel'),
+    ...counted(passkeys, 'Passkey', 'Passkeys'),
+    ...counted(identities, 'Anmeldung über einen anderen Anbieter', 'Anmeldungen über andere Anbieter'),
     ...(codes ? ['Einmalcodes'] : []),
   ]
-  return listed.length === 0 ? none : listed.join(', ')
+  return listed.join(', ') || none
 }
 
 function notYou(resetLink: string): MailParagraph {

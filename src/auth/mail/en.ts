@@ -1,22 +1,10 @@
 /** The mails in English. */
-import type { Holdings } from '../accounts/holdings.ts'
+import { type Holdings, listOf } from '../accounts/holdings.ts'
 import type { MailParagraph, OwnTexts } from './content.ts'
 import type { MailValues, ProtectionChange } from './values.ts'
 
-function count(number: number, one: string, many = `${one}s`): string[] {
-  return number === 0 ? [] : [`${number} ${number === 1 ? one : many}`]
-}
-
-function holdings({ sessions, apps, keys, passkeys, identities, codes }: Holdings, none: string): string {
-  const listed = [
-    ...count(sessions, 'session'),
-    ...count(apps, 'connected app'),
-    ...count(keys, 'API key'),
-    ...count(passkeys, 'passkey'),
-    ...count(identities, 'sign-in with another provider', 'sign-ins with other providers'),
-    ...(codes ? ['one-time codes'] : []),
-  ]
-  return listed.length === 0 ? none : listed.join(', ')
+function holdings(given: Holdings, none: string): string {
+  return listOf(given).join(', ') || none
 }
 
 /** By which provider, if it is about one. */

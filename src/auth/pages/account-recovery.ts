@@ -1,6 +1,6 @@
 /** What a new password has ended, and what is still there. */
 import type { Ended } from '../accounts/account-recovery.ts'
-import { listOf } from '../accounts/notifications.ts'
+import { listOf } from '../accounts/holdings.ts'
 import { type Html, html } from './html.ts'
 import type { Menu, Page } from './layout.ts'
 

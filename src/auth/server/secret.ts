@@ -21,8 +21,8 @@ export function secretPrefix(secret: string): string {
   return secret.slice(0, 10)
 }
 
-/** Compares two hashes in constant time. */
-export function sameHash(one: string, other: string): boolean {
+/** Compares two secrets, or their hashes, in constant time. Either may be any text. */
+export function isSame(one: string, other: string): boolean {
   const left = Buffer.from(one)
   const right = Buffer.from(other)
   return left.length === right.length && timingSafeEqual(left, right)

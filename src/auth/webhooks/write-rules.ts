@@ -3,6 +3,7 @@ import { ApiError, type FieldFault } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
+import { recentSignInRule } from '../../plan/recent-sign-in.ts'
 import type { CreateHook, Run, WriteRule } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
 import { hasScope, type Principal, type Scopes } from '../../principal.ts'
@@ -129,6 +130,16 @@ export function webhookRule(parts: WebhookRuleParts): WriteRule {
       return undefined
     })
   }
+}
+
+/** As `recentSignInRule`. Turning a webhook off takes access away, so a write of nothing else needs no new sign-in. */
+export const webhookSignInRule: WriteRule = (plan, principal) =>
+  turnsOff(plan) ? undefined : recentSignInRule(plan, principal)
+
+function turnsOff({ shape, args }: Plan<WriteShape>): boolean {
+  if (shape.kind !== 'update' || shape.mode !== 'merge') return false
+  const [only, ...others] = shape.set
+  return only?.field === 'enabled' && args[only.param] === false && others.length === 0
 }
 
 function decisiveValues({ shape, args }: Plan<WriteShape>): Values {

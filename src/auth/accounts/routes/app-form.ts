@@ -1,6 +1,5 @@
 /** `/account/developer/new` and `/account/developer/{id}/edit`. */
 import type { Reply } from '../../../call.ts'
-import { ApiError } from '../../../errors.ts'
 import { openidScopes } from '../../../model/builtin.ts'
 import { type AppForm, appFormPage } from '../../pages/app-form.ts'
 import { type Faults, noFaults } from '../../pages/form.ts'
@@ -161,7 +160,6 @@ async function saved(
   try {
     return await save()
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'UNAUTHORIZED') throw error
     return show(parts, who, edited, entered, faultsOf(error, fieldOf))
   }
 }

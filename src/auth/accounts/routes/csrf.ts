@@ -1,9 +1,10 @@
 /** Against forms that other sites send: a token that only our pages know, and where the request came from. */
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Call } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { cameFrom } from '../../same-origin.ts'
+import { isSame } from '../../server/secret.ts'
 import { cookieOf } from './cookie.ts'
 
 const secretBytes = 32
@@ -25,10 +26,6 @@ function secretOf(call: Call, name: string): string | undefined {
 
 function tokenOf(secret: string): string {
   return hash('sha256', `form:${secret}`, 'base64url')
-}
-
-function isEqual(one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }
 
 function forbidden(): ApiError {
@@ -56,7 +53,7 @@ export function createCsrf(issuer: string): Csrf {
       const secret = secretOf(call, name)
       // Old browsers do not say where a form comes from; the token does.
       const isForeign = cameFrom(call.headers, origin) === 'elsewhere'
-      if (secret === undefined || !isEqual(token, tokenOf(secret)) || isForeign) throw forbidden()
+      if (secret === undefined || !isSame(token, tokenOf(secret)) || isForeign) throw forbidden()
     },
   }
 }

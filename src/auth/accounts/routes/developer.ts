@@ -33,7 +33,6 @@ const fields = [
   'default_scopes',
   'access_token_format',
   'scope_separator',
-  'first_party',
   'logo_uri',
   'homepage_uri',
   'policy_uri',

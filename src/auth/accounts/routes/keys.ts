@@ -138,7 +138,6 @@ export async function newKeyRoute(parts: RouteParts, visit: Visit, who: SignedIn
     const body = { name: entered.name.trim(), scopes, expires_at: end }
     return await createShown(parts, visit, who, collection, body, ({ id }) => `${path}/${id}`)
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'UNAUTHORIZED') throw error
     return showForm(
       parts,
       who,

@@ -1,9 +1,10 @@
 /** One sign-in with a provider, from its start to its result: kept on the server, and bound to one browser by a cookie. */
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { messagePage } from '../../pages/message.ts'
 import { pageReply } from '../../pages/reply.ts'
+import { isSame } from '../../server/secret.ts'
 import type { Linked } from '../identities.ts'
 import type { TokenKind } from '../link-tokens.ts'
 import { type FaultReason, type Provider, ProviderFault, type Secrets } from '../providers/provider.ts'
@@ -110,10 +111,6 @@ export async function caught<T>(ask: () => Promise<T>): Promise<T | ProviderFaul
     if (error instanceof ProviderFault) return error
     throw error
   }
-}
-
-function isSame(one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }
 
 /**

@@ -1,6 +1,5 @@
 /** `/account/webhooks/new` and `/account/webhooks/{id}/edit`. */
 import type { Reply } from '../../../call.ts'
-import { ApiError } from '../../../errors.ts'
 import { webhookTypes } from '../../../model/builtin/webhooks.ts'
 import type { Model } from '../../../model/model.ts'
 import { staticRule } from '../../../plan/guard.ts'
@@ -126,7 +125,6 @@ async function saved(
   try {
     return await save()
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'UNAUTHORIZED') throw error
     return show(
       parts,
       who,

@@ -1,6 +1,6 @@
 /** Apps as clients of oidc-provider: their metadata (RFC 7591, 2), secrets and redirect URIs. */
 import type { Client } from 'oidc-provider'
-import { sameHash, secretHash } from '../secret.ts'
+import { isSame, secretHash } from '../secret.ts'
 import type { App } from '../server.ts'
 import { shownName } from './app-name.ts'
 import { type SecretHash, secretHashes } from './app-secrets.ts'
@@ -64,7 +64,7 @@ export function clientMetadata(app: AppRow, secretOverlap: number): Record<strin
 
 function isCurrent({ hash, expiresAt }: SecretHash, actual: string, now: number): boolean {
   // Compared even where it has expired, so that the time taken tells nothing.
-  return sameHash(hash, actual) && (expiresAt === undefined || expiresAt > now)
+  return isSame(hash, actual) && (expiresAt === undefined || expiresAt > now)
 }
 
 /** Whether it is one of the secrets, and has not expired. */

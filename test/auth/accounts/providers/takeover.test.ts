@@ -482,6 +482,17 @@ const attempts: readonly Attempt[] = [
     expected: over,
   },
   {
+    name: 'a `state` of as many characters, which are more bytes',
+    attempt: async () => {
+      const { browser, left } = await half()
+      const callback = scene.providers.authorize(left, said(scene.email()))
+      const { length } = callback.searchParams.get('state') ?? assert.fail(String(callback))
+      callback.searchParams.set('state', 'é'.repeat(length))
+      return { browser, shown: await open(browser, callback) }
+    },
+    expected: over,
+  },
+  {
     name: 'the `state` of another browser',
     attempt: async () => {
       const [victim, attacker] = [await half(), await half()]
