@@ -152,7 +152,7 @@ export function withoutScopes(principal: Principal): Principal {
 }
 
 /** The scopes of a list, e.g. of an API key; `'all'` where there is none, or it has `*`. */
-export function scopesIn(listed: readonly string[] | null | undefined): Scopes {
+export function allowedScopes(listed: readonly string[] | null | undefined): Scopes {
   return !listed || listed.includes('*') ? 'all' : new Set(listed)
 }
 

@@ -75,3 +75,22 @@ export interface Records {
    */
   version(kind: string): number
 }
+
+/** Asks `records` for everything: for what does some of it in another way. */
+export function forwarding(records: Records): Records {
+  return {
+    get: (kind, id) => records.get(kind, id),
+    byAlias: (kind, alias) => records.byAlias(kind, alias),
+    byOwner: (kind, owner) => records.byOwner(kind, owner),
+    all: kind => records.all(kind),
+    after: (kind, id, limit) => records.after(kind, id, limit),
+    put: record => records.put(record),
+    add: record => records.add(record),
+    swap: (key, before, after) => records.swap(key, before, after),
+    consume: (kind, id) => records.consume(kind, id),
+    delete: (kind, id) => records.delete(kind, id),
+    deleteGrant: grant => records.deleteGrant(grant),
+    deleteOwned: (owner, kinds) => records.deleteOwned(owner, kinds),
+    version: kind => records.version(kind),
+  }
+}

@@ -3,7 +3,7 @@ import { Cache, CacheBound } from '../cache.ts'
 import { then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../plan/system-plans.ts'
-import { type Principal, scopesIn, user } from '../principal.ts'
+import { allowedScopes, type Principal, user } from '../principal.ts'
 import type { PlainReader } from './authenticate.ts'
 import { disabledCredential } from './disabled-account.ts'
 import { isKey, keyHash } from './key.ts'
@@ -47,7 +47,7 @@ function principalOf(
   expiresAt: number,
 ): Principal {
   const through = { appId: null, grant: `key:${id}`, thirdParty: third_party === true }
-  return user(user_id, role, scopesIn(scopes), undefined, expiresAt, through)
+  return user(user_id, role, allowedScopes(scopes), undefined, expiresAt, through)
 }
 
 /** The owner of a key. */

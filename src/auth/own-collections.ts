@@ -13,7 +13,12 @@ import type { AppSecrets } from './server/clients/app-secrets.ts'
 import { appRule } from './server/clients/apps.ts'
 import { keepingFirstParty } from './server/clients/first-party-apps.ts'
 import { endWebhooks, pauseOfUser } from './webhooks/grants.ts'
-import { newWebhookHook, type WebhookRuleParts, webhookRule, webhookSignInRule } from './webhooks/write-rules.ts'
+import {
+  newWebhookHook,
+  type WebhookRuleParts,
+  webhookRule,
+  webhookSignInRule,
+} from './webhooks/write-rules.ts'
 
 interface OwnCollections {
   /** For plans made of clients' requests. */

@@ -5,7 +5,7 @@ import type { Awaitable } from '../plan/answer.ts'
 import type { ItemShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import { itemShape, listShape, readItem, where } from '../plan/system-plans.ts'
-import { anonymous, type Principal, scopesIn, system, user } from '../principal.ts'
+import { allowedScopes, anonymous, type Principal, system, user } from '../principal.ts'
 import type { ExplainRequest } from './request.ts'
 
 interface UserRow {
@@ -66,7 +66,7 @@ export async function subjectOf(
   // As the reader of API keys makes it: what a key makes ends with it.
   const through = found && { appId: null, grant: `key:${found.id}`, thirdParty: found.third_party === true }
   const expiresAt = found?.expires_at ? Date.parse(found.expires_at) : undefined
-  const principal = user(row.id, row.role, scopesIn(limit), undefined, expiresAt, through)
+  const principal = user(row.id, row.role, allowedScopes(limit), undefined, expiresAt, through)
   const role = (await readAs<Pick<UserRow, 'role'>>(run, roleOf, row.id, asker))?.role ?? null
   return { principal, role, ...faultOf(row, found, now()) }
 }

@@ -14,7 +14,7 @@ import { RunView } from '../logic/runs/view.ts'
 import type { Model } from '../model/model.ts'
 import { createGuard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
-import type { Records } from '../records.ts'
+import { forwarding, type Records } from '../records.ts'
 import type { BuiltIns } from '../rest/actions/action.ts'
 import { createRest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
@@ -46,12 +46,7 @@ export function openExplainer(parts: ExplainParts): Explainer {
 /** Records as they are: what a rehearsed request would store of them is not stored. */
 function unwritten(records: Records): Records {
   return {
-    get: (kind, id) => records.get(kind, id),
-    byAlias: (kind, alias) => records.byAlias(kind, alias),
-    byOwner: (kind, owner) => records.byOwner(kind, owner),
-    all: kind => records.all(kind),
-    after: (kind, id, limit) => records.after(kind, id, limit),
-    version: kind => records.version(kind),
+    ...forwarding(records),
     put: async () => {},
     add: async () => true,
     swap: async () => true,

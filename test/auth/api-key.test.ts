@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { apiKeyReader, scopesOf } from '../../src/auth/api-key.ts'
+import { apiKeyReader } from '../../src/auth/api-key.ts'
 import { createAuthenticate } from '../../src/auth/authenticate.ts'
 import { generateKey, keyHash } from '../../src/auth/key.ts'
 import { newKeyHook } from '../../src/auth/new-key.ts'
 import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Run } from '../../src/plan/run.ts'
-import { anonymous, type Scopes, system, user } from '../../src/principal.ts'
+import { allowedScopes, anonymous, type Scopes, system, user } from '../../src/principal.ts'
 
 interface Row {
   readonly id: number
@@ -157,9 +157,9 @@ test('the key of the settings needs no checksum', () => {
 })
 
 test('scopes: null and * are everything, an empty list nothing', () => {
-  assert.equal(scopesOf(null), 'all')
-  assert.equal(scopesOf(['read:post', '*']), 'all')
-  assert.deepEqual(scopesOf([]), new Set())
+  assert.equal(allowedScopes(null), 'all')
+  assert.equal(allowedScopes(['read:post', '*']), 'all')
+  assert.deepEqual(allowedScopes([]), new Set())
 })
 
 test('readers are asked in order; a credential that none knows is refused', async () => {

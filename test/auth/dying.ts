@@ -1,5 +1,5 @@
 /** Records of a process that dies. */
-import type { Records } from '../../src/records.ts'
+import { forwarding, type Records } from '../../src/records.ts'
 
 type Write = <A extends readonly unknown[], T>(
   write: (...args: A) => Promise<T>,
@@ -18,12 +18,7 @@ export function whileAlive(isAlive: (count: number) => boolean): Write {
 
 export function dyingRecords(records: Records, counted: Write): Records {
   return {
-    get: (kind, id) => records.get(kind, id),
-    byAlias: (kind, alias) => records.byAlias(kind, alias),
-    byOwner: (kind, owner) => records.byOwner(kind, owner),
-    all: kind => records.all(kind),
-    after: (kind, id, limit) => records.after(kind, id, limit),
-    version: kind => records.version(kind),
+    ...forwarding(records),
     put: counted(record => records.put(record)),
     add: counted(record => records.add(record)),
     swap: counted((key, before, after) => records.swap(key, before, after)),

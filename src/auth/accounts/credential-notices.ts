@@ -2,13 +2,14 @@
  * Tells users that a credential of theirs was made: whoever is at their account for a minute can make one that outlives a
  * new password. By mail, in the background, and not more than a few a day: programs may make keys all the time.
  */
+
 import type { RateCounters } from '../../cluster/cluster.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { Run, WriteRule } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
+import { allowedScopes } from '../../principal.ts'
 import type { Records } from '../../records.ts'
-import { scopesOf } from '../api-key.ts'
 import type { Background } from '../background.ts'
 import type { Mailer } from '../mail/mailer.ts'
 import type { MailValues } from '../mail/values.ts'
@@ -67,7 +68,7 @@ function keyNotice(plan: Plan<WriteShape>, issuer: string): Notice {
     {
       key: String(assigned(plan, 'name') ?? ''),
       prefix: String(assigned(plan, 'prefix') ?? ''),
-      mayAll: scopesOf(Array.isArray(scopes) ? scopes.map(String) : null) === 'all',
+      mayAll: allowedScopes(Array.isArray(scopes) ? scopes.map(String) : null) === 'all',
       keysLink: `${issuer}/account/keys`,
       resetLink: `${issuer}/account/reset`,
     },

@@ -4,7 +4,7 @@ import type { UpdateShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, listShape, readAll, readItem, updateShape, where } from '../../plan/system-plans.ts'
 import { commonScopes, type Scopes, system } from '../../principal.ts'
-import type { Records } from '../../records.ts'
+import { forwarding, type Records } from '../../records.ts'
 import type { AppRights } from '../server/clients/apps.ts'
 import { grantHash } from '../server/tokens/deny-list.ts'
 import type { StoredWebhook } from './stored.ts'
@@ -137,16 +137,7 @@ export function withWebhookEnds(records: Records, run: Run): Records {
     // The grant itself has ended, which is what was asked for.
     Promise.all(grants.map(grant => endWebhooks(run, `grant:${grantHash(grant)}`))).catch(() => undefined)
   return {
-    get: (kind, id) => records.get(kind, id),
-    byAlias: (kind, alias) => records.byAlias(kind, alias),
-    byOwner: (kind, owner) => records.byOwner(kind, owner),
-    all: kind => records.all(kind),
-    after: (kind, id, limit) => records.after(kind, id, limit),
-    put: record => records.put(record),
-    add: record => records.add(record),
-    swap: (key, before, after) => records.swap(key, before, after),
-    consume: (kind, id) => records.consume(kind, id),
-    version: kind => records.version(kind),
+    ...forwarding(records),
     async delete(kind, id) {
       const deleted = await records.delete(kind, id)
       if (kind === 'Grant') await end([id])

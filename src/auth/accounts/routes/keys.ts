@@ -4,8 +4,7 @@ import { ApiError } from '../../../errors.ts'
 import { staticRule } from '../../../plan/guard.ts'
 import { orderById, reversed } from '../../../plan/order.ts'
 import { itemShape, listShape, where } from '../../../plan/system-plans.ts'
-import { type AccessClass, hasScope } from '../../../principal.ts'
-import { scopesOf } from '../../api-key.ts'
+import { type AccessClass, allowedScopes, hasScope } from '../../../principal.ts'
 import { type LastUse, lastUsesOf } from '../../last-use.ts'
 import { type Faults, noFaults } from '../../pages/form.ts'
 import {
@@ -54,7 +53,7 @@ function shown(
   const expiresAt = times.expires_at === null ? undefined : Date.parse(times.expires_at)
   return {
     ...{ id, name, prefix, expiresAt, usedAt: lastUse?.at },
-    may: scopesOf(scopes) === 'all' ? undefined : sentencesOf(base.model, scopes ?? []),
+    may: allowedScopes(scopes) === 'all' ? undefined : sentencesOf(base.model, scopes ?? []),
     createdAt: Date.parse(times.created_at),
     expired: expiresAt !== undefined && expiresAt <= base.now(),
   }
@@ -150,7 +149,7 @@ export async function newKeyRoute(parts: RouteParts, visit: Visit, who: SignedIn
 /** A request that the key may make, whatever its scopes are. */
 function curlFor(parts: RouteParts, scopes: KeyRow['scopes'], access: AccessClass, key: string) {
   const { model, issuer } = parts.base
-  const granted = scopesOf(scopes)
+  const granted = allowedScopes(scopes)
   const readable = [...model.collections.values()].find(
     one =>
       hasScope(granted, `read:${one.singular}`) &&

@@ -3,7 +3,7 @@
  * live: grants by their hash, single tokens by their `jti`.
  */
 import { type Awaitable, then } from '../../../plan/answer.ts'
-import type { Records } from '../../../records.ts'
+import { forwarding, type Records } from '../../../records.ts'
 import { secretHash } from '../secret.ts'
 
 const KIND = 'Denial'
@@ -29,16 +29,7 @@ export function withDenials(records: Records, life: number): Records {
   }
   // Denied first: a reader that sees the version of a deletion must find the denial.
   return {
-    get: (kind, id) => records.get(kind, id),
-    byAlias: (kind, alias) => records.byAlias(kind, alias),
-    byOwner: (kind, owner) => records.byOwner(kind, owner),
-    all: kind => records.all(kind),
-    after: (kind, id, limit) => records.after(kind, id, limit),
-    put: record => records.put(record),
-    add: record => records.add(record),
-    swap: (key, before, after) => records.swap(key, before, after),
-    consume: (kind, id) => records.consume(kind, id),
-    version: kind => records.version(kind),
+    ...forwarding(records),
     async delete(kind, id) {
       if (kind === 'Grant') await deny(grantHash(id))
       if (tokenKinds.includes(kind)) await deny(id)
