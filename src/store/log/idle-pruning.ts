@@ -15,7 +15,7 @@ export class IdlePruning {
   readonly #options: IdlePruningOptions
   readonly #timer: NodeJS.Timeout
   #running: Promise<void> | undefined
-  #isClosed = false
+  readonly #closing = new AbortController()
 
   constructor(options: IdlePruningOptions) {
     this.#options = options
@@ -24,7 +24,7 @@ export class IdlePruning {
 
   /** Waits for the step that runs. */
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#closing.abort()
     clearInterval(this.#timer)
     await this.#running
   }
@@ -39,6 +39,9 @@ export class IdlePruning {
   }
 
   async #run(): Promise<void> {
-    while (!this.#isClosed && (await this.#options.step())) await wait(pauseMs, undefined, { ref: false })
+    const { signal } = this.#closing
+    // A pause that nothing else waits for would never end.
+    while (!signal.aborted && (await this.#options.step()))
+      await wait(pauseMs, undefined, { ref: false, signal })
   }
 }
