@@ -7,185 +7,185 @@ import { loadEnvFile } from './env-file.ts'
 const commands: Commands = {
   start: {
     sentence: 'Serve the model until SIGTERM or SIGINT.',
-    load: async () => (await import('./cli/start.ts')).command,
+    load: async () => (await import('./cli/commands/start.ts')).command,
   },
   dev: {
     sentence: 'Serve the model while it is written: reload when it changes.',
-    load: async () => (await import('./cli/dev.ts')).command,
+    load: async () => (await import('./cli/commands/dev.ts')).command,
   },
   check: {
     sentence: 'Check the model, and list every fault of it.',
-    load: async () => (await import('./cli/check.ts')).command,
+    load: async () => (await import('./cli/commands/check.ts')).command,
   },
   explain: {
     sentence: 'Say why a request of a user is allowed or refused, without carrying it out.',
-    load: async () => (await import('./cli/explain.ts')).command,
+    load: async () => (await import('./cli/commands/explain.ts')).command,
   },
   'explain-queries': {
     sentence: 'List the slow lists that a service has answered, and the index that each lacks.',
-    load: async () => (await import('./cli/explain-queries.ts')).command,
+    load: async () => (await import('./cli/commands/explain-queries.ts')).command,
   },
   migrate: {
     sentence: 'Show what the model changes in the database, and do it with --apply.',
-    load: async () => (await import('./cli/migrate.ts')).command,
+    load: async () => (await import('./cli/commands/migrate.ts')).command,
   },
   copy: {
     sentence: 'Copy a database into an empty one, SQLite or PostgreSQL, with everything in it.',
-    load: async () => (await import('./cli/copy.ts')).command,
+    load: async () => (await import('./cli/commands/copy.ts')).command,
   },
   backup: {
     sentence: 'Copy the database into a file while it is in use, and check the copy.',
-    load: async () => (await import('./cli/backup.ts')).backup,
+    load: async () => (await import('./cli/commands/backup.ts')).backup,
   },
   restore: {
     sentence: 'Replace the database with a backup, while no service runs.',
-    load: async () => (await import('./cli/backup.ts')).restoreBackup,
+    load: async () => (await import('./cli/commands/backup.ts')).restoreBackup,
   },
   export: {
     sentence: 'Write the items of a collection as CSV or NDJSON.',
-    load: async () => (await import('./cli/export.ts')).command,
+    load: async () => (await import('./cli/commands/export.ts')).command,
   },
   import: {
     sentence: 'Create items of a collection from CSV or NDJSON, of any size; goes on where it was stopped.',
-    load: async () => (await import('./cli/import.ts')).command,
+    load: async () => (await import('./cli/commands/import.ts')).command,
   },
   'events restored': {
     sentence: 'Number new events far above all earlier ones, after a database was put back by hand.',
-    load: async () => (await import('./cli/events.ts')).restored,
+    load: async () => (await import('./cli/commands/events.ts')).restored,
   },
   'reactions list': {
     sentence: 'List reactions and jobs, what waits to be tried again, and what was given up.',
-    load: async () => (await import('./cli/reactions.ts')).list,
+    load: async () => (await import('./cli/commands/reactions.ts')).list,
   },
   'reactions retry': {
     sentence:
       'Run again what waits or was given up, named as `reactions list` does; all dead letters with --dead.',
-    load: async () => (await import('./cli/reactions.ts')).retry,
+    load: async () => (await import('./cli/commands/reactions.ts')).retry,
   },
   'reactions skip': {
     sentence: 'Drop what waits or was given up; by its name, all of a reaction that the model has no more.',
-    load: async () => (await import('./cli/reactions.ts')).skip,
+    load: async () => (await import('./cli/commands/reactions.ts')).skip,
   },
   'print openapi': {
     sentence: 'Print the OpenAPI document of the model.',
-    load: async () => (await import('./cli/print.ts')).openapi,
+    load: async () => (await import('./cli/commands/print.ts')).openapi,
   },
   'print schema': {
     sentence: 'Print the GraphQL schema of the model.',
-    load: async () => (await import('./cli/print.ts')).schema,
+    load: async () => (await import('./cli/commands/print.ts')).schema,
   },
   'print sql': {
     sentence: 'Print the SQL that makes the tables of the model, for SQLite or PostgreSQL.',
-    load: async () => (await import('./cli/print.ts')).sql,
+    load: async () => (await import('./cli/commands/print.ts')).sql,
   },
   'print config': {
     sentence: 'Print the page of all settings.',
-    load: async () => (await import('./cli/print.ts')).config,
+    load: async () => (await import('./cli/commands/print.ts')).config,
   },
   'print errors': {
     sentence: 'Print the page of all errors.',
-    load: async () => (await import('./cli/print.ts')).errors,
+    load: async () => (await import('./cli/commands/print.ts')).errors,
   },
   'generate client': {
     sentence: 'Write the TypeScript types of a client, from the model or from the address of a service.',
-    load: async () => (await import('./cli/generate.ts')).client,
+    load: async () => (await import('./cli/commands/generate.ts')).client,
   },
   'keys create': {
     sentence: 'Make an API key for a user, and print it once.',
-    load: async () => (await import('./cli/keys.ts')).create,
+    load: async () => (await import('./cli/commands/keys.ts')).create,
   },
   'keys list': {
     sentence: 'List the API keys of a user.',
-    load: async () => (await import('./cli/keys.ts')).list,
+    load: async () => (await import('./cli/commands/keys.ts')).list,
   },
   'keys revoke': {
     sentence: 'Revoke an API key, named by its id or its first characters.',
-    load: async () => (await import('./cli/keys.ts')).revoke,
+    load: async () => (await import('./cli/commands/keys.ts')).revoke,
   },
   'keys generate': {
     sentence: 'Print a random key, for PORTICO_ADMIN_API_KEY.',
-    load: async () => (await import('./cli/keys.ts')).generate,
+    load: async () => (await import('./cli/commands/keys.ts')).generate,
   },
   'keys rotate': {
     sentence:
       'Make new signing keys for tokens; what the old ones signed stays valid unless --end-old is given.',
-    load: async () => (await import('./cli/keys.ts')).rotate,
+    load: async () => (await import('./cli/commands/keys.ts')).rotate,
   },
   'secrets generate': {
     sentence: 'Print a random key, for PORTICO_SECRET_KEY.',
-    load: async () => (await import('./cli/secrets.ts')).generate,
+    load: async () => (await import('./cli/commands/secrets.ts')).generate,
   },
   'secrets rotate': {
     sentence: 'Encrypt all secrets in the database with a new key; the older keys still decrypt.',
-    load: async () => (await import('./cli/secrets.ts')).rotate,
+    load: async () => (await import('./cli/commands/secrets.ts')).rotate,
   },
   'secrets forget': {
     sentence: 'Remove the older keys from the key file, once everything is encrypted with the newest.',
-    load: async () => (await import('./cli/secrets.ts')).forget,
+    load: async () => (await import('./cli/commands/secrets.ts')).forget,
   },
   'apps create': {
     sentence: 'Register an OAuth app, and print its secret once.',
-    load: async () => (await import('./cli/apps.ts')).create,
+    load: async () => (await import('./cli/commands/apps.ts')).create,
   },
   'apps list': {
     sentence: 'List the OAuth apps, of one user with --user.',
-    load: async () => (await import('./cli/apps.ts')).list,
+    load: async () => (await import('./cli/commands/apps.ts')).list,
   },
   'apps rotate-secret': {
     sentence: 'Make a new secret for an app, named by its client id; the old ones expire after a while.',
-    load: async () => (await import('./cli/apps.ts')).rotateSecret,
+    load: async () => (await import('./cli/commands/apps.ts')).rotateSecret,
   },
   'apps secrets': {
     sentence: 'List the secrets of an app, named by its client id, and when each ends.',
-    load: async () => (await import('./cli/apps.ts')).listSecrets,
+    load: async () => (await import('./cli/commands/apps.ts')).listSecrets,
   },
   'apps end-secret': {
     sentence: 'End a secret of an app at once, by the id that `apps secrets` shows.',
-    load: async () => (await import('./cli/apps.ts')).endSecret,
+    load: async () => (await import('./cli/commands/apps.ts')).endSecret,
   },
   'apps delete': {
     sentence: 'Delete an app, named by its client id, and revoke its tokens.',
-    load: async () => (await import('./cli/apps.ts')).remove,
+    load: async () => (await import('./cli/commands/apps.ts')).remove,
   },
   'documents register': {
     sentence: 'Register GraphQL documents: .graphql files, or manifests in JSON.',
-    load: async () => (await import('./cli/documents.ts')).register,
+    load: async () => (await import('./cli/commands/documents.ts')).register,
   },
   'documents list': {
     sentence: 'List the registered GraphQL documents.',
-    load: async () => (await import('./cli/documents.ts')).list,
+    load: async () => (await import('./cli/commands/documents.ts')).list,
   },
   'users create': {
     sentence: 'Make an account.',
-    load: async () => (await import('./cli/users.ts')).create,
+    load: async () => (await import('./cli/commands/users.ts')).create,
   },
   'users list': {
     sentence: 'List all accounts.',
-    load: async () => (await import('./cli/users.ts')).list,
+    load: async () => (await import('./cli/commands/users.ts')).list,
   },
   'users set-role': {
     sentence: 'Give a user a role.',
-    load: async () => (await import('./cli/users.ts')).setRole,
+    load: async () => (await import('./cli/commands/users.ts')).setRole,
   },
   'users disable': {
     sentence: 'Suspend an account: every credential of it is refused.',
-    load: async () => (await import('./cli/users.ts')).disable,
+    load: async () => (await import('./cli/commands/users.ts')).disable,
   },
   'users enable': {
     sentence: 'End the suspension of an account.',
-    load: async () => (await import('./cli/users.ts')).enable,
+    load: async () => (await import('./cli/commands/users.ts')).enable,
   },
   'users set-password': {
     sentence: 'Give a user a new password, and end their sessions, tokens and keys.',
-    load: async () => (await import('./cli/users.ts')).newPassword,
+    load: async () => (await import('./cli/commands/users.ts')).newPassword,
   },
   'users sessions': {
     sentence: 'List or end the sessions of a user.',
-    load: async () => (await import('./cli/users.ts')).sessions,
+    load: async () => (await import('./cli/commands/users.ts')).sessions,
   },
   'users grants': {
     sentence: 'List or revoke what a user has allowed apps.',
-    load: async () => (await import('./cli/users.ts')).grants,
+    load: async () => (await import('./cli/commands/users.ts')).grants,
   },
 }
 

@@ -316,7 +316,7 @@ const encryption: readonly Mutant[] = [
 
 const accounts: readonly Mutant[] = [
   ...mutantsOf(
-    'auth/accounts/throttle',
+    'auth/accounts/sign-in/throttle',
     ['auth/accounts/throttle'],
     [
       [
@@ -366,7 +366,7 @@ const accounts: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/accounts/one-time-codes',
+    'auth/accounts/sign-in/one-time-codes',
     ['auth/accounts/one-time-codes', 'auth/accounts/sign-in'],
     [
       ['a code of one user uses up another’s', 'id: `${userId}:${counter}`', 'id: `${counter}`'],
@@ -404,7 +404,7 @@ const accounts: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/accounts/recovery-codes',
+    'auth/accounts/sign-in/recovery-codes',
     ['auth/accounts/one-time-codes'],
     [
       [
@@ -415,7 +415,7 @@ const accounts: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/accounts/reset',
+    'auth/accounts/recovery/reset',
     ['auth/accounts/reset', 'auth/accounts/sign-in', 'auth/accounts/links'],
     [
       [
@@ -452,7 +452,7 @@ const accounts: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/accounts/account-recovery',
+    'auth/accounts/recovery/account-recovery',
     ['auth/accounts/account-recovery', 'auth/accounts/reset'],
     [
       [
@@ -480,7 +480,7 @@ const accounts: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/accounts/known-devices',
+    'auth/accounts/sign-in/known-devices',
     ['auth/accounts/lock-out#device|secret'],
     [
       [

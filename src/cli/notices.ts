@@ -4,7 +4,7 @@ import type { NoticeParts } from '../auth/accounts/notifications.ts'
 import { createBackground } from '../auth/background.ts'
 import type { Settings } from '../config.ts'
 import type { Records } from '../records.ts'
-import { loadMailTemplates, openMailer } from '../serve/mailer.ts'
+import { loadMailTemplates, openMailer } from '../serve/background/mailer.ts'
 
 export interface Notices {
   /** Undefined where there is no mail server. */

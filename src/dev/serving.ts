@@ -6,17 +6,17 @@
 import type { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { migrationOf, shownSteps } from '../cli/commands/migrate.ts'
+import { welcome } from '../cli/commands/start.ts'
 import { failureOf } from '../cli/error-message.ts'
-import { migrationOf, shownSteps } from '../cli/migrate.ts'
 import { loadProject, type Project } from '../cli/options.ts'
-import { welcome } from '../cli/start.ts'
 import type { Settings } from '../config.ts'
 import { loadEnvFile } from '../env-file.ts'
 import type { Model } from '../model/model.ts'
 import { createLog } from '../observability/log.ts'
 import { loadSettings } from '../project.ts'
-import { themeOf } from '../serve/account-pages.ts'
-import { loadMailTemplates } from '../serve/mailer.ts'
+import { loadMailTemplates } from '../serve/background/mailer.ts'
+import { themeOf } from '../serve/oauth/account-pages.ts'
 import type { OpenService } from '../serve/service.ts'
 import { open } from '../serve.ts'
 import { describeCrash } from '../source/describe.ts'
@@ -196,7 +196,7 @@ class ServingProcess {
   async #renewClient(project: Project): Promise<void> {
     const file = this.#client
     if (file === undefined) return
-    const { renewClient } = await import('../cli/generate.ts')
+    const { renewClient } = await import('../cli/commands/generate.ts')
     try {
       if (renewClient(file, project))
         report({ kind: 'note', text: `${file} written: the types of the client.` })

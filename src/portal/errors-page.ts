@@ -1,5 +1,5 @@
 /** `/docs/errors`: the catalogue of errors. Every error names its row (RFC 9457, `type`). */
-import { html, type Part } from '../auth/pages/html.ts'
+import { html, type Part } from '../auth/pages/components/html.ts'
 import { catalogue } from '../errors.ts'
 import type { FramedPage, Visitor } from './frame.ts'
 import type { Guide } from './guides/catalogue.ts'

@@ -1,5 +1,5 @@
 /** The GraphQL explorer within the frame. */
-import { html } from '../auth/pages/html.ts'
+import { html } from '../auth/pages/components/html.ts'
 import type { FramedPage } from './frame.ts'
 
 export function explorerPage(parts: Pick<FramedPage, 'styles' | 'scripts'>): FramedPage {

@@ -1,7 +1,7 @@
 /** What every page of the portal has around its content: one header for reference, guides, GraphQL and account. */
-import { attributes, type Html, html, type Part } from '../auth/pages/html.ts'
-import type { Theme } from '../auth/pages/theme.ts'
-import { brand } from '../auth/pages/tile.ts'
+import { attributes, type Html, html, type Part } from '../auth/pages/components/html.ts'
+import { brand } from '../auth/pages/components/tile.ts'
+import type { Theme } from '../auth/pages/frame/theme.ts'
 import { type Destination, destinations, type LinkOptions, type Place } from './links.ts'
 
 /** Who is signed in in the browser. */

@@ -1,6 +1,6 @@
 /** `/` and everything under `/docs`: one frame for reference, guides and errors. Every byte is served from here. */
 import { readFileSync } from 'node:fs'
-import { brandRules, themeVariables } from '../auth/pages/stylesheet.ts'
+import { brandRules, themeVariables } from '../auth/pages/frame/stylesheet.ts'
 import type { Call, Reply } from '../call.ts'
 import type { JsonSchema } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'

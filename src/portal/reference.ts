@@ -1,5 +1,5 @@
 /** `/docs/rest`: the OpenAPI document as Scalar renders it, with nothing from other hosts. */
-import { html } from '../auth/pages/html.ts'
+import { html } from '../auth/pages/components/html.ts'
 import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
 import { assetsPath, type FramedPage, type Visitor } from './frame.ts'
 

@@ -15,8 +15,8 @@ import type { Traces } from '../observability/traces.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import type { Store } from '../store/store.ts'
-import { tracedAuthenticate } from './traces.ts'
-import { trustedIssuerReaders } from './trusted-issuers.ts'
+import { trustedIssuerReaders } from './credentials/trusted-issuers.ts'
+import { tracedAuthenticate } from './monitoring/traces.ts'
 
 interface CredentialParts {
   readonly model: Model

@@ -8,7 +8,7 @@ import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
 import type { LastUses } from '../auth/last-use.ts'
 import type { Mailer } from '../auth/mail/mailer.ts'
-import { errorPageReply } from '../auth/pages/error-reply.ts'
+import { errorPageReply } from '../auth/pages/frame/error-reply.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
 import { parseBody } from '../auth/server/requests/form.ts'
 import { redirectPostToGet } from '../auth/server/requests/post-to-get.ts'
@@ -27,8 +27,8 @@ import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
 import { anonymous, type Principal } from '../principal.ts'
 import type { Records } from '../records.ts'
-import { accountPages, type OwnWrites, themeOf } from './account-pages.ts'
-import type { Attempts } from './token-rate-limit.ts'
+import type { Attempts } from './credentials/token-rate-limit.ts'
+import { accountPages, type OwnWrites, themeOf } from './oauth/account-pages.ts'
 
 export interface LazyOauthParts {
   readonly model: Model
@@ -237,7 +237,7 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
 
 async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
   const { createAuthorizationServer } = await import('../auth/server/create.ts')
-  const { createProtocolPages } = await import('../auth/pages/protocol.ts')
+  const { createProtocolPages } = await import('../auth/pages/oauth/protocol.ts')
   const { accountFinder, claimsReader } = await import('../auth/accounts/accounts.ts')
   const { model, run, records, apps, lastUses, settings, issuer, logger, onFault } = parts
   return createAuthorizationServer({

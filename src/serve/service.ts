@@ -15,8 +15,8 @@ import type { Awaitable } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import type { WorkerContext } from '../workers/context.ts'
+import type { RunningReactions } from './background/reactions.ts'
 import type { ServiceData } from './data.ts'
-import type { RunningReactions } from './reactions.ts'
 import type { Transports } from './transports.ts'
 
 export interface Service {

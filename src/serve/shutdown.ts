@@ -5,9 +5,9 @@ import type { HttpServer } from '../http.ts'
 import type { Log } from '../observability/log.ts'
 import type { Traces } from '../observability/traces.ts'
 import type { Store } from '../store/store.ts'
+import type { RunningReactions } from './background/reactions.ts'
+import type { RunningSender } from './background/webhook-sender.ts'
 import type { LazyOauth } from './oauth.ts'
-import type { RunningReactions } from './reactions.ts'
-import type { RunningSender } from './webhook-sender.ts'
 
 /** The phase of a service's life. */
 export interface State {

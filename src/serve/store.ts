@@ -28,7 +28,7 @@ import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import type { Cascade } from '../store/write/cascades.ts'
 import type { WorkerContext } from '../workers/context.ts'
-import { logSlowList } from './slow-lists.ts'
+import { logSlowList } from './monitoring/slow-lists.ts'
 import { loggedTimeLimit } from './time-limit.ts'
 
 /** What serves, beside the settings. */

@@ -1,6 +1,6 @@
 /** The transports of a model: REST, GraphQL and the authorization server. */
 
-import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
+import type { AddressChangeParts } from '../auth/accounts/addresses/address-changes.ts'
 import { createAddresses } from '../auth/accounts/addresses.ts'
 import { credentialNotices } from '../auth/accounts/credential-notices.ts'
 import { type NoticeParts, notifyOfDisabling } from '../auth/accounts/notifications.ts'
@@ -34,19 +34,19 @@ import type { BuiltIns } from '../rest/actions/action.ts'
 import { createRest, type Rest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
 import type { TimeLimit } from '../time-limit.ts'
-import { accountSubresources, administrationActions } from './administration.ts'
-import { clientOf } from './connected-client.ts'
-import { createProcessEvents } from './events.ts'
-import { openExplainer } from './explain.ts'
-import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
+import { openReactions, type RunningReactions } from './background/reactions.ts'
+import { openWebhookSender, type RunningSender } from './background/webhook-sender.ts'
+import { clientOf } from './credentials/connected-client.ts'
+import { createTokenLimits } from './credentials/token-rate-limit.ts'
+import type { RefusalLog } from './monitoring/refusal-log.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
-import { openPortal } from './portal.ts'
-import { openReactions, type RunningReactions } from './reactions.ts'
-import type { RefusalLog } from './refusal-log.ts'
 import { loggedTimeLimit } from './time-limit.ts'
-import { createTokenLimits } from './token-rate-limit.ts'
-import { openWebhookSender, type RunningSender } from './webhook-sender.ts'
-import { webhookActions, webhookOperations } from './webhooks.ts'
+import { accountSubresources, administrationActions } from './transports/administration.ts'
+import { createProcessEvents } from './transports/events.ts'
+import { openExplainer } from './transports/explain.ts'
+import { createLazyGraphql, type LazyGraphql } from './transports/graphql.ts'
+import { openPortal } from './transports/portal.ts'
+import { webhookActions, webhookOperations } from './transports/webhooks.ts'
 
 interface TransportParts {
   readonly model: Model
@@ -193,7 +193,7 @@ function operationParts(
 function addressWriter(parts: AddressChangeParts): Run['write'] {
   let loading: Promise<Run['write']> | undefined
   const load = async () => {
-    const { addressChanges } = await import('../auth/accounts/address-changes.ts')
+    const { addressChanges } = await import('../auth/accounts/addresses/address-changes.ts')
     return addressChanges(parts)
   }
   return async (plan, principal, within) => {

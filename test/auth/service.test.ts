@@ -169,7 +169,7 @@ async function keysOf({ file }: TestService) {
   const { createGuard } = await import('../../src/plan/guard.ts')
   const { createRun, openStore } = await import('../../src/serve/store.ts')
   const { readSettings } = await import('../../src/config.ts')
-  const { createKeyFor } = await import('../../src/cli/keys.ts')
+  const { createKeyFor } = await import('../../src/cli/commands/keys.ts')
   const { default: blog } = await import('../models/blog.ts')
   const model = checkModel(blog)
   const withKeyOf = async (user: string, scopes?: string) => {

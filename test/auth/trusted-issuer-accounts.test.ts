@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { addressToConfirm } from '../../src/auth/accounts/addresses/verification.ts'
 import { signUp } from '../../src/auth/accounts/sign-up.ts'
 import { findByEmail } from '../../src/auth/accounts/users.ts'
-import { addressToConfirm } from '../../src/auth/accounts/verification.ts'
 import { readSettings } from '../../src/config.ts'
-import { trustedIssuerReaders } from '../../src/serve/trusted-issuers.ts'
+import { trustedIssuerReaders } from '../../src/serve/credentials/trusted-issuers.ts'
 import { confirms, withFixture } from './accounts/fixture.ts'
 
 const issuer = {

@@ -1,7 +1,7 @@
 /** Every figure that the pages name is one that a service has, and every one of Portico's own stands in a page. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { replicaMetrics } from '../../src/serve/metrics.ts'
+import { replicaMetrics } from '../../src/serve/monitoring/metrics.ts'
 import type { Store } from '../../src/store/store.ts'
 import { withRedis } from '../databases/redis.ts'
 import { startProcess } from '../processes/portico.ts'

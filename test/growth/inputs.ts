@@ -1,8 +1,8 @@
 /** What takes input from outside, called in this process: a row each. */
 
 import formats from 'ajv-formats/dist/formats.js'
-import { passwordFault } from '../../src/auth/accounts/password-rules.ts'
 import { readForm } from '../../src/auth/accounts/routes/form-body.ts'
+import { passwordFault } from '../../src/auth/accounts/sign-in/password-rules.ts'
 import { findCredential } from '../../src/auth/credentials.ts'
 import { isKey } from '../../src/auth/key.ts'
 import { isPasswordTooLong } from '../../src/auth/password.ts'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { singleNode } from '../../src/cluster/memory-counters.ts'
 import { ApiError } from '../../src/errors.ts'
 import type { Exchange } from '../../src/http.ts'
-import { healthChecks } from '../../src/serve/health-checks.ts'
+import { healthChecks } from '../../src/serve/monitoring/health-checks.ts'
 import type { Store } from '../../src/store/store.ts'
 
 const fail = () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { KeyedSemaphore } from '../../src/serve/keyed-semaphore.ts'
+import { KeyedSemaphore } from '../../src/serve/credentials/keyed-semaphore.ts'
 
 test('so many of a key at once, in the order in which they came', async () => {
   const semaphore = new KeyedSemaphore(2, 10)

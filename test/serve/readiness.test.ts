@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ApiError } from '../../src/errors.ts'
-import { Readiness } from '../../src/serve/readiness.ts'
+import { Readiness } from '../../src/serve/monitoring/readiness.ts'
 
 test('all who ask at once, and within the time that a check counts, share one', async () => {
   let checks = 0

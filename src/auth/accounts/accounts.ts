@@ -10,9 +10,9 @@ import type { Mailer } from '../mail/mailer.ts'
 import type { AccountClaims } from '../server/server.ts'
 import { type Addresses, createAddresses } from './addresses.ts'
 import { createIdentities, type Identities } from './identities.ts'
-import { createDevices, type Devices } from './known-devices.ts'
 import { createTokens, type Tokens } from './link-tokens.ts'
-import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
+import { createDevices, type Devices } from './sign-in/known-devices.ts'
+import { createOneTimeCodes, type OneTimeCodes } from './sign-in/one-time-codes.ts'
 import {
   type Allowances,
   codeAllowances,
@@ -23,7 +23,7 @@ import {
   resetAllowances,
   signInAllowances,
   type Throttle,
-} from './throttle.ts'
+} from './sign-in/throttle.ts'
 import { findUser, type UserRow } from './users.ts'
 
 /** `confirmed`: an account is created when the link sent to its address is opened. */

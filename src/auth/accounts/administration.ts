@@ -9,9 +9,9 @@ import type { SessionInfo } from '../server/server.ts'
 import { accountEndRecord } from '../server/sessions/session-ends.ts'
 import { Sessions } from '../server/sessions/sessions.ts'
 import { pauseOfUser } from '../webhooks/grants.ts'
-import { replacePassword } from './account-recovery.ts'
 import { type NoticeParts, notifyOfDisabling, notifyOfPassword } from './notifications.ts'
-import { createOneTimeCodes } from './one-time-codes.ts'
+import { replacePassword } from './recovery/account-recovery.ts'
+import { createOneTimeCodes } from './sign-in/one-time-codes.ts'
 import { findUser, type UserRow } from './users.ts'
 
 export interface AdministrationParts {

@@ -14,7 +14,7 @@ import type { Background } from '../background.ts'
 import type { Mailer } from '../mail/mailer.ts'
 import type { MailValues } from '../mail/values.ts'
 import { createAddresses } from './addresses.ts'
-import { type Allowance, credentialMails } from './throttle.ts'
+import { type Allowance, credentialMails } from './sign-in/throttle.ts'
 import { findUser } from './users.ts'
 
 export interface CredentialNoticeParts {

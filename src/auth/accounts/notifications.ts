@@ -1,8 +1,8 @@
 /** Messages that tell a user what happened to their account. Sent in the background. */
 import type { Asker } from '../mail/mailer.ts'
 import type { MailName, MailValues, ProtectionChange } from '../mail/values.ts'
-import type { Ended } from './account-recovery.ts'
 import type { AccountBase } from './accounts.ts'
+import type { Ended } from './recovery/account-recovery.ts'
 import type { UserRow } from './users.ts'
 
 type Receiver = Pick<UserRow, 'id' | 'email'>

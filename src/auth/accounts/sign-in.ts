@@ -2,8 +2,8 @@
 import { verifyPassword } from '../password.ts'
 import { signInTime } from '../server/sessions/session-ends.ts'
 import type { AccountBase } from './accounts.ts'
-import type { Passkeys } from './passkeys.ts'
 import type { Profile } from './providers/provider.ts'
+import type { Passkeys } from './sign-in/passkeys.ts'
 import { findByEmail, findUser, hasStill } from './users.ts'
 
 /** A user has authenticated. `methods`: see RFC 8176. */

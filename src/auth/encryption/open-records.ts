@@ -1,6 +1,6 @@
 /** Opens the records of a database: finds the keys, tries them, and encrypts records of versions without encryption. */
 import type { Records, StoredRecord } from '../../records.ts'
-import { recoveryRecord } from '../accounts/recovery-codes.ts'
+import { recoveryRecord } from '../accounts/sign-in/recovery-codes.ts'
 import { EncryptedRecords, encryptedKinds, nameOf } from './encrypted-records.ts'
 import { isReadableByOthers, KeyFile, keyFileOf, makeKeyFile, readKeyFile, writeKeyFile } from './key-file.ts'
 import {

@@ -1,5 +1,5 @@
 /** A mail of a template: its subject, its plain part and its HTML part, in a language. */
-import type { Theme } from '../pages/theme.ts'
+import type { Theme } from '../pages/frame/theme.ts'
 import type { Facts, LayoutTexts, MailTemplates, MailTexts } from './content.ts'
 import { htmlPart } from './layout.ts'
 import { plainPart } from './plain.ts'

@@ -1,5 +1,5 @@
 /** What a mail says, before it has a plain and an HTML part. */
-import type { Theme } from '../pages/theme.ts'
+import type { Theme } from '../pages/frame/theme.ts'
 import type { MailName, TemplateValues } from './values.ts'
 
 /** A paragraph; or one that leads to a link, which stands below it. */

@@ -1,5 +1,5 @@
 /** The mails in German. */
-import { counted, type Holdings } from '../accounts/holdings.ts'
+import { counted, type Holdings } from '../accounts/recovery/holdings.ts'
 import type { MailParagraph, OwnTexts } from './content.ts'
 import { changes, passwordChanges } from './de-changes.ts'
 

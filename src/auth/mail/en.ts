@@ -1,5 +1,5 @@
 /** The mails in English. */
-import { type Holdings, listOf } from '../accounts/holdings.ts'
+import { type Holdings, listOf } from '../accounts/recovery/holdings.ts'
 import type { MailParagraph, OwnTexts } from './content.ts'
 import type { MailValues, ProtectionChange } from './values.ts'
 

@@ -2,8 +2,8 @@
  * The HTML part of a mail. Mail programs drop stylesheets, scripts and most of CSS: styles stand in attributes, one table
  * centres the rest, and the few rules for dark mode and narrow windows are for those that know them.
  */
-import { attributes, type Html, html, named } from '../pages/html.ts'
-import { palettes, type Theme } from '../pages/theme.ts'
+import { attributes, type Html, html, named } from '../pages/components/html.ts'
+import { palettes, type Theme } from '../pages/frame/theme.ts'
 import type { Facts, Layout, MailParagraph, WholeContent } from './content.ts'
 
 const colours = {

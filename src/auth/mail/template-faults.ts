@@ -1,5 +1,5 @@
 /** What is wrong with a project's mail templates, found at the start by writing each mail with sample values. */
-import type { Theme } from '../pages/theme.ts'
+import type { Theme } from '../pages/frame/theme.ts'
 import { canonicalTag, createCatalogue } from './catalogue.ts'
 import { type ComposedMail, compose } from './compose.ts'
 import { type DeclaredMailTemplates, declaredKind } from './define.ts'

@@ -1,5 +1,5 @@
 /** The mails that Portico sends, and what the text of each is made of. */
-import type { Holdings } from '../accounts/holdings.ts'
+import type { Holdings } from '../accounts/recovery/holdings.ts'
 
 /** A link that works once, for `minutes`. */
 export interface LinkValues {

@@ -1,5 +1,5 @@
 /** The pages of `/dev/mail`. They need no script. */
-import { attributes, type Html, html, named, type Part } from '../../auth/pages/html.ts'
+import { attributes, type Html, html, named, type Part } from '../../auth/pages/components/html.ts'
 import { printable } from '../../printable.ts'
 import type { ShownMail } from './mailbox.ts'
 

@@ -2,7 +2,7 @@
 import type { MailCatalogue } from '../../auth/mail/catalogue.ts'
 import { type ComposedMail, compose } from '../../auth/mail/compose.ts'
 import { type MailName, mailNames, sampleValues } from '../../auth/mail/values.ts'
-import type { Theme } from '../../auth/pages/theme.ts'
+import type { Theme } from '../../auth/pages/frame/theme.ts'
 import type { Reply } from '../../call.ts'
 import type { Exchange } from '../../http.ts'
 import type { OwnPages } from '../../serve/service.ts'

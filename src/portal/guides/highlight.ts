@@ -1,5 +1,5 @@
 /** Code of the guides in colour: texts, comments, numbers, keywords and names, told apart by one expression a language. */
-import { type Html, html, type Part } from '../../auth/pages/html.ts'
+import { type Html, html, type Part } from '../../auth/pages/components/html.ts'
 
 const text = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/
 const number = /\b\d[\d_.]*\b/

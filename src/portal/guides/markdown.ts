@@ -1,6 +1,6 @@
 /** Markdown → HTML for the guides: no HTML of theirs, links between guides, headings with ids, code in colour. */
 import { Marked, type Tokens } from 'marked'
-import { attributes, escapeHtml, type Html, html, rendered } from '../../auth/pages/html.ts'
+import { attributes, escapeHtml, type Html, html, rendered } from '../../auth/pages/components/html.ts'
 import { highlighted } from './highlight.ts'
 
 export interface Heading {

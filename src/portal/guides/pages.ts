@@ -1,5 +1,5 @@
 /** The HTML of the guides: a list of all, and a page for each with its neighbours and its headings. */
-import { attributes, type Html, html } from '../../auth/pages/html.ts'
+import { attributes, type Html, html } from '../../auth/pages/components/html.ts'
 import type { FramedPage, Visitor } from '../frame.ts'
 import type { Audience, Guide } from './catalogue.ts'
 import { errorsPath, guidesPath } from './guides.ts'

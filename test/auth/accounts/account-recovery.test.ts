@@ -1,7 +1,7 @@
 /** What ends with an account's old password, and what with the first proof of its address. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { replacePassword, revokeBeforeProof } from '../../../src/auth/accounts/account-recovery.ts'
+import { replacePassword, revokeBeforeProof } from '../../../src/auth/accounts/recovery/account-recovery.ts'
 import { hashPassword } from '../../../src/auth/password.ts'
 import { signInTime } from '../../../src/auth/server/sessions/session-ends.ts'
 import { keysOf } from '../../../src/auth/user-keys.ts'

@@ -1,7 +1,7 @@
 /** `/account/developer`: who signed up registers an app, and its own samples work. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lineFaults, linesOf } from '../../../src/auth/accounts/redirect-uri-lines.ts'
+import { lineFaults, linesOf } from '../../../src/auth/accounts/own/redirect-uri-lines.ts'
 import type { Page } from '../../conformance/oauth/browser.ts'
 import {
   authorize,

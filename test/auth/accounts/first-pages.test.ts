@@ -190,7 +190,7 @@ test('errors under /account are pages, and JSON for programs', async () => {
 })
 
 test('what fails inside, and what comes too often, are pages too; they tell nothing of the cause', async () => {
-  const { errorPageReply } = await import('../../../src/auth/pages/error-reply.ts')
+  const { errorPageReply } = await import('../../../src/auth/pages/frame/error-reply.ts')
   const { ApiError } = await import('../../../src/errors.ts')
   const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
   const call = { requestId: 'r-1', path: '/account' }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { createOneTimeCodes } from '../../../src/auth/accounts/one-time-codes.ts'
+import { createOneTimeCodes } from '../../../src/auth/accounts/sign-in/one-time-codes.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import blog from '../../models/blog.ts'

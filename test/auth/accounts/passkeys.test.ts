@@ -1,7 +1,7 @@
 /** Passkeys of an authenticator made here. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPasskeys } from '../../../src/auth/accounts/passkeys.ts'
+import { createPasskeys } from '../../../src/auth/accounts/sign-in/passkeys.ts'
 import type { Records } from '../../../src/records.ts'
 import { type Fixture, withFixture } from './fixture.ts'
 import { softPasskey } from './soft-authenticator.ts'

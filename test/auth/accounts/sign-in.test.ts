@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { requestReset, reset } from '../../../src/auth/accounts/reset.ts'
+import { requestReset, reset } from '../../../src/auth/accounts/recovery/reset.ts'
 import { confirmPassword, signInByCode, signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
 import { storePasswordHash } from '../../../src/auth/accounts/users.ts'
 import { hashPassword } from '../../../src/auth/password.ts'

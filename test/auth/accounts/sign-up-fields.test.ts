@@ -1,8 +1,8 @@
 /** Sign-up where the model wants to know more, as a browser without JavaScript sees it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { signUpFields, valuesOf } from '../../../src/auth/accounts/sign-up-fields.ts'
-import { askedField, formName } from '../../../src/auth/pages/sign-up-field.ts'
+import { signUpFields, valuesOf } from '../../../src/auth/accounts/sign-up/sign-up-fields.ts'
+import { askedField, formName } from '../../../src/auth/pages/sign-in/sign-up-field.ts'
 import { json, model, nobody, relation, role, string, users } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { FieldDeclaration } from '../../../src/model/fields/declared.ts'

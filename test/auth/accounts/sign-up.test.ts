@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AccountBase, claimsReader } from '../../../src/auth/accounts/accounts.ts'
+import { addressToConfirm, sendConfirmation } from '../../../src/auth/accounts/addresses/verification.ts'
 import { createAddresses } from '../../../src/auth/accounts/addresses.ts'
 import { finishSignUp, pendingAddress, signUp } from '../../../src/auth/accounts/sign-up.ts'
 import { findByEmail, findUser } from '../../../src/auth/accounts/users.ts'
-import { addressToConfirm, sendConfirmation } from '../../../src/auth/accounts/verification.ts'
 import type { Records } from '../../../src/records.ts'
 import { confirms, MINUTE, withFixture } from './fixture.ts'
 

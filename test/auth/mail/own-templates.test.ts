@@ -11,7 +11,7 @@ import { en } from '../../../src/auth/mail/en.ts'
 import { createMailer } from '../../../src/auth/mail/mailer.ts'
 import type { Message } from '../../../src/auth/mail.ts'
 import { type GivenSettings, readSettings } from '../../../src/config.ts'
-import { loadMailTemplates } from '../../../src/serve/mailer.ts'
+import { loadMailTemplates } from '../../../src/serve/background/mailer.ts'
 
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
 const values = { link: 'https://example.com/account/reset?token=a&b', minutes: 60 }

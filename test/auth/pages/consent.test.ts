@@ -1,8 +1,8 @@
 /** What users read before they allow an app something: whose data it reaches, what is new, what it may delete. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { consentPage, reachInWords } from '../../../src/auth/pages/consent.ts'
-import { layout } from '../../../src/auth/pages/layout.ts'
+import { layout } from '../../../src/auth/pages/frame/layout.ts'
+import { consentPage, reachInWords } from '../../../src/auth/pages/oauth/consent.ts'
 import { scopeGroups } from '../../../src/auth/server/consent/choices.ts'
 import { collection, model, role, signedIn, text } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'

@@ -1,12 +1,12 @@
 /** What every page has around its content, and the parts that several pages share. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { html } from '../../../src/auth/pages/html.ts'
-import { layout } from '../../../src/auth/pages/layout.ts'
-import { providerButtons } from '../../../src/auth/pages/providers.ts'
-import { stylesheet } from '../../../src/auth/pages/stylesheet.ts'
-import { contrast, tileColours } from '../../../src/auth/pages/theme.ts'
-import { appTile, initialOf, tileColour } from '../../../src/auth/pages/tile.ts'
+import { html } from '../../../src/auth/pages/components/html.ts'
+import { appTile, initialOf, tileColour } from '../../../src/auth/pages/components/tile.ts'
+import { layout } from '../../../src/auth/pages/frame/layout.ts'
+import { stylesheet } from '../../../src/auth/pages/frame/stylesheet.ts'
+import { contrast, tileColours } from '../../../src/auth/pages/frame/theme.ts'
+import { providerButtons } from '../../../src/auth/pages/sign-in/providers.ts'
 
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
 const menu = { here: '/account/keys/new', csrf: 'token', name: 'Ada <b>', email: 'ada@example.com' }

@@ -1,9 +1,9 @@
 /** `/account`, `/account/apps`, `/account/sessions`: what somebody sees of their own account. */
 import type { Reply } from '../../../call.ts'
-import { accountPage } from '../../pages/account.ts'
-import { appsPage } from '../../pages/apps.ts'
-import { pageReply } from '../../pages/reply.ts'
-import { sessionsPage } from '../../pages/sessions.ts'
+import { accountPage } from '../../pages/account/account.ts'
+import { appsPage } from '../../pages/account/apps.ts'
+import { sessionsPage } from '../../pages/account/sessions.ts'
+import { pageReply } from '../../pages/frame/reply.ts'
 import { scopeGroups } from '../../server/consent/choices.ts'
 import type { SessionInfo } from '../../server/server.ts'
 import { type RouteParts, redirect, type SignedIn, type Visit } from './context.ts'

@@ -1,7 +1,7 @@
 /** Who asks for a mail: the browser of a visit. */
 import { isIP } from 'node:net'
 import type { Asker } from '../../mail/mailer.ts'
-import { browserName } from '../../pages/device-name.ts'
+import { browserName } from '../../pages/components/device-name.ts'
 import type { Visit } from './context.ts'
 
 const maxAgentCharacters = 300

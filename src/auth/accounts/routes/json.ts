@@ -1,16 +1,16 @@
 /** Sign-in, sign-up, reset and sign-out as JSON operations, for the pages of an app of the same origin. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
-import { requestReset, reset } from '../reset.ts'
+import { requestReset, reset } from '../recovery/reset.ts'
 import { type SignInAnswer, signInByCode, signInByPasskey, signInByPassword } from '../sign-in.ts'
+import { signUpFields } from '../sign-up/sign-up-fields.ts'
 import { signUp } from '../sign-up.ts'
-import { signUpFields } from '../sign-up-fields.ts'
 import { findUser, type UserRow } from '../users.ts'
 import { askerOf } from './asker.ts'
 import { type RouteParts, signedIn, type Visit } from './context.ts'
-import { fromOf, rememberDevice } from './device-cookie.ts'
 import { invalid, JsonBody } from './json-body.ts'
 import { requestOptions } from './security.ts'
+import { fromOf, rememberDevice } from './sign-in/device-cookie.ts'
 import { messages } from './sign-in.ts'
 
 /** `body`: parsed. */

@@ -1,6 +1,6 @@
 /** How an account stands, in numbers: for its first page, so nothing is read that could be long. */
 import { itemShape, listShape, readItem, where } from '../../../plan/system-plans.ts'
-import { type AccountState, maxCounted } from '../../pages/account.ts'
+import { type AccountState, maxCounted } from '../../pages/account/account.ts'
 import type { RouteParts, SignedIn } from './context.ts'
 import { ownItems } from './own.ts'
 

@@ -1,13 +1,13 @@
 /** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`; and their like while an app waits. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
-import { type Faults, noFaults } from '../../pages/form.ts'
-import { messagePage } from '../../pages/message.ts'
-import type { ProviderButtons } from '../../pages/providers.ts'
-import { pageReply } from '../../pages/reply.ts'
-import { secondFactorPage, signInPage } from '../../pages/sign-in.ts'
-import { signUpPage } from '../../pages/sign-up.ts'
-import { formName } from '../../pages/sign-up-field.ts'
+import { type Faults, noFaults } from '../../pages/components/form.ts'
+import { messagePage } from '../../pages/frame/message.ts'
+import { pageReply } from '../../pages/frame/reply.ts'
+import type { ProviderButtons } from '../../pages/sign-in/providers.ts'
+import { secondFactorPage, signInPage } from '../../pages/sign-in/sign-in.ts'
+import { signUpPage } from '../../pages/sign-in/sign-up.ts'
+import { formName } from '../../pages/sign-in/sign-up-field.ts'
 import type { NextPath } from '../../server/server.ts'
 import {
   type Proven,
@@ -16,13 +16,13 @@ import {
   signInByPasskey,
   signInByPassword,
 } from '../sign-in.ts'
+import { type SignUpField, signUpFields } from '../sign-up/sign-up-fields.ts'
 import { signUp, signUpIsOff } from '../sign-up.ts'
-import { type SignUpField, signUpFields } from '../sign-up-fields.ts'
 import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, safeNext, signedIn, tooMany, type Visit } from './context.ts'
-import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
-import { linkPath, peekOffer } from './provider-flow.ts'
+import { fromOf, rememberDevice } from './sign-in/device-cookie.ts'
+import { linkPath, peekOffer } from './sign-in/provider-flow.ts'
 
 /** Where somebody signs in, and what follows. */
 export interface SignInContext {

@@ -3,7 +3,7 @@ import { openidScopes } from '../../../model/builtin.ts'
 import type { Collection, CollectionAccess, Model } from '../../../model/model.ts'
 import { type Reach, reachOf } from '../../../plan/guard.ts'
 import { type AccessClass, user } from '../../../principal.ts'
-import { builtIn } from '../../accounts/scope-choices.ts'
+import { builtIn } from '../../accounts/own/scope-choices.ts'
 import type { Interaction, ScopeSentence } from '../server.ts'
 import { withCovered } from './scopes.ts'
 

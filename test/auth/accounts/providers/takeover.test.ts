@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { createOneTimeCodes } from '../../../../src/auth/accounts/one-time-codes.ts'
+import { createOneTimeCodes } from '../../../../src/auth/accounts/sign-in/one-time-codes.ts'
 import { deleteShape, updateShape } from '../../../../src/plan/system-plans.ts'
 import { system } from '../../../../src/principal.ts'
 import type { Answer, Page } from '../../../conformance/oauth/browser.ts'

@@ -12,7 +12,7 @@ import {
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
-import { backupText, restoreText } from '../../../../src/cli/backup.ts'
+import { backupText, restoreText } from '../../../../src/cli/commands/backup.ts'
 import { user } from '../../../../src/principal.ts'
 import { BackupError, backUp, restore } from '../../../../src/store/sqlite/file/backup.ts'
 import { openSqlite } from '../../../../src/store/sqlite.ts'

@@ -1,0 +1,120 @@
+/**
+ * Changing an account's e-mail address by the API. Write access to an account must not be enough to take it over: the old
+ * address stays until the new one is proven, by a link that asks for the owner's password. Only an administrator changes
+ * the address of another account at once.
+ */
+import type { RateCounters } from '../../../cluster/cluster.ts'
+import { ApiError } from '../../../errors.ts'
+import type { CreateShape, Plan, UpdateShape } from '../../../plan/plan.ts'
+import { requireRecentSignIn } from '../../../plan/recent-sign-in.ts'
+import type { Run, Within } from '../../../plan/run.ts'
+import { isAdministrator, type Principal } from '../../../principal.ts'
+import type { Records } from '../../../records.ts'
+import type { Background } from '../../background.ts'
+import type { Mailer } from '../../mail/mailer.ts'
+import { createAddresses } from '../addresses.ts'
+import { createTokens } from '../link-tokens.ts'
+import { notifyOfAddress } from '../notifications.ts'
+import { createThrottle, mailAllowances } from '../sign-in/throttle.ts'
+import { findUser, type UserRow } from '../users.ts'
+import { sendNewAddress } from './verification.ts'
+
+export interface AddressChangeParts {
+  readonly run: Run
+  readonly records: Records
+  readonly counters: RateCounters
+  readonly mail: Mailer
+  /** The service's own address, for links. */
+  readonly issuer: () => string
+  readonly background: Background
+  readonly now?: () => number
+}
+
+/** Who asks for a write, and what else belongs to its transaction. */
+interface Asking {
+  readonly principal: Principal
+  readonly within: Within | undefined
+}
+
+/** For writes of users that set `email`. Throws RATE_LIMITED where too many messages would be sent. */
+export function addressChanges(parts: AddressChangeParts): Run['write'] {
+  const { run, records, counters, background, mail, now = Date.now } = parts
+  const addresses = createAddresses(records, now)
+  const mails = createThrottle({ name: 'mail-address', allowances: mailAllowances, counters, now })
+  const sender = () => ({
+    run,
+    mail,
+    background,
+    issuer: parts.issuer(),
+    tokens: createTokens(records, now),
+  })
+
+  /** Undefined: the mails may be sent; otherwise in how many seconds they may. */
+  const allowance = ({ userId }: Principal, email: string) => mails.take(email, `user:${userId}`)
+  const create = async ({ principal, within }: Asking, plan: Plan<CreateShape>, email: string) => {
+    const answer = await run.write(plan, principal, within)
+    // As after a sign-up: nobody has proven the address.
+    if (!isAdministrator(principal.access)) await addresses.signedUp(answer.id, email.toLowerCase(), false)
+    return answer
+  }
+  const assign = async (
+    { principal, within }: Asking,
+    plan: Plan<UpdateShape>,
+    user: UserRow,
+    email: string,
+  ) => {
+    // Whoever has the address can reset the password.
+    requireRecentSignIn(principal)
+    const answer = await run.write(plan, principal, within)
+    await addresses.assign(user.id, email)
+    await records.deleteOwned(String(user.id), ['PendingAddress', 'AddressVerification', 'PasswordReset'])
+    notifyOfAddress(sender(), user, { kind: 'changed', address: email, by: 'administrator' })
+    return answer
+  }
+  const wait = async (
+    { principal, within }: Asking,
+    plan: Plan<UpdateShape>,
+    user: UserRow,
+    email: string,
+  ) => {
+    const isOwn = principal.userId === user.id
+    if (isOwn) requireAllowance(await allowance(principal, email))
+    const answer = await run.write({ ...plan, shape: withholding(plan.shape) }, principal, within)
+    // After the write: a caller who may not change the account must not learn that it exists or use up its messages.
+    if (!isOwn && (await allowance(principal, email)) !== undefined) return answer
+    await addresses.wait(user.id, email)
+    notifyOfAddress(sender(), user, { kind: 'requested', address: email })
+    background(() => sendNewAddress(sender(), user.id, email))
+    return answer
+  }
+  return async (plan, principal, within) => {
+    const { shape, args } = plan
+    const asking = { principal, within }
+    if (shape.kind === 'delete') return run.write(plan, principal, within)
+    const param = shape.set.find(({ field }) => field === 'email')?.param
+    const email = param === undefined ? undefined : args[param]
+    if (typeof email !== 'string') return run.write(plan, principal, within)
+    if (shape.kind === 'create') return create(asking, { shape, args }, email)
+    const user = await findUser(run, Number(args[shape.id]))
+    if (!user || user.email === email) return run.write(plan, principal, within)
+    const isOther = isAdministrator(principal.access) && principal.userId !== user.id
+    return (isOther ? assign : wait)(asking, { shape, args }, user, email)
+  }
+}
+
+function requireAllowance(seconds: number | undefined): void {
+  if (seconds === undefined) return
+  const headers = { 'Retry-After': String(seconds) }
+  throw new ApiError('RATE_LIMITED', 'The address was changed too often: try again later.', { headers })
+}
+
+const withholdings = new WeakMap<UpdateShape, UpdateShape>()
+
+/** One per shape, because each shape is compiled once. */
+function withholding(shape: UpdateShape): UpdateShape {
+  const known = withholdings.get(shape)
+  if (known) return known
+  const made = { ...shape, withheld: ['email'] }
+  withholdings.set(shape, made)
+  return made
+}

@@ -1,0 +1,131 @@
+/** Everything that a user may read and that is theirs, as one JSON document, page by page. */
+import type { JsonValue } from '../../../model/fields/type.ts'
+import type { Field, Model } from '../../../model/model.ts'
+import { namesFor, staticRule } from '../../../plan/guard.ts'
+import { orderById } from '../../../plan/order.ts'
+import type { Filter, ListShape } from '../../../plan/plan.ts'
+import type { Run } from '../../../plan/run.ts'
+import { itemShape, selected } from '../../../plan/system-plans.ts'
+import type { AccessClass, Principal } from '../../../principal.ts'
+import { type OwnedCollection, ownedCollections } from './own-data.ts'
+
+/** Of one collection. */
+const pageLength = 100
+
+const [limitParam, userParam, afterParam] = [0, 1, 2]
+
+interface ExportShapes {
+  readonly first: ListShape
+  readonly next: ListShape
+}
+
+const shapes = new WeakMap<Model, Map<string, ExportShapes>>()
+
+function filterOf(fields: readonly Field[]): Filter {
+  const filters = fields.map(
+    ({ name }): Filter => ({ kind: 'compare', field: name, operator: 'eq', param: userParam }),
+  )
+  const [only] = filters
+  return filters.length === 1 && only ? only : { kind: 'or', filters }
+}
+
+/** Kept, because each shape is compiled once. */
+function shapesOf(model: Model, collection: string, names: readonly string[], owners: readonly Field[]) {
+  const key = JSON.stringify([collection, names, owners.map(({ name }) => name)])
+  const known = shapes.get(model) ?? new Map<string, ExportShapes>()
+  shapes.set(model, known)
+  const made = known.get(key) ?? shapesFor(collection, names, owners)
+  known.set(key, made)
+  return made
+}
+
+function shapesFor(collection: string, names: readonly string[], owners: readonly Field[]): ExportShapes {
+  const list = (after: readonly number[] | undefined): ListShape => ({
+    kind: 'list',
+    collection,
+    within: undefined,
+    filter: filterOf(owners),
+    search: undefined,
+    sort: orderById,
+    window: { kind: 'cursor', after, limit: limitParam },
+    select: selected(names),
+  })
+  return { first: list(undefined), next: list([afterParam]) }
+}
+
+/** What of a collection an export has. */
+export interface ExportedCollection {
+  readonly name: string
+  readonly fields: readonly string[]
+  readonly owners: readonly Field[]
+}
+
+/** What the export of a user of this access class has. */
+export function exportedCollections(model: Model, access: AccessClass): readonly ExportedCollection[] {
+  return ownedCollections(model).flatMap((owned: OwnedCollection) => {
+    const { collection } = owned
+    if (staticRule(model, collection, collection.access.read, access) === 'never') return []
+    const { fields } = namesFor(model, collection, access)
+    const owners = owned.fields.filter(({ name }) => fields.has(name))
+    return owners.length === 0 ? [] : [{ name: collection.name, fields: [...fields.keys()], owners }]
+  })
+}
+
+export interface ExportParts {
+  readonly model: Model
+  readonly run: Run
+  readonly principal: Principal
+  readonly userId: number
+  /** Throws where the export must end: the session is over. */
+  readonly requireStill: () => Promise<void>
+  /** Members of the document besides the account and the items. */
+  readonly more: Readonly<Record<string, unknown>>
+}
+
+/** The user's own row, as they may read it. */
+async function accountText({ model, run, principal, userId }: ExportParts): Promise<string> {
+  const users = model.collections.get('users')
+  const names = users ? [...namesFor(model, users, principal.access).fields.keys()] : ['id']
+  const { text } = await run.item({ shape: itemShape('users', names), args: [userId] }, principal)
+  return text ?? 'null'
+}
+
+/** The JSON texts of a collection's items, many at a time, each without brackets. */
+async function* itemTexts(
+  parts: ExportParts,
+  { name, fields, owners }: ExportedCollection,
+): AsyncIterable<string> {
+  const { model, run, principal, userId } = parts
+  const { first, next } = shapesOf(model, name, fields, owners)
+  let after: JsonValue | undefined
+  for (;;) {
+    await parts.requireStill()
+    const args = after === undefined ? [pageLength, userId] : [pageLength, userId, after]
+    const page = await run.list({ shape: after === undefined ? first : next, args }, principal)
+    const texts = (page.text ?? '[]').slice(1, -1)
+    if (texts !== '') yield texts
+    if (!page.next) return
+    after = page.next[0]
+  }
+}
+
+/** The document in parts: no more than a page of one collection is in memory. */
+export async function* exportedData(parts: ExportParts): AsyncIterable<string> {
+  const { model, principal, more } = parts
+  yield `{"account":${await accountText(parts)},\n`
+  for (const [name, value] of Object.entries(more))
+    yield `${JSON.stringify(name)}:${JSON.stringify(value)},\n`
+  yield '"items":{'
+  let isFirst = true
+  for (const collection of exportedCollections(model, principal.access)) {
+    yield `${isFirst ? '' : ','}\n${JSON.stringify(collection.name)}:[`
+    isFirst = false
+    let separator = ''
+    for await (const texts of itemTexts(parts, collection)) {
+      yield separator + texts
+      separator = ',\n'
+    }
+    yield ']'
+  }
+  yield '}}\n'
+}

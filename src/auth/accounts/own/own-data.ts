@@ -1,0 +1,93 @@
+/** Whose data is whose: the collections with items of a user, and what a deletion of the account does to them. */
+import type { Collection, Field, Model, ToOne } from '../../../model/model.ts'
+import type { Rule } from '../../../model/rule.ts'
+
+/** A collection with the fields that say whose an item is. */
+export interface OwnedCollection {
+  readonly collection: Collection
+  readonly fields: readonly Field[]
+}
+
+/** Whether the rule, or a part of it, is `owner(field)`. */
+function namesOwner(rule: Rule, field: string): boolean {
+  switch (rule.kind) {
+    case 'compare':
+      return rule.field === field && rule.comparison === 'eq' && rule.operand.kind === 'userId'
+    case 'and':
+    case 'or':
+      return rule.rules.some(one => namesOwner(one, field))
+    default:
+      return false
+  }
+}
+
+/** A field that refers to users, and is filled with the caller by default or named by an `owner` rule. */
+function saysWhose({ access }: Collection, field: Field): boolean {
+  if (field.reference?.target !== 'users') return false
+  if (field.default?.kind === 'currentUser') return true
+  return Object.values(access).some(rule => namesOwner(rule, field.name))
+}
+
+/** The collections whose items belong to users, in the order of the model. */
+export function ownedCollections({ collections }: Pick<Model, 'collections'>): readonly OwnedCollection[] {
+  return [...collections.values()].flatMap(collection => {
+    const fields = [...collection.fields.values()].filter(field => saysWhose(collection, field))
+    return collection.name === 'users' || fields.length === 0 ? [] : [{ collection, fields }]
+  })
+}
+
+/** A collection of which items refer to what goes with an account. */
+export interface Consequence {
+  readonly collection: string
+  readonly field: string
+}
+
+export interface DeletionPlan {
+  /** The names of the collections whose items are deleted too. */
+  readonly deleted: readonly string[]
+  /** Items that stay, without the reference. */
+  readonly cleared: readonly Consequence[]
+  /** Items that must be gone, or refer to another user, before the account can be deleted. */
+  readonly blocking: readonly Consequence[]
+}
+
+interface Reference extends Consequence {
+  readonly relation: ToOne
+}
+
+function referencesTo(target: string, { collections }: Pick<Model, 'collections'>): readonly Reference[] {
+  return [...collections.values()].flatMap(collection =>
+    [...collection.relations.values()].flatMap(relation =>
+      relation.kind === 'one' && relation.target === target
+        ? [{ relation, collection: collection.name, field: relation.field }]
+        : [],
+    ),
+  )
+}
+
+/** What the model says of the deletion of a user; `blocking` only of items that refer to the account itself. */
+export function deletionPlan(model: Pick<Model, 'collections'>): DeletionPlan {
+  const deleted = new Set<string>()
+  const cleared: Consequence[] = []
+  for (let reached = ['users']; reached.length > 0; ) {
+    const references = reached.flatMap(target => referencesTo(target, model))
+    cleared.push(...references.filter(({ relation }) => relation.onDelete === 'clear'))
+    const cascading = references.filter(({ relation }) => relation.onDelete === 'cascade')
+    reached = [...new Set(cascading.map(({ collection }) => collection))].filter(name => !deleted.has(name))
+    for (const name of reached) deleted.add(name)
+  }
+  const blocking = referencesTo('users', model).filter(({ relation }) => relation.onDelete === 'restrict')
+  return {
+    deleted: [...deleted].filter(name => name !== 'users'),
+    cleared: distinct(cleared),
+    blocking: distinct(blocking),
+  }
+}
+
+function distinct(consequences: readonly Consequence[]): readonly Consequence[] {
+  const found = consequences.map(({ collection, field }): readonly [string, Consequence] => [
+    `${collection}.${field}`,
+    { collection, field },
+  ])
+  return [...new Map(found).values()]
+}

@@ -1,0 +1,52 @@
+/** The fields of `users` that somebody reads and writes of their own account, as the profile asks for them. */
+import type { JsonValue } from '../../../model/fields/type.ts'
+import type { Field, Model } from '../../../model/model.ts'
+import { namesFor, staticRule } from '../../../plan/guard.ts'
+import type { AccessClass } from '../../../principal.ts'
+import { labelOf } from '../sign-up/sign-up-fields.ts'
+
+/** The form has them for itself, or only others write them. */
+const apart: ReadonlySet<string> = new Set(['name', 'email', 'role', 'disabled', 'password_hash'])
+const simpleTypes: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean'])
+
+export interface ProfileField {
+  readonly name: string
+  readonly label: string
+  readonly field: Field
+}
+
+/** Of one line or a choice: documents, lists and relations are for programs. In the order of the model. */
+export function profileFields(model: Model, access: AccessClass): readonly ProfileField[] {
+  const users = model.collections.get('users')
+  if (!users) return []
+  const isOpen = (field: Field) =>
+    !field.readOnly &&
+    !field.immutable &&
+    !field.internal &&
+    field.reference === undefined &&
+    simpleTypes.has(field.type.schema.type) &&
+    staticRule(model, users, field.access.write, access) !== 'never'
+  return [...namesFor(model, users, access).fields.values()]
+    .filter(field => !apart.has(field.name) && isOpen(field))
+    .map(field => ({ name: field.name, label: labelOf(field), field }))
+}
+
+/** A stored value as a form has it. */
+export function textOf(value: JsonValue | undefined): string {
+  if (value === null || value === undefined || value === false) return ''
+  return value === true ? 'yes' : String(value)
+}
+
+/** The entered texts as values. A text that is no value stays as it is, for the model to report. */
+export function profileValues(fields: readonly ProfileField[], answers: ReadonlyMap<string, string>) {
+  const values: Record<string, JsonValue> = {}
+  const missing = new Map<string, string>()
+  for (const { name, label, field } of fields) {
+    const text = answers.get(name)?.trim() ?? ''
+    if (field.type.schema.type === 'boolean') values[name] = text !== ''
+    else if (text !== '') values[name] = field.type.fromText(text) ?? text
+    else if (field.optional) values[name] = null
+    else missing.set(name, `${label}: an answer is needed.`)
+  }
+  return { values, missing }
+}

@@ -1,0 +1,166 @@
+/** New passwords: by a mailed link for users who forgot theirs, and by the old password. */
+
+import { hash } from 'node:crypto'
+import { disabledSignIn } from '../../disabled-account.ts'
+import type { Asker } from '../../mail/mailer.ts'
+import { hashPassword } from '../../password.ts'
+import type { AccountBase } from '../accounts.ts'
+import { lifetimeMinutes } from '../link-tokens.ts'
+import { notifyOfPassword, notifyOfProtection } from '../notifications.ts'
+import { passwordFault } from '../sign-in/password-rules.ts'
+import { resetMails } from '../sign-in/throttle.ts'
+import { confirmPassword } from '../sign-in.ts'
+import { findByEmail, findUser, hasStill, storePasswordHash, type UserRow } from '../users.ts'
+import { type Ended, replacePassword } from './account-recovery.ts'
+
+interface Pending {
+  readonly userId: number
+  readonly email: string
+}
+
+async function sendLink(
+  { run, tokens, addresses, mail, issuer }: AccountBase,
+  email: string,
+  asker?: Asker,
+): Promise<void> {
+  const user = await findByEmail(run, email)
+  // Write access to an account must not be enough to take it over by setting one's own address.
+  if (!user || !(await addresses.isTrusted(user.id, user.email))) return
+  const to = { to: user.email, userId: user.id, asker }
+  if (user.disabled) return mail.sendTemplate('accountDisabled', to, {})
+  const pending: Pending = { userId: user.id, email: user.email }
+  const token = await tokens.issue('PasswordReset', pending, { owner: String(user.id) })
+  const link = `${issuer}/account/reset?token=${token}`
+  const values = { link, minutes: lifetimeMinutes('PasswordReset') }
+  await mail.sendTemplate('resetPassword', to, values)
+}
+
+/** Whether another message may be sent to the address now. Links sent before still work if not. */
+async function maySend({ counters }: AccountBase, email: string): Promise<boolean> {
+  const key = `mail-reset:${hash('sha256', email, 'base64url')}`
+  const { granted } = await counters.take(key, resetMails.attempts, 1, resetMails.window)
+  return granted
+}
+
+/**
+ * Returns the seconds to wait where the address has made too many requests. Reveals nothing about the account. Requests of
+ * strangers do not harm the owner: the links that they cause work as well. `secrets`: see `Devices`.
+ */
+export async function requestReset(
+  base: AccountBase,
+  typed: string,
+  address: string,
+  secrets: readonly string[] = [],
+  asker?: Asker,
+): Promise<number | undefined> {
+  const email = typed.trim().toLowerCase()
+  const user = await findByEmail(base.run, email)
+  const device = await base.devices.find(secrets, user?.id ?? 0)
+  const seconds = await base.resets.take(email, address, device)
+  if (seconds !== undefined) return seconds
+  if (device !== undefined || (await maySend(base, email))) {
+    base.background(() => sendLink(base, email, asker))
+  }
+  return undefined
+}
+
+export type ResetAnswer =
+  | { readonly kind: 'done'; readonly userId: number; readonly ended: Ended }
+  | { readonly kind: 'over' }
+  | { readonly kind: 'fault'; readonly field: string; readonly message: string }
+
+export async function canReset({ tokens }: AccountBase, token: string): Promise<boolean> {
+  return (await tokens.peek('PasswordReset', token)) !== undefined
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+/**
+ * An intruder may have turned on one-time codes within this time before a reset. Older ones stay: access to the user's
+ * mail alone must not get past them.
+ */
+const suspectCodesAgeMs = 7 * dayMs
+
+/**
+ * Sets the password and revokes everything that could let someone else in: sessions, passkeys, keys, consents, tokens,
+ * links, and one-time codes where they are recent or the address was never confirmed.
+ */
+export async function reset(
+  base: AccountBase,
+  token: string,
+  password: string,
+  asker?: Asker,
+): Promise<ResetAnswer> {
+  const { tokens, addresses, run, codes: oneTime } = base
+  const waiting = await tokens.peek<Pending>('PasswordReset', token)
+  if (!waiting) return { kind: 'over' }
+  const message = passwordFault(password, waiting.email)
+  if (message !== undefined) return { kind: 'fault', field: 'password', message }
+  // Whoever has the link has the account's mail. The link works again once the account is enabled.
+  if ((await findUser(run, waiting.userId))?.disabled) throw disabledSignIn(base.name)
+  // First, because it may fail: then the link still works.
+  const hashed = await hashPassword(password)
+  const pending = await tokens.redeem<Pending>('PasswordReset', token)
+  const user = pending && (await findUser(run, pending.userId))
+  if (user?.email !== waiting.email) return { kind: 'over' }
+  const codes =
+    (await addresses.isUnproven(user.id)) || (await oneTime.isYoungerThan(user.id, suspectCodesAgeMs))
+  const ended = await replacePassword(base, user.id, hashed, { keys: true, passkeys: true, codes })
+  await addresses.confirm(user.id, user.email)
+  notifyOfPassword(base, user, 'reset', ended, asker)
+  return { kind: 'done', userId: user.id, ended }
+}
+
+interface Change {
+  readonly userId: number
+  readonly current: string
+  readonly password: string
+  readonly address: string
+  /** See `Devices`. */
+  readonly secrets?: readonly string[]
+  /** The session that makes the change, which stays. */
+  readonly session: string
+  /** Whether API keys are revoked too. */
+  readonly keys: boolean
+  readonly asker?: Asker
+}
+
+export async function changePassword(base: AccountBase, change: Change): Promise<ResetAnswer> {
+  const user = await findUser(base.run, change.userId)
+  if (!user) return { kind: 'over' }
+  const message = passwordFault(change.password, user.email)
+  if (message !== undefined) return { kind: 'fault', field: 'new_password', message }
+  const refused = await confirmPassword(base, user.id, change.current, change)
+  if (refused) {
+    const said =
+      refused.kind === 'throttled'
+        ? `Too many attempts. Try again in ${Math.ceil(refused.seconds / 60)} minutes.`
+        : 'This is not your password.'
+    return { kind: 'fault', field: 'current_password', message: said }
+  }
+  const hashed = await hashPassword(change.password)
+  // A reset has happened meanwhile: the old password no longer counts.
+  if (!(await hasStill(base.run, user))) return { kind: 'over' }
+  const { session: except, keys } = change
+  const ended = await replacePassword(base, user.id, hashed, { except, keys, passkeys: false, codes: false })
+  notifyOfPassword(base, user, 'changed', ended, change.asker)
+  return { kind: 'done', userId: user.id, ended }
+}
+
+/** For a user who has none, and has signed in by other means a short time ago. Returns what is wrong with it. */
+export async function setFirstPassword(
+  base: AccountBase,
+  user: UserRow,
+  password: string,
+  isStillSignedIn: () => Promise<boolean>,
+  asker?: Asker,
+): Promise<string | undefined> {
+  const fault = passwordFault(password, user.email)
+  if (fault !== undefined) return fault
+  const hashed = await hashPassword(password)
+  // Whoever has taken the account back meanwhile has set another.
+  const isWithout = user.password_hash === null && (await hasStill(base.run, user))
+  if (!isWithout || !(await isStillSignedIn())) return 'You have a password already. Load the page again.'
+  await storePasswordHash(base.run, user.id, hashed)
+  notifyOfProtection(base, user, 'password-set', asker)
+  return undefined
+}

@@ -1,0 +1,138 @@
+/** `/account/profile/export` and `/account/profile/delete`: a copy of one's data, and the end of the account. */
+import type { Reply } from '../../../../call.ts'
+import { ApiError } from '../../../../errors.ts'
+import { lastUsesOf } from '../../../last-use.ts'
+import { deletePage, exportPage } from '../../../pages/account/profile.ts'
+import { type Faults, noFaults } from '../../../pages/components/form.ts'
+import { messagePage } from '../../../pages/frame/message.ts'
+import { pageReply } from '../../../pages/frame/reply.ts'
+import { sessionPrincipal } from '../../../session-principal.ts'
+import { exportedCollections, exportedData } from '../../own/data-export.ts'
+import { blockersOf, deleteAccount } from '../../own/deletion.ts'
+import { deletionPlan } from '../../own/own-data.ts'
+import { titleOf } from '../../own/scope-choices.ts'
+import { askerOf } from '../asker.ts'
+import { type RouteParts, type SignedIn, tooMany, type Visit } from '../context.ts'
+import { confirmation, postedForm } from '../own.ts'
+import { isStillSignedIn } from '../security.ts'
+
+/** In the middle of a sentence. */
+function inSentence(collection: string): string {
+  const title = titleOf(collection)
+  return /^[A-Z][a-z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString()
+}
+
+/** What the export has besides the account and its items. */
+async function besides({ base, server, passkeys }: RouteParts, { user, session }: SignedIn): Promise<object> {
+  const [sessions, apps, keys, linked, uses] = await Promise.all([
+    server.sessions(user.id, session.id),
+    server.connectedApps(user.id),
+    passkeys.list(user.id),
+    base.identities.list(user.id),
+    lastUsesOf(base.records, 'KeyUse', user.id),
+  ])
+  return {
+    service: base.issuer,
+    exported_at: isoTime(base.now()),
+    address: {
+      confirmed: await base.addresses.isVerified(user.id, user.email),
+      waiting: (await base.addresses.waiting(user.id)) ?? null,
+    },
+    sessions: sessions.map(({ signedInAt, usedAt, expiresAt, address, userAgent }) => ({
+      ...{ address, user_agent: userAgent },
+      signed_in_at: isoTime(signedInAt),
+      last_used_at: isoTime(usedAt),
+      expires_at: isoTime(expiresAt),
+    })),
+    passkeys: keys.map(({ name, createdAt }) => ({ name, created_at: isoTime(createdAt) })),
+    linked_accounts: linked.map(({ provider, label, createdAt }) => ({
+      provider,
+      account: label,
+      linked_at: isoTime(createdAt),
+    })),
+    api_key_uses: [...uses].map(([id, { at }]) => ({ api_key_id: Number(id), last_used_at: isoTime(at) })),
+    one_time_codes: await base.codes.isOn(user.id),
+    connected_apps: apps.map(({ app, scopes, allowedAt, usedAt }) => ({
+      ...{ name: app.name, client_id: app.clientId, allowed_at: isoTime(allowedAt) },
+      last_used_at: usedAt === undefined ? null : isoTime(usedAt),
+      scopes: scopes.map(({ scope }) => scope),
+    })),
+  }
+}
+
+async function download(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+  const { base, own } = parts
+  const { user } = who
+  const body = exportedData({
+    ...{ model: base.model, run: own.run, userId: user.id, principal: sessionPrincipal(user) },
+    more: { ...(await besides(parts, who)) },
+    requireStill: async () => {
+      if (!(await isStillSignedIn(parts, visit))) throw new ApiError('UNAUTHORIZED')
+    },
+  })
+  const file = `account-${user.id}-${isoTime(base.now()).slice(0, 10)}.json`
+  const headers = [
+    ...['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store'],
+    ...['Content-Disposition', `attachment; filename="${file}"`, 'X-Content-Type-Options', 'nosniff'],
+  ]
+  return { status: 200, headers, body }
+}
+
+export async function exportRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+  const { base, theme } = parts
+  const asked = confirmation(parts, visit, who)
+  if (visit.method !== 'POST') {
+    const { access } = sessionPrincipal(who.user)
+    const collections = exportedCollections(base.model, access).map(({ name }) => inSentence(name))
+    return asked ?? pageReply(theme, exportPage({ menu: who.menu, collections }))
+  }
+  postedForm(parts, visit)
+  if (asked) return asked
+  const seconds = await base.exports.take(`user:${who.user.id}`, parts.throttleAddress(visit.address))
+  return seconds === undefined ? download(parts, visit, who) : tooMany(theme, seconds)
+}
+
+async function showDeletion({ base, theme }: RouteParts, who: SignedIn, faults: Faults): Promise<Reply> {
+  const blockers = await blockersOf(base, who.user.id)
+  const page = deletePage({
+    ...{ menu: who.menu, faults, email: who.user.email, service: theme.name, titleOf: inSentence },
+    plan: deletionPlan(base.model),
+    blocking: [...new Set(blockers.map(({ collection }) => titleOf(collection)))],
+  })
+  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+async function deleted(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+  const { base, server, theme } = parts
+  try {
+    await deleteAccount(base, who.user, askerOf(visit))
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
+    return showDeletion(parts, who, new Map([['form', `Your account was not deleted. ${error.message}`]]))
+  }
+  await server.signOut(visit.req, visit.res)
+  const page = messagePage({
+    title: 'Your account is deleted',
+    paragraphs: [
+      'You are signed out everywhere. We have sent a message about it to the address that the account had.',
+    ],
+    icon: 'check',
+  })
+  return pageReply(theme, page)
+}
+
+export async function deleteRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+  if (!parts.own.selfDeletion) throw new ApiError('NOT_FOUND', 'Accounts cannot be deleted here.')
+  const asked = confirmation(parts, visit, who)
+  if (visit.method !== 'POST') return asked ?? showDeletion(parts, who, noFaults)
+  const typed = postedForm(parts, visit).text('address')
+  if (asked) return asked
+  if (typed.trim().toLowerCase() !== who.user.email) {
+    return showDeletion(parts, who, new Map([['address', 'This is not the address of your account.']]))
+  }
+  return deleted(parts, visit, who)
+}

@@ -1,0 +1,163 @@
+/** `/account/webhooks/new` and `/account/webhooks/{id}/edit`. */
+import type { Reply } from '../../../../call.ts'
+import { webhookTypes } from '../../../../model/builtin/webhooks.ts'
+import type { Model } from '../../../../model/model.ts'
+import { staticRule } from '../../../../plan/guard.ts'
+import type { AccessClass } from '../../../../principal.ts'
+import { type EventGroup, type WebhookForm, webhookFormPage } from '../../../pages/account/webhook-form.ts'
+import { type Faults, noFaults } from '../../../pages/components/form.ts'
+import { pageReply } from '../../../pages/frame/reply.ts'
+import { sessionPrincipal } from '../../../session-principal.ts'
+import { faultsOf } from '../../own/own-items.ts'
+import { titleOf } from '../../own/scope-choices.ts'
+import { type RouteParts, redirect, type SignedIn, type Visit } from '../context.ts'
+import type { FormBody } from '../form-body.ts'
+import { confirmation, createShown, ownItems, postedForm } from '../own.ts'
+import { type WebhookRow, webhookRow } from './webhooks.ts'
+
+const collection = 'webhooks'
+const path = '/account/webhooks'
+
+const labels: ReadonlyMap<string, string> = new Map([
+  ['*', 'All'],
+  ['created', 'Created'],
+  ['updated', 'Updated'],
+  ['deleted', 'Deleted'],
+])
+
+/** The events that a user of this access class may ever see. */
+function eventGroups(model: Model, access: AccessClass): readonly EventGroup[] {
+  const groups = new Map<string, { readonly type: string; readonly label: string }[]>()
+  for (const [type, of] of webhookTypes(model)) {
+    if (of === undefined || staticRule(model, of, of.access.read, access) === 'never') continue
+    const kind = type.slice(of.singular.length + 1)
+    const listed = groups.get(of.name) ?? []
+    groups.set(of.name, listed)
+    const entry = { type, label: labels.get(kind) ?? titleOf(kind) }
+    if (kind === '*') listed.unshift(entry)
+    else listed.push(entry)
+  }
+  return [...groups].map(([name, types]) => ({ collection: name, title: titleOf(name), types }))
+}
+
+const first: WebhookForm = {
+  url: '',
+  description: '',
+  events: 'some',
+  types: new Set(),
+  collections: new Set(),
+}
+
+function groupsFor({ base }: RouteParts, { user }: SignedIn): readonly EventGroup[] {
+  return eventGroups(base.model, sessionPrincipal(user).access)
+}
+
+/** `edited`: undefined for a new one. */
+function show(
+  parts: RouteParts,
+  who: SignedIn,
+  edited: WebhookRow | undefined,
+  entered: WebhookForm,
+  faults: Faults,
+): Reply {
+  const page = webhookFormPage({
+    ...{ menu: who.menu, faults, entered, isNew: edited === undefined },
+    groups: groupsFor(parts, who),
+    action: edited === undefined ? `${path}/new` : `${path}/${edited.id}/edit`,
+    back: edited === undefined ? path : `${path}/${edited.id}`,
+  })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+function enteredIn(form: FormBody): WebhookForm {
+  return {
+    url: form.text('url'),
+    description: form.text('description'),
+    events: form.text('events'),
+    types: new Set(form.list('type')),
+    collections: new Set(form.list('collection')),
+  }
+}
+
+/** A webhook made by the API may have both. */
+function formOf({ url, description, types, collections }: WebhookRow): WebhookForm {
+  const isEverything = types.includes('*')
+  return {
+    ...{ url, description: description ?? '' },
+    events: isEverything ? 'all' : 'some',
+    types: new Set(isEverything ? [] : types),
+    collections: new Set(collections ?? []),
+  }
+}
+
+/** Faults of names that no form of ours has, e.g. of a collection that is gone, stand at the events. */
+const formFields: ReadonlyMap<string, string> = new Map([
+  ['url', 'url'],
+  ['description', 'description'],
+  ['types', 'events'],
+  ['collections', 'events'],
+])
+
+function bodyOf({ url, description, events, types, collections }: WebhookForm, edited?: WebhookRow) {
+  const isEverything = events === 'all'
+  // Of chosen events the form has no collections: those that the API has set stay.
+  const kept = edited && !edited.types.includes('*') ? edited.collections : null
+  const chosen = collections.size > 0 ? [...collections] : null
+  return {
+    url: url.trim(),
+    description: description.trim() || null,
+    types: isEverything ? ['*'] : [...types],
+    collections: isEverything ? chosen : kept,
+  }
+}
+
+async function saved(
+  parts: RouteParts,
+  who: SignedIn,
+  edited: WebhookRow | undefined,
+  entered: WebhookForm,
+  save: () => Promise<Reply>,
+): Promise<Reply> {
+  const faults = new Map<string, string>()
+  if (entered.url.trim() === '') faults.set('url', 'Enter the address.')
+  if (entered.events !== 'all' && entered.types.size === 0) faults.set('events', 'Choose at least one event.')
+  if (faults.size > 0) return show(parts, who, edited, entered, faults)
+  try {
+    return await save()
+  } catch (error) {
+    return show(
+      parts,
+      who,
+      edited,
+      entered,
+      faultsOf(error, name => formFields.get(name)),
+    )
+  }
+}
+
+export async function newWebhookRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+  const asked = confirmation(parts, visit, who)
+  if (visit.method !== 'POST') return asked ?? show(parts, who, undefined, first, noFaults)
+  const entered = enteredIn(postedForm(parts, visit))
+  if (asked) return asked
+  return saved(parts, who, undefined, entered, () =>
+    createShown(parts, visit, who, collection, bodyOf(entered), ({ id }) => `${path}/${id}`),
+  )
+}
+
+export async function editWebhookRoute(
+  parts: RouteParts,
+  visit: Visit,
+  who: SignedIn,
+  id: number,
+): Promise<Reply> {
+  const row = await webhookRow(parts, who, id)
+  const asked = confirmation(parts, visit, who)
+  if (visit.method !== 'POST') return asked ?? show(parts, who, row, formOf(row), noFaults)
+  const entered = enteredIn(postedForm(parts, visit))
+  if (asked) return asked
+  return saved(parts, who, row, entered, async () => {
+    await ownItems(parts, who).update(collection, id, bodyOf(entered, row))
+    return redirect(`${path}/${id}?done=saved`)
+  })
+}

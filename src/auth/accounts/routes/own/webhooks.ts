@@ -1,0 +1,251 @@
+/** `/account/webhooks`: one's webhooks and what they have sent. */
+import type { Reply } from '../../../../call.ts'
+import { ApiError } from '../../../../errors.ts'
+import { orderById, reversed } from '../../../../plan/order.ts'
+import { itemShape, listShape, where } from '../../../../plan/system-plans.ts'
+import {
+  deleteWebhookPage,
+  type ShownDelivery,
+  type ShownWebhook,
+  webhookPage,
+  webhooksPage,
+} from '../../../pages/account/webhooks.ts'
+import { type Faults, noFaults } from '../../../pages/components/form.ts'
+import { pageReply } from '../../../pages/frame/reply.ts'
+import { sessionPrincipal } from '../../../session-principal.ts'
+import { faultsOf } from '../../own/own-items.ts'
+import { noteOf } from '../account.ts'
+import { type RouteParts, redirect, type SignedIn, type Visit } from '../context.ts'
+import type { FormBody } from '../form-body.ts'
+import { confirmation, ownItems, postedForm, showOnce } from '../own.ts'
+
+const collection = 'webhooks'
+const path = '/account/webhooks'
+const fields = [
+  'id',
+  'app_id',
+  'url',
+  'types',
+  'collections',
+  'enabled',
+  'description',
+  'paused_at',
+  'pause_reason',
+  'created_at',
+]
+const ofUser = { ...listShape(collection, fields, where('user_id')), sort: reversed(orderById) }
+const byId = itemShape(collection, fields)
+const deliveryFields = [
+  'id',
+  'event_id',
+  'type',
+  'attempt',
+  'status',
+  'due_at',
+  'response_status',
+  'duration_ms',
+  'response_excerpt',
+  'error',
+  'created_at',
+]
+const ofWebhook = {
+  ...listShape('webhook_deliveries', deliveryFields, where('webhook_id')),
+  sort: reversed(orderById),
+}
+
+const webhookOfDelivery = itemShape('webhook_deliveries', ['webhook_id'])
+
+const maxShown = 200
+const maxDeliveriesShown = 20
+
+export interface WebhookRow {
+  readonly id: number
+  readonly app_id: number | null
+  readonly url: string
+  readonly types: readonly string[]
+  readonly collections: readonly string[] | null
+  readonly enabled: boolean
+  readonly description: string | null
+  readonly paused_at: string | null
+  readonly pause_reason: string | null
+  readonly created_at: string
+}
+
+interface DeliveryRow {
+  readonly id: number
+  readonly event_id: string | null
+  readonly type: string
+  readonly attempt: number
+  readonly status: ShownDelivery['status']
+  readonly due_at: string | null
+  readonly response_status: number | null
+  readonly duration_ms: number | null
+  readonly response_excerpt: string | null
+  readonly error: string | null
+  readonly created_at: string
+}
+
+/** Throws NOT_FOUND where the user has no such webhook. */
+export function webhookRow(parts: RouteParts, who: SignedIn, id: number): Promise<WebhookRow> {
+  return ownItems(parts, who).item<WebhookRow>(byId, id)
+}
+
+function timeOf(text: string | null): number | undefined {
+  return text === null ? undefined : Date.parse(text)
+}
+
+function shown(row: WebhookRow): ShownWebhook {
+  const { id, url, description, types, collections, enabled } = row
+  return {
+    ...{ id, url, description, types, collections, enabled },
+    pausedAt: timeOf(row.paused_at),
+    pauseReason: row.pause_reason,
+    createdAt: Date.parse(row.created_at),
+    ofApp: row.app_id !== null,
+  }
+}
+
+function shownDelivery(row: DeliveryRow): ShownDelivery {
+  const { id, type, status, attempt, error } = row
+  return {
+    ...{ id, type, status, attempt, error },
+    responseStatus: row.response_status,
+    durationMs: row.duration_ms,
+    excerpt: row.response_excerpt,
+    createdAt: Date.parse(row.created_at),
+    dueAt: timeOf(row.due_at),
+    isEvent: row.event_id !== null,
+  }
+}
+
+export async function webhooksRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+  const rows = await ownItems(parts, who).list<WebhookRow>(ofUser, maxShown + 1, who.user.id)
+  const page = webhooksPage({
+    ...{ menu: who.menu, note: noteOf(visit), more: rows.length > maxShown },
+    webhooks: rows.slice(0, maxShown).map(shown),
+  })
+  return pageReply(parts.theme, page)
+}
+
+async function show(
+  parts: RouteParts,
+  visit: Visit,
+  who: SignedIn,
+  row: WebhookRow,
+  faults: Faults,
+): Promise<Reply> {
+  const isShown = visit.method === 'GET'
+  const taken = isShown ? await parts.shownOnce.take(who.session, visit.path) : undefined
+  const rows = await ownItems(parts, who).list<DeliveryRow>(ofWebhook, maxDeliveriesShown, row.id)
+  const page = webhookPage({
+    ...{ menu: who.menu, webhook: shown(row), faults },
+    note: faults.size > 0 ? undefined : noteOf(visit),
+    deliveries: rows.map(shownDelivery),
+    revealed: taken?.secret,
+    overlapSeconds: parts.own.webhookOverlapSeconds,
+  })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+interface Target {
+  readonly parts: RouteParts
+  readonly visit: Visit
+  readonly who: SignedIn
+  readonly row: WebhookRow
+}
+
+type Change = (target: Target, form: FormBody) => Promise<Reply>
+
+function done({ row }: Target, what: string): Reply {
+  return redirect(`${path}/${row.id}?done=${what}`)
+}
+
+const rotate: Change = async ({ parts, visit, who, row }) => {
+  const asked = confirmation(parts, visit, who)
+  if (asked) return asked
+  const secret = await parts.own.webhooks.rotateSecret(row.id, sessionPrincipal(who.user))
+  return showOnce(parts, who, `${path}/${row.id}`, { secret })
+}
+
+const enable: Change = async target => {
+  const { parts, visit, who, row } = target
+  const asked = confirmation(parts, visit, who)
+  if (asked) return asked
+  await parts.own.webhooks.enable(row.id, sessionPrincipal(who.user))
+  return done(target, 'webhook-enabled')
+}
+
+function turned(enabled: boolean): Change {
+  return async target => {
+    const { parts, visit, who, row } = target
+    const asked = enabled ? confirmation(parts, visit, who) : undefined
+    if (asked) return asked
+    await ownItems(parts, who).update(collection, row.id, { enabled })
+    return done(target, enabled ? 'webhook-on' : 'webhook-off')
+  }
+}
+
+const test: Change = async target => {
+  const { parts, who, row } = target
+  await parts.own.webhooks.test(row.id, sessionPrincipal(who.user))
+  return done(target, 'webhook-tested')
+}
+
+const redeliver: Change = async (target, form) => {
+  const { parts, who, row } = target
+  const delivery = form.text('delivery')
+  if (!/^[1-9]\d{0,14}$/.test(delivery)) throw new ApiError('NOT_FOUND')
+  const { webhook_id: of } = await ownItems(parts, who).item<{ webhook_id: number }>(
+    webhookOfDelivery,
+    Number(delivery),
+  )
+  if (of !== row.id) throw new ApiError('NOT_FOUND')
+  await parts.own.webhooks.redeliver(row.id, Number(delivery), sessionPrincipal(who.user))
+  return done(target, 'redelivered')
+}
+
+const changes: ReadonlyMap<string, Change> = new Map([
+  ['rotate', rotate],
+  ['enable', enable],
+  ['on', turned(true)],
+  ['off', turned(false)],
+  ['test', test],
+  ['redeliver', redeliver],
+])
+
+export async function webhookRoute(
+  parts: RouteParts,
+  visit: Visit,
+  who: SignedIn,
+  id: number,
+): Promise<Reply> {
+  const row = await webhookRow(parts, who, id)
+  if (visit.method !== 'POST') return show(parts, visit, who, row, noFaults)
+  const form = postedForm(parts, visit)
+  const change = changes.get(form.text('change'))
+  if (!change) throw new ApiError('BAD_REQUEST', 'There is no such change.')
+  try {
+    return await change({ parts, visit, who, row }, form)
+  } catch (error) {
+    return show(
+      parts,
+      visit,
+      who,
+      row,
+      faultsOf(error, () => undefined),
+    )
+  }
+}
+
+export async function deleteWebhookRoute(
+  parts: RouteParts,
+  visit: Visit,
+  who: SignedIn,
+  id: number,
+): Promise<Reply> {
+  const webhook = shown(await webhookRow(parts, who, id))
+  if (visit.method !== 'POST') return pageReply(parts.theme, deleteWebhookPage(who.menu, webhook, noFaults))
+  postedForm(parts, visit)
+  await ownItems(parts, who).remove(collection, id)
+  return redirect(`${path}?done=webhook-deleted`)
+}

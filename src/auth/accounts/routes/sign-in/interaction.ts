@@ -1,0 +1,160 @@
+/** `/oauth/interaction/{uid}`: what an authorization request asks of the user. */
+import type { Reply } from '../../../../call.ts'
+import { ApiError } from '../../../../errors.ts'
+import { noFaults } from '../../../pages/components/form.ts'
+import { pageReply } from '../../../pages/frame/reply.ts'
+import { consentPage } from '../../../pages/oauth/consent.ts'
+import { selectAccountPage } from '../../../pages/oauth/select-account.ts'
+import { scopeGroups } from '../../../server/consent/choices.ts'
+import type { Interaction, NextPath } from '../../../server/server.ts'
+import { interactionPrefix } from '../../paths.ts'
+import { findUser, type UserRow } from '../../users.ts'
+import { type RouteParts, redirect, type Visit } from '../context.ts'
+import { type FormBody, readForm, readQuery } from '../form-body.ts'
+import {
+  handleSignIn,
+  handleSignUp,
+  type SignInContext,
+  type SignUpContext,
+  showSignIn,
+  showSignUp,
+} from '../sign-in.ts'
+import { continueRoute, isContinuing } from './provider.ts'
+
+/**
+ * Chromium holds `form-action` against every redirect that follows, those of the app's own site too, so the
+ * whole scheme of the app's address is let in. What the address may be was decided long before.
+ */
+export function schemeOf(destination: string | undefined): string | undefined {
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(destination ?? '')?.[1]?.toLowerCase()
+  if (scheme === undefined || scheme === 'javascript' || scheme === 'data') return undefined
+  return scheme === 'http' ? 'http: https:' : `${scheme}:`
+}
+
+function pathOf({ uid }: Interaction): string {
+  return `${interactionPrefix}${encodeURIComponent(uid)}`
+}
+
+function signInContext(parts: RouteParts, visit: Visit, interaction: Interaction): SignInContext {
+  const action = pathOf(interaction)
+  return {
+    action,
+    signUp: `${action}?page=sign-up`,
+    app: interaction.app.name,
+    email: interaction.loginHint,
+    next: undefined,
+    note: undefined,
+    leadsTo: schemeOf(interaction.destination),
+    start: { interaction: interaction.uid },
+    finish: ({ kind: _proven, ...proof }) =>
+      parts.server.finishLogin(visit.req, visit.res, { ...proof, address: visit.address }),
+  }
+}
+
+async function login(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
+  const context = signInContext(parts, visit, interaction)
+  if (visit.method !== 'POST') return showSignIn(parts, visit, context, { faults: noFaults })
+  const form = readForm(visit)
+  parts.csrf.check(visit, form.text('csrf'))
+  return handleSignIn(parts, visit, context, form)
+}
+
+async function newAccount(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
+  const signIn = signInContext(parts, visit, interaction)
+  const { signUp: action, app, leadsTo } = signIn
+  const context: SignUpContext = { action, signIn, app, leadsTo }
+  if (visit.method !== 'POST') return showSignUp(parts, visit, context, { faults: noFaults })
+  const form = readForm(visit)
+  parts.csrf.check(visit, form.text('csrf'))
+  return handleSignUp(parts, visit, context, form)
+}
+
+/** What the user has answered: `yes`, with which `goOn` follows, a denial, or that another account is meant. */
+async function postedAnswer(
+  { server, csrf }: RouteParts,
+  visit: Visit,
+  yes: string,
+  goOn: (form: FormBody) => Promise<NextPath>,
+): Promise<Reply> {
+  const form = readForm(visit)
+  csrf.check(visit, form.text('csrf'))
+  switch (form.text('answer')) {
+    case 'deny':
+      return redirect(await server.deny(visit.req, visit.res))
+    case 'other-account':
+      return redirect(await server.switchAccount(visit.req, visit.res))
+    case yes:
+      return redirect(await goOn(form))
+    default:
+      throw new ApiError('BAD_REQUEST', `\`answer\` must be \`${yes}\`, \`other-account\` or \`deny\`.`)
+  }
+}
+
+/** `prompt=select_account`: as who is signed in, or as another. */
+async function selectAccount(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
+  const { server, csrf, theme } = parts
+  if (visit.method === 'POST') {
+    return postedAnswer(parts, visit, 'continue', () => server.keepAccount(visit.req, visit.res))
+  }
+  const { email } = await whoIs(parts, interaction)
+  const page = selectAccountPage({
+    action: pathOf(interaction),
+    csrf: csrf.token(visit, visit.res),
+    app: interaction.app,
+    email,
+  })
+  return pageReply(theme, page, {
+    leadsTo: schemeOf(interaction.destination),
+    images: [interaction.app.logoUri],
+  })
+}
+
+async function whoIs({ base }: RouteParts, { userId }: Interaction): Promise<UserRow> {
+  const user = userId === undefined ? undefined : await findUser(base.run, userId)
+  if (user) return user
+  throw new ApiError('NOT_FOUND', 'This request is over. Go back to the app and start again.')
+}
+
+async function consent(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
+  const { server, csrf, theme } = parts
+  if (visit.method === 'POST') {
+    return postedAnswer(parts, visit, 'allow', form =>
+      server.finishConsent(visit.req, visit.res, allowed(interaction, form.list('scope'))),
+    )
+  }
+  const who = await whoIs(parts, interaction)
+  const page = consentPage({
+    theme,
+    action: pathOf(interaction),
+    csrf: csrf.token(visit, visit.res),
+    interaction,
+    groups: scopeGroups(parts.base.model, interaction, who),
+    email: who.email,
+  })
+  return pageReply(theme, page, {
+    leadsTo: schemeOf(interaction.destination),
+    images: [interaction.app.logoUri],
+  })
+}
+
+/** What was ticked. BAD_REQUEST where it is not what was asked for: then it is no form of ours. */
+function allowed({ scopes }: Interaction, ticked: readonly string[]): readonly string[] {
+  const asked = new Set(scopes.map(({ scope }) => scope))
+  const foreign = ticked.filter(scope => !asked.has(scope))
+  if (foreign.length === 0 && new Set(ticked).size === ticked.length) return ticked
+  throw new ApiError('BAD_REQUEST', 'Only what the app has asked for can be allowed, each once.')
+}
+
+/** `uid`: what follows the prefix. `?page=sign-up` makes an account instead of signing in. */
+export async function interactionRoute(parts: RouteParts, visit: Visit, uid: string): Promise<Reply> {
+  const interaction = await parts.server.interaction(visit.req, visit.res)
+  if (interaction.uid !== uid) {
+    throw new ApiError('NOT_FOUND', 'This request is over. Go back to the app and start again.')
+  }
+  visit.userId = interaction.userId ?? null
+  if (interaction.prompt === 'select_account') return selectAccount(parts, visit, interaction)
+  if (interaction.prompt === 'consent') return consent(parts, visit, interaction)
+  if (isContinuing(visit)) return continueRoute(parts, visit, signInContext(parts, visit, interaction), uid)
+  const isNew = readQuery(visit).text('page') === 'sign-up'
+  return isNew ? newAccount(parts, visit, interaction) : login(parts, visit, interaction)
+}

@@ -1,0 +1,216 @@
+/** One sign-in with a provider, from its start to its result: kept on the server, and bound to one browser by a cookie. */
+import { randomBytes } from 'node:crypto'
+import type { Reply } from '../../../../call.ts'
+import { ApiError } from '../../../../errors.ts'
+import { messagePage } from '../../../pages/frame/message.ts'
+import { pageReply } from '../../../pages/frame/reply.ts'
+import { isSame } from '../../../server/secret.ts'
+import type { Linked } from '../../identities.ts'
+import type { TokenKind } from '../../link-tokens.ts'
+import { type FaultReason, type Provider, ProviderFault, type Secrets } from '../../providers/provider.ts'
+import { type RouteParts, redirect, tooMany, type Visit } from '../context.ts'
+import { cookieOf } from '../cookie.ts'
+
+/** Where an identity is linked that a provider has signed in. */
+export const linkPath = '/account/link'
+
+/** What a sign-in with a provider is for. */
+export type Purpose =
+  | {
+      readonly kind: 'sign-in'
+      /** Where to go afterwards. */
+      readonly next?: string | undefined
+      /** The uid of the authorization request that waits. */
+      readonly interaction?: string | undefined
+      /** Whether somebody who is signed in confirms that it is them. */
+      readonly confirms: boolean
+    }
+  | { readonly kind: 'link'; readonly userId: number; readonly session: string }
+  /** `account`: the token of the link by which a new account is finished. */
+  | { readonly kind: 'finish'; readonly account: string }
+
+interface Flow {
+  readonly provider: string
+  readonly purpose: Purpose
+  readonly secrets: Secrets
+}
+
+/** Whom a provider has signed in. */
+export interface ProviderResult extends Linked {
+  readonly purpose: Exclude<Purpose, { readonly kind: 'link' }>
+}
+
+export interface Offer extends Linked {
+  readonly userId: number
+  readonly interaction: string | undefined
+}
+
+/** A cookie that holds a token: sign-ins under way in one, an offered link in another. */
+type Cookie = 'portico_provider' | 'portico_link'
+
+const lifetimeSeconds: Readonly<Record<Cookie, number>> = { portico_provider: 600, portico_link: 1800 }
+
+function nameOf(issuer: string, cookie: Cookie): string {
+  // RFC 6265bis, 4.1.3.2: no other host of the domain can set a cookie with this prefix.
+  return issuer.startsWith('https:') ? `__Host-${cookie}` : cookie
+}
+
+/** An empty value removes it. Lax: the provider sends the browser back by a link. */
+export function setTokenCookie(
+  { base: { issuer } }: RouteParts,
+  { res }: Visit,
+  cookie: Cookie,
+  token: string,
+): void {
+  const secure = issuer.startsWith('https:') ? '; Secure' : ''
+  const age = token === '' ? 0 : lifetimeSeconds[cookie]
+  const value = `${nameOf(issuer, cookie)}=${token}`
+  res.appendHeader('Set-Cookie', `${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${age}${secure}`)
+}
+
+function tokenIn({ base: { issuer } }: RouteParts, visit: Visit, cookie: Cookie): string | undefined {
+  return cookieOf(visit, nameOf(issuer, cookie))
+}
+
+function secret(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+export function redirectUriOf({ base: { issuer } }: RouteParts, { id }: Pick<Provider, 'id'>): string {
+  return `${issuer}/account/sign-in/${id}/callback`
+}
+
+/** Sends the browser to the provider, or shows why not. */
+export async function startFlow(
+  parts: RouteParts,
+  visit: Visit,
+  provider: Provider,
+  purpose: Purpose,
+): Promise<Reply> {
+  const { base, throttleAddress } = parts
+  const address = throttleAddress(visit.address)
+  const seconds = await base.providerStarts.take(`start:${address}`, address)
+  if (seconds !== undefined) return tooMany(parts.theme, seconds)
+  const secrets: Secrets = { state: secret(), nonce: secret(), verifier: secret() }
+  const confirms = purpose.kind === 'sign-in' && purpose.confirms
+  const started = await caught(() =>
+    provider.start({ redirectUri: redirectUriOf(parts, provider), secrets, confirms }),
+  )
+  if (started instanceof ProviderFault) return faultReply(parts, provider, started)
+  const flow: Flow = { provider: provider.id, purpose, secrets }
+  const owner = purpose.kind === 'link' ? String(purpose.userId) : undefined
+  setTokenCookie(parts, visit, 'portico_provider', await base.tokens.issue('ProviderSignIn', flow, { owner }))
+  return redirect(started.href)
+}
+
+/** The fault, where there is one. */
+export async function caught<T>(ask: () => Promise<T>): Promise<T | ProviderFault> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof ProviderFault) return error
+    throw error
+  }
+}
+
+/**
+ * The sign-in that this browser has begun with this provider, which is over then. Undefined where the callback is not its
+ * answer: another browser's, another provider's, an old one, or one that was used.
+ */
+export async function redeemFlow(
+  parts: RouteParts,
+  visit: Visit,
+  provider: Provider,
+  state: string,
+): Promise<Flow | undefined> {
+  const { tokens } = parts.base
+  const token = tokenIn(parts, visit, 'portico_provider')
+  const flow = await tokens.peek<Flow>('ProviderSignIn', token)
+  const isAnswer = flow?.provider === provider.id && isSame(flow.secrets.state, state)
+  return isAnswer ? tokens.redeem<Flow>('ProviderSignIn', token) : undefined
+}
+
+export async function storeResult(parts: RouteParts, visit: Visit, result: ProviderResult): Promise<void> {
+  setTokenCookie(parts, visit, 'portico_provider', await parts.base.tokens.issue('ProviderResult', result))
+}
+
+export async function storeOffer(parts: RouteParts, visit: Visit, offer: Offer): Promise<void> {
+  const owner = String(offer.userId)
+  setTokenCookie(
+    parts,
+    visit,
+    'portico_link',
+    await parts.base.tokens.issue('IdentityOffer', offer, { owner }),
+  )
+}
+
+const kinds = { portico_provider: 'ProviderResult', portico_link: 'IdentityOffer' } as const satisfies Record<
+  Cookie,
+  TokenKind
+>
+
+export function peekResult(parts: RouteParts, visit: Visit): Promise<ProviderResult | undefined> {
+  return parts.base.tokens.peek(kinds.portico_provider, tokenIn(parts, visit, 'portico_provider'))
+}
+
+export function peekOffer(parts: RouteParts, visit: Visit): Promise<Offer | undefined> {
+  return parts.base.tokens.peek(kinds.portico_link, tokenIn(parts, visit, 'portico_link'))
+}
+
+/** Consumes the result or the offer. Returns whether this call did. */
+export async function redeemCookie(parts: RouteParts, visit: Visit, cookie: Cookie): Promise<boolean> {
+  const redeemed = await parts.base.tokens.redeem(kinds[cookie], tokenIn(parts, visit, cookie))
+  setTokenCookie(parts, visit, cookie, '')
+  return redeemed !== undefined
+}
+
+export function providerOf({ providers }: RouteParts, id: string): Provider {
+  const provider = providers.get(id)
+  if (!provider) throw new ApiError('NOT_FOUND', 'This service offers no such sign-in.')
+  return provider
+}
+
+const back = { href: '/account/sign-in', label: 'Back to sign-in' }
+
+interface Told {
+  readonly title: string
+  readonly paragraphs: readonly string[]
+  readonly link?: { readonly href: string; readonly label: string }
+  readonly status?: number
+}
+
+export function tell({ theme }: RouteParts, { title, paragraphs, link = back, status = 400 }: Told): Reply {
+  return pageReply(theme, messagePage({ title, paragraphs, link }), { status })
+}
+
+const faults: Readonly<Record<FaultReason, (name: string) => Told>> = {
+  denied: name => ({
+    title: 'You are not signed in',
+    paragraphs: [`${name} says that you did not go on there. Nothing was changed.`],
+  }),
+  unavailable: name => ({
+    title: `${name} does not answer`,
+    paragraphs: ['Try again in a few minutes, or sign in by another way.'],
+    status: 503,
+  }),
+  invalid: name => ({
+    title: `${name} could not sign you in`,
+    paragraphs: [
+      `The answer of ${name} could not be accepted, so nobody was signed in. Try again.`,
+      'If it goes on, tell the people who run this service: their log says why.',
+    ],
+  }),
+}
+
+/** A page of our own words: nothing of the provider's is shown. */
+export function faultReply(parts: RouteParts, { id, name }: Provider, fault: ProviderFault): Reply {
+  parts.onProviderFault(id, fault)
+  return tell(parts, faults[fault.reason](name))
+}
+
+export function staleReply(parts: RouteParts): Reply {
+  return tell(parts, {
+    title: 'This sign-in is over',
+    paragraphs: ['It took too long, was used already, or was begun in another browser. Start again.'],
+  })
+}

@@ -1,0 +1,241 @@
+/** `/account/reset` and `/account/verify`: what links in messages open. */
+import type { Reply } from '../../../../call.ts'
+import { type Faults, noFaults } from '../../../pages/components/form.ts'
+import { messagePage } from '../../../pages/frame/message.ts'
+import { pageReply } from '../../../pages/frame/reply.ts'
+import { endedPage } from '../../../pages/sign-in/account-recovery.ts'
+import { finishWithProviderPage } from '../../../pages/sign-in/providers.ts'
+import { finishPage, resetPage, resetRequestPage, verifyPage } from '../../../pages/sign-in/reset.ts'
+import { signInTime } from '../../../server/sessions/session-ends.ts'
+import { addressToConfirm, confirmAddress, sendConfirmation } from '../../addresses/verification.ts'
+import { canReset, requestReset, reset } from '../../recovery/reset.ts'
+import { finishSignUp, pendingAddress, pendingSignUp } from '../../sign-up.ts'
+import { askerOf } from '../asker.ts'
+import {
+  type RouteParts,
+  redirect,
+  type SignedIn,
+  safeNext,
+  signedIn,
+  tooMany,
+  type Visit,
+} from '../context.ts'
+import { type FormBody, readForm, readQuery } from '../form-body.ts'
+import { isFresh } from '../own.ts'
+import { messages, missing } from '../sign-in.ts'
+import { fromOf, rememberDevice } from './device-cookie.ts'
+import { providerOf } from './provider-flow.ts'
+
+function over({ theme }: RouteParts, href: string, label: string): Reply {
+  const page = messagePage({
+    title: 'This link does not work any more',
+    paragraphs: ['It is too old, or was used already. Ask for a new one.'],
+    link: { href, label },
+    icon: 'clock',
+  })
+  return pageReply(theme, page, { status: 400 })
+}
+
+function refused({ theme }: RouteParts, messages: readonly string[]): Reply {
+  const page = messagePage({
+    title: 'Your account could not be made',
+    paragraphs: messages,
+    link: { href: '/account/sign-up', label: 'Create an account' },
+  })
+  return pageReply(theme, page, { status: 400 })
+}
+
+function resetOver(parts: RouteParts): Reply {
+  return over(parts, '/account/reset', 'Ask for a new link')
+}
+
+function showReset({ theme, csrf }: RouteParts, visit: Visit, token: string, faults: Faults): Reply {
+  const page = resetPage({ csrf: csrf.token(visit, visit.res), faults, token })
+  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+function showRequest({ theme, csrf }: RouteParts, visit: Visit, faults: Faults): Reply {
+  const page = resetRequestPage({ csrf: csrf.token(visit, visit.res), faults, email: undefined })
+  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+/** The same answer for every address. */
+async function ask(parts: RouteParts, visit: Visit, form: FormBody): Promise<Reply> {
+  const faults = missing(form, { email: 'Enter your e-mail address.' })
+  if (faults.size > 0) return showRequest(parts, visit, faults)
+  const { address, secrets } = fromOf(parts, visit)
+  const seconds = await requestReset(
+    parts.base,
+    form.text('email').slice(0, 300),
+    address,
+    secrets,
+    askerOf(visit),
+  )
+  if (seconds !== undefined) return tooMany(parts.theme, seconds)
+  const page = messagePage({
+    title: 'Look into your mail',
+    paragraphs: [
+      messages.resetSent,
+      'Every link of the last half hour works: take the newest one that you find.',
+    ],
+    link: { href: '/account/sign-in', label: 'Back to sign-in' },
+    icon: 'mail',
+  })
+  return pageReply(parts.theme, page)
+}
+
+async function setPassword(parts: RouteParts, visit: Visit, form: FormBody, token: string): Promise<Reply> {
+  const answer = await reset(parts.base, token, form.text('password'), askerOf(visit))
+  if (answer.kind === 'over') return resetOver(parts)
+  if (answer.kind === 'fault')
+    return showReset(parts, visit, token, new Map([[answer.field, answer.message]]))
+  await rememberDevice(parts, visit, answer.userId)
+  const link = { href: '/account/sign-in', label: 'Sign in' }
+  return pageReply(parts.theme, endedPage({ title: 'Your password is set', ended: answer.ended, link }))
+}
+
+export async function resetRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+  if (visit.method === 'POST') {
+    const form = readForm(visit)
+    parts.csrf.check(visit, form.text('csrf'))
+    const token = form.optional('token')
+    return token === undefined ? ask(parts, visit, form) : setPassword(parts, visit, form, token)
+  }
+  const token = readQuery(visit).optional('token')
+  if (token === undefined) return showRequest(parts, visit, noFaults)
+  return (await canReset(parts.base, token)) ? showReset(parts, visit, token, noFaults) : resetOver(parts)
+}
+
+function verifyOver(parts: RouteParts): Reply {
+  return over(parts, '/account', 'Your account')
+}
+
+async function showVerify(parts: RouteParts, visit: Visit): Promise<Reply> {
+  const query = readQuery(visit)
+  const account = query.optional('account')
+  if (account !== undefined) {
+    const pending = await pendingSignUp(parts.base, account)
+    if (pending === undefined) return over(parts, '/account/sign-up', 'Create an account')
+    const { email, provider } = pending
+    if (provider !== undefined) return showFinishWith(parts, visit, account, email, provider)
+    return showPending(parts, visit, account, email, noFaults)
+  }
+  const token = query.text('token')
+  return showConfirm(parts, visit, token, noFaults)
+}
+
+async function showConfirm(parts: RouteParts, visit: Visit, token: string, faults: Faults): Promise<Reply> {
+  const asked = await addressToConfirm(parts.base, token)
+  if (asked === undefined) return verifyOver(parts)
+  const who = await signedIn(parts, visit)
+  if (!who) return signInFirst(parts)
+  const asksPassword = asked.isNew && who.user.password_hash !== null
+  if (asked.isNew && !asksPassword && !isFresh(parts, who)) return signInAgain(token)
+  const csrf = parts.csrf.token(visit, visit.res)
+  const page = verifyPage({ csrf, token, ...asked, asksPassword, faults })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+/** For somebody who has no password to type. */
+function signInAgain(token: string): Reply {
+  const next = encodeURIComponent(`/account/verify?token=${token}`)
+  return redirect(`/account/sign-in?confirm=yes&next=${next}`)
+}
+
+function signInFirst({ theme }: RouteParts): Reply {
+  const page = messagePage({
+    title: 'Sign in first',
+    paragraphs: ['Sign in to the account whose address this is, then open the link again.'],
+    link: { href: '/account/sign-in', label: 'Sign in' },
+  })
+  return pageReply(theme, page)
+}
+
+function showPending(parts: RouteParts, visit: Visit, account: string, email: string, faults: Faults): Reply {
+  const page = finishPage({ csrf: parts.csrf.token(visit, visit.res), account, email, faults })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+/** For an account that is to sign in with a provider: whoever opens the link proves the identity once more. */
+function showFinishWith(parts: RouteParts, visit: Visit, account: string, email: string, id: string): Reply {
+  const { theme, csrf, providersLeadTo: leadsTo } = parts
+  const provider = providerOf(parts, id)
+  const page = finishWithProviderPage({ csrf: csrf.token(visit, visit.res), provider, account, email })
+  return pageReply(theme, page, { leadsTo })
+}
+
+async function finishAccount(
+  parts: RouteParts,
+  visit: Visit,
+  form: FormBody,
+  account: string,
+): Promise<Reply> {
+  const { base, server, theme } = parts
+  const answer = await finishSignUp(
+    base,
+    account,
+    form.text('password'),
+    parts.throttleAddress(visit.address),
+  )
+  if (answer.kind === 'throttled') return tooMany(theme, answer.seconds)
+  if (answer.kind === 'wrong') {
+    const email = (await pendingAddress(base, account)) ?? ''
+    return showPending(parts, visit, account, email, new Map([['password', 'This is not the password.']]))
+  }
+  if (answer.kind === 'over') return over(parts, '/account/sign-up', 'Create an account')
+  if (answer.kind === 'refused') return refused(parts, answer.messages)
+  const { userId } = answer
+  const { req, res, address } = visit
+  const at = await signInTime(base.records, userId, base.now())
+  await rememberDevice(parts, visit, userId)
+  await server.signIn(req, res, { userId, remember: false, methods: ['pwd'], address, at })
+  return redirect('/account?done=verified')
+}
+
+async function sendAgain(
+  parts: RouteParts,
+  visit: Visit,
+  { user }: SignedIn,
+  form: FormBody,
+): Promise<Reply> {
+  const seconds = await parts.base.confirmationMails.take(user.email, parts.throttleAddress(visit.address))
+  if (seconds !== undefined) return tooMany(parts.theme, seconds)
+  parts.base.background(() => sendConfirmation(parts.base, user.id, user.email, askerOf(visit)))
+  return redirect(`${safeNext(form.optional('back')) ?? '/account'}?done=sent`)
+}
+
+export async function verifyRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+  if (visit.method !== 'POST') return showVerify(parts, visit)
+  const form = readForm(visit)
+  parts.csrf.check(visit, form.text('csrf'))
+  const account = form.optional('account')
+  if (account !== undefined) return finishAccount(parts, visit, form, account)
+  const who = await signedIn(parts, visit)
+  if (!who) return signInFirst(parts)
+  if (form.text('send') === 'yes') return sendAgain(parts, visit, who, form)
+  if (form.text('drop') === 'yes') {
+    await parts.base.addresses.drop(who.user.id)
+    return redirect('/account?done=address-kept')
+  }
+  return confirm(parts, visit, form, who)
+}
+
+async function confirm(parts: RouteParts, visit: Visit, form: FormBody, who: SignedIn): Promise<Reply> {
+  const token = form.text('token')
+  const answer = await confirmAddress(parts.base, {
+    token,
+    userId: who.user.id,
+    session: who.session.id,
+    password: form.text('password'),
+    isFresh: isFresh(parts, who),
+    ...fromOf(parts, visit),
+  })
+  if (answer.kind === 'done') {
+    await rememberDevice(parts, visit, who.user.id)
+    return redirect(`/account?done=${answer.isFirst ? 'first-verified' : 'verified'}`)
+  }
+  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+  if (answer.kind === 'over') return verifyOver(parts)
+  if (answer.kind === 'stale') return signInAgain(token)
+  return showConfirm(parts, visit, token, new Map([['password', 'This is not your password.']]))
+}

@@ -1,0 +1,79 @@
+/**
+ * Browsers in which a user has signed in before. Failed attempts of strangers must not lock the owner out, so such a browser
+ * has a budget of attempts of its own for that account, and for no other.
+ */
+import { hash, randomBytes } from 'node:crypto'
+import type { Records, StoredRecord } from '../../../records.ts'
+
+const kind = 'KnownDevice'
+const dayMs = 24 * 60 * 60 * 1000
+/** The longest that browsers keep a cookie (RFC 6265bis, 5.5). */
+export const deviceLifetimeMs = 400 * dayMs
+const renewalThresholdMs = 370 * dayMs
+const maxDevices = 20
+/** In one browser: each account that signs in there has its own. */
+const maxSecrets = 5
+const secretBytes = 32
+const form = /^[A-Za-z0-9_-]{43}$/
+
+interface StoredDevice {
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+}
+
+export interface Devices {
+  /** The device's name if the account knows one of the secrets. */
+  find(secrets: readonly string[], userId: number): Promise<string | undefined>
+  /** The device's name if any account knows one of the secrets. */
+  findAny(secrets: readonly string[]): Promise<string | undefined>
+  /** To be called after a sign-in. Returns the secrets for the browser's cookie; undefined: it keeps those it has. */
+  remember(secrets: readonly string[], userId: number): Promise<readonly string[] | undefined>
+}
+
+/** The secrets in a cookie's value, whatever it holds. */
+export function secretsIn(value: string | undefined): readonly string[] {
+  const parts = value === undefined || value.length > maxSecrets * 44 ? [] : value.split('.')
+  return [...new Set(parts.filter(part => form.test(part)))].slice(0, maxSecrets)
+}
+
+function idOf(secret: string): string {
+  return hash('sha256', `device:${secret}`, 'base64url')
+}
+
+export function createDevices(records: Records, now: () => number = Date.now): Devices {
+  const stored = async (secrets: readonly string[]): Promise<readonly StoredRecord[]> => {
+    const found = await Promise.all(secrets.map(secret => records.get(kind, idOf(secret))))
+    return found.filter(record => record !== undefined)
+  }
+  const ofUser = async (secrets: readonly string[], userId: number) =>
+    (await stored(secrets)).find(({ owner }) => owner === String(userId))
+  const keep = (id: string, userId: number) => {
+    const payload: StoredDevice = { createdAt: now() }
+    const expiresAt = now() + deviceLifetimeMs
+    return records.put({ kind, id, payload: JSON.stringify(payload), expiresAt, owner: String(userId) })
+  }
+  /** Deletes the oldest where there are too many. */
+  const makeRoom = async (userId: number) => {
+    const all = await records.byOwner(kind, String(userId))
+    const age = ({ payload }: StoredRecord) => (JSON.parse(payload) as StoredDevice).createdAt
+    const surplus = [...all].sort((one, other) => age(other) - age(one)).slice(maxDevices - 1)
+    await Promise.all(surplus.map(({ id }) => records.delete(kind, id)))
+  }
+  return {
+    find: async (secrets, userId) => (await ofUser(secrets, userId))?.id,
+    findAny: async secrets => (await stored(secrets))[0]?.id,
+    async remember(secrets, userId) {
+      const known = await ofUser(secrets, userId)
+      if (known) {
+        if ((known.expiresAt ?? 0) - now() >= renewalThresholdMs) return undefined
+        await keep(known.id, userId)
+        return secrets
+      }
+      await makeRoom(userId)
+      // Always a new secret: someone else may have planted the one that the browser sent.
+      const secret = randomBytes(secretBytes).toString('base64url')
+      await keep(idOf(secret), userId)
+      return [secret, ...secrets].slice(0, maxSecrets)
+    },
+  }
+}

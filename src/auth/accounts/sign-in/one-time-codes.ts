@@ -1,0 +1,148 @@
+/** Time-based one-time passwords (RFC 6238), and the recovery codes for who has lost the device. */
+import type { Records } from '../../../records.ts'
+import { isSame } from '../../server/secret.ts'
+import { newCode, recoveryHash, recoveryRecord } from './recovery-codes.ts'
+
+const secretKind = 'Totp'
+const usedKind = 'TotpUsed'
+const recoveryKind = 'RecoveryCode'
+
+const periodSeconds = 30
+/** How many periods the device's clock may be behind or ahead. */
+const clockPeriods = 1
+const recoveryCodeCount = 10
+
+interface StoredSecret {
+  /** Base32. */
+  readonly secret: string
+  /** Whether a first code has proved that the device knows the secret. */
+  readonly confirmed: boolean
+  /** Milliseconds since 1970; older versions did not store it. */
+  readonly createdAt?: number
+  /** The session in which codes were turned on. */
+  readonly session?: string | undefined
+}
+
+export interface Enrolment {
+  readonly secret: string
+  /** `otpauth://…`, for the QR code. */
+  readonly uri: string
+}
+
+export interface OneTimeCodes {
+  isOn(userId: number): Promise<boolean>
+  /** Whether enrolment began, or was confirmed, less than `ageMs` ago. */
+  isYoungerThan(userId: number, ageMs: number): Promise<boolean>
+  /** Begins an enrolment with a new secret, which has no effect until `confirm`. */
+  start(userId: number, email: string, issuer: string): Promise<Enrolment>
+  /** The enrolment that is not confirmed yet. */
+  waiting(userId: number, email: string, issuer: string): Promise<Enrolment | undefined>
+  /** Turns codes on if `code` is right, and returns the recovery codes, which are shown once. */
+  confirm(userId: number, code: string, session?: string): Promise<readonly string[] | undefined>
+  /** Whether the code is right: one of the device, or a recovery code. Each works once. */
+  check(userId: number, code: string): Promise<boolean>
+  recoveryCodesLeft(userId: number): Promise<number>
+  newRecoveryCodes(userId: number): Promise<readonly string[]>
+  turnOff(userId: number): Promise<void>
+}
+
+async function totp(secret: string | undefined, email = '', issuer = 'Portico') {
+  const { Secret, TOTP } = await import('otpauth')
+  return new TOTP({
+    issuer,
+    label: email,
+    period: periodSeconds,
+    secret: secret === undefined ? new Secret() : Secret.fromBase32(secret),
+  })
+}
+
+async function enrolment(secret: string | undefined, email: string, issuer: string): Promise<Enrolment> {
+  const made = await totp(secret, email, issuer)
+  return { secret: made.secret.base32, uri: made.toString() }
+}
+
+async function findSecret(records: Records, userId: number): Promise<StoredSecret | undefined> {
+  const record = await records.get(secretKind, String(userId))
+  return record && JSON.parse(record.payload)
+}
+
+function putSecret(records: Records, userId: number, stored: StoredSecret): Promise<void> {
+  const owner = String(userId)
+  return records.put({ kind: secretKind, id: owner, payload: JSON.stringify(stored), expiresAt: null, owner })
+}
+
+/** Whether the code is the device's at `nowMs`, and was not used before. */
+async function useCode(
+  records: Records,
+  userId: number,
+  secret: string,
+  code: string,
+  nowMs: number,
+): Promise<boolean> {
+  const token = code.replace(/\s/g, '')
+  if (!/^\d{6}$/.test(token)) return false
+  const delta = (await totp(secret)).validate({ token, timestamp: nowMs, window: clockPeriods })
+  if (delta === null) return false
+  // RFC 6238, 5.2: a code must not be taken a second time.
+  const counter = Math.floor(nowMs / 1000 / periodSeconds) + delta
+  const expiresAt = nowMs + (2 * clockPeriods + 2) * periodSeconds * 1000
+  const owner = String(userId)
+  return records.add({ kind: usedKind, id: `${userId}:${counter}`, payload: '{}', expiresAt, owner })
+}
+
+async function replaceRecoveryCodes(records: Records, userId: number): Promise<readonly string[]> {
+  await records.deleteOwned(String(userId), [recoveryKind])
+  const codes = Array.from({ length: recoveryCodeCount }, newCode)
+  await Promise.all(codes.map(code => records.put(recoveryRecord(userId, recoveryHash(userId, code)))))
+  return codes
+}
+
+async function useRecoveryCode(records: Records, userId: number, code: string): Promise<boolean> {
+  const typed = recoveryHash(userId, code)
+  const kept = await records.byOwner(recoveryKind, String(userId))
+  const found = kept.filter(({ payload }) => isSame(JSON.parse(payload).hash, typed))
+  return found[0] !== undefined && records.consume(recoveryKind, found[0].id)
+}
+
+export function createOneTimeCodes(records: Records, now: () => number = Date.now): OneTimeCodes {
+  const find = (userId: number) => findSecret(records, userId)
+  return {
+    newRecoveryCodes: userId => replaceRecoveryCodes(records, userId),
+    async isOn(userId) {
+      return (await find(userId))?.confirmed === true
+    },
+    async isYoungerThan(userId, ageMs) {
+      const createdAt = (await find(userId))?.createdAt
+      return createdAt !== undefined && now() - createdAt < ageMs
+    },
+    async start(userId, email, issuer) {
+      const made = await enrolment(undefined, email, issuer)
+      await putSecret(records, userId, { secret: made.secret, confirmed: false, createdAt: now() })
+      return made
+    },
+    async waiting(userId, email, issuer) {
+      const stored = await find(userId)
+      return stored && !stored.confirmed ? enrolment(stored.secret, email, issuer) : undefined
+    },
+    async confirm(userId, code, session) {
+      const stored = await find(userId)
+      if (!stored || stored.confirmed) return undefined
+      if (!(await useCode(records, userId, stored.secret, code, now()))) return undefined
+      await putSecret(records, userId, { ...stored, confirmed: true, createdAt: now(), session })
+      return replaceRecoveryCodes(records, userId)
+    },
+    async check(userId, code) {
+      const stored = await find(userId)
+      if (!stored?.confirmed) return false
+      if (await useCode(records, userId, stored.secret, code, now())) return true
+      return useRecoveryCode(records, userId, code)
+    },
+    async recoveryCodesLeft(userId) {
+      const codes = await records.byOwner(recoveryKind, String(userId))
+      return codes.filter(({ consumedAt }) => consumedAt === null).length
+    },
+    async turnOff(userId) {
+      await records.deleteOwned(String(userId), [secretKind, recoveryKind])
+    },
+  }
+}

@@ -1,0 +1,273 @@
+/** Passkeys (Web Authentication Level 3), by a library; what is kept of them are records. */
+import { hash } from 'node:crypto'
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { NewRecord, Records, StoredRecord } from '../../../records.ts'
+import type { Tokens } from '../link-tokens.ts'
+
+const kind = 'Passkey'
+const maxPasskeys = 20
+const maxResponseCharacters = 16_384
+/** EdDSA, ES256 and RS256 (COSE, RFC 9053): what authenticators have. */
+const algorithms = [-8, -7, -257]
+
+interface StoredPasskey {
+  readonly userId: number
+  readonly name: string
+  /** Missing where it was made before ids were kept. */
+  readonly credentialId?: string
+  /** Base64url. */
+  readonly publicKey: string
+  readonly counter: number
+  readonly transports: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  /** In which it was made. */
+  readonly session?: string
+}
+
+export interface Passkey {
+  /** Safe in a form: a hash of the credential's id. */
+  readonly id: string
+  readonly name: string
+  readonly createdAt: number
+}
+
+export interface PasskeyProof {
+  readonly userId: number
+  /** Seconds since 1970: see `signInTime`. */
+  readonly at: number
+}
+
+interface Challenge {
+  /** Null: to sign in. */
+  readonly userId: number | null
+}
+
+export interface PasskeyOwner {
+  readonly userId: number
+  readonly email: string
+  readonly name: string
+}
+
+export interface PasskeyMaker {
+  readonly userId: number
+  /** In which it is made. */
+  readonly session: string
+}
+
+export interface Passkeys {
+  list(userId: number): Promise<readonly Passkey[]>
+  /** The record of the passkey that was removed. */
+  remove(userId: number, id: string): Promise<StoredRecord | undefined>
+  /** What a browser needs to make one. */
+  creationOptions(owner: PasskeyOwner): Promise<object>
+  /** Keeps what the browser made, and returns its id; undefined when it is not good. */
+  add(maker: PasskeyMaker, name: string, response: string): Promise<string | undefined>
+  /** What a browser needs to sign in with any of its passkeys. */
+  requestOptions(): Promise<object>
+  /** Whose passkey has answered; undefined when the answer is wrong. `timeOf`: asked before it is looked at. */
+  verify(response: string, timeOf: (userId: number) => Promise<number>): Promise<PasskeyProof | undefined>
+}
+
+interface PasskeySettings {
+  readonly records: Records
+  readonly tokens: Tokens
+  /** The service's own address: its origin must have answered, its host name is the relying party. */
+  readonly issuer: string
+  readonly rpName: string
+  readonly now?: () => number
+}
+
+function idOf(credentialId: string): string {
+  return hash('sha256', credentialId, 'base64url')
+}
+
+interface Answered {
+  readonly id: string
+  readonly response: { readonly clientDataJSON: string }
+}
+
+/** As much of the form as is needed before the library looks at it. */
+function parsed<T extends Answered>(text: string): T | undefined {
+  if (text.length > maxResponseCharacters) return undefined
+  try {
+    const value = JSON.parse(text)
+    const right = typeof value?.id === 'string' && typeof value.response?.clientDataJSON === 'string'
+    return right ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function challengeOf({ response }: Answered): string | undefined {
+  try {
+    const data = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString('utf8'))
+    return typeof data?.challenge === 'string' ? data.challenge : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const library = () => import('@simplewebauthn/server')
+
+/** What the ways of using a passkey share. */
+interface PasskeyContext {
+  readonly records: Records
+  readonly tokens: Tokens
+  readonly now: () => number
+  readonly rpName: string
+  readonly rpID: string
+  /** What the browser must have done it for. */
+  readonly expected: {
+    readonly expectedOrigin: string
+    readonly expectedRPID: string
+    readonly requireUserVerification: true
+  }
+}
+
+function storedIn(payload: string): StoredPasskey {
+  return JSON.parse(payload)
+}
+
+function owned({ records }: PasskeyContext, userId: number) {
+  return records.byOwner(kind, String(userId))
+}
+
+function recordOf(id: string, stored: StoredPasskey): NewRecord {
+  return { kind, id, payload: JSON.stringify(stored), expiresAt: null, owner: String(stored.userId) }
+}
+
+/** The challenge that the browser has answered, if we asked it, for this, and only once. */
+async function redeem(
+  { tokens }: PasskeyContext,
+  answered: Answered,
+  userId: number | null,
+): Promise<string | undefined> {
+  const challenge = challengeOf(answered)
+  const found = await tokens.redeem<Challenge>('PasskeyChallenge', challenge)
+  return found && found.userId === userId ? challenge : undefined
+}
+
+async function list(context: PasskeyContext, userId: number): Promise<readonly Passkey[]> {
+  const found = await owned(context, userId)
+  return found
+    .map(({ id, payload }) => ({ id, stored: storedIn(payload) }))
+    .map(({ id, stored: { name, createdAt } }) => ({ id, name, createdAt }))
+    .sort((a, b) => a.createdAt - b.createdAt)
+}
+
+async function creationOptions(context: PasskeyContext, owner: PasskeyOwner): Promise<object> {
+  const { tokens, rpName, rpID } = context
+  const { userId, email, name } = owner
+  const known = (await owned(context, userId)).map(({ payload }) => storedIn(payload))
+  const { generateRegistrationOptions } = await library()
+  const options = await generateRegistrationOptions({
+    rpName,
+    rpID,
+    userName: email,
+    userDisplayName: name,
+    userID: Buffer.from(String(userId)),
+    attestationType: 'none',
+    supportedAlgorithmIDs: algorithms,
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    // An authenticator keeps one for each account: a second one would replace the first.
+    excludeCredentials: known.flatMap(({ credentialId: id }) => (id === undefined ? [] : [{ id }])),
+  })
+  await tokens.issue('PasskeyChallenge', { userId }, { owner: String(userId), token: options.challenge })
+  return options
+}
+
+async function add(
+  context: PasskeyContext,
+  { userId, session }: PasskeyMaker,
+  name: string,
+  text: string,
+): Promise<string | undefined> {
+  const response = parsed<RegistrationResponseJSON>(text)
+  const challenge = response && (await redeem(context, response, userId))
+  if (!response || challenge === undefined) return undefined
+  if ((await owned(context, userId)).length >= maxPasskeys) return undefined
+  const { verifyRegistrationResponse } = await library()
+  const checked = await verifyRegistrationResponse({
+    response,
+    expectedChallenge: challenge,
+    supportedAlgorithmIDs: algorithms,
+    ...context.expected,
+  }).catch(() => undefined)
+  if (!checked?.verified) return undefined
+  const { id, publicKey, counter, transports = [] } = checked.registrationInfo.credential
+  const key = Buffer.from(publicKey).toString('base64url')
+  const createdAt = context.now()
+  const stored: StoredPasskey = {
+    userId,
+    name,
+    credentialId: id,
+    publicKey: key,
+    counter,
+    transports,
+    createdAt,
+    session,
+  }
+  return (await context.records.add(recordOf(idOf(id), stored))) ? idOf(id) : undefined
+}
+
+async function requestOptions({ tokens, rpID }: PasskeyContext): Promise<object> {
+  const { generateAuthenticationOptions } = await library()
+  const options = await generateAuthenticationOptions({ rpID, userVerification: 'required' })
+  await tokens.issue('PasskeyChallenge', { userId: null }, { token: options.challenge })
+  return options
+}
+
+async function verify(
+  context: PasskeyContext,
+  text: string,
+  timeOf: (userId: number) => Promise<number>,
+): Promise<PasskeyProof | undefined> {
+  const response = parsed<AuthenticationResponseJSON>(text)
+  const challenge = response && (await redeem(context, response, null))
+  const owner = response && (await context.records.get(kind, idOf(response.id)))?.owner
+  if (!response || challenge === undefined || !owner) return undefined
+  const at = await timeOf(Number(owner))
+  const record = await context.records.get(kind, idOf(response.id))
+  if (!record) return undefined
+  const stored = storedIn(record.payload)
+  const { verifyAuthenticationResponse } = await library()
+  const publicKey = new Uint8Array(Buffer.from(stored.publicKey, 'base64url'))
+  const checked = await verifyAuthenticationResponse({
+    response,
+    expectedChallenge: challenge,
+    ...context.expected,
+    credential: { id: response.id, publicKey, counter: stored.counter },
+  }).catch(() => undefined)
+  if (!checked?.verified) return undefined
+  const { newCounter } = checked.authenticationInfo
+  const counted = { ...stored, counter: newCounter }
+  // Not one that its owner has removed meanwhile, nor one whose copy was faster.
+  const isHere =
+    newCounter === stored.counter ||
+    (await context.records.swap(record, record.payload, JSON.stringify(counted)))
+  return isHere ? { userId: stored.userId, at } : undefined
+}
+
+export function createPasskeys({
+  records,
+  tokens,
+  issuer,
+  rpName,
+  now = Date.now,
+}: PasskeySettings): Passkeys {
+  const { origin, hostname: rpID } = new URL(issuer)
+  const expected = { expectedOrigin: origin, expectedRPID: rpID, requireUserVerification: true } as const
+  const context: PasskeyContext = { records, tokens, now, rpName, rpID, expected }
+  return {
+    list: userId => list(context, userId),
+    async remove(userId, id) {
+      const record = await records.get(kind, id)
+      return record?.owner === String(userId) && (await records.delete(kind, id)) ? record : undefined
+    },
+    creationOptions: owner => creationOptions(context, owner),
+    add: (maker, name, response) => add(context, maker, name, response),
+    requestOptions: () => requestOptions(context),
+    verify: (response, timeOf) => verify(context, response, timeOf),
+  }
+}

@@ -1,0 +1,65 @@
+/** The fields that a sign-up asks for besides name and address, as the model declares them. */
+import type { JsonValue } from '../../../model/fields/type.ts'
+import type { Field, Model } from '../../../model/model.ts'
+import type { Run } from '../../../plan/run.ts'
+import { listShape, readFirst, where } from '../../../plan/system-plans.ts'
+
+export interface SignUpField {
+  /** The field's name in the model. */
+  readonly name: string
+  readonly label: string
+  readonly field: Field
+}
+
+/** `company_name` → `Company name`. */
+function words(name: string): string {
+  const text = name.replaceAll('_', ' ')
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** How forms name a field. */
+export function labelOf({ name, description }: Pick<Field, 'name' | 'description'>): string {
+  return description ?? words(name)
+}
+
+/** In the order of the model. */
+export function signUpFields(model: Pick<Model, 'collections'>): readonly SignUpField[] {
+  const fields = [...(model.collections.get('users')?.fields.values() ?? [])]
+  return fields
+    .filter(({ signUp }) => signUp)
+    .map(field => ({ name: field.name, label: labelOf(field), field }))
+}
+
+/** The entered texts as values. A text that is no value stays as it is, for the model to report. */
+export function valuesOf(fields: readonly SignUpField[], answers: ReadonlyMap<string, string>) {
+  const values: Record<string, JsonValue> = {}
+  const missing = new Map<string, string>()
+  for (const { name, label, field } of fields) {
+    const text = answers.get(name)?.trim() ?? ''
+    const isFlag = field.type.schema.type === 'boolean'
+    if (isFlag) values[name] = text !== ''
+    else if (text !== '') values[name] = field.type.fromText(text) ?? text
+    else missing.set(name, `${label}: an answer is needed.`)
+  }
+  return { values, missing }
+}
+
+interface Asking {
+  readonly model: Model
+  readonly run: Run
+}
+
+/** For an account that waits for its link: the unique values that another account has already. */
+export async function takenAnswers(
+  { model, run }: Asking,
+  values: Readonly<Record<string, JsonValue>>,
+): Promise<ReadonlyMap<string, string>> {
+  const faults = new Map<string, string>()
+  for (const { name, label, field } of signUpFields(model)) {
+    const value = values[name]
+    if (!field.unique || value === undefined) continue
+    if (await readFirst(run, listShape('users', ['id'], where(name)), value))
+      faults.set(name, `${label}: somebody else has this already.`)
+  }
+  return faults
+}

@@ -1,0 +1,188 @@
+/** One's API keys: the list, the form for a new one, the key itself, and the question before one is revoked. */
+import type { ChosenScopes, ScopeChoices } from '../../accounts/own/scope-choices.ts'
+import { button, type Faults, field, form, otherField, summary } from '../components/form.ts'
+import { type Html, html, named } from '../components/html.ts'
+import { confirmPage, copied, copiedCode, group, linkButton, ownHeading, radio } from '../components/parts.ts'
+import { scopeFields } from '../components/scope-fields.ts'
+import { time } from '../components/time.ts'
+import type { Menu, Page } from '../frame/layout.ts'
+
+export interface ShownKey {
+  readonly id: number
+  readonly name: string
+  /** How it begins. */
+  readonly prefix: string
+  /** In plain words; undefined: everything that its owner may do. */
+  readonly may: readonly string[] | undefined
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  /** Undefined: never. */
+  readonly expiresAt: number | undefined
+  readonly expired: boolean
+  /** Milliseconds since 1970; undefined: no use is known. */
+  readonly usedAt: number | undefined
+}
+
+const path = '/account/keys'
+const everything = 'Everything that you may do'
+
+function scopeList(may: ShownKey['may']): Html {
+  if (may === undefined) return html`<strong class="weighted">${everything}</strong>`
+  return html`<ul>${may.map(sentence => html`<li>${sentence}</li>`)}</ul>`
+}
+
+function keyCard({ id, name, prefix, may, createdAt, expiresAt, expired, usedAt }: ShownKey): Html {
+  const end = expiresAt === undefined ? 'Never' : time(expiresAt)
+  return html`<section class="card" aria-labelledby="key-${id}">
+<div class="heading"><h2 id="key-${id}">${named(name)}${expired && html` <span class="state">Expired</span>`}</h2>
+${linkButton(`${path}/${id}/revoke`, expired ? 'Remove' : 'Revoke', 'danger', { 'aria-label': `${expired ? 'Remove' : 'Revoke'} ${name}` })}</div>
+<dl><dt>Begins with</dt><dd><code>${prefix}…</code></dd>
+<dt>May</dt><dd>${scopeList(may)}</dd>
+<dt>Created</dt><dd>${time(createdAt)}</dd>
+<dt>Last used</dt><dd>${usedAt === undefined ? 'Not yet' : time(usedAt)}</dd>
+<dt>${expired ? 'Expired' : 'Expires'}</dt><dd>${end}</dd></dl>
+</section>`
+}
+
+export interface KeysPage {
+  readonly menu: Menu
+  readonly keys: readonly ShownKey[]
+  /** Whether there are more than these. */
+  readonly more: boolean
+  readonly note: string | undefined
+}
+
+export function keysPage({ menu, keys, more, note }: KeysPage): Page {
+  const intro = html`With an API key, a program of your own uses the API as you, within the key’s scopes. Whoever has the key can do the same: keep it as you keep a password. <a href="/docs">How to use one</a>`
+  const content = html`${ownHeading('API keys', note, linkButton(`${path}/new`, 'Create a key'), intro)}
+${keys.length === 0 && html`<p class="empty">You have no API keys.</p>`}
+${keys.map(keyCard)}
+${keys.some(({ usedAt }) => usedAt !== undefined) && html`<p class="faint">The last use of a key is noted once an hour at most: it may have been used again within the hour.</p>`}
+${more && html`<p class="faint">These are the newest. <code>GET /api/v1/api_keys</code> lists all.</p>`}`
+  return { title: 'API keys', content, menu }
+}
+
+/** What was entered. */
+export interface KeyForm {
+  readonly name: string
+  readonly end: string
+  /** `YYYY-MM-DD` */
+  readonly date: string
+  readonly access: string
+  readonly chosen: ChosenScopes
+}
+
+export interface NewKeyPage {
+  readonly menu: Menu
+  readonly faults: Faults
+  readonly entered: KeyForm
+  readonly choices: ScopeChoices
+  /** By how many days from now, when they end, in milliseconds since 1970. */
+  readonly ends: ReadonlyMap<string, number>
+  readonly maxNameCharacters: number
+}
+
+const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+
+function endField({ entered, ends, faults }: NewKeyPage): Html {
+  const days = [...ends].map(([value, at]): readonly [string, string] => [
+    value,
+    `In ${value} days, on ${day.format(at)}`,
+  ])
+  const options = [
+    ...days,
+    ['date', 'On a date of my choice'],
+    ['never', 'Never: only for what nobody can give a new key to'],
+  ] as const
+  const listed = options.map(
+    ([value, label]) =>
+      html`<option value="${value}"${value === entered.end && html` selected`}>${label}</option>`,
+  )
+  const hint = 'A key that ends by itself does less harm when it is lost.'
+  return otherField(
+    { name: 'end', label: 'Expires', hint, input: tied => html`<select${tied}>${listed}</select>` },
+    faults,
+  )
+}
+
+function scopeGroup({ entered, choices, faults }: NewKeyPage): Html {
+  const some = radio({
+    name: 'access',
+    value: 'some',
+    label: 'Only what I choose here',
+    checked: entered.access !== 'all',
+  })
+  const all = radio({
+    name: 'access',
+    value: 'all',
+    label: html`<strong>${everything}</strong>`,
+    hint: 'With such a key somebody can also change your profile, make further keys and delete what is yours. Most programs need far less.',
+    checked: entered.access === 'all',
+  })
+  const content = html`${some}
+${scopeFields(choices, entered.chosen)}
+<div class="weighted">${all}</div>`
+  return group({ name: 'access', legend: 'What the key may do', content }, faults)
+}
+
+export function newKeyPage(page: NewKeyPage): Page {
+  const { menu, faults, entered, maxNameCharacters } = page
+  const content = html`<h1>New API key</h1>
+${summary(faults)}
+${form(
+  { action: `${path}/new`, csrf: menu.csrf },
+  html`
+${field({ name: 'name', label: 'Name', hint: 'What the key is for, e.g. Nightly backup.', value: entered.name, autocomplete: 'off', maxlength: maxNameCharacters }, faults)}
+<div class="pair">${endField(page)}
+${field({ name: 'date', label: 'Date', hint: 'For “On a date of my choice”: the key works until the end of that day, UTC.', type: 'date', value: entered.date, autocomplete: 'off', required: false }, faults)}</div>
+${scopeGroup(page)}
+<div class="buttons">${button('Create the key')}${linkButton(path, 'Cancel', 'plain')}</div>`,
+)}`
+  return { title: 'New API key', content, menu, faulty: faults.size > 0 }
+}
+
+export interface MadeKeyPage {
+  readonly menu: Menu
+  readonly key: ShownKey
+  readonly secret: string
+  /** A request that the key may make. */
+  readonly curl: string | undefined
+}
+
+export function madeKeyPage({ menu, key, secret, curl }: MadeKeyPage): Page {
+  const content = html`<h1>Your new key</h1>
+<p class="note" role="status">Copy it now: it is shown only this once. If you lose it, revoke it and create another.</p>
+${copied('key', 'API key', secret)}
+${curl !== undefined && copiedCode('curl', 'Try it in a terminal', curl)}
+${keyDetails(key)}
+<p>${linkButton(path, 'I have kept it')}</p>`
+  return { title: 'Your new key', content, menu, script: true }
+}
+
+function keyDetails({ name, may, expiresAt }: ShownKey): Html {
+  return html`<section class="card"><h2>${named(name)}</h2>
+<dl><dt>May</dt><dd>${scopeList(may)}</dd><dt>Expires</dt><dd>${expiresAt === undefined ? 'Never' : time(expiresAt)}</dd></dl></section>`
+}
+
+export interface RevokeKeyPage {
+  readonly menu: Menu
+  readonly key: ShownKey
+  readonly faults: Faults
+}
+
+export function revokeKeyPage({ menu, key, faults }: RevokeKeyPage): Page {
+  const { id, name, prefix } = key
+  const used =
+    key.usedAt !== undefined && html` It was last used on ${time(key.usedAt)}, or within the hour after.`
+  const content = html`<p>The key that begins with <code>${prefix}…</code> stops working at once, in every program that uses it, and webhooks that it has made are paused.${used} This cannot be undone.</p>`
+  return confirmPage({
+    menu,
+    faults,
+    title: html`Revoke ${named(name)}?`,
+    name: 'Revoke a key',
+    content,
+    action: `${path}/${id}/revoke`,
+    label: 'Revoke the key',
+    back: path,
+  })
+}

@@ -1,0 +1,195 @@
+/** One's webhooks: the list, one webhook with what it has sent, and the question before one is deleted. */
+
+import { duration } from '../components/duration.ts'
+import { button, type Faults, form } from '../components/form.ts'
+import { type Html, html, type Part } from '../components/html.ts'
+import { confirmPage, copied, linkButton, ownHeading } from '../components/parts.ts'
+import { time } from '../components/time.ts'
+import type { Menu, Page } from '../frame/layout.ts'
+import { note } from './account.ts'
+
+export interface ShownWebhook {
+  readonly id: number
+  readonly url: string
+  readonly description: string | null
+  readonly types: readonly string[]
+  /** Null: all. */
+  readonly collections: readonly string[] | null
+  readonly enabled: boolean
+  /** Milliseconds since 1970; undefined: it is not paused. */
+  readonly pausedAt: number | undefined
+  readonly pauseReason: string | null
+  readonly createdAt: number
+  /** Whether it tells an app of its users' items. */
+  readonly ofApp: boolean
+}
+
+const path = '/account/webhooks'
+
+function state({ enabled, pausedAt }: ShownWebhook): Html {
+  if (!enabled) return html`<span class="state">Off</span>`
+  return pausedAt === undefined
+    ? html`<span class="state good">Sending</span>`
+    : html`<span class="state bad">Paused</span>`
+}
+
+function eventsOf({ types, collections }: ShownWebhook): Part {
+  const named = types.includes('*') ? 'Everything' : types.join(', ')
+  return collections === null ? named : `${named}, of ${collections.join(', ')}`
+}
+
+/** The host: addresses are long, and may hold anything. */
+function hostOf({ url }: ShownWebhook): string {
+  return URL.canParse(url) ? new URL(url).host : url.slice(0, 100)
+}
+
+function facts(webhook: ShownWebhook): Html {
+  const { url, description, pausedAt, pauseReason, createdAt, ofApp } = webhook
+  return html`<dl><dt>Address</dt><dd><code>${url}</code></dd>
+${description !== null && description !== '' && html`<dt>For</dt><dd><bdi>${description}</bdi></dd>`}
+<dt>Events</dt><dd>${eventsOf(webhook)}</dd>
+${ofApp && html`<dt>As</dt><dd>An app of yours: it is told of what each of its users may see</dd>`}
+${pausedAt !== undefined && html`<dt>Paused</dt><dd>${time(pausedAt)}${pauseReason !== null && html`<br>${pauseReason}`}</dd>`}
+<dt>Created</dt><dd>${time(createdAt)}</dd></dl>`
+}
+
+export interface WebhooksPage {
+  readonly menu: Menu
+  readonly webhooks: readonly ShownWebhook[]
+  /** Whether there are more than these. */
+  readonly more: boolean
+  readonly note: string | undefined
+}
+
+function card(webhook: ShownWebhook): Html {
+  const { id } = webhook
+  return html`<section class="card" aria-labelledby="webhook-${id}">
+<h2 id="webhook-${id}"><a href="${path}/${id}"><bdi>${hostOf(webhook)}</bdi></a> ${state(webhook)}</h2>
+${facts(webhook)}</section>`
+}
+
+export function webhooksPage({ menu, webhooks, more, note: said }: WebhooksPage): Page {
+  const intro = html`A webhook sends events to an address of yours as they happen: signed, in order, and again until they arrive. <a href="/docs">How to receive them</a>`
+  const content = html`${ownHeading('Webhooks', said, linkButton(`${path}/new`, 'Add a webhook'), intro)}
+${webhooks.length === 0 && html`<p class="empty">You have no webhooks.</p>`}
+${webhooks.map(card)}
+${more && html`<p class="faint">These are the newest. <code>GET /api/v1/webhooks</code> lists all.</p>`}`
+  return { title: 'Webhooks', content, menu }
+}
+
+export interface ShownDelivery {
+  readonly id: number
+  readonly type: string
+  readonly status: 'pending' | 'succeeded' | 'failed' | 'dropped'
+  readonly attempt: number
+  readonly responseStatus: number | null
+  readonly durationMs: number | null
+  readonly excerpt: string | null
+  readonly error: string | null
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  /** When it is sent next. */
+  readonly dueAt: number | undefined
+  /** Whether it can be sent again: tests cannot. */
+  readonly isEvent: boolean
+}
+
+export interface WebhookPage {
+  readonly menu: Menu
+  readonly webhook: ShownWebhook
+  /** The newest first. */
+  readonly deliveries: readonly ShownDelivery[]
+  /** The new secret, which is shown this once. */
+  readonly revealed: string | undefined
+  /** How long a secret signs beside the one that replaces it, in seconds. */
+  readonly overlapSeconds: number
+  readonly note: string | undefined
+  readonly faults: Faults
+}
+
+function act(
+  { menu, webhook }: WebhookPage,
+  change: string,
+  label: string,
+  more: Readonly<Record<string, string>> = {},
+): Html {
+  const hidden = { change, ...more }
+  return form({ action: `${path}/${webhook.id}`, csrf: menu.csrf, hidden }, button(label, 'plain'))
+}
+
+const outcomes = {
+  pending: 'Waiting',
+  succeeded: 'Delivered',
+  failed: 'Failed',
+  dropped: 'Not sent: it may not be seen any more',
+}
+
+function delivery(page: WebhookPage, one: ShownDelivery): Html {
+  const { id, type, status, attempt, responseStatus, durationMs, excerpt, error, createdAt, dueAt } = one
+  const isBad = status === 'failed' || (status === 'pending' && attempt > 0)
+  const canRedeliver = one.isEvent && page.webhook.enabled && page.webhook.pausedAt === undefined
+  return html`<section class="card" aria-labelledby="delivery-${id}">
+<div class="heading"><h3 id="delivery-${id}"><code>${type}</code> <span class="state${isBad && ' bad'}${status === 'succeeded' && ' good'}">${outcomes[status]}</span></h3>
+${canRedeliver && act(page, 'redeliver', 'Send again', { delivery: String(id) })}</div>
+<dl><dt>Queued</dt><dd>${time(createdAt)}</dd>
+<dt>Attempts</dt><dd>${attempt}</dd>
+${responseStatus !== null && html`<dt>Response</dt><dd>${responseStatus}${durationMs !== null && ` after ${durationMs} ms`}</dd>`}
+${error !== null && html`<dt>Error</dt><dd>${error}</dd>`}
+${status === 'pending' && dueAt !== undefined && html`<dt>Next attempt</dt><dd>${time(dueAt)}</dd>`}</dl>
+${excerpt !== null && excerpt !== '' && html`<details><summary>Response body</summary><pre class="excerpt" tabindex="0" dir="auto">${excerpt}</pre></details>`}
+</section>`
+}
+
+function actions(page: WebhookPage): Html {
+  const { webhook } = page
+  const { id, enabled, pausedAt } = webhook
+  return html`<div class="buttons">
+${enabled && pausedAt !== undefined && act(page, 'enable', 'Go on sending')}
+${act(page, 'test', 'Send a test')}
+${act(page, enabled ? 'off' : 'on', enabled ? 'Turn off' : 'Turn on')}
+${linkButton(`${path}/${id}/edit`, 'Edit', 'plain')}
+${linkButton(`${path}/${id}/delete`, 'Delete', 'danger')}</div>`
+}
+
+function secretSection(page: WebhookPage): Html {
+  const { overlapSeconds } = page
+  const overlap =
+    overlapSeconds === 0
+      ? 'From then on only the new one signs.'
+      : `For ${duration(overlapSeconds)} the old one signs beside it: change it at the receiver within that time.`
+  return html`<section aria-labelledby="secret-heading"><h2 id="secret-heading">Signing secret</h2>
+<p>By the signature the receiver knows that a delivery comes from here. A new secret is shown once. ${overlap}</p>
+${act(page, 'rotate', 'New secret')}</section>`
+}
+
+export function webhookPage(page: WebhookPage): Page {
+  const { menu, webhook, deliveries, revealed, faults } = page
+  const fault = faults.get('form')
+  const content = html`<h1><bdi>${hostOf(webhook)}</bdi> ${state(webhook)}</h1>
+${note(page.note)}
+${fault !== undefined && html`<div class="summary" role="alert"><p>${fault}</p></div>`}
+${
+  revealed !== undefined &&
+  html`<p class="note" role="status">Copy the signing secret now: it is shown only this once. If you lose it, make a new one.</p>
+${copied('secret', 'Signing secret', revealed)}`
+}
+<div class="card">${facts(webhook)}</div>
+${actions(page)}
+${secretSection(page)}
+<section aria-labelledby="deliveries"><h2 id="deliveries">Last deliveries</h2>
+${deliveries.length === 0 && html`<p class="empty">Nothing has been sent yet.</p>`}
+${deliveries.map(one => delivery(page, one))}</section>`
+  return { title: 'Webhook', content, menu, script: true, faulty: faults.size > 0 }
+}
+
+export function deleteWebhookPage(menu: Menu, { id, url }: ShownWebhook, faults: Faults): Page {
+  const content = html`<p><code>${url}</code> gets no more events, not even those that wait, and the record of its deliveries is deleted. This cannot be undone. To stop for a while, turn it off instead.</p>`
+  return confirmPage({
+    ...{ menu, content, faults },
+    title: 'Delete this webhook?',
+    name: 'Delete a webhook',
+    action: `${path}/${id}/delete`,
+    label: 'Delete the webhook',
+    back: `${path}/${id}`,
+  })
+}

@@ -1,0 +1,58 @@
+/** Tiles: the picture of an app, a person or the service, or else their initial. */
+import type { App } from '../../server/server.ts'
+import { type Theme, tileColours } from '../frame/theme.ts'
+import { attributes, type Html, html } from './html.ts'
+
+export type TileSize = 'small' | 'large' | undefined
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** The first letter or digit of a name; `?` where it has none. */
+export function initialOf(name: string): string {
+  const found = [...graphemes.segment(name.slice(0, 200))].find(({ segment }) =>
+    /[\p{L}\p{N}]/u.test(segment),
+  )
+  // A letter may carry any number of marks.
+  return found === undefined ? '?' : [...found.segment].slice(0, 4).join('')
+}
+
+/** Always the same for the same text. */
+export function tileColour(text: string): number {
+  let sum = 7
+  for (const character of text) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 65_521
+  return sum % tileColours.length
+}
+
+function tile(classes: readonly (string | undefined)[], content: Html | string): Html {
+  const named = ['tile', ...classes.filter(one => one !== undefined)].join(' ')
+  return html`<span${attributes({ class: named, 'aria-hidden': 'true' })}>${content}</span>`
+}
+
+/** The style sheet draws the initial in place of an image that cannot be loaded. */
+function image(address: string, name: string): Html {
+  return html`<img src="${address}" alt="" data-initial="${initialOf(name)}" referrerpolicy="no-referrer">`
+}
+
+export function appTile(
+  { clientId, name, logoUri }: Pick<App, 'clientId' | 'name' | 'logoUri'>,
+  size?: TileSize,
+): Html {
+  const colour = `c${tileColour(clientId)}`
+  if (logoUri === undefined) return tile([colour, size], initialOf(name))
+  return tile([colour, 'logo', size], image(logoUri, name))
+}
+
+/** `email` gives the colour, so that it is the same where no name is known. */
+export function personTile(name: string, email: string, size?: TileSize): Html {
+  return tile(['round', `c${tileColour(email)}`, size], initialOf(name))
+}
+
+export function brandTile({ logo, name }: Theme, size?: TileSize): Html {
+  if (logo === undefined) return tile([size], initialOf(name))
+  return tile(['logo', size], image(logo, name))
+}
+
+/** The service's picture and name, as a link. */
+export function brand(theme: Theme, href: string): Html {
+  return html`<a class="brand" href="${href}">${brandTile(theme, 'small')}<span>${theme.name}</span></a>`
+}

@@ -1,0 +1,87 @@
+/** Errors of the service as pages: what happened, what to do now, and what those need who look into it. */
+import type { Call, Reply } from '../../../call.ts'
+import { ApiError } from '../../../errors.ts'
+import type { Icon } from '../components/icons.ts'
+import { faultPage, type MessageLink } from './message.ts'
+import { pageReply } from './reply.ts'
+import type { Theme } from './theme.ts'
+
+interface Words {
+  readonly title: string
+  readonly advice?: string
+  readonly icon?: Icon
+}
+
+const account: MessageLink = { href: '/account', label: 'Your account' }
+
+const words: ReadonlyMap<number, Words> = new Map([
+  [403, { title: 'This is not allowed' }],
+  [404, { title: 'There is nothing here', advice: 'The address is wrong, or what stood here is gone.' }],
+  [405, { title: 'This page cannot do that', advice: 'Open it from your account instead.' }],
+  [408, { title: 'The request took too long', advice: 'Look at your connection, and try again.' }],
+  [413, { title: 'That is too much', advice: 'Go back, and send less.' }],
+  [429, { title: 'Too many attempts', icon: 'clock' }],
+  [
+    500,
+    {
+      title: 'Something went wrong on our side',
+      advice: 'Try again in a minute. What you typed may not be stored.',
+    },
+  ],
+  [503, { title: 'The service cannot answer now', advice: 'Try again in a moment.', icon: 'clock' }],
+])
+
+const other: Words = { title: 'This does not work' }
+
+const overWords: Words = { title: 'This sign-in is over', icon: 'clock' }
+
+function wordsOf({ status }: ApiError, path: string): Words {
+  if (status === 404 && path.startsWith('/oauth/interaction/')) return overWords
+  return words.get(status) ?? other
+}
+
+/** Messages that say no more than the title, or that only a program understands. */
+const silent: ReadonlySet<number> = new Set([405, 429, 500, 503])
+
+/** E.g. `a minute`, `5 minutes`. */
+export function waiting(seconds: number): string {
+  if (seconds < 60) return seconds === 1 ? 'a second' : `${seconds} seconds`
+  const minutes = Math.ceil(seconds / 60)
+  return minutes === 1 ? 'a minute' : `${minutes} minutes`
+}
+
+function paragraphsOf(error: ApiError, { title, advice }: Words): readonly string[] {
+  const said = silent.has(error.status) || error.message === `${title}.` ? [] : [error.message]
+  const seconds = Number(error.headers?.['Retry-After'] ?? (error.status === 429 ? 60 : Number.NaN))
+  const wait = Number.isNaN(seconds) ? [] : [`Wait ${waiting(seconds)}, then try again.`]
+  if (wait.length > 0 || said.length > 0) return [...said, ...wait]
+  return advice === undefined ? [] : [advice]
+}
+
+/** `now`: milliseconds since 1970. What is no `ApiError` does not reveal its cause. */
+export function errorPageReply(
+  theme: Theme,
+  thrown: unknown,
+  { requestId, path }: Pick<Call, 'requestId' | 'path'>,
+  now = Date.now(),
+): Reply {
+  const error = thrown instanceof ApiError ? thrown : new ApiError('INTERNAL_ERROR')
+  const found = wordsOf(error, path)
+  const { title, icon } = found
+  const page = faultPage({
+    title,
+    name: title,
+    paragraphs: paragraphsOf(error, found),
+    elsewhere: account,
+    icon,
+    readers: 'Details',
+    details: {
+      code: error.code,
+      message: silent.has(error.status) ? error.message : undefined,
+      requestId,
+      at: now,
+    },
+  })
+  const headers = Object.entries(error.headers ?? {}).flat()
+  return pageReply(theme, page, { status: error.status, headers })
+}

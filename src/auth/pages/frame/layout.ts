@@ -1,0 +1,145 @@
+/** What every page has around its content. */
+import { button, form } from '../components/form.ts'
+import { attributes, type Html, html, type Part } from '../components/html.ts'
+import { type Icon, icon } from '../components/icons.ts'
+import { brand, personTile } from '../components/tile.ts'
+import type { Theme } from './theme.ts'
+
+export interface Page {
+  readonly title: string
+  readonly content: Part
+  /** Where faults are to be mended, the title says so first (WCAG 2.2, 3.3.1). */
+  readonly faulty?: boolean
+  /** The pages of an account have its menu; `here` is the one that is shown. The others are a card in the middle. */
+  readonly menu?: Menu
+  /** Of the card in the middle. */
+  readonly broad?: boolean
+  readonly script?: boolean
+}
+
+export interface Menu {
+  readonly here: string
+  readonly csrf: string
+  readonly name: string
+  readonly email: string
+  /** Where the address is not confirmed. */
+  readonly unconfirmed?: Unconfirmed | undefined
+}
+
+export interface Unconfirmed {
+  /** Whether a link has just been sent. */
+  readonly sent: boolean
+  /** Whether confirming the address ends what was made in the account before. */
+  readonly endsOthers: boolean
+}
+
+export const stylesheetPath = '/account/assets/style.css'
+export const scriptPath = '/account/assets/passkeys.js'
+
+type Entry = readonly [path: string, name: string, icon: Icon]
+
+/** The navigation: groups of entries, in order. */
+const groups: readonly { readonly name: string; readonly entries: readonly Entry[] }[] = [
+  {
+    name: 'Account',
+    entries: [
+      ['/account', 'Overview', 'home'],
+      ['/account/profile', 'Profile', 'person'],
+      ['/account/security', 'Security', 'shield'],
+      ['/account/sessions', 'Sessions', 'screen'],
+      ['/account/apps', 'Connected apps', 'apps'],
+    ],
+  },
+  {
+    name: 'For developers',
+    entries: [
+      ['/account/keys', 'API keys', 'key'],
+      ['/account/developer', 'OAuth apps', 'code'],
+      ['/account/webhooks', 'Webhooks', 'webhook'],
+      ['/docs', 'Documentation', 'book'],
+    ],
+  },
+]
+
+/** Pages below an entry's belong to it. */
+function currency(path: string, here: string): 'page' | 'true' | false {
+  if (path === here) return 'page'
+  return path !== '/account' && here.startsWith(`${path}/`) && 'true'
+}
+
+function link([path, name, drawn]: Entry, here: string): Html {
+  const given = attributes({ href: path, 'aria-current': currency(path, here) })
+  return html`<li><a${given}>${icon(drawn)}${name}</a></li>`
+}
+
+function chip({ name, email }: Menu): Html {
+  return html`<p class="chip">${personTile(name, email)}<span><strong><bdi>${name}</bdi></strong><span class="faint"><span class="hidden">Signed in as </span>${email}</span></span></p>`
+}
+
+/** At the side, or behind a button where there is no room: a popover needs no script. */
+function navigation(menu: Menu): Html {
+  const lists = groups.map(
+    ({ name, entries }, at) => html`<h2 id="menu-${at}">${name}</h2>
+<ul aria-labelledby="menu-${at}">${entries.map(entry => link(entry, menu.here))}</ul>`,
+  )
+  return html`<nav class="menu" id="menu" aria-label="Account" popover>
+${chip(menu)}
+${lists}
+<form method="post" action="/account/sign-out"><input type="hidden" name="csrf" value="${menu.csrf}"><button class="quiet">${icon('leave')}Sign out</button></form>
+</nav>`
+}
+
+/** On every page, so that nobody overlooks it. */
+function confirmBanner({ csrf, email, here, unconfirmed }: Menu): Html | undefined {
+  if (!unconfirmed) return undefined
+  const { sent, endsOthers } = unconfirmed
+  return html`<div class="banner">${icon(sent ? 'mail' : 'attention')}<div>
+<h2 id="unconfirmed">${sent ? 'Look into your mail' : 'Confirm your e-mail address'}</h2>
+<p${attributes({ role: sent && 'status' })}>${sent ? html`We have sent a link to <strong>${email}</strong>. Open it in this browser.` : html`Open the link that we send to <strong>${email}</strong>.`} Until then apps see the address as unconfirmed, and what is shared with it stays closed to you.${endsOthers && ' Other sessions, and API keys made before, end then.'}</p>
+${form({ action: '/account/verify', csrf, hidden: { send: 'yes', back: here } }, button(sent ? 'Send it again' : 'Send the link', 'plain'))}</div></div>`
+}
+
+function ofAccount(theme: Theme, menu: Menu, content: Part): Html {
+  return html`<header class="bar">${brand(theme, '/')}
+<a class="quiet" href="/docs">Docs</a>
+<button type="button" class="plain open" popovertarget="menu">${icon('lines')}Menu</button></header>
+<div class="account">
+${navigation(menu)}
+<main id="content">
+${confirmBanner(menu)}
+${content}
+</main>
+</div>`
+}
+
+function inTheMiddle(theme: Theme, content: Part): Html {
+  return html`<header>${brand(theme, '/')}</header>
+<main id="content">
+${content}
+</main>`
+}
+
+/** A whole document, with its doctype. */
+export function layout(theme: Theme, page: Page): string {
+  const { menu, content } = page
+  const title = `${page.faulty ? 'Error: ' : ''}${page.title} – ${theme.name}`
+  const middle = page.broad ? 'centred broad' : 'centred'
+  const made = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${stylesheetPath}">
+${page.script && html`<script src="${scriptPath}" defer></script>`}
+</head>
+<body${attributes({ class: menu ? undefined : middle })}>
+<a class="skip" href="#content">Skip to the content</a>
+${menu ? ofAccount(theme, menu, content) : inTheMiddle(theme, content)}
+</body>
+</html>
+`
+  return made.text
+}

@@ -1,0 +1,92 @@
+/** Pages that only say something, and those of errors. */
+import { button, form } from '../components/form.ts'
+import { attributes, type Html, html, type Part } from '../components/html.ts'
+import { type Icon, icon } from '../components/icons.ts'
+import type { Page } from './layout.ts'
+
+export interface MessageLink {
+  readonly href: string
+  readonly label: Part
+}
+
+export interface Message {
+  readonly title: string
+  readonly paragraphs: readonly string[]
+  readonly link?: MessageLink | undefined
+  readonly icon?: Icon | undefined
+}
+
+/** Above the heading. */
+function sign(drawn: Icon, tone: 'good' | 'attention' | 'faint'): Html {
+  return html`<p class="${`mark ${tone}`}">${icon(drawn, 32)}</p>`
+}
+
+function linkLike(kind: string, { href, label }: MessageLink): Html {
+  // Other sites learn nothing of the page.
+  const rel = href.startsWith('/') ? undefined : 'noopener noreferrer nofollow'
+  return html`<a${attributes({ class: kind, href, rel })}>${label}</a>`
+}
+
+export function messagePage({ title, paragraphs, link, icon: drawn }: Message): Page {
+  const content = html`${drawn && sign(drawn, drawn === 'check' ? 'good' : 'faint')}
+<h1>${title}</h1>
+${paragraphs.map(text => html`<p>${text}</p>`)}
+${link && html`<p class="buttons">${linkLike('button plain', link)}</p>`}`
+  return { title, content }
+}
+
+/** For those who can mend it. */
+export interface FaultDetails {
+  readonly code: string
+  readonly message?: string | undefined
+  readonly requestId: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+export interface Fault {
+  readonly title: Part
+  /** Of the document: without markup. */
+  readonly name: string
+  readonly paragraphs: readonly Part[]
+  /** What helps now. */
+  readonly remedy?: MessageLink | undefined
+  /** Where else to go. */
+  readonly elsewhere: MessageLink
+  /** Whose picture stands above; else a sign. */
+  readonly tile?: Html | undefined
+  readonly icon?: Icon | undefined
+  /** Who reads the details. */
+  readonly readers: string
+  readonly details: FaultDetails
+}
+
+function detailsOf({ readers, details: { code, message, requestId, at } }: Fault): Html {
+  return html`<details class="fold"><summary>${readers}</summary>
+<dl><dt>Error</dt><dd><code>${code}</code></dd>
+${message !== undefined && html`<dt>Detail</dt><dd>${message}</dd>`}
+<dt>Request</dt><dd><code>${requestId}</code></dd>
+<dt>Time</dt><dd><code>${new Date(at).toISOString()}</code></dd></dl></details>`
+}
+
+export function faultPage(fault: Fault): Page {
+  const { title, name, paragraphs, remedy, elsewhere, tile, icon: drawn = 'attention' } = fault
+  const content = html`${tile ? html`<p class="mark">${tile}</p>` : sign(drawn, 'attention')}
+<h1>${title}</h1>
+${paragraphs.map(text => html`<p>${text}</p>`)}
+<p class="buttons">${remedy && linkLike('button', remedy)}${linkLike('button plain', elsewhere)}</p>
+${detailsOf(fault)}`
+  return { title: name, content, faulty: true }
+}
+
+export interface SignOutPage {
+  readonly action: string
+  readonly hidden: Readonly<Record<string, string>>
+}
+
+export function signOutPage({ action, hidden }: SignOutPage): Page {
+  const content = html`<h1>Sign out?</h1>
+<p>An app asks to end your session in this browser.</p>
+${form({ action, hidden }, html`<div class="buttons">${button('Sign out', undefined, { name: 'logout', value: 'yes' })}${button('Stay signed in', 'plain')}</div>`)}`
+  return { title: 'Sign out', content }
+}

@@ -1,0 +1,53 @@
+/** A page on its way to the browser: with a policy that lets in nothing but what the page needs. */
+import type { Reply } from '../../../call.ts'
+import { layout, type Page } from './layout.ts'
+import type { Theme } from './theme.ts'
+
+interface PageOptions {
+  readonly status?: number
+  readonly headers?: readonly string[]
+  /** Where a form's answer may lead besides our own pages, as a source of a policy, e.g. `https:`. */
+  readonly leadsTo?: string | undefined
+  /** Addresses of images. */
+  readonly images?: readonly (string | undefined)[]
+}
+
+function originOf(address: string | undefined): string[] {
+  if (address === undefined || !URL.canParse(address)) return []
+  const { protocol, origin } = new URL(address)
+  return protocol === 'https:' || protocol === 'http:' ? [origin] : []
+}
+
+/** Content Security Policy Level 3: nothing but our own stylesheet and script, and the images that are named. */
+function policy(images: readonly (string | undefined)[], leadsTo: string | undefined): string {
+  const sources = ["'self'", 'data:', ...new Set(images.flatMap(originOf))]
+  const targets = leadsTo === undefined ? "'self'" : `'self' ${leadsTo}`
+  return `default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src ${sources.join(' ')}; form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`
+}
+
+/** `same-origin` keeps the addresses of pages from others; `no-referrer` would also take away `Origin`. */
+function pageHeaders(images: readonly (string | undefined)[], leadsTo: string | undefined): string[] {
+  return [
+    'Content-Type',
+    'text/html; charset=utf-8',
+    'Cache-Control',
+    'no-store',
+    'Content-Security-Policy',
+    policy(images, leadsTo),
+    'X-Frame-Options',
+    'DENY',
+    'Referrer-Policy',
+    'same-origin',
+    'Permissions-Policy',
+    'publickey-credentials-get=(self), publickey-credentials-create=(self)',
+  ]
+}
+
+export function pageReply(theme: Theme, page: Page, options: PageOptions = {}): Reply {
+  const { status = 200, headers = [], leadsTo, images = [] } = options
+  return {
+    status,
+    headers: [...pageHeaders([theme.logo, ...images], leadsTo), ...headers],
+    body: layout(theme, page),
+  }
+}

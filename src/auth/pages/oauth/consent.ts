@@ -1,0 +1,156 @@
+/** Where a user decides what an app may do. */
+import type {
+  ReachOfOperations,
+  ScopeChoice,
+  ScopeGroup,
+  ScopeGroupKind,
+} from '../../server/consent/choices.ts'
+import type { App, Interaction } from '../../server/server.ts'
+import { button, form } from '../components/form.ts'
+import { type Html, html, named, type Part } from '../components/html.ts'
+import { icon } from '../components/icons.ts'
+import { appLinks } from '../components/parts.ts'
+import { appTile, brandTile, personTile } from '../components/tile.ts'
+import { day } from '../components/time.ts'
+import type { Page } from '../frame/layout.ts'
+import type { Theme } from '../frame/theme.ts'
+
+export interface ConsentPage {
+  readonly theme: Theme
+  readonly action: string
+  readonly csrf: string
+  readonly interaction: Pick<Interaction, 'app' | 'destination' | 'allowedBefore'>
+  readonly groups: readonly ScopeGroup[]
+  readonly email: string
+}
+
+const titles: Readonly<Record<ScopeGroupKind, string>> = {
+  person: 'About you',
+  data: 'Your data',
+  operations: 'What it can do for you',
+  account: 'Accounts, keys and apps',
+}
+
+const whose = { all: 'everyone’s', own: 'only your own', some: 'those that you may', none: 'none' } as const
+
+/** E.g. `Sees everyone’s; changes and deletes only your own.` What the user may not do, the app may not. */
+export function reachInWords(reach: ReachOfOperations, writes: boolean): string {
+  const verbs: readonly (readonly [keyof ReachOfOperations, string])[] = writes
+    ? [
+        ['read', 'sees'],
+        ['update', 'changes'],
+        ['delete', 'deletes'],
+      ]
+    : [['read', 'sees']]
+  const phrases: { of: string; verbs: string[] }[] = []
+  for (const [operation, verb] of verbs) {
+    const of = whose[reach[operation]]
+    const last = phrases.at(-1)
+    if (last?.of === of) last.verbs.push(verb)
+    else phrases.push({ of, verbs: [verb] })
+  }
+  const text = phrases.map(phrase => `${inRow(phrase.verbs)} ${phrase.of}`).join('; ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}
+
+function inRow(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
+}
+
+const operations = [
+  ['read', 'See'],
+  ['create', 'Create'],
+  ['update', 'Change'],
+  ['delete', 'Delete'],
+] as const
+
+function detail(reach: ReachOfOperations, operation: keyof ReachOfOperations): string {
+  if (reach[operation] === 'none') return 'Nothing: you may not do it either'
+  if (operation === 'create') return 'In your name'
+  const text = whose[reach[operation]]
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+function details({ scope, narrower, access }: ScopeChoice): Part {
+  if (!access) return null
+  const rows = operations
+    .filter(([operation]) => access.writes || operation === 'read')
+    .map(([operation, label]) => html`<dt>${label}</dt><dd>${detail(access.reach, operation)}</dd>`)
+  const scopes = [scope, ...(narrower ? [narrower.scope] : [])]
+  return html`<details><summary>Details</summary><dl>${rows}<dt>Scope</dt><dd><code>${scopes.join(' ')}</code></dd></dl></details>`
+}
+
+function idOf(scope: string): string {
+  return `scope-${scope.replace(/[^\w-]/g, '-')}`
+}
+
+function marks({ isNew, access }: ScopeChoice): Part {
+  const deletes = access?.writes === true && access.reach.delete !== 'none'
+  return html`${isNew && html` <span class="new">New</span>`}${deletes && html` <span class="state danger">Can delete</span>`}`
+}
+
+/** What is left of a scope that is unticked. Style sheets hide it until then. */
+function left({ narrower }: ScopeChoice): Part {
+  if (narrower === undefined) return null
+  const { scope, sentence } = narrower
+  const id = idOf(scope)
+  return html`<div class="choice left"><input type="checkbox" id="${id}" name="scope" value="${scope}" checked><label for="${id}">Only this: ${sentence.charAt(0).toLowerCase() + sentence.slice(1)}</label></div>`
+}
+
+function permit(choice: ScopeChoice): Html {
+  const { scope, sentence, fixed, access } = choice
+  const id = idOf(scope)
+  if (fixed) {
+    return html`<div class="permit"><div class="choice"><input type="hidden" name="scope" value="${scope}"><span class="good">${icon('check')}</span><span>${sentence}${marks(choice)}</span></div></div>`
+  }
+  const hint = access && html`<span class="hint">${reachInWords(access.reach, access.writes)}</span>`
+  return html`<div class="permit"><div class="choice"><input type="checkbox" id="${id}" name="scope" value="${scope}" checked><label for="${id}">${sentence}${marks(choice)}${hint}</label></div>
+${left(choice)}${details(choice)}</div>`
+}
+
+function group({ kind, choices }: ScopeGroup): Html {
+  return html`<h2>${titles[kind]}</h2>
+${choices.map(permit)}`
+}
+
+function going({ name, type }: App, destination: string | undefined): Html {
+  const where =
+    destination === undefined
+      ? html`<p class="going">${icon('arrow')}<span>Your device goes on by itself.</span></p>`
+      : html`<p class="going">${icon('arrow')}<span>Next, you go to <strong>${destination}</strong></span></p>`
+  const anyone = html`<p class="note warning">This app runs on a device. Anyone can call their app “${named(name)}”: allow it only if you have just started it${destination !== undefined && ', and if you know the address above'}.</p>`
+  return html`${where}${type === 'public' && anyone}`
+}
+
+function about(app: App): Part {
+  const { name, registeredAt } = app
+  const links = appLinks(app).filter(link => link !== false)
+  if (links.length === 0 && registeredAt === undefined) return null
+  return html`<details><summary>About ${named(name)}</summary><dl>${links}${registeredAt !== undefined && html`<dt>Registered here</dt><dd>${day(registeredAt)}</dd>`}</dl></details>`
+}
+
+function limits(): Html {
+  return html`<ul class="limits"><li>${icon('shield')}<span>It never gets your password, and never more than you may do yourself.</span></li>
+<li>${icon('leave')}<span>You can end this at any time under <a href="/account/apps">Connected apps</a>.</span></li></ul>`
+}
+
+export function consentPage({ theme, action, csrf, interaction, groups, email }: ConsentPage): Page {
+  const { app, allowedBefore, destination } = interaction
+  const content = html`<div class="crest">${appTile(app, 'large')}${icon('exchange', 24)}${brandTile(theme, 'large')}</div>
+<h1>${named(app.name)} asks for access to your account</h1>
+<div class="who">${personTile(email, email, 'small')}<p>You are signed in as ${email}.</p>
+${form({ action, csrf, hidden: { answer: 'other-account' } }, button('Use another account', 'quiet'))}</div>
+${allowedBefore.size > 0 && html`<p class="note">You have allowed ${named(app.name)} some of this before. What is new is marked.</p>`}
+${form(
+  { action, csrf },
+  html`
+<fieldset class="permits"><legend>${named(app.name)} will be able to:</legend>
+${groups.map(group)}
+</fieldset>
+${going(app, destination)}
+<div class="buttons turned">${button('Allow', undefined, { name: 'answer', value: 'allow' })}${button('Cancel', 'plain', { name: 'answer', value: 'deny' })}</div>`,
+)}
+${limits()}
+${about(app)}`
+  return { title: `Allow ${app.name}?`, content, broad: true }
+}

@@ -1,0 +1,69 @@
+/** The pages of the device flow (RFC 8628, 3.3). */
+import type { App } from '../../server/server.ts'
+import { button, type Faults, field, form, noFaults, summary } from '../components/form.ts'
+import { html, named } from '../components/html.ts'
+import { appTile } from '../components/tile.ts'
+import type { Page } from '../frame/layout.ts'
+import { messagePage } from '../frame/message.ts'
+
+export interface DeviceCodePage {
+  readonly action: string
+  readonly hidden: Readonly<Record<string, string>>
+  readonly entered: string | undefined
+  readonly fault: string | undefined
+  /** Whether the user has just refused the device. */
+  readonly isStopped: boolean
+}
+
+function stoppedPage(action: string): Page {
+  return messagePage({
+    title: 'You have stopped this',
+    paragraphs: ['The device gets no access. You can close this page.'],
+    link: { href: action, label: 'Enter another code' },
+    icon: 'shield',
+  })
+}
+
+export function deviceCodePage({ action, hidden, entered, fault, isStopped }: DeviceCodePage): Page {
+  if (isStopped) return stoppedPage(action)
+  const faults: Faults = fault === undefined ? noFaults : new Map([['user_code', fault]])
+  const content = html`<h1>Connect a device</h1>
+${summary(faults)}
+${form(
+  { action, hidden },
+  html`
+${field({ name: 'user_code', label: 'Code', hint: 'The code that your device shows.', value: entered, autocomplete: 'off', maxlength: 40, class: 'code', autofocus: faults.size === 0 }, faults)}
+<div class="buttons">${button('Continue')}</div>`,
+)}`
+  return { title: 'Connect a device', content, faulty: faults.size > 0 }
+}
+
+export interface DeviceConfirmPage {
+  readonly action: string
+  readonly hidden: Readonly<Record<string, string>>
+  readonly app: App
+  readonly userCode: string
+}
+
+/** RFC 8628, 5.4: whoever follows a link that somebody sent must see what it would connect. */
+export function deviceConfirmPage({ action, hidden, app, userCode }: DeviceConfirmPage): Page {
+  const content = html`<div class="crest">${appTile(app, 'large')}</div>
+<h1>Connect ${named(app.name)}?</h1>
+<p>Does your device show this code?</p>
+<p class="large secret">${userCode}</p>
+<p class="note warning">Go on only if the device is in front of you and you have just started this there. If somebody sent you the code or a link, cancel.</p>
+${form(
+  { action, hidden },
+  html`
+<div class="buttons">${button('Yes, connect it', undefined)}${button('Cancel', 'plain', { name: 'abort', value: 'yes' })}</div>`,
+)}`
+  return { title: `Connect ${app.name}`, content }
+}
+
+export function deviceDonePage({ app }: { readonly app: App }): Page {
+  const content = html`<div class="crest">${appTile(app, 'large')}</div>
+<h1>${named(app.name)} is connected</h1>
+<p>Go back to your device: it goes on by itself. You can close this page.</p>
+<p>You can take it back at any time under <a href="/account/apps">Connected apps</a>.</p>`
+  return { title: 'Device connected', content }
+}

@@ -1,0 +1,172 @@
+/** Sign-in with other providers: its buttons, and what is asked where a provider has signed somebody in. */
+import type { Identity } from '../../accounts/identities.ts'
+import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { type Html, html, named, type Part } from '../components/html.ts'
+import { providerMark } from '../components/provider-marks.ts'
+import { time } from '../components/time.ts'
+import type { Menu, Page } from '../frame/layout.ts'
+import { type AskedField, askedField } from './sign-up-field.ts'
+
+/** A provider as pages name it. */
+export interface ProviderName {
+  readonly id: string
+  readonly name: string
+  /** As the settings say it, e.g. `google`, `oidc`. */
+  readonly kind: string
+}
+
+export interface ProviderButtons {
+  readonly providers: readonly ProviderName[]
+  readonly csrf: string
+  /** Where to go on afterwards. */
+  readonly hidden: Readonly<Record<string, string | undefined>>
+}
+
+/** Says that what follows is another way. */
+export const or = html`<p class="or">or</p>`
+
+/** A form for each provider, above the other ways: nothing is sent to a provider before its button is pressed. */
+export function providerButtons(given: ProviderButtons | undefined): Part {
+  if (given === undefined || given.providers.length === 0) return null
+  const { providers, csrf, hidden } = given
+  const forms = providers.map(provider => providerButton(provider, csrf, hidden))
+  return html`<div class="providers">${forms}</div>
+${or}`
+}
+
+function providerButton(provider: ProviderName, csrf: string, hidden: ProviderButtons['hidden']): Html {
+  const action = `/account/sign-in/${provider.id}`
+  const label = html`${providerMark(provider)}<span>Continue with ${provider.name}</span>`
+  return form({ action, csrf, hidden }, button(label, 'plain'))
+}
+
+export interface CompletePage {
+  readonly action: string
+  readonly csrf: string
+  readonly faults: Faults
+  readonly provider: string
+  readonly name: string | undefined
+  readonly email: string | undefined
+  /** Whether the provider has verified the address: it stays. */
+  readonly isProven: boolean
+  readonly app: string | undefined
+  readonly asked: readonly AskedField[]
+}
+
+/** What an account needs and the provider has not told. */
+export function completePage(page: CompletePage): Page {
+  const { action, csrf, faults, provider, name, email, isProven, app, asked } = page
+  const address = isProven
+    ? html`<p>E-mail address: ${email}</p>`
+    : field(
+        {
+          name: 'email',
+          label: 'E-mail address',
+          type: 'email',
+          hint: 'We send a link there. The account is created when you open it.',
+          value: email,
+          autocomplete: 'email',
+          maxlength: 254,
+        },
+        faults,
+      )
+  const content = html`<h1>Create an account${app !== undefined && html` to continue to ${named(app)}`}</h1>
+${summary(faults)}
+<p>You will sign in with ${provider}.</p>
+${form(
+  { action, csrf },
+  html`
+${field({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', maxlength: 100 }, faults)}
+${address}
+${asked.map(one => askedField(one, faults))}
+<div class="buttons">${button('Create account')}</div>`,
+)}
+<p>Have an account already? <a href="/account/sign-in">Sign in</a>, then link ${provider} under Security.</p>`
+  return { title: 'Create an account', content, faulty: faults.size > 0 }
+}
+
+export interface LinkPage {
+  readonly csrf: string
+  /** Of the account here. */
+  readonly email: string
+  readonly provider: string
+  readonly label: string
+}
+
+/** Asked once the owner of the account has signed in to it. */
+export function linkPage({ csrf, email, provider, label }: LinkPage): Page {
+  const content = html`<h1>Link ${provider}?</h1>
+<p>${named(label)} at ${provider} will sign in to your account here, ${email}.</p>
+${form(
+  { action: '/account/link', csrf },
+  html`<div class="buttons">${button(`Link ${provider}`, undefined, { name: 'answer', value: 'link' })}${button('Do not link', 'plain', { name: 'answer', value: 'no' })}</div>`,
+)}`
+  return { title: `Link ${provider}`, content }
+}
+
+interface FinishPage {
+  readonly csrf: string
+  readonly provider: ProviderName
+  readonly account: string
+  readonly email: string
+}
+
+/** What the link for a new account opens that signs in with a provider. */
+export function finishWithProviderPage({ csrf, provider, account, email }: FinishPage): Page {
+  const content = html`<h1>Finish your account</h1>
+<p>The account is for ${email}. If you did not ask for one, close this page: then there is none.</p>
+<p>Sign in with ${provider.name} once more: the account is for whoever asked for it.</p>
+<div class="providers">${providerButton(provider, csrf, { account })}</div>`
+  return { title: 'Finish your account', content }
+}
+
+export interface ProviderSection {
+  readonly menu: Menu
+  readonly providers: readonly ProviderName[]
+  readonly identities: readonly Identity[]
+}
+
+const action = '/account/security'
+
+function identityRow(
+  { id, provider, label, createdAt }: Identity,
+  known: ReadonlyMap<string, ProviderName>,
+  csrf: string,
+): Html {
+  const found = known.get(provider) ?? { id: provider, name: provider, kind: 'oidc' }
+  const { name } = found
+  const end = known.has(provider)
+    ? null
+    : html` It cannot sign in at present: this service does not offer ${name}.`
+  return html`<li><span class="icon">${providerMark(found)}</span><div><h3>${name}</h3><p>${named(label)}</p><p class="faint">Linked on ${time(createdAt)}.${end}</p></div>
+${form({ action, csrf, hidden: { change: 'unlink-provider', identity: id } }, button('Unlink', 'danger', { 'aria-label': `Unlink ${name}, ${label}` }))}</li>`
+}
+
+/** On the page of the account's security. */
+export function providerSection({
+  menu: { csrf },
+  providers,
+  identities,
+}: ProviderSection): Html | undefined {
+  if (providers.length === 0 && identities.length === 0) return undefined
+  const known = new Map(providers.map(one => [one.id, one]))
+  const linked = new Set(identities.map(({ provider }) => provider))
+  return html`<section class="card" aria-labelledby="providers-heading"><h2 id="providers-heading">Sign-in with others</h2>
+<p class="faint">An account that is linked here signs in to this one. Its address and name there do not matter.</p>
+${identities.length > 0 && html`<ul class="rows">${identities.map(identity => identityRow(identity, known, csrf))}</ul>`}
+<div class="buttons links">${providers.map(provider =>
+    form(
+      { action, csrf, hidden: { change: 'link-provider', provider: provider.id } },
+      button(
+        html`${providerMark(provider)}<span>${linked.has(provider.id) ? `Another ${provider.name} account` : `Link ${provider.name}`}</span>`,
+        'plain',
+      ),
+    ),
+  )}</div></section>`
+}
+
+/** For users without a password: they have signed in by other means a short time ago. */
+export function firstPasswordForm(csrf: string, newPassword: Html): Html {
+  return html`<p>You have no password: you sign in by other means. With one you can also sign in at this service alone.</p>
+${form({ action, csrf, hidden: { change: 'first-password' } }, html`${newPassword}<div class="buttons">${button('Set a password')}</div>`)}`
+}

@@ -1,0 +1,103 @@
+/** A forgotten password: asking for the link, and what the link opens. */
+import { maxPasswordCharacters } from '../../password.ts'
+import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { html } from '../components/html.ts'
+import type { Page } from '../frame/layout.ts'
+import { newPassword } from './sign-up.ts'
+
+interface RequestPage {
+  readonly csrf: string
+  readonly faults: Faults
+  readonly email: string | undefined
+}
+
+export function resetRequestPage({ csrf, faults, email }: RequestPage): Page {
+  const content = html`<h1>Forgotten your password?</h1>
+${summary(faults)}
+<p>We send you a link by which you set a new one.</p>
+${form(
+  { action: '/account/reset', csrf },
+  html`
+${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username', maxlength: 254 }, faults)}
+<div class="buttons">${button('Send the link')}</div>`,
+)}
+<p class="foot"><a href="/account/sign-in">Back to sign-in</a></p>`
+  return { title: 'Forgotten password', content, faulty: faults.size > 0 }
+}
+
+interface ResetPage {
+  readonly csrf: string
+  readonly faults: Faults
+  readonly token: string
+}
+
+export function resetPage({ csrf, faults, token }: ResetPage): Page {
+  const content = html`<h1>Set a new password</h1>
+${summary(faults)}
+<p>This takes the account back: every session, passkey and API key ends, and connected apps must ask you again.</p>
+${form(
+  { action: '/account/reset', csrf, hidden: { token } },
+  html`
+${newPassword('password', 'New password', faults)}
+<div class="buttons">${button('Set the password')}</div>`,
+)}`
+  return { title: 'New password', content, faulty: faults.size > 0 }
+}
+
+interface VerifyPage {
+  readonly csrf: string
+  readonly token: string
+  readonly email: string
+  /** Whether the account is to get the address. */
+  readonly isNew: boolean
+  readonly asksPassword: boolean
+  readonly faults: Faults
+}
+
+const ownPassword = {
+  name: 'password',
+  label: 'Your password',
+  type: 'password',
+  autocomplete: 'current-password',
+  maxlength: 256,
+} as const
+
+/** What a link to confirm an address opens. Only the button does it: programs that check mail open links too. */
+export function verifyPage({ csrf, token, email, isNew, asksPassword, faults }: VerifyPage): Page {
+  const question = isNew ? `Shall ${email} be the address of your account?` : `Is ${email} yours?`
+  const content = html`<h1>Confirm your <span class="nowrap">e-mail</span> address</h1>
+${summary(faults)}
+<p>${question}</p>
+${form({ action: '/account/verify', csrf, hidden: { token } }, html`${asksPassword && field(ownPassword, faults)}<div class="buttons">${button('Confirm the address')}</div>`)}`
+  return { title: 'Confirm your address', content, faulty: faults.size > 0 }
+}
+
+interface FinishPage {
+  readonly csrf: string
+  readonly faults: Faults
+  readonly account: string
+  readonly email: string
+}
+
+/** What the link for a new account opens. */
+export function finishPage({ csrf, faults, account, email }: FinishPage): Page {
+  const password = field(
+    {
+      name: 'password',
+      label: 'Password',
+      type: 'password',
+      hint: 'The one that you chose when you asked for the account.',
+      autocomplete: 'current-password',
+      maxlength: maxPasswordCharacters,
+    },
+    faults,
+  )
+  const content = html`<h1>Finish your account</h1>
+${summary(faults)}
+<p>The account is for ${email}. If you did not ask for one, close this page: then there is none.</p>
+${form(
+  { action: '/account/verify', csrf, hidden: { account } },
+  html`${password}<div class="buttons">${button('Create the account')}</div>`,
+)}`
+  return { title: 'Finish your account', content, faulty: faults.size > 0 }
+}

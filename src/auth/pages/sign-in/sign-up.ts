@@ -1,0 +1,55 @@
+/** Where somebody makes an account. */
+import { minPasswordCharacters } from '../../accounts/sign-in/password-rules.ts'
+import { maxPasswordCharacters } from '../../password.ts'
+import { button, type Faults, field, form, summary } from '../components/form.ts'
+import { html } from '../components/html.ts'
+import type { Page } from '../frame/layout.ts'
+import { type ProviderButtons, providerButtons } from './providers.ts'
+import { goesOnTo } from './sign-in.ts'
+import { type AskedField, askedField } from './sign-up-field.ts'
+
+export interface SignUpPage {
+  readonly action: string
+  readonly csrf: string
+  readonly faults: Faults
+  readonly name: string | undefined
+  readonly email: string | undefined
+  readonly app: string | undefined
+  readonly signIn: string
+  /** What the model asks for beside these. */
+  readonly asked: readonly AskedField[]
+  readonly others?: ProviderButtons
+}
+
+export function newPassword(name: string, label: string, faults: Faults) {
+  return field(
+    {
+      name,
+      label,
+      type: 'password',
+      hint: `At least ${minPasswordCharacters} characters. A few words in a row are easy to keep and hard to guess.`,
+      autocomplete: 'new-password',
+      minlength: minPasswordCharacters,
+      maxlength: maxPasswordCharacters,
+    },
+    faults,
+  )
+}
+
+export function signUpPage(page: SignUpPage): Page {
+  const { action, csrf, faults, name, email, app, signIn, asked, others } = page
+  const content = html`<hgroup><h1>Create an account</h1>${goesOnTo(app)}</hgroup>
+${summary(faults)}
+${providerButtons(others)}
+${form(
+  { action, csrf },
+  html`
+${field({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', maxlength: 100 }, faults)}
+${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'email', maxlength: 254 }, faults)}
+${asked.map(one => askedField(one, faults))}
+${newPassword('password', 'Password', faults)}
+<div class="buttons">${button('Create account')}</div>`,
+)}
+<p class="foot">Have an account already? <a href="${signIn}">Sign in</a></p>`
+  return { title: 'Create an account', content, faulty: faults.size > 0 }
+}

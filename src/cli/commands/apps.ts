@@ -1,0 +1,159 @@
+/** `portico apps`: OAuth apps and their secrets, beside a service that may be running. */
+import { newAppHook } from '../../auth/server/clients/app-hooks.ts'
+import { AppSecrets } from '../../auth/server/clients/app-secrets.ts'
+import { bodyValidator } from '../../model/validate.ts'
+import { writeWith } from '../../plan/run.ts'
+import {
+  createPlan,
+  deleteShape,
+  itemShape,
+  listShape,
+  readAll,
+  readFirst,
+  readItem,
+  where,
+} from '../../plan/system-plans.ts'
+import { system } from '../../principal.ts'
+import type { Command, ParsedArgs } from '../commands.ts'
+import { files, type OpenedDatabase, type OpenedModel, withDatabase } from '../database.ts'
+import { Failure } from '../failure.ts'
+import { type Listed, tableOr } from '../table.ts'
+import { userIdOf } from './users.ts'
+
+const columns = ['id', 'name', 'type', 'client_id', 'redirect_uris', 'scopes', 'first_party', 'created_at']
+const everyApp = listShape('oauth_apps', columns)
+const appsOfUser = listShape('oauth_apps', columns, where('user_id'))
+const appColumns = ['id', 'name', 'type']
+const appById = itemShape('oauth_apps', appColumns)
+const appByClientId = listShape('oauth_apps', appColumns, where('client_id'))
+const removal = deleteShape('oauth_apps')
+const secretColumns = ['id', 'prefix', 'created_at', 'expires_at']
+const secretsOfApp = listShape('oauth_app_secrets', secretColumns, where('app_id'))
+
+async function listApps({ run }: OpenedModel, email: string | undefined): Promise<string> {
+  const apps =
+    email === undefined
+      ? await readAll<Listed>(run, everyApp)
+      : await readAll<Listed>(run, appsOfUser, await userIdOf(run, email))
+  return tableOr('There are no OAuth apps.', columns, apps)
+}
+
+function listed(text: string): readonly string[] {
+  return [...new Set(text.split(/[\s,]+/).filter(one => one !== ''))]
+}
+
+function secretsOf({ run, stored: records, settings }: OpenedDatabase): AppSecrets {
+  return new AppSecrets({ run, records, overlapSeconds: settings['oauth.secretOverlap'] })
+}
+
+async function createApp(opened: OpenedDatabase, args: ParsedArgs): Promise<string> {
+  const { model, run, settings } = opened
+  const apps = model.collections.get('oauth_apps')
+  if (!apps) throw new Failure('The model has no OAuth apps.')
+  const [name, type, scopes] = [args.needed('name'), args.text('type'), args.text('scopes')]
+  const { values } = bodyValidator(apps).create({
+    name,
+    redirect_uris: [...args.list('redirect-uri')],
+    ...(type === undefined ? undefined : { type }),
+    ...(scopes === undefined ? undefined : { scopes: [...listed(scopes)] }),
+    ...(args.flag('first-party') && { first_party: true }),
+  })
+  const makeApp = newAppHook(settings['theme.name'])
+  const { computed, revealed, afterwards } = await makeApp(values, system)
+  const owner = await userIdOf(run, args.needed('user'))
+  const plan = createPlan('oauth_apps', values, { ...computed, user_id: owner })
+  const { id } = await run.write(plan, system, afterwards && writeWith(afterwards))
+  const secret = 'client_secret' in revealed ? `client_secret  ${revealed.client_secret} (shown once)\n` : ''
+  return `Created app ${id}, ${name}\nclient_id      ${computed.client_id}\n${secret}`
+}
+
+/** By client id, or by the id that a list shows. */
+async function appNamed({ run }: OpenedModel, named: string): Promise<Listed> {
+  const isId = /^\d{1,15}$/.test(named)
+  const app = await (isId
+    ? readItem<Listed>(run, appById, Number(named))
+    : readFirst<Listed>(run, appByClientId, named))
+  if (app) return app
+  throw new Failure(`There is no app ${named.slice(0, 60)}. \`portico apps list\` shows all.`)
+}
+
+async function confidentialApp(opened: OpenedModel, named: string) {
+  const app = await appNamed(opened, named)
+  if (app.type === 'public') throw new Failure(`${app.name} is a public app: it has no secret.`)
+  return { id: Number(app.id), name: String(app.name) }
+}
+
+/** Makes a new secret; those before it end after the setting `oauth.secretOverlap`. */
+async function makeSecret(opened: OpenedDatabase, named: string): Promise<string> {
+  const { id } = await confidentialApp(opened, named)
+  const secret = await secretsOf(opened).rotate(id)
+  const overlap = opened.settings['oauth.secretOverlap']
+  return `client_secret  ${secret} (shown once)\nThe secrets before it work for ${overlap} s more.\n`
+}
+
+/** The secrets of an app, those that have ended too. */
+async function listSecretsOf(opened: OpenedDatabase, named: string): Promise<string> {
+  const { id, name } = await confidentialApp(opened, named)
+  await secretsOf(opened).settle(id)
+  const secrets = await readAll<Listed>(opened.run, secretsOfApp, id)
+  return tableOr(`${name} has no secret.`, secretColumns, secrets)
+}
+
+/** Ends a secret at once, by the id that the list of secrets shows. */
+async function endSecretOf(opened: OpenedDatabase, named: string, secret: string): Promise<string> {
+  const { id, name } = await confidentialApp(opened, named)
+  const secrets = secretsOf(opened)
+  await secrets.settle(id)
+  const found = await readAll<Listed>(opened.run, secretsOfApp, id)
+  if (!found.some(one => String(one.id) === secret)) {
+    const hint = `\`portico apps secrets ${named}\` shows all.`
+    throw new Failure(`${name} has no secret ${secret.slice(0, 60)}. ${hint}`)
+  }
+  await secrets.end(Number(secret))
+  return `Ended secret ${secret} of ${name}.\n`
+}
+
+async function deleteApp(opened: OpenedModel, named: string): Promise<string> {
+  const app = await appNamed(opened, named)
+  await opened.run.write({ shape: removal, args: [Number(app.id)] }, system)
+  return `Deleted app ${app.id}, ${app.name}; its tokens work no more.\n`
+}
+
+/** A command on the app that its first argument names. */
+function onApp(
+  names: readonly string[],
+  run: (opened: OpenedDatabase, ...given: string[]) => Promise<string>,
+): Command {
+  return {
+    arguments: names,
+    options: files,
+    run: args => withDatabase(args, opened => run(opened, ...args.arguments)),
+  }
+}
+
+export const create: Command = {
+  options: {
+    user: { value: 'email', sentence: 'Whose app it is.', required: true },
+    name: { value: 'text', sentence: 'What users see.', required: true },
+    type: { value: 'type', sentence: 'confidential or public; else confidential.' },
+    'redirect-uri': {
+      value: 'url',
+      sentence: 'Where browsers come back; can be given again.',
+      multiple: true,
+    },
+    'first-party': { value: undefined, sentence: 'It is the service’s own: no consent is asked for.' },
+    scopes: { value: 'list', sentence: 'What it may ask for, separated by commas; else any scope.' },
+    ...files,
+  },
+  run: args => withDatabase(args, opened => createApp(opened, args)),
+}
+
+export const list: Command = {
+  options: { user: { value: 'email', sentence: 'Whose apps; else everybody’s.' }, ...files },
+  run: args => withDatabase(args, opened => listApps(opened, args.text('user'))),
+}
+
+export const rotateSecret = onApp(['app'], makeSecret)
+export const listSecrets = onApp(['app'], listSecretsOf)
+export const endSecret = onApp(['app', 'secret'], endSecretOf)
+export const remove = onApp(['app'], deleteApp)

@@ -1,0 +1,12 @@
+import { loadMailTemplates } from '../../serve/background/mailer.ts'
+import type { Command } from '../commands.ts'
+import { model, projectOf } from '../options.ts'
+
+export const command: Command = {
+  options: { model },
+  async run(args) {
+    const { model: checked, path, settings } = await projectOf(args)
+    await loadMailTemplates(settings)
+    return `${path}: the model is right: ${[...checked.collections.keys()].join(', ')}.\n`
+  },
+}

@@ -1,0 +1,33 @@
+/** `portico dev`: serves, and reloads when the model changes. */
+import { Supervisor } from '../../dev/supervisor.ts'
+import { Terminal } from '../../dev/terminal.ts'
+import type { Command } from '../commands.ts'
+import { database, givenSettings, model, port } from '../options.ts'
+import { stopSignal } from '../stop-signal.ts'
+
+export const command: Command = {
+  options: {
+    model,
+    database,
+    port,
+    client: { value: 'file', sentence: 'Write the types of the client there, as `generate client` does.' },
+    'share-mails': {
+      value: undefined,
+      sentence: 'Show /dev/mail to every machine that reaches the port, e.g. from outside of a container.',
+    },
+    yes: { value: undefined, sentence: 'Apply every migration unasked, also those that lose data.' },
+  },
+  async run(args) {
+    const terminal = new Terminal()
+    const areMailsShared = args.flag('share-mails')
+    const version = { given: givenSettings(args), client: args.text('client'), areMailsShared }
+    const supervisor = new Supervisor({ version, isYes: args.flag('yes'), terminal })
+    const stopped = stopSignal()
+    try {
+      await Promise.race([supervisor.run(), stopped])
+    } finally {
+      await supervisor.close()
+    }
+    return ''
+  },
+}

@@ -1,0 +1,133 @@
+/** `portico documents`: registers the GraphQL documents that a service with `graphql.documents: 'registered'` accepts. */
+import { readFileSync } from 'node:fs'
+import type { Settings } from '../../config.ts'
+import {
+  type Manifest,
+  parseManifest,
+  readManifest,
+  writeManifest,
+} from '../../graphql/documents/manifest.ts'
+import { documentHash } from '../../graphql/documents/stored-documents.ts'
+import type { Engine } from '../../graphql/engine.ts'
+import type { Model } from '../../model/model.ts'
+import type { Run } from '../../plan/run.ts'
+import type { Command } from '../commands.ts'
+import { Failure } from '../failure.ts'
+import { model, projectOf, settingsOf } from '../options.ts'
+
+function unused(): never {
+  throw new Error('a document is checked without being executed')
+}
+
+const noRun: Run = {
+  item: unused,
+  list: unused,
+  aggregate: unused,
+  composite: unused,
+  refusals: unused,
+  write: unused,
+  transaction: unused,
+}
+
+async function engineOf(model: Model, settings: Settings): Promise<Engine> {
+  const { createEngine } = await import('../../graphql/execute/create-engine.ts')
+  const limits = {
+    depth: settings['graphql.maxDepth'],
+    cost: settings['graphql.maxCost'],
+    aliases: settings['graphql.maxAliases'],
+    tokens: settings['graphql.maxTokens'],
+    listBound: settings['graphql.maxListSize'],
+  }
+  return createEngine({ model, run: noRun, hooks: new Map(), limits })
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') throw new Failure(`${file}: there is no such file.`)
+    if (code === 'EISDIR')
+      throw new Failure(`${file} is a folder: name the files in it, e.g. ${file}/*.graphql.`)
+    throw new Failure(`${file} cannot be read: ${message}.`)
+  }
+}
+
+/** A manifest of documents, or one document: its trimmed text. */
+function readDocuments(file: string): Manifest {
+  const text = textOf(file).trim()
+  if (!file.endsWith('.json')) return new Map([[documentHash(text), text]])
+  try {
+    return parseManifest(text)
+  } catch (error) {
+    throw new Failure(`${file}: ${error instanceof Error ? error.message : error}.`)
+  }
+}
+
+async function faultsOf(engine: Engine, text: string): Promise<readonly string[]> {
+  try {
+    const { operationNames } = await import('../../graphql/documents/operation-names.ts')
+    const names = operationNames(text)
+    if (names.length === 0) return ['There is no operation in it.']
+    const prepared = names.map(name => engine.prepare(text, name))
+    const messages = prepared.flatMap(one =>
+      one.outcome === 'request error' ? one.errors.map(error => error.message) : [],
+    )
+    return [...new Set(messages)]
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
+}
+
+/** Registers the documents of files. Each must fit the model and the limits. */
+export async function registerDocuments(
+  model: Model,
+  settings: Settings,
+  files: readonly string[],
+): Promise<string> {
+  const engine = await engineOf(model, settings)
+  const registered = new Map(readRegistered(settings))
+  const { size } = registered
+  const faults: string[] = []
+  for (const file of files) {
+    for (const [id, text] of readDocuments(file)) {
+      for (const message of await faultsOf(engine, text))
+        faults.push(`  ${file}, ${id.slice(0, 8)}…: ${message}`)
+      registered.set(id, text)
+    }
+  }
+  if (faults.length > 0) throw new Failure(['Nothing was registered:', ...faults].join('\n'))
+  const target = settings['graphql.documentsFile']
+  writeManifest(target, registered)
+  return `${registered.size - size} documents added; ${target} has ${registered.size}. A running service reads it at its next start.\n`
+}
+
+function readRegistered(settings: Settings): Manifest {
+  try {
+    return readManifest(settings['graphql.documentsFile'])
+  } catch (error) {
+    throw new Failure(error instanceof Error ? error.message : String(error))
+  }
+}
+
+export async function listDocuments(settings: Settings): Promise<string> {
+  const registered = readRegistered(settings)
+  if (registered.size === 0) return 'No documents are registered.\n'
+  const { operationNames } = await import('../../graphql/documents/operation-names.ts')
+  const shown = (text: string) => operationNames(text).map(name => name ?? '(unnamed)')
+  return [...registered].map(([id, text]) => `sha256:${id}  ${shown(text).join(' ')}\n`).join('')
+}
+
+export const register: Command = {
+  arguments: ['file…'],
+  options: { model },
+  async run(args) {
+    const project = await projectOf(args)
+    return registerDocuments(project.model, project.settings, args.arguments)
+  },
+}
+
+export const list: Command = {
+  options: {},
+  run: async args => listDocuments(await settingsOf(args)),
+}

@@ -1,0 +1,50 @@
+/** `portico explain-queries`: the lists that read many rows, and the index that makes each fast. */
+import type { Model } from '../../model/model.ts'
+import { type StoredList, storedLists } from '../../serve/monitoring/slow-lists.ts'
+import { countAdvice } from '../../store/advice/counts.ts'
+import type { Command } from '../commands.ts'
+import { files, withDatabase } from '../database.ts'
+
+export const command: Command = {
+  options: { ...files, json: { value: undefined, sentence: 'Print JSON: an array of objects, one a list.' } },
+  run: args =>
+    withDatabase(args, async ({ stored, model }) => {
+      const lists = await storedLists(stored)
+      return args.flag('json') ? `${JSON.stringify(lists, null, 2)}\n` : `${table(lists)}${counts(model)}`
+    }),
+}
+
+const none = `No slow list ran in the last 7 days: none that looked at 1,000 rows or more for far fewer.
+A running service stores what it has seen once a minute, and when it stops.
+`
+
+function table(lists: readonly StoredList[]): string {
+  if (lists.length === 0) return none
+  return [['runs', 'rows looked at', 'rows given', 'request'], ...lists.map(cellsOf)]
+    .map((cells, at) => `${aligned(cells)}\n${adviceOf(lists[at - 1])}`)
+    .join('')
+}
+
+/** Of limits and computed fields. */
+function counts(model: Model): string {
+  const advice = countAdvice(model)
+  if (advice.length === 0) return ''
+  const lines = advice.map(
+    ({ place, collection, index }) => `  ${place}: in collection \`${collection}\`, add \`${index}\`.\n`,
+  )
+  return `\nCounted without an index of its own, which matters where thousands of items are looked through:\n${lines.join('')}`
+}
+
+function cellsOf({ runs, looked, given, request }: StoredList): readonly string[] {
+  return [String(runs), String(looked), String(given), request]
+}
+
+function aligned([runs = '', looked = '', given = '', request = '']: readonly string[]): string {
+  return `${runs.padStart(8)}  ${looked.padStart(14)}  ${given.padStart(10)}  ${request}`
+}
+
+function adviceOf(list: StoredList | undefined): string {
+  if (list === undefined) return ''
+  const using = list.indexes.length === 0 ? '' : `, with ${list.indexes.join(', ')}`
+  return `${' '.repeat(10)}It ${list.does}${using}. ${list.advice}\n`
+}

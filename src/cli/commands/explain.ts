@@ -1,0 +1,95 @@
+/** `portico explain`: why a request of a user is allowed or refused, beside a service that may be running. */
+import { existsSync } from 'node:fs'
+import { isPostgres } from '../../config/database.ts'
+import type { Explanation } from '../../explain/explanation.ts'
+import { explanationText } from '../../explain/text.ts'
+import { createLog } from '../../observability/log.ts'
+import { open } from '../../serve.ts'
+import type { Command, ParsedArgs } from '../commands.ts'
+import { files } from '../database.ts'
+import { failureOf } from '../error-message.ts'
+import { Failure } from '../failure.ts'
+import { projectOf } from '../options.ts'
+import { print } from '../output.ts'
+
+/** The body of `POST /api/v1/explain` that the arguments stand for. */
+export function requestOf(args: ParsedArgs): Readonly<Record<string, unknown>> {
+  const [line = '', body] = args.arguments
+  const [method = '', path, ...rest] = line.trim().split(/\s+/)
+  if (path === undefined || rest.length > 0) {
+    throw new Failure(
+      `Write the request as one argument, e.g. 'PATCH /api/v1/tasks/7', not ${JSON.stringify(line)}.`,
+      2,
+    )
+  }
+  const scopes = args.text('scopes')?.split(/[\s,]+/)
+  const key = args.text('api-key')
+  const as = args.text('as') ?? 'anonymous'
+  if (key !== undefined && args.text('as') !== undefined) {
+    throw new Failure('Give `--as` or `--api-key`: a key has a user already.', 2)
+  }
+  return {
+    method,
+    path,
+    as: as === 'anonymous' ? null : /^\d+$/.test(as) ? Number(as) : as,
+    ...(scopes && { scopes: scopes.filter(scope => scope !== '') }),
+    ...(key !== undefined && { api_key: Number(key) }),
+    ...(body !== undefined && { body: bodyOf(body) }),
+  }
+}
+
+function bodyOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Failure(`The body is not JSON: ${text.slice(0, 80)}`, 2)
+  }
+}
+
+export const command: Command = {
+  arguments: ['request', 'body?'],
+  options: {
+    as: { value: 'user', sentence: 'A user id, an e-mail address, or anonymous; else anonymous.' },
+    scopes: { value: 'list', sentence: 'The scopes of the credential; else all.' },
+    'api-key': { value: 'id', sentence: 'The id of an API key, in place of --as and --scopes.' },
+    json: {
+      value: undefined,
+      sentence:
+        'Print JSON. The exit status is 0 where it is allowed, 1 where it is refused, 2 where it is not known.',
+    },
+    ...files,
+  },
+  async run(args) {
+    const explained = await verdict(args)
+    const text = args.flag('json') ? `${JSON.stringify(explained, null, 2)}\n` : explanationText(explained)
+    if (explained.allowed) return text
+    await print(text)
+    process.exitCode = 1
+    return ''
+  },
+}
+
+/** Throws a `Failure` with the exit status 2, which no verdict has. */
+async function verdict(args: ParsedArgs): Promise<Explanation> {
+  try {
+    return await explained(args, requestOf(args))
+  } catch (error) {
+    const failure = await failureOf(error)
+    throw failure ? new Failure(failure.message, 2) : error
+  }
+}
+
+/** Nothing is made or migrated: the database is that of a service which may be running. */
+async function explained(args: ParsedArgs, asked: object): Promise<Explanation> {
+  const { model, settings } = await projectOf(args)
+  const { database } = settings
+  if (!isPostgres(database) && !existsSync(database))
+    throw new Failure(`There is no database at ${database}.`)
+  const quiet = { ...settings, logLevel: 'silent' as const, workers: 1, autoMigrate: false }
+  const opened = await open(model, quiet, createLog(quiet), { listen: false, background: false })
+  try {
+    return await opened.explain.request(asked, undefined)
+  } finally {
+    await opened.service.close()
+  }
+}

@@ -1,0 +1,262 @@
+/** `portico import`: the rows of a CSV or NDJSON file as new items of a collection. */
+import { appendFileSync } from 'node:fs'
+import { isPostgres } from '../../config/database.ts'
+import { ApiError } from '../../errors.ts'
+import type { Collection } from '../../model/model.ts'
+import type { Principal } from '../../principal.ts'
+import { IdReservation } from '../../store/postgres/id-reservation.ts'
+import type { Command, ParsedArgs } from '../commands.ts'
+import { files, type OpenedDatabase, withDatabase } from '../database.ts'
+import { Failure } from '../failure.ts'
+import { Reporter } from '../progress.ts'
+import { Importer, type Rejected, Stopped } from '../transfer/importer.ts'
+import { type Input, openInput } from '../transfer/input.ts'
+import { collectionOf, counted, format, formatOf, principalOf } from '../transfer/options.ts'
+import { findProgress, type Position, ProgressRecord } from '../transfer/progress-record.ts'
+import { splitRecords } from '../transfer/records.ts'
+import { RowReader } from '../transfer/rows.ts'
+
+/** Faults that are listed; the others are counted. */
+const maxListed = 100
+
+/** What an import is, apart from its database. */
+interface Task {
+  readonly collection: Collection
+  readonly principal: Principal
+  readonly input: Input
+  readonly reader: RowReader
+  readonly progress: ProgressRecord
+  readonly faults: Faults
+}
+
+/** Lists rows with faults, or writes them to a file. */
+class Faults {
+  readonly #listed: Rejected[] = []
+  readonly #file: string | undefined
+  readonly #prints: boolean
+  #count = 0
+
+  /** `prints`: each is written to standard error at once, where there is no file. */
+  constructor(file: string | undefined, prints: boolean) {
+    this.#file = file
+    this.#prints = prints
+  }
+
+  add(rejected: Rejected): void {
+    const { line, reasons, record } = rejected
+    this.#count += 1
+    if (this.#file !== undefined) {
+      const row = record.bytes.toString('utf8').replace(/\r?\n$/, '')
+      appendFileSync(this.#file, `${JSON.stringify({ line, reasons, row })}\n`, { mode: 0o600 })
+    } else if (this.#prints) console.error(`line ${line}: ${reasons.join(' ')}`)
+    else if (this.#listed.length < maxListed) this.#listed.push(rejected)
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  get text(): string {
+    const more = this.#count - this.#listed.length
+    const sorted = this.#listed.toSorted((one, other) => one.line - other.line)
+    const lines = sorted.map(({ line, reasons }) => `  line ${line}: ${reasons.join(' ')}`)
+    return [...lines, ...(more > 0 ? [`  and ${counted(more, 'row')} more`] : [])].join('\n')
+  }
+}
+
+/** Items of these are made with secrets or by Portico alone. */
+function requireImportable(collection: Collection): void {
+  const { name, fields } = collection
+  const secret = [...fields.values()].find(field => field.internal && !field.optional && !field.default)
+  if (!secret && !unimportable.has(name)) return
+  throw new Failure(
+    `${name} cannot be imported: Portico makes them itself, with secrets that no file has.`,
+    2,
+  )
+}
+
+const unimportable = new Set([
+  'api_keys',
+  'oauth_apps',
+  'oauth_app_secrets',
+  'webhooks',
+  'webhook_deliveries',
+])
+
+function requireFitting(args: ParsedArgs): void {
+  const exclusive = (one: string, other: string, reason: string) => {
+    const given = [one, other].every(name => args.flag(name) || args.text(name) !== undefined)
+    if (given) throw new Failure(`--${one} and --${other} exclude each other: ${reason}.`, 2)
+  }
+  exclusive('keep-ids', 'as', 'no user may choose ids')
+  const conflict = args.text('on-conflict')
+  if (conflict !== undefined && conflict !== 'skip') throw new Failure('--on-conflict takes only skip.', 2)
+  if (args.text('rejects') !== undefined && !args.flag('skip-invalid')) {
+    throw new Failure('--rejects goes with --skip-invalid.', 2)
+  }
+  if (args.text('rejects') !== undefined && args.text('rejects') === args.arguments[1]) {
+    throw new Failure('--rejects must not be the file that is imported.', 2)
+  }
+}
+
+async function taskOf(opened: OpenedDatabase, args: ParsedArgs, input: Input, file: string): Promise<Task> {
+  const format = formatOf(args, file)
+  const collection = collectionOf(opened.model, args.arguments[0] ?? '')
+  requireImportable(collection)
+  requireFitting(args)
+  const isDryRun = args.flag('dry-run')
+  const principal = await principalOf(args, opened.run)
+  const of = { collection: collection.name, format }
+  const restarts = args.flag('restart')
+  const progress =
+    restarts && isDryRun ? new ProgressRecord(of) : await findProgress(opened.stored, input, of, restarts)
+  const reader = new RowReader(collection, format, args.flag('keep-ids'))
+  const faults = new Faults(args.text('rejects'), args.flag('skip-invalid') && !isDryRun)
+  return { collection, principal, input, reader, progress, faults }
+}
+
+async function importFrom(opened: OpenedDatabase, args: ParsedArgs): Promise<string> {
+  const file = args.arguments[1] ?? '-'
+  const input = openInput(file)
+  try {
+    const task = await taskOf(opened, args, input, file)
+    const { position } = task.progress
+    if (position?.isDone) {
+      return `The file was imported already: ${counted(position.imported, 'row')}. --restart imports it once more.\n`
+    }
+    if (position && position.imported > 0)
+      console.error(`The import goes on after ${counted(position.imported, 'row')} that are stored already.`)
+    return await importWith(opened, args, task)
+  } finally {
+    input.close()
+  }
+}
+
+async function importWith(opened: OpenedDatabase, args: ParsedArgs, task: Task): Promise<string> {
+  const { database, bodyLimit } = opened.settings
+  const ids = args.flag('keep-ids') && isPostgres(database) ? await IdReservation.open(database) : undefined
+  const signal = stopSignal()
+  try {
+    const importer = importerOf(opened, args, task, ids, signal)
+    const { input, reader } = task
+    const position = await importer.run(splitRecords(input.all(), reader.format, bodyLimit))
+    noteLeftOut(reader)
+    return args.flag('dry-run') ? dryRunText(task, position) : doneText(task, position)
+  } catch (error) {
+    throw explained(error)
+  } finally {
+    signal.end()
+    await ids?.close()
+  }
+}
+
+function importerOf(
+  { run }: OpenedDatabase,
+  args: ParsedArgs,
+  { collection, principal, input, reader, progress, faults }: Task,
+  ids: IdReservation | undefined,
+  signal: { readonly isGiven: boolean },
+): Importer {
+  const isDryRun = args.flag('dry-run')
+  const goesOn = isDryRun || args.flag('skip-invalid')
+  const reporter = process.stderr.isTTY ? new Reporter(process.stderr) : undefined
+  return new Importer({
+    run,
+    reserveIds: ids && ((name, last) => ids.reserve(name, last)),
+    collection,
+    principal,
+    reader,
+    progress,
+    isDryRun,
+    skipsConflicts: args.text('on-conflict') === 'skip',
+    onRejected: goesOn ? rejected => faults.add(rejected) : undefined,
+    onChunk({ imported, bytes, isDone }) {
+      const share = input.sizeBytes === undefined ? undefined : bytes / Math.max(1, input.sizeBytes)
+      reporter?.report({ doing: 'import', table: collection.name, done: imported, of: 0, share })
+      if (isDone || signal.isGiven) reporter?.end()
+      return !signal.isGiven
+    },
+  })
+}
+
+/** The first SIGINT or SIGTERM lets the chunk under way finish; a second one ends the process at once. */
+function stopSignal() {
+  let isGiven = false
+  const stop = () => {
+    isGiven = true
+    end()
+  }
+  const end = () => process.off('SIGINT', stop).off('SIGTERM', stop)
+  process.on('SIGINT', stop).on('SIGTERM', stop)
+  return {
+    get isGiven() {
+      return isGiven
+    },
+    end,
+  }
+}
+
+function noteLeftOut({ leftOut }: RowReader): void {
+  if (leftOut.size === 0) return
+  const are = leftOut.size === 1 ? 'is' : 'are'
+  console.error(
+    `${[...leftOut].join(', ')} ${are} read-only and ${are} not taken from the file; --keep-ids takes them.`,
+  )
+}
+
+function dryRunText({ faults }: Task, { imported, skipped }: Position): string {
+  const fit = `${counted(imported, 'row')} can be imported${skippedText(skipped)}`
+  if (faults.count === 0) return `${fit}. Nothing was changed.\n`
+  throw new Failure(
+    `${counted(faults.count, 'row')} cannot be imported, ${fit}. Nothing was changed.\n${faults.text}`,
+  )
+}
+
+function skippedText(skipped: number): string {
+  return skipped === 0 ? '' : `, ${counted(skipped, 'row')} left out because of a conflict`
+}
+
+function doneText({ collection }: Task, { imported, skipped, rejected, isDone }: Position): string {
+  const invalid = rejected === 0 ? '' : `, ${counted(rejected, 'row')} left out because of faults`
+  const sum = `${counted(imported, 'row')} of ${collection.name} imported${skippedText(skipped)}${invalid}.`
+  if (isDone) return `${sum}\n`
+  throw new Failure(`Stopped: ${sum} The same command goes on there.`)
+}
+
+function explained(error: unknown): unknown {
+  if (error instanceof Stopped) return stoppedFailure(error)
+  if (!(error instanceof ApiError) || error.code !== 'UNAVAILABLE') return error
+  return new Failure(`${error.message} The same command goes on where the import was.`)
+}
+
+function stoppedFailure({ rejected, position }: Stopped): Failure {
+  const faults = new Faults(undefined, false)
+  for (const each of rejected) faults.add(each)
+  const stored =
+    position.imported === 0 ? 'Nothing is' : `The ${counted(position.imported, 'row')} before it are`
+  return new Failure(
+    `The import stops at line ${rejected[0]?.line}. ${stored} imported. Correct the file and run the same command, which goes on there; or add --skip-invalid.\n${faults.text}`,
+  )
+}
+
+export const command: Command = {
+  arguments: ['collection', 'file?'],
+  options: {
+    format,
+    'dry-run': { value: undefined, sentence: 'Check every row, and change nothing.' },
+    'skip-invalid': {
+      value: undefined,
+      sentence: 'Leave out rows with faults; else the first one ends the import.',
+    },
+    rejects: { value: 'file', sentence: 'Where those rows are written, with reasons; else standard error.' },
+    'on-conflict': { value: 'skip', sentence: 'Leave out rows whose unique values are taken.' },
+    'keep-ids': {
+      value: undefined,
+      sentence: 'Take id, created_at and other read-only fields from the file.',
+    },
+    as: { value: 'email', sentence: 'With the rights of this user; else with all.' },
+    restart: { value: undefined, sentence: 'Import from the first row, also what was imported already.' },
+    ...files,
+  },
+  run: args => withDatabase(args, opened => importFrom(opened, args)),
+}

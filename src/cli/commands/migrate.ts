@@ -1,0 +1,112 @@
+/** `portico migrate`: shows what the model changes in the database, and applies it. */
+import { isPostgres } from '../../config/database.ts'
+import { requireUnlocked } from '../../config/row-security.ts'
+import type { Settings } from '../../config.ts'
+import type { Model } from '../../model/model.ts'
+import { printable } from '../../printable.ts'
+import type { Step } from '../../store/schema/sqlite/migrate.ts'
+import type { Command } from '../commands.ts'
+import { Failure } from '../failure.ts'
+import { database, model, projectOf } from '../options.ts'
+
+/** A step is all that happens to one table; each of its sentences gets a line, with a mark where it loses data. */
+export function shownSteps(steps: readonly Step[], withSql: boolean): string {
+  const mark = (destructive: boolean, at: number) => (destructive ? '! ' : at === 0 ? '- ' : '  ')
+  const statements = (sql: readonly string[]) =>
+    withSql ? sql.map(text => `        ${text.replaceAll('\n', '\n        ')};\n`).join('') : ''
+  return steps
+    .map(({ sql, faults = [], ...step }) => {
+      const parts = (step.parts ?? [step]).map(
+        ({ sentence, destructive }, at) => `  ${mark(destructive, at)}${sentence}\n`,
+      )
+      return [...parts, ...faults.map(fault => `  x ${printable(fault)}\n`), statements(sql)].join('')
+    })
+    .join('')
+}
+
+const doesNotFit = 'The data does not fit where a line is marked x: mend that first.'
+
+export interface Migration {
+  plan(): Promise<readonly Step[]>
+  apply(options: { readonly allowDestructive: boolean }): Promise<unknown>
+}
+
+export async function migrationOf(model: Model, settings: Settings): Promise<Migration> {
+  const { database, rowSecurity: isLocked } = settings
+  if (isPostgres(database)) {
+    const { applyPostgres, planPostgres } = await import('../../store/schema/postgres/migrate.ts')
+    return {
+      plan: () => planPostgres(database, model, isLocked),
+      apply: options => applyPostgres(database, model, { ...options, isLocked }),
+    }
+  }
+  requireUnlocked(settings)
+  const { applyMigration, planMigration } = await import('../../store/schema/sqlite/migrate.ts')
+  return {
+    plan: async () => planMigration(database, model),
+    apply: async options => applyMigration(database, model, options),
+  }
+}
+
+/** The SQL that creates the tables, for the database of the settings. */
+export async function printedSql(model: Model, settings: Settings): Promise<string> {
+  const { database, rowSecurity } = settings
+  if (!isPostgres(database)) {
+    requireUnlocked(settings)
+    return (await import('../../store/schema/sqlite/migrate.ts')).schemaSql(model)
+  }
+  return (await import('../../store/schema/postgres/migrate.ts')).postgresSchemaSql(model, rowSecurity)
+}
+
+interface MigrateOptions {
+  readonly apply: boolean
+  readonly allowDestructive: boolean
+  /** Whether the statements are shown. */
+  readonly sql: boolean
+}
+
+/** Returns what is printed. Throws a `Failure` when a step loses data and the options do not allow it. */
+async function migrate(model: Model, settings: Settings, options: MigrateOptions): Promise<string> {
+  const migration = await migrationOf(model, settings)
+  const steps = await migration.plan()
+  if (steps.length === 0) {
+    // Removes what an abandoned migration has prepared.
+    if (options.apply) await migration.apply({ allowDestructive: false })
+    return 'The database fits the model: there is nothing to do.\n'
+  }
+  const plan = `The model changes the database:\n${shownSteps(steps, options.sql)}`
+  const destroys = steps.some(step => step.destructive)
+  const isFitting = steps.every(step => step.faults === undefined)
+  if (!options.apply) {
+    const flags = destroys ? '--apply --allow-destructive' : '--apply'
+    const warning = destroys ? 'Steps marked ! lose data. ' : ''
+    if (!isFitting) return `${plan}\n${warning}${doesNotFit} Nothing is done yet.\n`
+    return `${plan}\n${warning}Nothing is done yet: run \`portico migrate ${flags}\` to do it, all or nothing.\n`
+  }
+  if (destroys && !options.allowDestructive) {
+    throw new Failure(
+      `${plan}\nSteps marked ! lose data: add \`--allow-destructive\` if that is meant. Nothing was done.`,
+    )
+  }
+  if (!isFitting) throw new Failure(`${plan}\n${doesNotFit} Nothing was changed.`)
+  await migration.apply({ allowDestructive: options.allowDestructive })
+  return `${plan}\nDone.\n`
+}
+
+export const command: Command = {
+  options: {
+    apply: { value: undefined, sentence: 'Do it, all or nothing.' },
+    'allow-destructive': { value: undefined, sentence: 'Also the steps that lose data.' },
+    sql: { value: undefined, sentence: 'Show the SQL of each step.' },
+    model,
+    database,
+  },
+  async run(args) {
+    const { model: checked, settings } = await projectOf(args)
+    return migrate(checked, settings, {
+      apply: args.flag('apply'),
+      allowDestructive: args.flag('allow-destructive'),
+      sql: args.flag('sql'),
+    })
+  },
+}

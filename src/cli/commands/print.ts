@@ -1,0 +1,40 @@
+/** `portico print`: what follows from the model, and the pages that follow from the code. Each loads what it prints. */
+import type { Command } from '../commands.ts'
+import { database, model, projectOf } from '../options.ts'
+
+export const openapi: Command = {
+  options: { model },
+  async run(args) {
+    const { openapi: documentOf } = await import('../../rest/openapi/document.ts')
+    const { model: checked, settings } = await projectOf(args)
+    const { baseUrl, port } = settings
+    return `${JSON.stringify(documentOf(checked, baseUrl ?? `http://localhost:${port}`), null, 2)}\n`
+  },
+}
+
+export const schema: Command = {
+  options: { model },
+  async run(args) {
+    const { schemaText } = await import('../../graphql/schema/sdl.ts')
+    return schemaText((await projectOf(args)).model)
+  },
+}
+
+export const sql: Command = {
+  options: { model, database },
+  async run(args) {
+    const { printedSql } = await import('./migrate.ts')
+    const { model: checked, settings } = await projectOf(args)
+    return printedSql(checked, settings)
+  },
+}
+
+export const config: Command = {
+  options: {},
+  run: async () => (await import('../../config/pages.ts')).configurationPage(),
+}
+
+export const errors: Command = {
+  options: {},
+  run: async () => (await import('../../config/pages.ts')).errorsPage(),
+}

@@ -1,0 +1,133 @@
+/** `portico reactions`: reactions and jobs, what waits to be tried again, and what was given up. */
+import { ApiError } from '../../errors.ts'
+import { hasRuns } from '../../logic/runner.ts'
+import { type Place, positionKey } from '../../logic/runs/place.ts'
+import { type RunAction, requestRecord } from '../../logic/runs/requests.ts'
+import { deadKind, jobKind, recordsOf, runOf, waitingKind } from '../../logic/runs/run.ts'
+import { type RunPage, RunView, type ShownRun } from '../../logic/runs/view.ts'
+import { scheduleOf } from '../../model/logic/schedule.ts'
+import type { Model } from '../../model/model.ts'
+import type { Records } from '../../records.ts'
+import type { Command, ParsedArgs } from '../commands.ts'
+import { files, type OpenedDatabase, withDatabase } from '../database.ts'
+import { Failure } from '../failure.ts'
+import { type Listed, tableOr } from '../table.ts'
+
+const maxListed = 500
+
+function listedRun({ id, state, collection, item_id: item, attempts, at, error }: ShownRun): Listed {
+  return { run: id, state, item: collection && `${collection}/${item}`, attempts, at, error }
+}
+
+async function placeOf(records: Records): Promise<Place> {
+  const record = await records.get(positionKey.kind, positionKey.id)
+  return record === undefined ? { reactions: {}, jobs: {} } : JSON.parse(record.payload)
+}
+
+function overviewOf({ logic }: Model, place: Place, newest: number): readonly Listed[] {
+  const reactions = [...logic.reactions.values()].map(({ name, types }) => {
+    const position = place.reactions[name]
+    const behind = position === undefined ? null : Math.max(0, newest - position)
+    return { name, on: types.join(' '), events_behind: behind, next: null }
+  })
+  const jobs = [...logic.jobs.values()].map(({ name, schedule, timeZone }) => {
+    const next = schedule === undefined ? undefined : scheduleOf(schedule, timeZone).next(Date.now())
+    const on = schedule === undefined ? 'later' : `${schedule} (${timeZone})`
+    return { name, on, events_behind: null, next: next === undefined ? null : new Date(next).toISOString() }
+  })
+  const unknown = Object.keys(place.reactions)
+    .filter(name => !logic.reactions.has(name))
+    .map(name => ({ name, on: 'not in the model', events_behind: null, next: null }))
+  return [...reactions, ...jobs, ...unknown]
+}
+
+async function listAll({ model, stored, lastEvent }: OpenedDatabase): Promise<string> {
+  const place = await placeOf(stored)
+  const overview = overviewOf(model, place, await lastEvent())
+  const names = ['name', 'on', 'events_behind', 'next']
+  const { data, meta } = await new RunView(stored).page({ limit: maxListed })
+  const runs = data.map(listedRun)
+  const columns = ['run', 'state', 'item', 'attempts', 'at', 'error']
+  const waiting = runs.length === 0 ? '' : `\n${tableOr('', columns, runs)}`
+  const more = meta.next_after === null ? '' : `These are the first ${maxListed}.\n`
+  return `${tableOr('The model has no reactions and no jobs.', names, overview)}${waiting}${more}`
+}
+
+/** The ids that arguments name: a run's, or with `--dead` those of all dead letters. */
+async function idsOf(args: ParsedArgs, view: RunView): Promise<readonly string[]> {
+  const [id] = args.arguments
+  if (!args.flag('dead')) {
+    if (id === undefined) throw new Failure('Name a run, or give --dead for all dead letters.', 2)
+    return [id]
+  }
+  const ids: string[] = []
+  for (let after: string | null | undefined; after !== null; ) {
+    const { data, meta }: RunPage = await view.page({ state: 'dead', limit: maxListed, after })
+    ids.push(...data.map(run => run.id))
+    after = meta.next_after
+  }
+  return ids
+}
+
+async function ask(view: RunView, action: RunAction, ids: readonly string[]): Promise<void> {
+  try {
+    await view.ask(action, ids)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
+    throw new Failure(`Nothing waits under \`${ids[0]}\`. \`portico reactions list\` shows what does.`)
+  }
+}
+
+async function request(action: RunAction, args: ParsedArgs, opened: OpenedDatabase): Promise<string> {
+  const [name = ''] = args.arguments
+  const isName = name !== '' && !name.includes('/')
+  if (isName && action === 'skip') return forget(name, opened)
+  const view = new RunView(opened.stored)
+  const ids = await idsOf(args, view)
+  await ask(view, action, ids)
+  const what = action === 'retry' ? 'run again' : 'dropped'
+  const when = hasRuns(opened.model)
+    ? 'within a second where the service runs, else when it starts'
+    : 'once the model has reactions'
+  return `${ids.length === 1 ? ids[0] : `${ids.length} runs`} will be ${what}, ${when}\n`
+}
+
+/** Removes what is stored of a reaction or job that the model does not have any more. */
+async function forget(name: string, { model, stored }: OpenedDatabase): Promise<string> {
+  const { reactions, jobs } = model.logic
+  if (reactions.has(name) || jobs.has(name)) {
+    throw new Failure(
+      `The model has \`${name}\`. Name one of its runs: \`portico reactions list\` shows them.`,
+    )
+  }
+  const place = await placeOf(stored)
+  const isKnown = Object.hasOwn(place.reactions, name) || Object.hasOwn(place.jobs, name)
+  let count = 0
+  for (const kind of [deadKind, waitingKind, jobKind]) {
+    for await (const record of recordsOf(stored, kind)) {
+      if (runOf(record).name === name && (await stored.delete(kind, record.id))) count++
+    }
+  }
+  if (!isKnown && count === 0) throw new Failure(`Nothing is stored of \`${name}\`.`)
+  if (isKnown) await stored.put(requestRecord('skip', name))
+  return `Everything of ${name} is dropped: ${count} runs${isKnown ? ', and its place in the events' : ''}\n`
+}
+
+export const list: Command = { options: files, run: args => withDatabase(args, listAll) }
+
+const chosen = {
+  dead: { value: undefined, sentence: 'All dead letters.' },
+  ...files,
+}
+
+export const retry: Command = {
+  arguments: ['run?'],
+  options: chosen,
+  run: args => withDatabase(args, opened => request('retry', args, opened)),
+}
+
+export const skip: Command = {
+  arguments: ['run?'],
+  options: chosen,
+  run: args => withDatabase(args, opened => request('skip', args, opened)),
+}

@@ -1,0 +1,44 @@
+/** `portico secrets`: the keys that encrypt secrets in the database. */
+import { setTimeout } from 'node:timers/promises'
+import { forgetSecrets, type KeyRotation, rotateSecrets } from '../../auth/encryption/open-records.ts'
+import { newKeyText } from '../../auth/encryption/record-cipher.ts'
+import type { Settings } from '../../config.ts'
+import type { Records } from '../../records.ts'
+import type { Command } from '../commands.ts'
+import { files, withDatabase } from '../database.ts'
+
+/** Every running service has read the key file again after this time. */
+const keyFileNoticedMs = 1500
+
+function keyRotation(records: Records, { secretKeys: keys, database }: Settings): KeyRotation {
+  return { records, keys, database, wait: () => setTimeout(keyFileNoticedMs) }
+}
+
+async function encryptAgain(records: Records, settings: Settings): Promise<string> {
+  const count = await rotateSecrets(keyRotation(records, settings))
+  const rest =
+    settings.secretKeys === undefined
+      ? '`portico secrets forget` removes the older keys from the key file.'
+      : 'Once every node runs with this order of keys, leave only the first one in PORTICO_SECRET_KEY.'
+  return `${count} records are encrypted with the newest key now. ${rest}\n`
+}
+
+async function removeOlderKeys(records: Records, settings: Settings): Promise<string> {
+  const count = await forgetSecrets(keyRotation(records, settings))
+  return `${count} older keys are gone from the key file. Backups from before still need them.\n`
+}
+
+export const generate: Command = {
+  options: {},
+  run: async () => `${newKeyText()}\n`,
+}
+
+export const rotate: Command = {
+  options: files,
+  run: args => withDatabase(args, ({ stored, settings }) => encryptAgain(stored, settings)),
+}
+
+export const forget: Command = {
+  options: files,
+  run: args => withDatabase(args, ({ stored, settings }) => removeOlderKeys(stored, settings)),
+}

@@ -1,0 +1,123 @@
+/** Reactions and jobs as the service runs them. */
+import type { Mail } from '../../auth/mail.ts'
+import type { Settings } from '../../config.ts'
+import type { DataParts } from '../../logic/data/create-data.ts'
+import { Runner, type RunnerParts } from '../../logic/runner.ts'
+import type { Run as LogicRun } from '../../logic/runs/run.ts'
+import type { Model } from '../../model/model.ts'
+import type { LogicLog, LogicMail } from '../../model/types/run.ts'
+import type { Logger } from '../../observability/log.ts'
+import { Outgoing } from '../../outgoing/outgoing.ts'
+import type { Run } from '../../plan/run.ts'
+import type { Store } from '../../store/store.ts'
+import type { TimeLimit } from '../../time-limit.ts'
+
+export interface ReactionParts {
+  readonly model: Model
+  readonly store: Store
+  /** With the rules of Portico's own collections. */
+  readonly run: Run
+  readonly hooks: DataParts['hooks']
+  readonly mail: Pick<Mail, 'send'>
+  readonly settings: Settings
+  readonly logger: Logger
+  readonly timeLimit: TimeLimit
+  readonly clock: RunnerParts['clock']
+}
+
+export interface RunningReactions {
+  readonly runner: Runner
+  start(): void
+  /** Lets another node run them. */
+  close(): Promise<void>
+}
+
+const maxConnectionsPerHost = 8
+
+export function openReactions(parts: ReactionParts): RunningReactions {
+  const { settings } = parts
+  const outgoing = new Outgoing({ allowPrivate: settings['reactions.allowPrivate'], maxConnectionsPerHost })
+  const runner = new Runner({ ...runnerParts(parts), outgoing })
+  return {
+    runner,
+    start: () => runner.start(),
+    async close() {
+      await runner.stop()
+      await outgoing.close()
+    },
+  }
+}
+
+function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
+  const { model, store, run, hooks, mail, settings, logger, timeLimit, clock } = parts
+  return {
+    ...{ model, run, hooks, clock, timeLimit },
+    mail: checkedMail(mail),
+    records: store.records,
+    log: store.changes,
+    refresh: () => store.refresh(),
+    logOf: of => logOf(logger, of),
+    concurrency: settings['reactions.concurrency'],
+    timeoutMs: settings['reactions.timeout'] * 1000,
+    elapsed: () => performance.now(),
+    random: Math.random,
+    hold: event => store.changes.hold('reactions', event),
+    ...reports(logger),
+  }
+}
+
+function reports(logger: Logger) {
+  return {
+    onFailed({ kind, name, id, attempts, error: _ }: LogicRun, error: string, again: number | undefined) {
+      const fields = { [kind]: name, run: id, attempts, error }
+      if (again !== undefined) {
+        logger.warn({ ...fields, again_at: new Date(again).toISOString() }, `a ${kind} has failed`)
+      } else logger.error(fields, `a ${kind} was given up: it is a dead letter (\`portico reactions list\`)`)
+    },
+    onGap: (reaction: string, from: number, to: number) =>
+      logger.error(
+        { reaction, from, to },
+        'RESYNC_REQUIRED: events were pruned before a reaction came to them (`events.maxBytes`): it goes on after them',
+      ),
+    onMissed: (job: string, from: number, to: number) =>
+      logger.warn(
+        { job, from: new Date(from).toISOString(), to: new Date(to).toISOString() },
+        'due times of a job were missed: it runs once for all of them',
+      ),
+    onUnknown: (name: string) =>
+      logger.warn(
+        { reaction: name },
+        'the model does not have a reaction that it had: its place in the events is kept (`portico reactions skip NAME` removes it)',
+      ),
+    onFault: (error: unknown) => logger.error({ err: error }, 'the running of reactions and jobs failed'),
+  }
+}
+
+function logOf(logger: Logger, { kind, name, id, attempts }: LogicRun): LogicLog {
+  const own = { [kind]: name, run: id, attempt: attempts + 1 }
+  const line = (level: keyof LogicLog) => (message: string, fields?: object) =>
+    logger[level]({ ...fields, ...own }, String(message))
+  return Object.freeze({
+    debug: line('debug'),
+    info: line('info'),
+    warn: line('warn'),
+    error: line('error'),
+  })
+}
+
+/** What a mail server would read otherwise than it is meant is refused here, with the reason. */
+function checkedMail(mail: Pick<Mail, 'send'>): LogicMail {
+  return {
+    async send(message) {
+      const { to, subject, text, html } = Object(message)
+      for (const [name, value] of Object.entries({ to, subject, text })) {
+        if (typeof value !== 'string' || value === '')
+          throw new TypeError(`mail.send: \`${name}\` must be a text.`)
+      }
+      if (/[\r\n]/.test(to + subject)) {
+        throw new TypeError('mail.send: `to` and `subject` must be a single line.')
+      }
+      await mail.send({ to, subject, text, ...(typeof html === 'string' ? { html } : {}) })
+    },
+  }
+}

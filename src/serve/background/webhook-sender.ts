@@ -1,0 +1,120 @@
+/** The sender of webhooks as the service uses it. */
+
+import { createAddresses } from '../../auth/accounts/addresses.ts'
+import { findUser } from '../../auth/accounts/users.ts'
+import type { Mailer } from '../../auth/mail/mailer.ts'
+import type { WebhookGrants } from '../../auth/webhooks/grants.ts'
+import { WebhookPrincipals } from '../../auth/webhooks/principals.ts'
+import { WebhookSecrets } from '../../auth/webhooks/secrets.ts'
+import type { Settings } from '../../config.ts'
+import type { LoggedChange } from '../../events/change-feed.ts'
+import { systemClock } from '../../events/consumer/timetable.ts'
+import { eventType, typeOf } from '../../events/event-types.ts'
+import { createEventViews } from '../../events/show-event.ts'
+import type { Webhook } from '../../events/webhooks/delivery.ts'
+import type { PauseReason } from '../../events/webhooks/owners.ts'
+import { type SenderParts, WebhookSender } from '../../events/webhooks/sender.ts'
+import type { Model } from '../../model/model.ts'
+import type { Logger } from '../../observability/log.ts'
+import { Outgoing } from '../../outgoing/outgoing.ts'
+import type { Run } from '../../plan/run.ts'
+import type { Records } from '../../records.ts'
+import type { Store } from '../../store/store.ts'
+
+interface WebhookSenderParts {
+  readonly model: Model
+  readonly store: Store
+  /** With their secrets decrypted. */
+  readonly records: Records
+  readonly run: Run
+  readonly grants: WebhookGrants
+  readonly mail: Mailer
+  readonly settings: Settings
+  readonly logger: Logger
+  /** The address of the service. */
+  readonly issuer: () => string
+}
+
+export interface RunningSender {
+  readonly sender: WebhookSender
+  start(): void
+  /** Lets another node send. */
+  close(): Promise<void>
+}
+
+const userAgent = 'Portico-Webhooks/1.0'
+const maxConnectionsPerHost = 8
+
+export function openWebhookSender(parts: WebhookSenderParts): RunningSender {
+  const { settings } = parts
+  const allowPrivate = settings['webhooks.allowPrivate']
+  const outgoing = new Outgoing({ allowPrivate, maxConnectionsPerHost })
+  const sender = new WebhookSender({ ...senderParts(parts), outgoing })
+  return {
+    sender,
+    start: () => sender.start(),
+    async close() {
+      await sender.stop()
+      await outgoing.close()
+    },
+  }
+}
+
+function senderParts(parts: WebhookSenderParts): Omit<SenderParts, 'outgoing'> {
+  const { model, store, records, run, grants, settings, logger } = parts
+  const views = createEventViews(model, run)
+  const principals = new WebhookPrincipals({ run, records, grants })
+  const secrets = new WebhookSecrets(records, settings['webhooks.secretOverlap'])
+  const notifyPaused = pauseNotices(parts)
+  return {
+    run,
+    records: store.records,
+    log: store.changes,
+    show: (change, principal) => views.show(change, principal),
+    possibleTypes: change => possibleTypes(model, change),
+    owners: {
+      usersOf: webhook => principals.usersOf(webhook),
+      principalOf: (webhook, userId) => principals.principalOf(webhook, userId),
+      secretsOf: ({ id }) => secrets.current(id),
+    },
+    userAgent,
+    clock: systemClock,
+    elapsed: () => performance.now(),
+    random: Math.random,
+    version: () => store.version('webhooks'),
+    hold: event => store.changes.hold('webhooks', event),
+    onPaused: (webhook, reason) => {
+      logger.warn({ webhook_id: webhook.id, user_id: webhook.userId, reason }, 'a webhook was paused')
+      notifyPaused(webhook, reason)
+    },
+    onGap: ({ id }, from, to) =>
+      logger.warn({ webhook_id: id, from, to }, 'events were pruned before a webhook could send them'),
+    onFault: error => logger.error({ err: error }, 'the sending of webhooks failed'),
+  }
+}
+
+/** An update is a deletion for those whose view the item leaves. */
+function possibleTypes(model: Model, change: LoggedChange): readonly string[] {
+  const collection = model.collections.get(change.collection)
+  if (collection === undefined) return []
+  const usual = typeOf(change, collection)
+  return change.kind === 'updated' ? [usual, eventType(collection, 'deleted')] : [usual]
+}
+
+/** Mail to the owner; what fails is logged. */
+function pauseNotices({ run, records, mail, issuer, logger }: WebhookSenderParts) {
+  const addresses = createAddresses(records)
+  const send = async ({ id, userId, url }: Webhook, reason: PauseReason) => {
+    const owner = await findUser(run, userId)
+    // The host is a text of the owner’s: nobody sends one to an address that is not proven to be theirs.
+    if (owner === undefined || (await addresses.isUnproven(userId))) return
+    const webhookLink = `${issuer()}/account/webhooks/${id}`
+    const enableLink = `${issuer()}/api/v1/webhooks/${id}/enable`
+    const values = { webhook: id, host: new URL(url).host, reason, webhookLink, enableLink }
+    await mail.sendTemplate('webhookPaused', { to: owner.email, userId }, values)
+  }
+  return (webhook: Webhook, reason: PauseReason) =>
+    void send(webhook, reason).catch(error =>
+      logger.error({ err: error }, 'the notice of a paused webhook failed'),
+    )
+}

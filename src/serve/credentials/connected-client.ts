@@ -1,0 +1,35 @@
+/** The connection of a caller who stays connected: its credential, to be checked again, and its end. */
+import { findCredential } from '../../auth/credentials.ts'
+import type { Call } from '../../call.ts'
+import { budgetAddress } from '../../cluster/rate-limits.ts'
+import type { CredentialHeaders } from '../../events/credential-monitor.ts'
+import { Exchange } from '../../http/exchange.ts'
+import { isAnonymous, type Principal } from '../../principal.ts'
+import type { EventClient } from '../../rest/events/parts.ts'
+
+/** The caller's credential, to be checked again later. The query has lost its `api_key` by now, the URL has not. */
+export function credentialOf(
+  { headers, req }: Exchange,
+  principal: Principal,
+): CredentialHeaders | undefined {
+  if (isAnonymous(principal.access)) return undefined
+  const { authorization } = headers
+  if (authorization !== undefined) return { authorization, proven: true }
+  const key = headers['x-api-key'] ?? keyInQuery(req.url ?? '')
+  return key === undefined ? { cookie: headers.cookie } : { 'x-api-key': String(key) }
+}
+
+function keyInQuery(url: string): string | undefined {
+  const mark = url.indexOf('?')
+  return mark === -1 ? undefined : findCredential({ headers: {}, query: url.slice(mark + 1) })?.text
+}
+
+/** `call`: an `Exchange`, as every call of the HTTP server is. */
+export function clientOf(call: Call, principal: Principal): EventClient {
+  if (!(call instanceof Exchange)) throw new TypeError('only a call of the HTTP server has a connection')
+  return {
+    credential: credentialOf(call, principal),
+    address: budgetAddress(call.address),
+    onGone: listener => call.onGone(listener),
+  }
+}

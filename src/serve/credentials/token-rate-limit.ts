@@ -1,0 +1,138 @@
+/**
+ * Rate limits of the endpoints that apps call. A refused request may guess a secret, so it draws from the tight budget of
+ * its address; any other draws from the ordinary budget. Both are drawn before the request is handled and the wrong one
+ * is given back after, so that a thousand guesses at once cannot exceed the tight budget.
+ */
+import { firstValue, type Parameters } from '../../auth/server/requests/form.ts'
+import type { Reply, TakenOver } from '../../call.ts'
+import type { RateCounters } from '../../cluster/cluster.ts'
+import { budgetAddress, createRateLimits, type RateLimits } from '../../cluster/rate-limits.ts'
+import type { Settings } from '../../config.ts'
+import { ApiError } from '../../errors.ts'
+import type { Exchange } from '../../http.ts'
+import { anonymous, app, type Principal } from '../../principal.ts'
+import { KeyedSemaphore } from './keyed-semaphore.ts'
+
+interface AttemptParts {
+  readonly limits: RateLimits
+  /** The tight budget. */
+  readonly tokenLimits: RateLimits
+  /** Its size. */
+  readonly tokenLimit: number | 'off'
+}
+
+type FastPath = () => Promise<Reply | undefined>
+
+export interface Attempts {
+  /**
+   * `handle` answers the request and resolves to whether it was refused; `fastPath` is tried first. `form`: the parsed
+   * body.
+   */
+  answer(
+    exchange: Exchange,
+    form: Parameters | undefined,
+    handle: () => Promise<boolean>,
+    fastPath?: FastPath,
+  ): Promise<Reply | TakenOver>
+  /** Counts a request that is refused before it is handled. */
+  refuse(exchange: Exchange): Promise<void>
+}
+
+/** A node handles this many requests per address at once: until one is handled, it holds a part of the tight budget. */
+const maxConcurrent = 8
+const maxWaiting = 1000
+
+export function createAttempts({ limits, tokenLimits, tokenLimit }: AttemptParts): Attempts {
+  const share = tokenLimit === 'off' ? maxConcurrent : Math.floor(tokenLimit / 4)
+  const semaphore = new KeyedSemaphore(Math.max(1, Math.min(maxConcurrent, share)), maxWaiting)
+  const acquire = async ({ budgetKey }: Principal): Promise<() => void> => {
+    if (tokenLimit === 'off') return () => {}
+    const end = await semaphore.acquire(budgetKey)
+    if (end) return end
+    const headers = { 'Retry-After': '1' }
+    throw new ApiError('RATE_LIMITED', 'Too many requests of this address wait already.', { headers })
+  }
+  const draw = async (exchange: Exchange, tight: Principal, ordinary: Principal) => {
+    await tokenLimits.draw(tight, exchange)
+    try {
+      await limits.draw(ordinary, exchange)
+    } catch (error) {
+      tokenLimits.give(tight)
+      throw error
+    }
+  }
+  return {
+    async refuse(exchange) {
+      await tokenLimits.draw(tightOf(exchange), exchange)
+    },
+    async answer(exchange, form, handle, fastPath) {
+      const [tight, ordinary] = [tightOf(exchange), ordinaryOf(exchange, form)]
+      const release = await acquire(tight)
+      // Also when the client goes before the answer.
+      exchange.res.once('close', release)
+      try {
+        await draw(exchange, tight, ordinary)
+      } catch (error) {
+        release()
+        throw error
+      }
+      const settle = (isRefused: boolean) => {
+        if (isRefused) limits.give(ordinary)
+        else tokenLimits.give(tight)
+        release()
+      }
+      const reply = await fastPath?.().catch(error => {
+        settle(false)
+        throw error
+      })
+      if (reply) {
+        settle(reply.status >= 400)
+        return reply
+      }
+      return {
+        async takeOver() {
+          let isRefused = false
+          try {
+            isRefused = await handle()
+          } finally {
+            settle(isRefused)
+          }
+        },
+      }
+    },
+  }
+}
+
+function tightOf({ address }: Exchange): Principal {
+  const nobody = anonymous(budgetAddress(address))
+  return { ...nobody, budgetKey: `token:${nobody.budgetKey}` }
+}
+
+/**
+ * An app that sends its secret has a budget of its own. Without the secret anybody could use that budget up, so the
+ * address's counts.
+ */
+function ordinaryOf({ address, headers }: Exchange, form: Parameters | undefined): Principal {
+  const clientId = basicUser(headers.authorization) ?? (form && formUser(form))
+  if (clientId === undefined || !/^[\w.-]{1,100}$/.test(clientId)) return anonymous(budgetAddress(address))
+  return app(clientId, new Set())
+}
+
+/** RFC 6749, 2.3.1. */
+function basicUser(authorization: string | undefined): string | undefined {
+  const [, encoded] = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization ?? '') ?? []
+  if (encoded === undefined) return undefined
+  const [user, secret] = Buffer.from(encoded, 'base64').toString().split(/:(.*)/s)
+  return secret ? user : undefined
+}
+
+function formUser(form: Parameters): string | undefined {
+  return firstValue(form, 'client_secret') ? firstValue(form, 'client_id') : undefined
+}
+
+/** The limits that the settings ask for. */
+export function createTokenLimits(settings: Settings, limits: RateLimits, counters: RateCounters): Attempts {
+  const tokenLimit = settings['oauth.tokenRateLimit'] ?? (settings.rateLimit === 'off' ? 'off' : 60)
+  const tokenLimits = createRateLimits({ user: tokenLimit, address: tokenLimit }, counters)
+  return createAttempts({ limits, tokenLimits, tokenLimit })
+}

@@ -1,0 +1,62 @@
+/** The accounts that JWTs of trusted issuers stand for. */
+import { createAddresses } from '../../auth/accounts/addresses.ts'
+import { findByEmail } from '../../auth/accounts/users.ts'
+import type { CredentialReader } from '../../auth/authenticate.ts'
+import type { LocalUser } from '../../auth/trusted-issuer.ts'
+import type { Settings } from '../../config.ts'
+import type { Model } from '../../model/model.ts'
+import type { Logger } from '../../observability/log.ts'
+import type { Awaitable } from '../../plan/answer.ts'
+import type { Run } from '../../plan/run.ts'
+import { itemShape, readItem } from '../../plan/system-plans.ts'
+import type { Records } from '../../records.ts'
+
+interface TrustedIssuerParts {
+  /** The JSON document at an address; else by https, with care. */
+  readonly fetchKeys?: (address: string) => Promise<unknown>
+  readonly model: Model
+  readonly run: Run
+  readonly records: Records
+  readonly version: (collection: string) => number
+  readonly settings: Settings
+  readonly logger?: Logger
+}
+
+const byId = itemShape('users', ['id', 'role', 'disabled'])
+
+/** Reads JWTs of the trusted issuers; what checks them is loaded with the first one. None where none is trusted. */
+export async function trustedIssuerReaders(parts: TrustedIssuerParts): Promise<readonly CredentialReader[]> {
+  const { model, run, records, version, settings, logger } = parts
+  const issuers = settings['oauth.trustedIssuers']
+  if (issuers.length === 0) return []
+  const { trustedIssuerReader } = await import('../../auth/trusted-issuer.ts')
+  const { fetchKeys = (await import('../../auth/fetch-keys.ts')).keyFetcher() } = parts
+  const addresses = createAddresses(records)
+  const findById = (id: number): Awaitable<LocalUser | undefined> => readItem(run, byId, id)
+  /** Not one who has only just taken the address, or signed up with one that nobody has confirmed. */
+  const findByAddress = async (email: string): Promise<LocalUser | undefined> => {
+    const found = await findByEmail(run, email)
+    if (!found || (await addresses.isUnproven(found.id))) return undefined
+    return (await addresses.isTrusted(found.id, email)) ? found : undefined
+  }
+  const scopes = new Set(model.scopes.keys())
+  const onChange = (issuer: string, reason: string | undefined) =>
+    reason === undefined
+      ? logger?.info({ issuer }, 'the keys of the issuer are fetched again')
+      : logger?.warn(
+          { issuer, reason },
+          'the keys of the issuer cannot be fetched: tokens that need them are refused',
+        )
+  return [
+    trustedIssuerReader({
+      issuers,
+      fetchKeys,
+      findById,
+      findByEmail: findByAddress,
+      version,
+      scopes,
+      claims: model.claims,
+      onChange,
+    }),
+  ]
+}

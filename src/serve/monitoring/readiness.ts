@@ -1,0 +1,68 @@
+/** Readiness: whether this node would answer an ordinary read and an ordinary write now. */
+import { ApiError } from '../../errors.ts'
+
+/** Requests within this time share one check, so that frequent health checks do not load the database. */
+const defaultSharedMs = 250
+/** How long a check may take. */
+const defaultTimeoutMs = 3000
+
+export interface ReadinessOptions {
+  readonly sharedMs?: number
+  readonly timeoutMs?: number
+}
+
+export class Readiness {
+  readonly #check: () => Promise<void>
+  readonly #sharedMs: number
+  readonly #timeoutMs: number
+  #last: Promise<void> | undefined
+  #startedAt = 0
+  #isRunning = false
+
+  /** `check` rejects with an `ApiError` that says in plain words what keeps the node from answering. */
+  constructor(
+    check: () => Promise<void>,
+    { sharedMs = defaultSharedMs, timeoutMs = defaultTimeoutMs }: ReadinessOptions = {},
+  ) {
+    this.#check = check
+    this.#sharedMs = sharedMs
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** Rejects with UNAVAILABLE. */
+  async ask(): Promise<void> {
+    const now = performance.now()
+    if (this.#last === undefined || (!this.#isRunning && now - this.#startedAt >= this.#sharedMs)) {
+      this.#startedAt = now
+      this.#last = this.#run()
+      // The client may have gone: a rejection that nobody handles would end the process.
+      this.#last.catch(() => {})
+    }
+    await inTime(this.#last, this.#startedAt + this.#timeoutMs - now)
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    try {
+      await this.#check()
+    } catch (cause) {
+      if (cause instanceof ApiError && cause.code === 'UNAVAILABLE') throw cause
+      throw new ApiError('UNAVAILABLE', 'The database does not answer.', { cause })
+    } finally {
+      this.#isRunning = false
+    }
+  }
+}
+
+async function inTime(check: Promise<void>, restMs: number): Promise<void> {
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(
+    () => late.reject(new ApiError('UNAVAILABLE', 'The database does not answer in time.')),
+    Math.max(0, restMs),
+  )
+  try {
+    await Promise.race([check, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

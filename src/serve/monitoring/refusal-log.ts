@@ -1,0 +1,207 @@
+/**
+ * One line at `debug` for each refusal: what has decided, and no value of an item or of a request. Where `debug` is off,
+ * nothing of this runs.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { isKey, keyHash } from '../../auth/key.ts'
+import { ApiError, type ErrorCode } from '../../errors.ts'
+import { ruleOf } from '../../explain/rule-reasons.ts'
+import { ruleSource } from '../../explain/rule-source.ts'
+import { RequestFailed } from '../../graphql/request-error.ts'
+import type { Model } from '../../model/model.ts'
+import type { Logger } from '../../observability/log.ts'
+import type { Run } from '../../plan/run.ts'
+import { itemShape, listShape, readFirst, readItem, where } from '../../plan/system-plans.ts'
+import { findRoute } from '../../rest/routes.ts'
+
+/** Who was refused what. */
+export interface RefusedRequest {
+  /** Undefined: over a WebSocket. */
+  readonly requestId: string | undefined
+  /** As far as it is known. */
+  readonly userId?: number | null
+  readonly path: string
+  readonly headers?: IncomingHttpHeaders
+}
+
+/** `field`: in the reply, for an error of GraphQL. */
+export type RefusalLog = (
+  error: unknown,
+  request: RefusedRequest,
+  field?: readonly (string | number)[],
+) => void
+
+interface RefusalLogParts {
+  readonly model: Model
+  readonly run: Run
+  readonly logger: Logger
+}
+
+/** Undefined where nobody reads it. */
+export function refusalLog(parts: RefusalLogParts): RefusalLog | undefined {
+  const { logger } = parts
+  if (!logger.isLevelEnabled('debug')) return undefined
+  const shown = shownBy(parts.model)
+  return (thrown, { requestId: request_id, userId: user_id, path, headers }, field = []) => {
+    const note = (reason: object) => logger.debug({ request_id, user_id, ...reason }, 'refused')
+    if (thrown instanceof RequestFailed) note(ofDocument(thrown))
+    // Faults have lines of their own.
+    if (!(thrown instanceof ApiError) || thrown.status >= 500) return
+    const facts = factsOf(parts.model, thrown, shown)
+    if (field.length > 0) note({ ...facts, path: shownPath(field, shown) })
+    else {
+      const looking = thrown.refused ? undefined : lookedUp(parts, thrown.code, path, headers)
+      if (looking === undefined) note(facts)
+      else void looking.then(found => note({ ...facts, ...found }))
+    }
+  }
+}
+
+/** Of a GraphQL document that was not executed. */
+function ofDocument({ requestError: { errors } }: RequestFailed): object {
+  const [first] = errors
+  return { code: first?.extensions?.code, reason: withoutValues(first?.message ?? '') }
+}
+
+function factsOf(
+  model: Model,
+  { code, scope, refused, details, message }: ApiError,
+  shown: ShowName,
+): object {
+  const { collection: name = '', operation = '', fields: refusedFields } = refused ?? {}
+  const collection = model.collections.get(name)
+  const rule = refusedFields ? undefined : ruleOf(model, collection, operation)
+  const fields = refusedFields ?? details?.map(({ field }) => field)
+  const rules = refusedFields?.map(one => {
+    const access = collection?.fields.get(one)?.access
+    return access && ruleSource(operation === 'read' ? access.read : access.write)
+  })
+  return {
+    code,
+    ...(name !== '' && { collection: name }),
+    ...(operation !== '' && { operation }),
+    ...(scope !== undefined && { scope }),
+    ...(rule && { rule: ruleSource(rule) }),
+    ...(fields && { fields: fields.slice(0, maxFields).map(shown) }),
+    ...(rules && { rules: rules.slice(0, maxFields) }),
+    reason: withoutValues(message),
+  }
+}
+
+const maxFields = 20
+
+/** Names that a client has made up are not repeated: they may be anything, of any length. */
+type ShowName = (name: string) => string
+
+const parameters = [
+  'page',
+  'per_page',
+  'cursor',
+  'sort',
+  'fields',
+  'include',
+  'q',
+  'total',
+  'operations',
+  'body',
+]
+
+function shownBy({ collections, logic }: Model): ShowName {
+  const known = new Set(parameters)
+  for (const { name: collection, singular, fields, computed, relations } of collections.values()) {
+    known.add(collection).add(singular)
+    for (const name of [...fields.keys(), ...computed.keys(), ...relations.keys()]) known.add(name)
+  }
+  for (const { input } of [...logic.actions.values(), ...logic.queries.values()]) {
+    for (const name of input.keys()) known.add(name)
+  }
+  // E.g. `[3].title`, `created_at[gte]`.
+  const isKnown = (part: string) => /^\d{0,4}$/.test(part) || known.has(part) || operators.has(part)
+  return name =>
+    name.length <= maxNameCharacters && name.split(/[.[\]]/).every(isKnown) ? name : '(another)'
+}
+
+const operators = new Set([
+  'eq',
+  'ne',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'contains',
+  'icontains',
+  'starts_with',
+  'null',
+])
+const maxNameCharacters = 200
+
+/** Aliases are the client's own. */
+function shownPath(path: readonly (string | number)[], shown: ShowName): string {
+  return path
+    .slice(0, maxFields)
+    .map(key => (typeof key === 'number' ? key : shown(snakeCase(key))))
+    .join('.')
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+}
+
+const maxReasonCharacters = 300
+
+/** Messages repeat what clients have sent as JSON texts. */
+function withoutValues(message: string): string {
+  return message.replaceAll(/"(?:[^"\\]|\\.)*"/g, '"…"').slice(0, maxReasonCharacters)
+}
+
+/** What one read by a key tells more. Undefined: nothing does. */
+function lookedUp(
+  parts: RefusalLogParts,
+  code: ErrorCode,
+  path: string,
+  headers: IncomingHttpHeaders = {},
+): Promise<object> | undefined {
+  if (code === 'NOT_FOUND') return absenceOf(parts, path)
+  if (code !== 'UNAUTHORIZED') return undefined
+  const { authorization = '', 'x-api-key': sent = authorization.replace(/^Bearer +/i, '') } = headers
+  return isKey(String(sent)) ? refusedKey(parts, String(sent)) : undefined
+}
+
+const keyByHash = listShape('api_keys', ['id', 'expires_at'], where('hash'))
+
+interface KeyRow {
+  readonly id: number
+  readonly expires_at: string | null
+}
+
+async function refusedKey({ run }: RefusalLogParts, key: string): Promise<object> {
+  try {
+    const found = await readFirst<KeyRow>(run, keyByHash, keyHash(key))
+    if (found === undefined) return { reason: 'There is no such API key: it was revoked, or never made.' }
+    const { id, expires_at: end } = found
+    const reason =
+      end === null ? 'Its account is disabled.' : `Its end is ${end}, or its account is disabled.`
+    return { api_key: id, reason }
+  } catch {
+    return {}
+  }
+}
+
+/** Whether the item that a path names is hidden, by a read of its id: as much work as the request itself was. */
+async function absenceOf({ model, run }: RefusalLogParts, path: string): Promise<object> {
+  const route = findRoute(model, path)
+  if (route === undefined || !('id' in route) || !('collection' in route) || !route.collection) return {}
+  const { collection, id } = route
+  if (id === undefined) return {}
+  const base = { collection: collection.name, operation: 'read' }
+  try {
+    const found = await readItem(run, itemShape(collection.name, ['id']), id)
+    if (found === undefined) return { ...base, reason: 'There is no such item.' }
+    const reason = 'The item is there: the rule hides it, or it is not at this path.'
+    return { ...base, rule: ruleSource(collection.access.read), reason }
+  } catch {
+    // The database is away, or closed.
+    return base
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * `Server-Timing` (https://www.w3.org/TR/server-timing/): how long the database took for a request, and what the slowest
+ * list of it looked at. For whoever develops: it tells strangers about the inside.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Reply } from '../../call.ts'
+import { type Awaitable, then } from '../../plan/answer.ts'
+import type { Store } from '../../store/store.ts'
+
+type Runnable = Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>
+
+/** What the reads of one request took, in milliseconds, and what is said of the longest. */
+interface Timing {
+  durationMs: number
+  longestMs: number
+  said: string | undefined
+}
+
+export interface ServerTiming {
+  /** The same store; its reads are timed for the request that makes them. */
+  store(store: Runnable): Runnable
+  /** Adds the header to what `answer` gives. */
+  reply(answer: () => Awaitable<Reply>): Awaitable<Reply>
+}
+
+/** `insight`: of the store that is timed. */
+export function serverTiming(insight: Store['queries']): ServerTiming {
+  const requests = new AsyncLocalStorage<Timing>()
+
+  const timed = <P extends Parameters<Runnable['read']>[0] | Parameters<Runnable['composite']>[0], T>(
+    plan: P,
+    read: (plan: P) => Awaitable<T>,
+  ): Awaitable<T> => {
+    const timing = requests.getStore()
+    if (timing === undefined) return read(plan)
+    const start = performance.now()
+    return then(read(plan), answer => {
+      const took = performance.now() - start
+      timing.durationMs += took
+      if (took < timing.longestMs) return answer
+      timing.longestMs = took
+      return then(insight?.describe(plan), said => {
+        timing.said = said ?? timing.said
+        return answer
+      })
+    })
+  }
+
+  return {
+    store: store => ({
+      read: plan => timed(plan, each => store.read(each)),
+      composite: plan => timed(plan, each => store.composite(each)),
+      write: plan => store.write(plan),
+      transaction: program => store.transaction(program),
+    }),
+    reply(answer) {
+      const timing: Timing = { durationMs: 0, longestMs: 0, said: undefined }
+      return requests.run(timing, () => then(answer(), reply => withHeader(reply, timing)))
+    },
+  }
+}
+
+function withHeader(reply: Reply, { durationMs, said }: Timing): Reply {
+  // What was kept of the reply is without this header.
+  const { kept: _kept, ...rest } = reply
+  const described = said === undefined ? '' : `;desc="${said.replaceAll(/[^ !#-[\]-~]/g, '')}"`
+  const value = `db;dur=${Math.round(durationMs * 100) / 100}${described}`
+  return { ...rest, headers: [...reply.headers, 'Server-Timing', value] }
+}

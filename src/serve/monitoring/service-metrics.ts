@@ -1,0 +1,48 @@
+/** What `/metrics` shows of a service. */
+import type { Cluster } from '../../cluster/cluster.ts'
+import type { RateLimits } from '../../cluster/rate-limits.ts'
+import type { HttpServer } from '../../http.ts'
+import { createMetrics, type Metrics } from '../../observability/metrics.ts'
+import type { Store } from '../../store/store.ts'
+import type { Transports } from '../transports.ts'
+import {
+  cacheMetrics,
+  clusterMetrics,
+  eventMetrics,
+  httpMetrics,
+  reactionMetrics,
+  replicaMetrics,
+  requestMetrics,
+  slowReadMetrics,
+  storeMetrics,
+  webhookMetrics,
+} from './metrics.ts'
+
+interface MeasuredParts {
+  readonly store: Store
+  readonly cluster: Cluster
+  readonly limits: RateLimits
+  /** How often an API key was known without asking the database. */
+  readonly keys: { readonly hits: number; readonly misses: number }
+  readonly transports: Transports
+  /** Asked at each reading: it is opened after the metrics. */
+  readonly http: () => HttpServer
+}
+
+export function serviceMetrics({ store, cluster, limits, keys, transports, http }: MeasuredParts): Metrics {
+  const { graphql, events, webhooks, reactions } = transports
+  return createMetrics(
+    () => [
+      ...requestMetrics(limits, keys),
+      ...httpMetrics(http()),
+      ...storeMetrics(store),
+      ...slowReadMetrics(store),
+      ...replicaMetrics(store),
+      ...clusterMetrics(cluster),
+      ...eventMetrics(events),
+      ...webhookMetrics(webhooks),
+      ...reactionMetrics(reactions),
+    ],
+    () => `${graphql.metrics()}${cacheMetrics()}`,
+  )
+}

@@ -1,0 +1,151 @@
+/** Slow lists: logged once each, and kept in the database, where `portico explain-queries` reads them. */
+import { hash } from 'node:crypto'
+import type { Logger } from '../../observability/log.ts'
+import type { NewRecord, Records, StoredRecord } from '../../records.ts'
+import { type SlowList, type SlowRuns, warnRows } from '../../store/advice/slow-lists.ts'
+import type { QueryInsight } from '../../store/store.ts'
+
+const kind = 'SlowList'
+/** Of all nodes together. */
+const maxStored = 500
+const intervalMs = 60_000
+const keptMs = 7 * 24 * 60 * 60 * 1000
+/** Other nodes write the same rows: a swap that comes too late is tried again. */
+const maxTries = 5
+
+/** A slow list as all nodes have seen it: `looked` and `given` are of the run that looked at most. */
+export interface StoredList extends Omit<SlowRuns, 'isRefused'> {
+  /** ISO 8601 UTC. */
+  readonly firstAt: string
+  readonly lastAt: string
+}
+
+/** Tells of a slow list, in a line of the log. No value of a request is in it. */
+export function logSlowList(logger: Logger): (slow: SlowList) => void {
+  return ({ request, looked, given, indexes, does, advice, isRefused }) => {
+    const about = { request, rows_looked_at: looked, rows_given: given, indexes }
+    const level = isRefused || looked >= warnRows ? 'warn' : 'info'
+    const refused = isRefused ? ', more than PORTICO_MAX_SCAN allows: it is refused' : ''
+    logger[level](about, `slow list: it ${does}${refused}. ${advice}`)
+  }
+}
+
+/** By cost, the most expensive first. */
+export async function storedLists(records: Pick<Records, 'all'>): Promise<readonly StoredList[]> {
+  const found = await records.all(kind)
+  return found
+    .flatMap(({ payload }) => parsed(payload) ?? [])
+    .sort((one, other) => costOf(other) - costOf(one))
+}
+
+function costOf({ runs, looked }: Pick<StoredList, 'runs' | 'looked'>): number {
+  return runs * looked
+}
+
+/** Undefined for what another version wrote. */
+function parsed(payload: string): StoredList | undefined {
+  const value: Partial<StoredList> = JSON.parse(payload)
+  return typeof value.request === 'string' && typeof value.runs === 'number'
+    ? (value as StoredList)
+    : undefined
+}
+
+type SlowListRecords = Pick<Records, 'get' | 'add' | 'swap' | 'put' | 'all' | 'delete'>
+
+interface RecorderParts {
+  readonly insight: QueryInsight
+  readonly records: SlowListRecords
+  /** The time, in milliseconds since 1970. */
+  readonly now?: () => number
+}
+
+/** Stores what ran, at most once a minute and at the end; nothing while nothing slow runs. */
+export class SlowListRecorder {
+  readonly #insight: QueryInsight
+  readonly #records: SlowListRecords
+  readonly #now: () => number
+  readonly #timer: NodeJS.Timeout
+
+  constructor({ insight, records, now = Date.now }: RecorderParts) {
+    this.#insight = insight
+    this.#records = records
+    this.#now = now
+    this.#timer = setInterval(() => void this.flush(), intervalMs).unref()
+  }
+
+  /** Never rejects: an unavailable database costs only these counts. */
+  async flush(): Promise<void> {
+    const taken = this.#insight.takeSlow()
+    if (taken.length === 0) return
+    try {
+      const stored = await this.#records.all(kind)
+      const known = new Map(stored.map(record => [record.id, record]))
+      const fresh = taken.filter(slow => !known.has(idOf(slow)))
+      const { added, removed } = this.#chosen(stored, fresh)
+      // Together, so that they share commits.
+      await Promise.all([
+        ...removed.map(id => this.#records.delete(kind, id)),
+        ...taken.filter(slow => known.has(idOf(slow)) || added.has(slow)).map(slow => this.#add(slow)),
+      ])
+    } catch {
+      // What is slow runs again.
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.flush()
+  }
+
+  /** Of what is stored and what is new, the most expensive stay. */
+  #chosen(stored: readonly StoredRecord[], fresh: readonly SlowRuns[]) {
+    const all = [
+      ...stored.map(({ id, payload }) => ({ id, slow: undefined, cost: costOf(parsed(payload) ?? nothing) })),
+      ...fresh.map(slow => ({ id: idOf(slow), slow, cost: costOf(slow) })),
+    ].sort((one, other) => other.cost - one.cost)
+    const added = new Set(all.slice(0, maxStored).flatMap(({ slow }) => slow ?? []))
+    const removed = all.slice(maxStored).flatMap(({ id, slow }) => (slow === undefined ? [id] : []))
+    return { added, removed }
+  }
+
+  async #add(slow: SlowRuns): Promise<void> {
+    const id = idOf(slow)
+    for (let tries = 0; tries < maxTries; tries++) {
+      const stored = await this.#records.get(kind, id)
+      const at = new Date(this.#now()).toISOString()
+      if (stored === undefined) {
+        const made = merged({ ...slow, runs: 0, firstAt: at, lastAt: at }, slow, at)
+        if (await this.#records.add(this.#record(id, made))) return
+      } else if (await this.#addTo(stored, slow, at)) return
+    }
+  }
+
+  async #addTo(stored: StoredRecord, slow: SlowRuns, at: string): Promise<boolean> {
+    const before = parsed(stored.payload)
+    const made = merged(before ?? { ...slow, runs: 0, firstAt: at, lastAt: at }, slow, at)
+    // A swap leaves the end where it is.
+    if (before === undefined || Number(stored.expiresAt) - this.#now() < keptMs / 2) {
+      await this.#records.put(this.#record(stored.id, made))
+      return true
+    }
+    return this.#records.swap(stored, stored.payload, JSON.stringify(made))
+  }
+
+  #record(id: string, list: StoredList): NewRecord {
+    return { kind, id, payload: JSON.stringify(list), expiresAt: this.#now() + keptMs }
+  }
+}
+
+/** Of what cannot be read. */
+const nothing = { runs: 0, looked: 0 }
+
+function idOf({ request, index }: SlowList): string {
+  return hash('sha256', `${request} ${index ?? ''}`, 'base64url')
+}
+
+function merged(before: StoredList, slow: SlowRuns, at: string): StoredList {
+  const { request, index, advice } = slow
+  const { looked, given, does, indexes } = slow.looked >= before.looked ? slow : before
+  const runs = before.runs + slow.runs
+  return { request, runs, looked, given, does, indexes, index, advice, firstAt: before.firstAt, lastAt: at }
+}

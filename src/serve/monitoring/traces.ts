@@ -1,0 +1,57 @@
+/** Where a request's spans begin and end. Without traces every function stays what it is. */
+import type { Authenticate } from '../../auth/authenticate.ts'
+import type { Exchange } from '../../http.ts'
+import type { Traces } from '../../observability/traces.ts'
+import type { Guard } from '../../plan/guard.ts'
+import type { Store } from '../../store/store.ts'
+
+export function tracedAuthenticate(authenticate: Authenticate, traces: Traces | undefined): Authenticate {
+  if (traces === undefined) return authenticate
+  return (source, address) => traces.step('authenticate', {}, () => authenticate(source, address))
+}
+
+type Work<Rest extends readonly unknown[], T> = (exchange: Exchange, ...rest: Rest) => T
+
+export function tracedRequests<Rest extends readonly unknown[], T>(
+  answer: Work<Rest, T>,
+  traces: Traces | undefined,
+): Work<Rest, T> {
+  if (traces === undefined) return answer
+  return (exchange, ...rest) => traces.request(exchange, () => answer(exchange, ...rest))
+}
+
+type Sent = (exchange: Exchange, status: number, bytes: number | undefined) => void
+
+export function tracedSent(sent: Sent, traces: Traces | undefined, routeOf: (path: string) => string): Sent {
+  if (traces === undefined) return sent
+  return (exchange, status, bytes) => {
+    traces.answered(exchange, routeOf(exchange.path), status)
+    sent(exchange, status, bytes)
+  }
+}
+
+type Runnable = Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>
+
+export function tracedGuard(guard: Guard, traces: Traces | undefined): Guard {
+  if (traces === undefined) return guard
+  const traced = (...[plan, principal]: Parameters<Guard>) =>
+    traces.step('guard', {}, () => guard(plan, principal))
+  return traced as Guard
+}
+
+export function tracedStore(store: Store, traces: Traces | undefined): Runnable {
+  if (traces === undefined) return store
+  const about = (operation: string, collection?: string) => ({
+    'db.operation.name': operation,
+    ...(collection !== undefined && { 'db.collection.name': collection }),
+  })
+  return {
+    read: plan =>
+      traces.step('read', about(plan.shape.kind, plan.shape.collection.name), () => store.read(plan)),
+    composite: plan => traces.step('read', about('composite'), () => store.composite(plan)),
+    write: plan =>
+      traces.step('write', about(plan.shape.kind, plan.shape.collection.name), () => store.write(plan)),
+    transaction: program =>
+      traces.step('transaction', about('transaction'), () => store.transaction(program)),
+  }
+}

@@ -1,0 +1,118 @@
+/** The pages of accounts, loaded when the first one is asked for. */
+import type { SendRequest } from '../../auth/accounts/providers/provider-fetch.ts'
+import type { AccountRoutes, Visit } from '../../auth/accounts/routes/routes.ts'
+import type { BackgroundWork } from '../../auth/background.ts'
+import type { Mailer } from '../../auth/mail/mailer.ts'
+import type { Theme } from '../../auth/pages/frame/theme.ts'
+import type { AuthorizationServer } from '../../auth/server/server.ts'
+import type { WebhookOperations } from '../../auth/webhooks/operations.ts'
+import type { Call, Reply } from '../../call.ts'
+import type { RateCounters } from '../../cluster/cluster.ts'
+import { budgetAddress } from '../../cluster/rate-limits.ts'
+import type { Settings } from '../../config.ts'
+import type { Model } from '../../model/model.ts'
+import type { Log } from '../../observability/log.ts'
+import type { CreateHooks, Run } from '../../plan/run.ts'
+import type { Records } from '../../records.ts'
+import { readBody } from '../../rest/body.ts'
+import { providerRequests } from './provider-requests.ts'
+
+/** What users write on their pages. */
+export interface OwnWrites {
+  /** With the rules of the built-in collections. */
+  readonly run: Run
+  readonly hooks: CreateHooks
+  readonly webhooks: WebhookOperations
+}
+
+interface AccountParts {
+  readonly model: Model
+  readonly run: Run
+  readonly own: OwnWrites
+  readonly records: Records
+  readonly counters: RateCounters
+  readonly settings: Settings
+  readonly mail: Mailer
+  readonly work: BackgroundWork
+  readonly server: () => Promise<AuthorizationServer>
+  readonly logger: Pick<Log['logger'], 'info'>
+  /** Sends requests to providers of sign-in. For tests. */
+  readonly sendToProviders?: SendRequest | undefined
+}
+
+export interface AccountPages {
+  answer(visit: Visit): Promise<Reply>
+  /** When every message is sent that was promised. */
+  idle(): Promise<void>
+}
+
+/** An operation without a body, such as a sign-out, needs none. */
+function readJson(call: Call): unknown {
+  return call.body.length === 0 ? {} : readBody(call, ['application/json'])
+}
+
+export function themeOf(settings: Settings): Theme {
+  return { name: settings['theme.name'], logo: settings['theme.logo'], colour: settings['theme.colour'] }
+}
+
+/** For paths of which `isAccountPath` is true. */
+export function accountPages({
+  model,
+  run,
+  own,
+  records,
+  counters,
+  settings,
+  mail,
+  work,
+  server,
+  logger,
+  sendToProviders,
+}: AccountParts): AccountPages {
+  const requests = providerRequests()
+  const load = async (): Promise<AccountRoutes> => {
+    const { createAccountRoutes } = await import('../../auth/accounts/routes/routes.ts')
+    return createAccountRoutes({
+      model,
+      run,
+      own: {
+        ...own,
+        secretOverlapSeconds: settings['oauth.secretOverlap'],
+        webhookOverlapSeconds: settings['webhooks.secretOverlap'],
+        apps: {
+          tokenFormat: settings['oauth.accessTokenFormat'],
+          separator: settings['oauth.scopeSeparator'],
+        },
+        selfDeletion: settings['accounts.selfDeletion'],
+      },
+      records,
+      counters,
+      server: await server(),
+      theme: themeOf(settings),
+      mail,
+      signUp: settings['accounts.signUp'] ?? (mail.delivers ? 'confirmed' : 'open'),
+      throttleAddress: budgetAddress,
+      readJson,
+      work,
+      providers: settings['accounts.providers'],
+      sendToProvider: allowPrivate => sendToProviders ?? requests.send(allowPrivate),
+      onProviderFault: (provider, { reason, message }) =>
+        logger.info({ provider, reason, detail: message }, 'a provider has signed nobody in'),
+    })
+  }
+  let loading: Promise<AccountRoutes> | undefined
+  const loaded = () => {
+    loading ??= load().catch(error => {
+      loading = undefined
+      throw error
+    })
+    return loading
+  }
+  return {
+    answer: async visit => (await loaded()).answer(visit),
+    async idle() {
+      await work.idle()
+      await requests.close()
+    },
+  }
+}

@@ -1,0 +1,69 @@
+/** What administrators do to accounts by the API: `POST /api/v1/users/{id}/set_password`, `/sessions`, `/grants`. */
+import type { AdministrationParts } from '../../auth/accounts/administration.ts'
+import { requirePassword } from '../../auth/accounts/sign-in/password-rules.ts'
+import { findUser } from '../../auth/accounts/users.ts'
+import { ApiError } from '../../errors.ts'
+import { requireRecentSignIn } from '../../plan/recent-sign-in.ts'
+import {
+  done,
+  type ItemAction,
+  type ItemActions,
+  maxListed,
+  type SubresourceHandler,
+  type SubresourceHandlers,
+} from '../../rest/actions/action.ts'
+
+const users = 'users'
+
+/** With the first such request: starts stay short. */
+const load = () => import('../../auth/accounts/administration.ts')
+
+export function administrationActions(parts: AdministrationParts): ItemActions {
+  const password: ItemAction = async ({ id, input }, principal) => {
+    requireRecentSignIn(principal)
+    const user = await findUser(parts.run, id)
+    if (user === undefined) throw new ApiError('NOT_FOUND')
+    const chosen = String(input?.['password'])
+    requirePassword(chosen, user.email)
+    await (await load()).setPassword(parts, user, chosen, input?.['only_way'] === true)
+    return done({ result: { kind: 'nothing' } })
+  }
+  return new Map([[users, new Map([['set_password', password]])]])
+}
+
+const iso = (at: number) => new Date(at).toISOString()
+
+export function accountSubresources(parts: AdministrationParts): SubresourceHandlers {
+  const sessions: SubresourceHandler = {
+    async list(userId) {
+      const all = await (await load()).sessionsOf(parts, userId)
+      const data = all.slice(0, maxListed).map(({ id, signedInAt, expiresAt, address, userAgent }) => ({
+        ...{ id, signed_in_at: iso(signedInAt), expires_at: iso(expiresAt), address },
+        browser: userAgent,
+      }))
+      return { data, total: all.length }
+    },
+    async end(userId, id) {
+      const { endSession, endSessions } = await load()
+      if (id !== undefined) return endSession(parts, userId, id)
+      await endSessions(parts, userId)
+      return true
+    },
+  }
+  const grants: SubresourceHandler = {
+    async list(userId) {
+      const all = await (await load()).grantsOf(parts, userId)
+      const data = all.slice(0, maxListed).map(({ clientId, scopes, at }) => ({
+        ...{ client_id: clientId, scopes: [...scopes], allowed_at: iso(at) },
+      }))
+      return { data, total: all.length }
+    },
+    async end(userId, clientId) {
+      const { revokeGrant, revokeGrants } = await load()
+      if (clientId !== undefined) return revokeGrant(parts, userId, clientId)
+      await revokeGrants(parts, userId)
+      return true
+    },
+  }
+  return new Map([[users, new Map(Object.entries({ sessions, grants }))]])
+}

@@ -1,0 +1,62 @@
+/** The events of the process, for every transport of them. */
+import type { Authenticate } from '../../auth/authenticate.ts'
+import type { Settings } from '../../config.ts'
+import { ApiError } from '../../errors.ts'
+import type { ChangeFeed } from '../../events/change-feed.ts'
+import type { CredentialHeaders, Identify } from '../../events/credential-monitor.ts'
+import { createEvents, type Events } from '../../events/events.ts'
+import { type Awaitable, then } from '../../plan/answer.ts'
+import { isAnonymous, type Principal } from '../../principal.ts'
+
+export interface ProcessEventsParts {
+  readonly feed: ChangeFeed
+  readonly authenticate: Authenticate
+  /** Notices what other nodes have committed: over a socket, no request has done so. */
+  readonly refresh: () => Awaitable<void>
+  readonly settings: Settings
+  readonly onFault: (error: unknown) => void
+}
+
+export interface ProcessEvents extends Events {
+  readonly identify: Identify
+}
+
+export function createProcessEvents(parts: ProcessEventsParts): ProcessEvents {
+  const { feed, authenticate, refresh, settings, onFault } = parts
+  const identify: Identify = (headers, address) =>
+    then(refresh(), () =>
+      then(
+        authenticate({ headers: sentHeaders(headers), query: '', proven: headers.proven }, address),
+        principal => (headers.cookie === undefined ? principal : stillSignedIn(principal)),
+      ),
+    )
+  const events = createEvents({
+    feed,
+    identify,
+    onFault,
+    maxAnonymousConnections: share(settings['graphql.maxAnonymousConnections'], settings),
+    maxConnections: share(settings['graphql.maxConnections'], settings),
+  })
+  return { ...events, identify }
+}
+
+/** No caller holds more than half of all connections. */
+function share(most: number, { maxConnections }: Settings): number {
+  return Math.min(most, Math.max(1, Math.floor(maxConnections / 2)))
+}
+
+/** A request goes on without its session, a connection does not. */
+function stillSignedIn(principal: Principal): Principal {
+  if (isAnonymous(principal.access)) throw new ApiError('UNAUTHORIZED', 'The session is over.')
+  return principal
+}
+
+/** Without headers that are undefined. */
+function sentHeaders({ authorization, 'x-api-key': key, cookie }: CredentialHeaders) {
+  return {
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(key === undefined ? {} : { 'x-api-key': key }),
+    // Where the page is was checked when it connected.
+    ...(cookie === undefined ? {} : { cookie, 'sec-fetch-site': 'same-origin' }),
+  }
+}

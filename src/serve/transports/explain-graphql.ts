@@ -1,0 +1,112 @@
+/** A GraphQL operation as the service would answer it, for explanations. Loads GraphQL, which is large. */
+import type { Call } from '../../call.ts'
+import type { Settings } from '../../config.ts'
+import { ApiError } from '../../errors.ts'
+import type { Draw } from '../../explain/explain.ts'
+import type { GraphqlFault, GraphqlOutcome } from '../../explain/graphql-reasons.ts'
+import { Documents } from '../../graphql/documents/stored-documents.ts'
+import type { Bound, Engine, Refused } from '../../graphql/engine.ts'
+import { createEngine } from '../../graphql/execute/create-engine.ts'
+import { queryRequest, requestOf } from '../../graphql/request.ts'
+import { errorFromEngine, RequestFailed, requestErrorOf } from '../../graphql/request-error.ts'
+import type { OperationParts } from '../../logic/operations/call.ts'
+import type { Model } from '../../model/model.ts'
+import type { CreateHooks, Run } from '../../plan/run.ts'
+import type { Principal } from '../../principal.ts'
+import { engineOptions, registeredDocuments } from './graphql.ts'
+
+export interface RehearsedGraphqlParts {
+  readonly model: Model
+  readonly run: Run
+  readonly hooks: CreateHooks
+  readonly settings: Settings
+  readonly logic: OperationParts
+  readonly draw: Draw
+  readonly onFault: (error: unknown) => void
+}
+
+interface FormattedError {
+  readonly message: string
+  readonly path?: readonly (string | number)[]
+  readonly extensions?: { readonly code?: string }
+}
+
+export async function rehearsedGraphql(
+  parts: RehearsedGraphqlParts,
+  call: Call,
+  body: unknown,
+  principal: Principal,
+): Promise<GraphqlOutcome> {
+  try {
+    const engine = createEngine({ ...engineOptions(parts), logic: parts.logic })
+    const bound = boundOperation(engine, parts.settings, call, body)
+    const more = Math.ceil(bound.cost / parts.settings['graphql.costPerRequest']) - 1
+    if (more > 0) await parts.draw(more)
+    if (bound.prepared.operation === 'subscription')
+      return subscribed(engine, bound, principal, parts.onFault)
+    return await executed(engine, bound, principal, parts.onFault)
+  } catch (error) {
+    const { text, status, isWellFormed } = requestErrorOf(error)
+    if (status >= 500) parts.onFault(error)
+    const { errors }: { readonly errors: readonly FormattedError[] } = JSON.parse(text)
+    const thrown = error instanceof ApiError ? error : undefined
+    return { status: isWellFormed ? 200 : status, errors: errors.map(one => faultOf(one, thrown)) }
+  }
+}
+
+/** Throws what the operation is refused with before anything of it is executed. */
+function boundOperation(engine: Engine, settings: Settings, call: Call, body: unknown): Bound {
+  const request = call.method === 'GET' || call.method === 'HEAD' ? queryRequest(call) : requestOf(body)
+  if (!['GET', 'HEAD', 'POST'].includes(call.method)) throw new ApiError('METHOD_NOT_ALLOWED')
+  const documents = new Documents({
+    mode: settings['graphql.documents'],
+    registered: registeredDocuments(settings),
+  })
+  const prepared = unlessRefused(engine.prepare(documents.find(request).text, request.operationName))
+  if (call.method !== 'POST' && prepared.operation === 'mutation') {
+    throw new ApiError('METHOD_NOT_ALLOWED', 'A mutation must be sent by POST.')
+  }
+  return unlessRefused(engine.bind(prepared, request.variables))
+}
+
+function unlessRefused<T extends { readonly outcome: string }>(made: T | Refused): T {
+  if (made.outcome === 'request error') throw new RequestFailed(errorFromEngine(made as Refused))
+  return made as T
+}
+
+function subscribed(
+  engine: Engine,
+  bound: Bound,
+  principal: Principal,
+  onFault: (error: unknown) => void,
+): GraphqlOutcome {
+  let thrown: unknown
+  const renderer = engine.subscribe(bound, principal, onFault, error => {
+    thrown = error
+  })
+  if ('topics' in renderer) return { status: 200, errors: [], topics: renderer.topics }
+  return { status: 200, errors: renderer.errors.map(one => faultOf(one as FormattedError, thrown)) }
+}
+
+async function executed(
+  engine: Engine,
+  bound: Bound,
+  principal: Principal,
+  onFault: (error: unknown) => void,
+): Promise<GraphqlOutcome> {
+  const thrown = new Map<string, unknown>()
+  const { text } = await engine.execute(bound, principal, {
+    ...{ rateLimit: undefined, onFault },
+    onError: (error, path) => thrown.set(JSON.stringify(path), error),
+  })
+  const { errors = [] }: { readonly errors?: readonly FormattedError[] } = JSON.parse(text)
+  return {
+    status: 200,
+    errors: errors.map(one => faultOf(one, thrown.get(JSON.stringify(one.path)))),
+  }
+}
+
+function faultOf({ message, path, extensions }: FormattedError, error: unknown): GraphqlFault {
+  const { code = 'BAD_REQUEST' } = extensions ?? {}
+  return { message, code, ...(path && { path }), ...(error instanceof ApiError && { error }) }
+}

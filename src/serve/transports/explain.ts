@@ -1,0 +1,125 @@
+/** What explains requests: the transports of the service on a run of which nothing stays. */
+import type { Mailer } from '../../auth/mail/mailer.ts'
+import { ownCollections } from '../../auth/own-collections.ts'
+import { AppSecrets } from '../../auth/server/clients/app-secrets.ts'
+import { EventTypes } from '../../auth/webhooks/event-types.ts'
+import type { WebhookGrants } from '../../auth/webhooks/grants.ts'
+import type { RateCounters } from '../../cluster/cluster.ts'
+import type { Settings } from '../../config.ts'
+import type { Events } from '../../events/events.ts'
+import { createExplainer, type Draw, type Explainer, type Rehearsed } from '../../explain/explain.ts'
+import type { Idempotency } from '../../idempotency.ts'
+import type { OperationParts } from '../../logic/operations/call.ts'
+import { RunView } from '../../logic/runs/view.ts'
+import type { Model } from '../../model/model.ts'
+import { createGuard } from '../../plan/guard.ts'
+import type { Run } from '../../plan/run.ts'
+import { forwarding, type Records } from '../../records.ts'
+import type { BuiltIns } from '../../rest/actions/action.ts'
+import { createRest } from '../../rest/rest.ts'
+import type { Store } from '../../store/store.ts'
+
+export interface ExplainParts {
+  readonly model: Model
+  /** Without the rules of the built-in collections. */
+  readonly run: Run
+  readonly store: Store
+  readonly records: Records
+  readonly webhookGrants: WebhookGrants
+  readonly settings: Settings
+  readonly idempotency: Idempotency
+  readonly logic: OperationParts
+  readonly events: Events
+  /** What the built-in actions and subresources do, on another run and on other records, with no mail sent. */
+  readonly builtInsOn: (run: Run, records: Records) => BuiltIns
+  readonly onFault: (error: unknown) => void
+}
+
+export function openExplainer(parts: ExplainParts): Explainer {
+  const { model, run, store, onFault } = parts
+  const guard = createGuard(model)
+  const { now } = parts.logic
+  const transportsOn = (on: Run, draw: Draw) => rehearsed(parts, on, draw)
+  return createExplainer({ model, guard, run, store, now, onFault, transportsOn })
+}
+
+/** Records as they are: what a rehearsed request would store of them is not stored. */
+function unwritten(records: Records): Records {
+  return {
+    ...forwarding(records),
+    put: async () => {},
+    add: async () => true,
+    swap: async () => true,
+    consume: async () => true,
+    delete: async () => true,
+    deleteGrant: async () => 0,
+    deleteOwned: async () => 0,
+  }
+}
+
+/** Allowances of others are not used up. */
+const uncounted: RateCounters = {
+  take: (_key, limit) => ({ limit, remaining: limit, resetAt: 0, granted: true }),
+  give: () => {},
+}
+
+const unsent: Mailer = {
+  delivers: true,
+  send: async () => {},
+  sendTemplate: async () => {},
+  rememberLanguage: async () => {},
+}
+
+function rehearsed(parts: ExplainParts, rehearsal: Run, draw: Draw): Rehearsed {
+  const { model, store, settings, idempotency, events } = parts
+  const records = unwritten(parts.records)
+  const { run, hooks } = rehearsedCollections(parts, rehearsal, records)
+  const logic = { ...parts.logic, hooks }
+  return {
+    rest: createRest({
+      ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
+      ...parts.builtInsOn(rehearsal, records),
+      draw: (_call, _principal, requests) => draw(requests),
+      runs: new RunView(records),
+      events: {
+        ...{ events, feed: store.changes, maxBufferedBytes: 0 },
+        clientOf: () => ({ credential: undefined, address: '127.0.0.1', onGone: () => () => {} }),
+      },
+    }),
+    async graphql(call, body, principal) {
+      const { rehearsedGraphql } = await import('./explain-graphql.ts')
+      return rehearsedGraphql(
+        { model, run, hooks, settings, logic, onFault: parts.onFault, draw },
+        call,
+        body,
+        principal,
+      )
+    },
+  }
+}
+
+function rehearsedCollections({ model, store, settings }: ExplainParts, run: Run, records: Records) {
+  return ownCollections({
+    ...{ run, records, maxKeysPerUser: settings.maxKeysPerUser, serviceName: settings['theme.name'] },
+    secrets: new AppSecrets({ run, records, overlapSeconds: settings['oauth.secretOverlap'] }),
+    // No message is sent, no allowance used up, and no address waits to be confirmed.
+    async writeAddress(plan, principal, within) {
+      const { addressChanges } = await import('../../auth/accounts/addresses/address-changes.ts')
+      const parts = {
+        run,
+        records,
+        counters: uncounted,
+        mail: unsent,
+        issuer: () => '',
+        background: () => {},
+      }
+      return addressChanges(parts)(plan, principal, within)
+    },
+    webhooks: {
+      types: new EventTypes(model),
+      allowPrivate: settings['webhooks.allowPrivate'],
+      maxPerUser: settings['webhooks.maxPerUser'],
+      lastEvent: () => store.changes.last(),
+    },
+  })
+}

@@ -1,0 +1,216 @@
+/** GraphQL as the service uses it: loaded with the first request for it, to keep starts short. */
+import type { Duplex } from 'node:stream'
+import type { Reply } from '../../call.ts'
+import { budgetAddress, type RateLimited, type RateLimits } from '../../cluster/rate-limits.ts'
+import { type Settings, SettingsError } from '../../config.ts'
+import type { CredentialHeaders } from '../../events/credential-monitor.ts'
+import { type Manifest, readManifest } from '../../graphql/documents/manifest.ts'
+import type { OnError, RateLimit } from '../../graphql/engine.ts'
+import type { EngineOptions } from '../../graphql/execute/create-engine.ts'
+import type { Account, Graphql } from '../../graphql/graphql.ts'
+import { loadModules } from '../../graphql/load.ts'
+import { path as graphqlPath } from '../../graphql/transports/http-reply.ts'
+import type { Exchange } from '../../http.ts'
+import type { Idempotency } from '../../idempotency.ts'
+import type { OperationParts } from '../../logic/operations/call.ts'
+import type { Model } from '../../model/model.ts'
+import { type Awaitable, then } from '../../plan/answer.ts'
+import type { CreateHooks, Run } from '../../plan/run.ts'
+import type { Principal } from '../../principal.ts'
+import { credentialOf } from '../credentials/connected-client.ts'
+import type { RefusalLog } from '../monitoring/refusal-log.ts'
+import { metadataParameter } from './error-replies.ts'
+import type { ProcessEvents } from './events.ts'
+import { explorerFrame } from './portal.ts'
+
+export interface LazyGraphqlParts {
+  readonly model: Model
+  readonly run: Run
+  readonly hooks: CreateHooks
+  readonly logic: OperationParts
+  readonly idempotency: Idempotency
+  readonly events: ProcessEvents
+  /** Notices what other nodes have committed: over a socket, no request has done so. */
+  readonly refresh: () => Awaitable<void>
+  readonly limits: RateLimits
+  readonly settings: Settings
+  /** The address of the service. */
+  readonly issuer: () => string
+  readonly onFault: (error: unknown) => void
+  readonly refusals: RefusalLog | undefined
+}
+
+export interface LazyGraphql {
+  answer(exchange: Exchange, principal: Principal): Awaitable<Reply>
+  upgrade(exchange: Exchange, principal: Principal, socket: Duplex, head: Buffer): Awaitable<void>
+  /** Ends up to `count` idle WebSockets; returns how many it has ended. */
+  endIdle(count: number): number
+  /** For `/metrics`; empty before the first use. */
+  metrics(): string
+  close(): void
+}
+
+export function createLazyGraphql(parts: LazyGraphqlParts): LazyGraphql {
+  const { limits, refusals } = parts
+  const registered = registeredDocuments(parts.settings)
+  let graphql: Graphql | undefined
+  let isClosed = false
+  let loading: Promise<Graphql> | undefined
+  const load = () => {
+    loading ??= loadGraphql(parts, registered).then(
+      loaded => {
+        graphql = loaded
+        if (isClosed) loaded.close()
+        return loaded
+      },
+      error => {
+        loading = undefined
+        throw error
+      },
+    )
+    return loading
+  }
+  return {
+    answer(exchange, principal) {
+      const account = new ExchangeAccount(limits, exchange, principal, refusals)
+      return graphql
+        ? graphql.answer(exchange, account)
+        : load().then(loaded => loaded.answer(exchange, account))
+    },
+    async upgrade(exchange, principal, socket, head) {
+      const loaded = graphql ?? (await load())
+      const address = budgetAddress(exchange.address)
+      const credential = credentialOf(exchange, principal)
+      loaded.upgrade({ req: exchange.req, socket, head, address, credential, principal })
+    },
+    endIdle: count => graphql?.endIdle(count) ?? 0,
+    metrics: () => graphql?.metrics() ?? '',
+    close() {
+      isClosed = true
+      graphql?.close()
+    },
+  }
+}
+
+async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promise<Graphql> {
+  const { createEngine, createGraphql } = await loadModules(parts.run)
+  const { refresh, limits, settings, events, idempotency, refusals, onFault } = parts
+  return createGraphql(
+    {
+      engine: createEngine(engineOptions(parts)),
+      events,
+      identify: events.identify,
+      idempotency,
+      accountOf: (principal, credential) =>
+        new SocketAccount({ limits, refresh, refusals }, principal, credential),
+      challenge: () => `Bearer realm="api", ${metadataParameter(graphqlPath, parts.issuer())}`,
+      onFault,
+    },
+    {
+      documents: { mode: settings['graphql.documents'], registered },
+      explorer: settings['graphql.graphiql'] ? explorerFrame(settings) : undefined,
+      costPerRequest: settings['graphql.costPerRequest'],
+      maxSubscriptions: settings['graphql.maxSubscriptions'],
+      maxSubscriptionBytes: settings['graphql.maxSubscriptionBytes'],
+      maxCallerBytes: settings['graphql.maxCallerBytes'],
+      maxOperations: settings['graphql.maxOperations'],
+      maxBufferedBytes: settings['graphql.maxBuffered'],
+      maxMessageBytes: settings.bodyLimit,
+    },
+  )
+}
+
+/** Throws a `SettingsError` for an unusable file, which stops the start. */
+export function registeredDocuments(settings: Settings): Manifest {
+  try {
+    return readManifest(settings['graphql.documentsFile'])
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    throw new SettingsError([{ place: '`graphql.documentsFile`', message }])
+  }
+}
+
+export function engineOptions({
+  model,
+  run,
+  hooks,
+  settings,
+}: Pick<LazyGraphqlParts, 'model' | 'run' | 'hooks' | 'settings'>): EngineOptions {
+  return {
+    model,
+    run,
+    hooks,
+    introspection: settings['graphql.introspection'],
+    limits: {
+      depth: settings['graphql.maxDepth'],
+      cost: settings['graphql.maxCost'],
+      aliases: settings['graphql.maxAliases'],
+      tokens: settings['graphql.maxTokens'],
+      listBound: settings['graphql.maxListSize'],
+    },
+  }
+}
+
+/** Draws from the rate limit of an HTTP request's caller; the reply says what remains. */
+class ExchangeAccount implements Account {
+  readonly principal: Principal
+  readonly onError: OnError | undefined
+  readonly #limits: RateLimits
+  readonly #exchange: Exchange
+
+  constructor(
+    limits: RateLimits,
+    exchange: Exchange,
+    principal: Principal,
+    refusals: RefusalLog | undefined,
+  ) {
+    this.#limits = limits
+    this.#exchange = exchange
+    this.principal = principal
+    this.onError = refusals && ((error, path) => refusals(error, exchange, path))
+  }
+
+  get credential(): CredentialHeaders | undefined {
+    return credentialOf(this.#exchange, this.principal)
+  }
+
+  draw(requests: number): Awaitable<undefined> {
+    return this.#limits.draw(this.principal, this.#exchange, requests)
+  }
+
+  left(): RateLimit | undefined {
+    return this.#exchange.budget
+  }
+}
+
+/** The same for an operation over a WebSocket, whose messages have no headers. */
+class SocketAccount implements Account, RateLimited {
+  added = ''
+  budget: RateLimit | undefined
+  readonly principal: Principal
+  readonly credential: CredentialHeaders | undefined
+  readonly onError: OnError | undefined
+  readonly #parts: Pick<LazyGraphqlParts, 'limits' | 'refresh' | 'refusals'>
+
+  constructor(
+    parts: Pick<LazyGraphqlParts, 'limits' | 'refresh' | 'refusals'>,
+    principal: Principal,
+    credential: CredentialHeaders | undefined,
+  ) {
+    this.#parts = parts
+    const { refusals } = parts
+    const request = { requestId: undefined, userId: principal.userId, path: graphqlPath }
+    this.onError = refusals && ((error, path) => refusals(error, request, path))
+    this.principal = principal
+    this.credential = credential
+  }
+
+  draw(requests: number): Awaitable<undefined> {
+    const { limits, refresh } = this.#parts
+    return then(refresh(), () => limits.draw(this.principal, this, requests))
+  }
+
+  left(): RateLimit | undefined {
+    return this.budget
+  }
+}

@@ -1,0 +1,56 @@
+/** The pages at `/` and `/docs`, with the settings of the service and the visitor's session. */
+import type { SessionCookieReader } from '../../auth/session-cookie.ts'
+import type { Settings } from '../../config.ts'
+import type { ExplorerFrame } from '../../graphql/transports/graphiql.ts'
+import type { JsonSchema } from '../../model/fields/type.ts'
+import type { Model } from '../../model/model.ts'
+import { then } from '../../plan/answer.ts'
+import { explorerPage } from '../../portal/explorer.ts'
+import { type FrameOptions, framed, type Visitor } from '../../portal/frame.ts'
+import { createPortal, type Portal } from '../../portal/portal.ts'
+import type { Principal } from '../../principal.ts'
+import { referenceDocument } from '../../rest/openapi/reference/reference.ts'
+import { themeOf } from '../oauth/account-pages.ts'
+
+interface PortalParts {
+  readonly model: Model
+  readonly settings: Settings
+  readonly issuer: () => string
+  readonly sessions: SessionCookieReader
+}
+
+function frameOf(settings: Settings): FrameOptions {
+  return {
+    theme: themeOf(settings),
+    explorer: settings['graphql.graphiql'],
+    guides: settings['docs.guides'] !== 'none',
+  }
+}
+
+function visitorOf(principal: Principal | null): Visitor {
+  if (principal === null) return 'anyone'
+  return principal.access.role === 'admin' ? 'admin' : 'user'
+}
+
+export function openPortal({ model, settings, issuer, sessions }: PortalParts): Portal {
+  let document: JsonSchema | undefined
+  return createPortal({
+    frame: frameOf(settings),
+    model,
+    document: () => (document ??= referenceDocument(model, settings.baseUrl, issuer())),
+    guides: settings['docs.guides'],
+    baseUrl: settings.baseUrl,
+    origin: issuer,
+    visitorOf: ({ headers }) => then(sessions.signedIn(headers), visitorOf),
+  })
+}
+
+/** The frame around GraphiQL. */
+export function explorerFrame(settings: Settings): ExplorerFrame {
+  const frame = frameOf(settings)
+  const { logo } = frame.theme
+  return parts => ({
+    html: framed(frame, explorerPage(parts)),
+    images: logo === undefined ? [] : [new URL(logo).origin],
+  })
+}

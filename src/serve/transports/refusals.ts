@@ -1,0 +1,83 @@
+/**
+ * Refusals with their reasons: in the answers of `portico dev`, and of GraphQL in the log. Where neither is asked for, the
+ * transport stays as it is, and no request pays for it.
+ */
+import type { Reply } from '../../call.ts'
+import { ApiError } from '../../errors.ts'
+import type { Explainer } from '../../explain/explain.ts'
+import { fieldKey } from '../../explain/graphql-reasons.ts'
+import { shortText } from '../../explain/text.ts'
+import type { Exchange } from '../../http.ts'
+import type { Awaitable } from '../../plan/answer.ts'
+import type { Principal } from '../../principal.ts'
+
+type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
+
+interface RefusalParts {
+  readonly explain: Explainer
+  /** Who is told: nobody but in development. */
+  readonly tells: (exchange: Exchange) => boolean
+}
+
+const explained = new Set([
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'INSUFFICIENT_SCOPE',
+  'NOT_FOUND',
+  'VALIDATION_FAILED',
+])
+
+/** Adds `error.explain` and, for GraphQL, `extensions.explain`. */
+export function withReasons(transport: Transport, parts: RefusalParts | undefined): Transport {
+  if (parts === undefined) return transport
+  return async (exchange, principal) => {
+    if (!parts.tells(exchange)) return transport(exchange, principal)
+    try {
+      return await withGraphqlReasons(await transport(exchange, principal), parts, exchange, principal)
+    } catch (error) {
+      if (!(error instanceof ApiError) || !explained.has(error.code)) throw error
+      const found = await explanationOf(parts, exchange, principal)
+      error.explain = found && shortText(found.reasons)
+      throw error
+    }
+  }
+}
+
+/** Undefined where it cannot be told: the refusal itself matters more. */
+async function explanationOf({ explain }: RefusalParts, exchange: Exchange, principal: Principal) {
+  try {
+    return await explain.call(exchange, principal)
+  } catch {
+    return undefined
+  }
+}
+
+interface GraphqlError {
+  readonly path?: readonly (string | number)[]
+  readonly extensions?: { readonly code?: string; explain?: string }
+}
+
+function codeOf({ extensions }: GraphqlError): string {
+  return extensions?.code ?? ''
+}
+
+/** A GraphQL reply does not fail as a whole. */
+async function withGraphqlReasons(
+  reply: Reply,
+  parts: RefusalParts,
+  exchange: Exchange,
+  principal: Principal,
+): Promise<Reply> {
+  const { body, kept: _kept, ...rest } = reply
+  if (exchange.path !== '/graphql' || typeof body !== 'string' || !body.startsWith('{"errors"')) return reply
+  const answer: { readonly errors: readonly GraphqlError[] } = JSON.parse(body)
+  const refused = answer.errors.filter(error => explained.has(codeOf(error)))
+  if (refused.length === 0) return reply
+  const { reasons = [] } = (await explanationOf(parts, exchange, principal)) ?? {}
+  for (const error of refused) {
+    const own = fieldKey(error.path)
+    const found = reasons.filter(({ path }) => fieldKey(path) === own)
+    if (found.length > 0 && error.extensions) error.extensions.explain = shortText(found)
+  }
+  return { ...rest, body: JSON.stringify(answer) }
+}

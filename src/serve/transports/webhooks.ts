@@ -1,0 +1,92 @@
+/** The actions of webhooks: `POST /api/v1/webhooks/{id}/{action}`. */
+import { setTimeout } from 'node:timers/promises'
+import {
+  enableWebhook,
+  requireRedeliverable,
+  rotateSecret,
+  type WebhookActionParts,
+} from '../../auth/webhooks/actions.ts'
+import type { WebhookOperations } from '../../auth/webhooks/operations.ts'
+import { ApiError } from '../../errors.ts'
+import { requestRedelivery, requestTest } from '../../events/webhooks/requests.ts'
+import type { Run } from '../../plan/run.ts'
+import { itemShape, readItem } from '../../plan/system-plans.ts'
+import type { Principal } from '../../principal.ts'
+import { done, type ItemAction, type ItemActions, itemResult } from '../../rest/actions/action.ts'
+
+const webhooks = 'webhooks'
+const deliveries = 'webhook_deliveries'
+
+export function webhookActions(parts: WebhookActionParts): ItemActions {
+  const { run } = parts
+  const rotate: ItemAction = async ({ id }, principal) => {
+    const rotated = await rotateSecret(parts, id, principal)
+    return {
+      serial: [webhooks],
+      *steps() {
+        const secret = yield* rotated()
+        return { result: itemResult(webhooks, id), revealed: { secret } }
+      },
+    }
+  }
+  const enable: ItemAction = async ({ id }, principal) => {
+    const enabled = await enableWebhook(parts, id, principal)
+    return {
+      serial: undefined,
+      *steps() {
+        yield* enabled()
+        return { result: itemResult(webhooks, id) }
+      },
+    }
+  }
+  const test: ItemAction = async ({ id }) => {
+    const sent = await requestTest(run, id)
+    await attempted(run, sent)
+    return done({ result: itemResult(deliveries, sent) })
+  }
+  const redeliver: ItemAction = async ({ id, nested = 0 }) => {
+    await requireRedeliverable(run, id, nested)
+    await requestRedelivery(run, id, nested)
+    return done({ result: itemResult(deliveries, nested) })
+  }
+  return new Map([[webhooks, new Map(Object.entries({ rotate_secret: rotate, enable, test, redeliver }))]])
+}
+
+/** The same actions for the pages of accounts. */
+export function webhookOperations(run: Run, actions: ItemActions): WebhookOperations {
+  const act = async (name: string, id: number, principal: Principal, nested?: number) => {
+    const action = actions.get(webhooks)?.get(name)
+    if (action === undefined) throw new ApiError('NOT_FOUND')
+    const { serial, steps } = await action({ id, nested }, principal)
+    return run.transaction({ principal, serial, steps })
+  }
+  return {
+    async rotateSecret(id, principal) {
+      const { revealed } = await act('rotate_secret', id, principal)
+      return String(revealed?.secret)
+    },
+    async enable(id, principal) {
+      await act('enable', id, principal)
+    },
+    async test(id, principal) {
+      await act('test', id, principal)
+    },
+    async redeliver(id, deliveryId, principal) {
+      await act('redeliver', id, principal, deliveryId)
+    },
+  }
+}
+
+const statusById = itemShape(deliveries, ['status', 'attempt'])
+const pollIntervalMs = 100
+/** Most endpoints have answered by then. */
+const maxPolls = 50
+
+/** Waits until the first attempt is over, for five seconds at most. */
+async function attempted(run: Run, id: number): Promise<void> {
+  for (let polls = 0; polls < maxPolls; polls++) {
+    const found = await readItem<{ readonly status: string; readonly attempt: number }>(run, statusById, id)
+    if (found?.status !== 'pending' || found.attempt > 0) return
+    await setTimeout(pollIntervalMs)
+  }
+}
