@@ -26,7 +26,7 @@ import type {
 } from '../plan/transaction.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
-import type { Cascade } from '../store/write/cascades.ts'
+import type { Cascade } from '../store/write/removal/cascades.ts'
 import type { WorkerContext } from '../workers/context.ts'
 import { logSlowList } from './monitoring/slow-lists.ts'
 import { loggedTimeLimit } from './time-limit.ts'

@@ -1,7 +1,7 @@
 /** What SQLite says when it fails, as an error that a client may see (https://sqlite.org/rescode.html). */
 import { ApiError } from '../../errors.ts'
-import { referredElsewhere } from '../write/cascade-set.ts'
 import { taken } from '../write/checks.ts'
+import { referredElsewhere } from '../write/removal/cascade-set.ts'
 
 const BUSY = 5
 const READONLY = 8

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { createTimeLimit, type TimeLimit } from '../../time-limit.ts'
 import type { StatisticsOptions } from '../advice/statistics.ts'
 import { type Retention, retentionOf } from '../log/pruning.ts'
-import type { OnCascade } from '../write/cascades.ts'
+import type { OnCascade } from '../write/removal/cascades.ts'
 import { noOtherThreads, type OtherThreads } from './file/other-threads.ts'
 
 export interface SqliteOptions {

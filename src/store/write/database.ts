@@ -6,8 +6,8 @@ import type { Dialect } from '../sql/dialect.ts'
 import type { Row } from '../sql/row.ts'
 import type { Bind, Sql } from '../sql/writer.ts'
 import type { Inputs, ResultRow, SqlValue } from '../values.ts'
-import type { Walked } from './cascade-set.ts'
 import type { References } from './references.ts'
+import type { Walked } from './removal/cascade-set.ts'
 import type { Ask, Rows, Steps, WriteScope } from './steps.ts'
 
 export interface WriteDatabase<S> {

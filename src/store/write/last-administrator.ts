@@ -4,8 +4,8 @@ import type { Collection, Model } from '../../model/model.ts'
 import { Row } from '../sql/row.ts'
 import { quoted, type Sql, sql } from '../sql/writer.ts'
 import { noInputs } from '../values.ts'
-import { referencesTo } from './cascade-set.ts'
 import type { WriteDatabase } from './database.ts'
+import { referencesTo } from './removal/cascade-set.ts'
 import type { Ask, Rows, Steps } from './steps.ts'
 
 const refusal =

@@ -11,6 +11,8 @@ import { Row } from '../sql/row.ts'
 import { deleteSql, eventSql, referringSql, returned, rowSql } from '../sql/write.ts'
 import { name, slot, sql } from '../sql/writer.ts'
 import { type SqlValue, slotted } from '../values.ts'
+import type { WriteDatabase } from './database.ts'
+import type { Author } from './event.ts'
 import {
   CascadeSet,
   clearedNames,
@@ -20,11 +22,9 @@ import {
   referencesTo,
   stillReferred,
   type Walked,
-} from './cascade-set.ts'
-import type { Cascades } from './cascades.ts'
-import { judgedClearing } from './clearing.ts'
-import type { WriteDatabase } from './database.ts'
-import type { Author } from './event.ts'
+} from './removal/cascade-set.ts'
+import type { Cascades } from './removal/cascades.ts'
+import { judgedClearing } from './removal/clearing.ts'
 import type { Ask, Asks, Rows, Steps, WriteScope } from './steps.ts'
 
 export class Removal<S> {

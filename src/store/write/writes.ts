@@ -1,10 +1,10 @@
 /** Runs guarded writes as steps: see `steps.ts`. */
 import type { GuardedWrite } from '../../plan/guarded.ts'
 import { once } from '../once.ts'
-import { Cascades, type OnCascade } from './cascades.ts'
 import { createRun } from './create.ts'
 import type { WriteDatabase } from './database.ts'
 import { deleteRun } from './delete.ts'
+import { Cascades, type OnCascade } from './removal/cascades.ts'
 import { Removal } from './removal.ts'
 import type { Steps, WriteRun, WriteScope } from './steps.ts'
 import { updateRun } from './update.ts'

@@ -1,7 +1,7 @@
 /** Deletions that take rows along, clear references or are refused: what is left, and the event of each row. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Cascade, maxSilentCascade } from '../../../src/store/write/cascades.ts'
+import { type Cascade, maxSilentCascade } from '../../../src/store/write/removal/cascades.ts'
 import { Client } from '../blog.ts'
 import { databases } from '../databases.ts'
 import { storage } from './storage.ts'

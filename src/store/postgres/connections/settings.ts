@@ -3,7 +3,7 @@
 import { createTimeLimit, type TimeLimit } from '../../../time-limit.ts'
 import type { StatisticsOptions } from '../../advice/statistics.ts'
 import { type Retention, retentionOf } from '../../log/pruning.ts'
-import type { OnCascade } from '../../write/cascades.ts'
+import type { OnCascade } from '../../write/removal/cascades.ts'
 
 export interface ReplicaSettings {
   readonly url: string

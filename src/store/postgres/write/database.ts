@@ -8,7 +8,6 @@ import { postgres, withoutCollation } from '../../sql/postgres.ts'
 import { insertSql, rowSql } from '../../sql/write.ts'
 import { join, name, type Sql, slot, sql } from '../../sql/writer.ts'
 import { noInputs, slotted } from '../../values.ts'
-import { referredElsewhere, type Walked } from '../../write/cascade-set.ts'
 import { notThere } from '../../write/checks.ts'
 import {
   type Insertion,
@@ -19,6 +18,7 @@ import {
   type WriteDatabase,
 } from '../../write/database.ts'
 import type { References } from '../../write/references.ts'
+import { referredElsewhere, type Walked } from '../../write/removal/cascade-set.ts'
 import type { Ask, Steps, WriteScope } from '../../write/steps.ts'
 import { isForeignKeyFailure, keyFields } from '../connections/failure.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'

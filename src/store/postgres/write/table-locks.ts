@@ -6,7 +6,7 @@ import type { Collection, Model } from '../../../model/model.ts'
 import { followPath, pathsOf } from '../../../model/rule/paths.ts'
 import type { Rule } from '../../../model/rule.ts'
 import { name, sql } from '../../sql/writer.ts'
-import { referencesTo } from '../../write/cascade-set.ts'
+import { referencesTo } from '../../write/removal/cascade-set.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 
 /**

@@ -7,7 +7,6 @@ import { sqlite } from '../../sql/sqlite.ts'
 import { insertSql, rowSql } from '../../sql/write.ts'
 import { name, type Sql, slot, sql } from '../../sql/writer.ts'
 import { type SqlValue, slotted } from '../../values.ts'
-import type { Referrer, Walked } from '../../write/cascade-set.ts'
 import { notThere } from '../../write/checks.ts'
 import {
   type Insertion,
@@ -18,6 +17,7 @@ import {
   type WriteDatabase,
 } from '../../write/database.ts'
 import type { References } from '../../write/references.ts'
+import type { Referrer, Walked } from '../../write/removal/cascade-set.ts'
 import type { Ask, Rows, Steps } from '../../write/steps.ts'
 import type { Connection, Statement } from '../connection.ts'
 import { isForeignKeyFailure } from '../failure.ts'

@@ -1,8 +1,8 @@
 /** The rows that a deletion takes with it, whichever database they are in. */
-import { ApiError } from '../../errors.ts'
-import type { Collection, Field, Model, ToOne } from '../../model/model.ts'
-import type { Principal } from '../../principal.ts'
-import type { Steps, WriteScope } from './steps.ts'
+import { ApiError } from '../../../errors.ts'
+import type { Collection, Field, Model, ToOne } from '../../../model/model.ts'
+import type { Principal } from '../../../principal.ts'
+import type { Steps, WriteScope } from '../steps.ts'
 
 /** A row that goes, or one whose reference is cleared. */
 export interface Item {

@@ -1,5 +1,5 @@
 /** What deletions take with them: counted, and reported where it is much, since other writes wait for it. */
-import type { Collection } from '../../model/model.ts'
+import type { Collection } from '../../../model/model.ts'
 import type { Item } from './cascade-set.ts'
 
 /** A deletion that removes or clears more items than these, beside its own, is reported. */

@@ -2,21 +2,21 @@
  * References that a deletion clears in collections with code or limits of their own: row by row, since each goes through
  * `prepare`, `check` and the limits as any other change of it.
  */
-import { ApiError } from '../../errors.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
-import type { Collection, Field } from '../../model/model.ts'
-import type { GuardedAssignment } from '../../plan/guarded.ts'
-import { concerns, limitsOf } from '../../plan/limits.ts'
-import type { Principal } from '../../principal.ts'
-import { Row } from '../sql/row.ts'
-import { eventSql, itemSql, returned, rowSql, updateSql } from '../sql/write.ts'
-import { name, type Sql, slot } from '../sql/writer.ts'
-import { encoded, type SqlValue, slotted } from '../values.ts'
-import { cardinalityLimits } from './cardinality-limit.ts'
+import { ApiError } from '../../../errors.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
+import type { Collection, Field } from '../../../model/model.ts'
+import type { GuardedAssignment } from '../../../plan/guarded.ts'
+import { concerns, limitsOf } from '../../../plan/limits.ts'
+import type { Principal } from '../../../principal.ts'
+import { Row } from '../../sql/row.ts'
+import { eventSql, itemSql, returned, rowSql, updateSql } from '../../sql/write.ts'
+import { name, type Sql, slot } from '../../sql/writer.ts'
+import { encoded, type SqlValue, slotted } from '../../values.ts'
+import { cardinalityLimits } from '../cardinality-limit.ts'
+import type { WriteDatabase } from '../database.ts'
+import { type PreparedValues, type WriteLogic, writeLogicOf } from '../logic.ts'
+import type { Steps, WriteScope } from '../steps.ts'
 import type { Reference } from './cascade-set.ts'
-import type { WriteDatabase } from './database.ts'
-import { type PreparedValues, type WriteLogic, writeLogicOf } from './logic.ts'
-import type { Steps, WriteScope } from './steps.ts'
 
 type Clearing<S> = (id: number, by: Principal, scope: WriteScope<S>) => Steps<S, void>
 
