@@ -35,7 +35,8 @@ export async function withDatabase(
   use: (opened: OpenedDatabase) => Promise<string>,
 ): Promise<string> {
   const { settings, model } = await projectOf(args)
-  const store = await openStore(model, settings)
+  // A command asks for nothing twice.
+  const store = await openStore(model, { ...settings, cacheBytes: 0 })
   const records = () => {
     const { secretKeys: keys, database: file } = settings
     return openRecords({
