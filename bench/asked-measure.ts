@@ -1,7 +1,7 @@
 /** Rounds in which the bare server, the hand-written one and Portico take turns at W10 to W19. */
 import { readFileSync } from 'node:fs'
 import type { AskedFloor, AskedWorkload } from './asked.ts'
-import { type DataSet, limitDataSet } from './data.ts'
+import { copyOf, type DataSet, limitDataSet } from './data.ts'
 import { type Load, type Measured, sendLoad } from './load.ts'
 import type { Pace } from './measure.ts'
 import { type Running, startBaseline, startLimit, startPortico } from './server.ts'
@@ -25,7 +25,7 @@ interface Turn extends Measured {
 
 export interface AskedRound {
   readonly bare: Turn
-  /** The hand-written server: only where there is one to compare with. */
+  /** The hand-written server, on SQLite. */
   readonly limit?: Turn
   readonly own: Turn
 }
@@ -130,8 +130,10 @@ async function contestants(
   await requireAnswer(portico.origin, load)
   const bare = new Contestant(open(await startBaseline()), load)
   const own = new Contestant(portico, load)
-  if (stage.floor !== 'cold' || workload.floor.ofLimit === undefined) return { bare, own, limit: undefined }
-  const limit = open(await startLimit(limitDataSet(data).database))
+  if (stage.floor !== 'cold') return { bare, own, limit: undefined }
+  const limitWork = copyOf(limitDataSet(data), 'limit')
+  closing.push(() => limitWork.remove())
+  const limit = open(await startLimit(limitWork.data.database))
   return { bare, own, limit: new Contestant(limit, loadOf(workload, data, String)) }
 }
 
@@ -149,7 +151,7 @@ export async function measureAsked(
     const eachSeconds = Math.min(seconds, workload.once?.seconds ?? seconds)
     const round = async (of: number): Promise<AskedRound> => ({
       bare: await bare.turn(of, false),
-      ...(limit && { limit: await limit.turn(of, false) }),
+      ...(limit && { limit: await limit.turn(of, isOnce) }),
       own: await own.turn(of, isOnce),
     })
     // The first one warms the servers up.

@@ -111,7 +111,7 @@ export async function dataSet(rows: number, model: ModelName = 'blog'): Promise<
   return { ...data, key }
 }
 
-/** The same rows for the hand-written server, with the indexes that it would have. Nothing may write to it. */
+/** The same rows for the hand-written server, with what it adds. */
 export function limitDataSet(data: DataSet): DataSet {
   const file = `${data.database}.limit`
   if (!existsSync(file)) {
@@ -133,8 +133,9 @@ export interface WorkCopy {
   remove(): void | Promise<void>
 }
 
-export function copyOf(data: DataSet): WorkCopy {
-  const file = join(folder, `work-${process.pid}-${data.rows}.db`)
+/** `name`: of several copies that are used at once. */
+export function copyOf(data: DataSet, name = 'work'): WorkCopy {
+  const file = join(folder, `${name}-${process.pid}-${data.rows}.db`)
   const remove = () => {
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
   }

@@ -1,4 +1,8 @@
-/** What the hand-written server adds to the tables: the index of each question, and a full-text search of its own. */
+/**
+ * What the hand-written server adds to Portico's tables: the indexes that some requests still need, and a full-text search
+ * of its own. Portico's default indexes are there, `(created_at)`, `(author_id)` and `(author_id, created_at)`, and the
+ * triggers that maintain totals.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 
 function columnsOf(database: DatabaseSync, table: string): readonly string[] {
@@ -8,11 +12,7 @@ function columnsOf(database: DatabaseSync, table: string): readonly string[] {
 
 /** Adds what is missing; doing it again changes nothing. */
 export function prepareLimit(database: DatabaseSync): void {
-  database.exec(`
-    CREATE INDEX IF NOT EXISTS limit_newest ON posts (created_at);
-    CREATE INDEX IF NOT EXISTS limit_of_author ON posts (author_id, created_at);
-    CREATE INDEX IF NOT EXISTS limit_admins ON users (role);
-  `)
+  database.exec('CREATE INDEX IF NOT EXISTS limit_admins ON users (role)')
   if (!columnsOf(database, 'posts').includes('status')) return
   database.exec('CREATE INDEX IF NOT EXISTS limit_status ON posts (status, created_at)')
   if (columnsOf(database, 'limit_search').length > 0) return

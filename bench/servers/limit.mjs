@@ -1,5 +1,5 @@
 // The limit to compare with: raw node:http and node:sqlite, one statement a request, JSON built in SQL.
-// No credential, no rules, no limits, no event log; one transaction for each write.
+// No credential, no rules, no limits, no event log; one transaction for all writes that wait.
 import { createServer } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { prepareLimit } from './limit-schema.ts'
@@ -147,7 +147,7 @@ const users = '/api/v1/users/'
 
 function answerRead(url, response) {
   if (url.startsWith(`${posts}/`)) {
-    const [text] = item.get(Number(url.slice(posts.length + 1))) ?? []
+    const [text] = item.get(idIn(url)) ?? []
     return send(response, text === undefined ? 404 : 200, text ?? missing)
   }
   const at = url.indexOf('?')
@@ -158,22 +158,48 @@ function answerRead(url, response) {
   send(response, text === undefined ? 404 : 200, text ?? missing)
 }
 
-function answerWrite({ method, url }, body, response) {
-  if (url === '/graphql') return send(response, 200, graphql(body.variables))
-  if (method === 'POST')
-    return send(response, 201, insert.get(body.title, body.body, new Date().toISOString())[0])
-  const [text] = update.get(body.title, Number(url.slice(posts.length + 1))) ?? []
-  send(response, text === undefined ? 404 : 200, text ?? missing)
+const created = ({ title, body }) => [201, insert.get(title, body, new Date().toISOString())[0]]
+
+const changed = (id, { title }) => {
+  const [text] = update.get(title, id) ?? []
+  return text === undefined ? [404, missing] : [200, text]
+}
+
+const removed = id => (remove.run(id).changes === 0 ? [404, missing] : [204, ''])
+
+/** Writes that wait for the next transaction, each with its response. */
+let waiting = []
+
+function write(run, response) {
+  if (waiting.length === 0) setImmediate(commit)
+  waiting.push({ run, response })
+}
+
+function commit() {
+  const writes = waiting
+  waiting = []
+  database.exec('BEGIN IMMEDIATE')
+  const answers = writes.map(({ run }) => run())
+  database.exec('COMMIT')
+  for (const [at, { response }] of writes.entries()) {
+    const [status, text] = answers[at]
+    if (status === 204) response.writeHead(204).end()
+    else send(response, status, text)
+  }
+}
+
+const idIn = url => Number(url.slice(posts.length + 1))
+
+function answerPosted({ method, url }, body, response) {
+  if (url === '/graphql') send(response, 200, graphql(body.variables))
+  else write(() => (method === 'POST' ? created(body) : changed(idIn(url), body)), response)
 }
 
 createServer((request, response) => {
   const { url, method } = request
   if (method === 'GET') return answerRead(url, response)
-  if (method === 'DELETE') {
-    const { changes } = remove.run(Number(url.slice(posts.length + 1)))
-    return changes === 1 ? response.writeHead(204).end() : send(response, 404, missing)
-  }
+  if (method === 'DELETE') return write(() => removed(idIn(url)), response)
   const chunks = []
   request.on('data', chunk => chunks.push(chunk))
-  request.on('end', () => answerWrite(request, JSON.parse(Buffer.concat(chunks).toString()), response))
+  request.on('end', () => answerPosted(request, JSON.parse(Buffer.concat(chunks).toString()), response))
 }).listen(Number(process.env.PORT), '127.0.0.1')

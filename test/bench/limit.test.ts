@@ -91,4 +91,24 @@ describe('the hand-written server', () => {
       assert.ok(items > 12, `${items} items were compared`)
     })
   }
+
+  it('writes what it is asked to', async () => {
+    const { limit } = pairs.get('blog') ?? assert.fail()
+    const ask = async (method: string, path: string, body?: object) => {
+      const sent = { method, ...(body && { body: JSON.stringify(body) }) }
+      const response = await fetch(`${limit.origin}/api/v1/posts${path}`, sent)
+      return { status: response.status, text: await response.text() }
+    }
+    const total = async () => JSON.parse((await ask('GET', '?per_page=1')).text).meta.total
+    const before = await total()
+    const made = await ask('POST', '', { title: 'new', body: 'text' })
+    const { id, ...rest } = JSON.parse(made.text)
+    assert.deepEqual([made.status, rest.title, rest.body, await total()], [201, 'new', 'text', before + 1])
+    const changed = await ask('PATCH', `/${id}`, { title: 'changed' })
+    assert.deepEqual([changed.status, JSON.parse(changed.text).title], [200, 'changed'])
+    assert.match((await ask('GET', `/${id}`)).text, /"title":"changed"/)
+    assert.deepEqual(await ask('DELETE', `/${id}`), { status: 204, text: '' })
+    assert.deepEqual([(await ask('GET', `/${id}`)).status, await total()], [404, before])
+    for (const method of ['DELETE', 'PATCH']) assert.equal((await ask(method, `/${id}`, {})).status, 404)
+  })
 })
