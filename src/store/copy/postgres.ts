@@ -45,6 +45,7 @@ const number = (text: string): CopyValue => Number(text)
 const parsers = new Map<number, (text: string) => CopyValue>([
   [16, text => (text === 't' ? 1 : 0)],
   [20, number],
+  [23, number],
   [701, number],
 ])
 
