@@ -184,7 +184,7 @@ test('where no process can be started, a read is refused; once one can be, the s
       ['-c', 'ulimit -n 80; exec "$@"', 'sh', process.execPath, ...process.execArgv, program, file],
       { encoding: 'utf8', env: { ...process.env, NODE_TEST_CONTEXT: undefined } },
     )
-    assert.equal(stdout, '{"first":"UNAVAILABLE","then":[[[1]]]}\n', stderr)
+    assert.equal(stdout, '{"first":"UNAVAILABLE","second":[[[1]]]}\n', stderr)
   })
 })
 
