@@ -1,5 +1,6 @@
 /** One SQLite connection: statements, the transaction that reads share, and others' commits. */
 import { closeSync, existsSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { openPrivate } from '../../private-files.ts'
 import { sqlite } from '../sql/sqlite.ts'
