@@ -82,8 +82,9 @@ export class QueryStatistics {
   /** After each answer that the database gave. */
   ran(plan: AnyRead, answer: Answer): void {
     const shape = this.#shape(plan.shape)
-    if (++shape.runs < shape.next) return
-    shape.next = shape.runs + Math.min(shape.runs, maxRunsBetween)
+    const runs = ++shape.counter.runs
+    if (runs < shape.next) return
+    shape.next = runs + Math.min(runs, maxRunsBetween)
     this.#sample(shape, this.#inputs(plan), answer)
   }
 
@@ -128,7 +129,7 @@ export class QueryStatistics {
 
   #note(finding: Finding, shape: ShapeStatistics, answer: Answer): void {
     const transport = answer.kind === 'composite' ? 'GraphQL' : 'GET'
-    const told = this.slow.note(finding, transport, shape)
+    const told = this.slow.note(finding, transport, shape.counter)
     if (told !== undefined) this.#options.onSlow?.(told)
   }
 
@@ -190,7 +191,7 @@ export class QueryStatistics {
         return
       }
       const transport = shape.shape.kind === 'composite' ? 'GraphQL' : 'GET'
-      const told = this.slow.note(over, transport, shape, true)
+      const told = this.slow.note(over, transport, shape.counter, true)
       if (told !== undefined) this.#options.onSlow?.(told)
       throw tooLarge(over, maxScan)
     })
@@ -246,11 +247,12 @@ function givenBy(answer: Answer, planned: readonly PlannedUnit[]): Map<ListUnit,
   return given
 }
 
-/** The counter of one shape. */
+/** What is known and counted of one shape. */
 class ShapeStatistics {
   readonly shape: ReadShape
-  /** How often the database was asked, and when it is looked at again. */
-  runs = 0
+  /** How often the database was asked. On its own: the list of slow lists keeps it, and must not keep the shape. */
+  readonly counter = { runs: 0 }
+  /** At how many runs the shape is looked at again. */
   next = 1
   known: Known | undefined
   /** What was last found to look at few enough rows. */

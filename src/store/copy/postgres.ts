@@ -45,6 +45,7 @@ const number = (text: string): CopyValue => Number(text)
 const parsers = new Map<number, (text: string) => CopyValue>([
   [16, text => (text === 't' ? 1 : 0)],
   [20, number],
+  [23, number],
   [701, number],
 ])
 
@@ -96,6 +97,17 @@ function range(
   return [parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values]
 }
 
+/** Ends the connection where `open` fails: an open one would keep the command from ending. */
+async function openSide<S>(url: string, open: (client: pg.Client) => Promise<S>): Promise<S> {
+  const client = await connect(url)
+  try {
+    return await open(client)
+  } catch (error) {
+    await client.end().catch(() => {})
+    throw error
+  }
+}
+
 /** Within a transaction. */
 async function* batchesOf(client: pg.Client, table: CopyTable): AsyncGenerator<readonly CopyRow[]> {
   const text = `${select(table)} ORDER BY ${keyOf(table)}`
@@ -117,7 +129,7 @@ function sequenceOf(name: string): string {
   return `pg_get_serial_sequence(${literal(ident(name))}, 'id')`
 }
 
-const lastSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY'
+const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY'
 
 /** The number of the transaction below which traces of commits may be cleaned away: see `floorRow`. */
 const floor = `coalesce((SELECT "names"::xid8 FROM "_touched" WHERE "xid" = '0'::xid8), '0'::xid8)`
@@ -136,14 +148,12 @@ export class PostgresSource implements Source {
     if ((await planPostgres(url, model)).length > 0) {
       throw new CopyError('The source does not fit the model. Bring it there with `portico migrate` first.')
     }
-    const client = await connect(url)
-    if (!hasOwnTables(await readCatalog(client))) {
-      await client.end()
-      throw isOfEarlierVersion()
-    }
-    await client.query(lastSnapshot)
-    const [row] = await readRows(client, `SELECT pg_current_snapshot()::text, ${floor}::text`)
-    return new PostgresSource(client, [String(row?.[0]), String(row?.[1])])
+    return openSide(url, async client => {
+      if (!hasOwnTables(await readCatalog(client))) throw isOfEarlierVersion()
+      await client.query(beginSnapshot)
+      const [row] = await readRows(client, `SELECT pg_current_snapshot()::text, ${floor}::text`)
+      return new PostgresSource(client, [String(row?.[0]), String(row?.[1])])
+    })
   }
 
   async count({ name }: CopyTable): Promise<number> {
@@ -189,8 +199,8 @@ export class PostgresSource implements Source {
   }
 }
 
-/** The server may take a while to notice that a process was killed which had the lock. */
-async function isLocked(client: pg.Client): Promise<boolean> {
+/** Waits: the server may take seconds to notice that the process that held the lock was killed. */
+async function takeLock(client: pg.Client): Promise<boolean> {
   for (let tries = 0; tries < 50; tries++) {
     if (await tryLock(client)) return true
     await wait(100)
@@ -206,14 +216,14 @@ export class PostgresTarget implements Target {
   }
 
   static async open(url: string): Promise<PostgresTarget> {
-    const client = await connect(url)
-    if (await isLocked(client)) {
-      // None is told to be done before the last commit, which waits for the disk, and all before it with it.
+    return openSide(url, async client => {
+      if (!(await takeLock(client))) {
+        throw new CopyError('Another process is copying into the target, or migrating it.')
+      }
+      // The copy is reported as done only after its last commit, which flushes all commits before it to disk, too.
       await client.query("SET synchronous_commit = off; SET maintenance_work_mem = '128MB'")
       return new PostgresTarget(client)
-    }
-    await client.end()
-    throw new CopyError('Another process is copying into the target, or migrating it.')
+    })
   }
 
   claim(mark: Mark, model: Model): Promise<Claim> {
@@ -235,7 +245,8 @@ export class PostgresTarget implements Target {
       if (tables.length > 0) throw isTaken()
       const own = Object.values(ownTables).map(({ table }) => table)
       await client.query([...own, ...schemaOf(model).tables.map(createTable)].join(';\n'))
-      await client.query(`INSERT INTO "_portico" ("key", "value") VALUES ('copy', $1)`, [
+      await client.query('INSERT INTO "_portico" ("key", "value") VALUES ($1, $2)', [
+        begunKey,
         JSON.stringify(mark),
       ])
       return 'new'
@@ -272,7 +283,7 @@ export class PostgresTarget implements Target {
   }
 
   async *batches(table: CopyTable): AsyncGenerator<readonly CopyRow[]> {
-    await this.#client.query(lastSnapshot)
+    await this.#client.query(beginSnapshot)
     yield* batchesOf(this.#client, table)
     await this.#client.query('COMMIT')
   }
@@ -294,7 +305,7 @@ export class PostgresTarget implements Target {
         await client.query('INSERT INTO "_portico" ("key", "value") VALUES ($1, $2)', [key, value])
       }
       await storePostgresSchema(client, schema)
-      await client.query(`DELETE FROM "_portico" WHERE "key" = 'copy'`)
+      await client.query('DELETE FROM "_portico" WHERE "key" = $1', [begunKey])
       await client.query('INSERT INTO "_portico" ("key", "value") VALUES ($1, $2)', [
         doneKey,
         JSON.stringify(done),

@@ -149,29 +149,22 @@ export class SqliteTarget implements Target {
 
   async claim(mark: Mark, model: Model): Promise<Claim> {
     const database = this.#database
-    database.exec('BEGIN IMMEDIATE')
-    try {
-      const found = storedValue(database, begunKey)
+    return this.#transaction(() => {
       const done = this.#doneMark(mark)
-      if (done !== undefined) {
-        database.exec('COMMIT')
-        return done
+      if (done !== undefined) return done
+      const found = storedValue(database, begunKey)
+      if (found !== undefined) {
+        requireSame(found, mark)
+        return 'begun'
       }
-      if (found !== undefined) requireSame(found, mark)
-      else {
-        if (database.prepare('SELECT 1 FROM "sqlite_schema"').get() !== undefined) throw isTaken()
-        for (const text of ownTables.filter(each => !each.includes(' INDEX '))) database.exec(text)
-        for (const table of schemaOf(model).tables) database.exec(createTable(table))
-        database
-          .prepare(`INSERT INTO "_portico" ("key", "value") VALUES ('copy', ?)`)
-          .run(JSON.stringify(mark))
-      }
-      database.exec('COMMIT')
-      return found === undefined ? 'new' : 'begun'
-    } catch (error) {
-      database.exec('ROLLBACK')
-      throw error
-    }
+      if (database.prepare('SELECT 1 FROM "sqlite_schema"').get() !== undefined) throw isTaken()
+      for (const text of ownTables.filter(each => !each.includes(' INDEX '))) database.exec(text)
+      for (const table of schemaOf(model).tables) database.exec(createTable(table))
+      database
+        .prepare(`INSERT INTO "_portico" ("key", "value") VALUES (?, ?)`)
+        .run(begunKey, JSON.stringify(mark))
+      return 'new'
+    })
   }
 
   async between(
@@ -226,7 +219,7 @@ export class SqliteTarget implements Target {
       }
       requireReferences(database)
       storeSchema(database, schema)
-      database.exec(`DELETE FROM "_portico" WHERE "key" = 'copy'`)
+      database.prepare('DELETE FROM "_portico" WHERE "key" = ?').run(begunKey)
       database
         .prepare('INSERT INTO "_portico" ("key", "value") VALUES (?, ?)')
         .run(doneKey, JSON.stringify(done))
@@ -243,11 +236,12 @@ export class SqliteTarget implements Target {
     return text === undefined ? undefined : doneMark(text, mark)
   }
 
-  #transaction(work: () => void): void {
+  #transaction<T>(work: () => T): T {
     this.#database.exec('BEGIN IMMEDIATE')
     try {
-      work()
+      const result = work()
       this.#database.exec('COMMIT')
+      return result
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
       throw error

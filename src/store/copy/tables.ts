@@ -56,6 +56,7 @@ const events: CopyTable = {
     user_id: 'bigint',
     app_id: 'bigint',
     type: 'text',
+    depth: 'integer',
   }),
   key: 1,
   numbered: true,

@@ -1,5 +1,6 @@
 /** One SQLite connection: statements, the transaction that reads share, and others' commits. */
 import { closeSync, existsSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { openPrivate } from '../../private-files.ts'
 import { sqlite } from '../sql/sqlite.ts'
@@ -122,8 +123,8 @@ export class Connection {
   readonly #otherThreads: OtherThreads
   #lastDataVersion: unknown
   #reading = false
-  /** Whether the snapshot was begun by a request. */
-  #isFresh = false
+  /** The turn of the event loop in which a request began the snapshot. Undefined: something else began it. */
+  #requestTurn: number | undefined
   /** How often the other threads had committed when the snapshot began. */
   #commits = 0
   readonly #release = (): void => this.release()
@@ -202,13 +203,15 @@ export class Connection {
   }
 
   /**
-   * As `hold`, for a request that has just come. What was read by `setImmediate` holds its snapshot until the
-   * loop comes there again, and the request may have been sent after another process's later commit.
+   * As `hold`, for a request. A snapshot that was begun in the phase of `setImmediate` lasts into the next turn of the
+   * event loop, and a request that arrives there may have been sent after a later commit of another process. So only
+   * requests of one turn share a snapshot.
    */
   refresh(): void {
-    if (!this.#isFresh) this.release()
+    const turn = performance.nodeTiming.uvMetricsInfo.loopCount
+    if (this.#requestTurn !== turn) this.release()
     this.hold()
-    this.#isFresh = true
+    this.#requestTurn = turn
   }
 
   /** Begins another snapshot, and notices what other processes have committed until now. */
@@ -221,7 +224,7 @@ export class Connection {
   release(): void {
     if (!this.#reading) return
     this.#reading = false
-    this.#isFresh = false
+    this.#requestTurn = undefined
     if (this.#database.isTransaction) this.#end.get()
   }
 

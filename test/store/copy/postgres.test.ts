@@ -60,3 +60,17 @@ test('a copy whose connection breaks says how it goes on', () =>
       assert.deepEqual(await query(to, 'SELECT name FROM users'), [{ name: 'x' }])
     }),
   ))
+
+test('a source that cannot be read leaves no connection behind: the command would not end', () =>
+  withPostgres(async url => {
+    await make(url)
+    const opened = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico migrate'`
+    const others = await connect(url)
+    await others.query(`SET application_name = 'others'; BEGIN; LOCK TABLE _touched`)
+    const source = assert.rejects(PostgresSource.open(url, blog), /canceling statement/)
+    const cancel = `SELECT pg_cancel_backend(pid) ${opened} AND wait_event_type = 'Lock'`
+    await until('its statement is cancelled', async () => (await query(url, cancel)).length === 1)
+    await source
+    await others.end()
+    await until('its connection is gone', async () => (await query(url, `SELECT 1 ${opened}`)).length === 0)
+  }))

@@ -42,11 +42,11 @@ export class Checkpoints {
     return 'The log of the database grows: it cannot be moved into its file, because the disk fails or is full.'
   }
 
-  /** After a commit, outside of a transaction. */
+  /** Outside of a transaction. Never throws: the commit before it is done. */
   run(): void {
-    if (this.#clock() < this.#pausedUntil || this.#connection.log().pages < checkpointPages) return
+    if (this.#clock() < this.#pausedUntil) return
     try {
-      this.#connection.checkpoint()
+      if (this.#connection.log().pages >= checkpointPages) this.#connection.checkpoint()
       this.#pauseMs = minPauseMs
     } catch (cause) {
       this.#failed(cause)
@@ -56,9 +56,17 @@ export class Checkpoints {
   #failed(cause: unknown): void {
     this.#pausedUntil = this.#clock() + this.#pauseMs
     this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs)
-    // Where none was copied before, the next checkpoint copies every page anew, and its sync covers them all.
-    if (!isSyncFailure(cause) || this.#connection.log().copied === 0) return
+    // Where no page was copied before, the next checkpoint copies all of them again, and its sync covers them.
+    if (!isSyncFailure(cause) || !this.#mayHaveCopied()) return
     this.#pausedUntil = Number.POSITIVE_INFINITY
     this.#onUnsafe(cause)
+  }
+
+  #mayHaveCopied(): boolean {
+    try {
+      return this.#connection.log().copied > 0
+    } catch {
+      return true
+    }
   }
 }

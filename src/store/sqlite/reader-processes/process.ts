@@ -33,18 +33,35 @@ function environment(): NodeJS.ProcessEnv {
   return { NODE_COMPILE_CACHE, TMPDIR, SQLITE_TMPDIR, SystemRoot }
 }
 
-function started(orders: ReaderOrders): ChildProcess {
-  const child = fork(program, [JSON.stringify(orders)], {
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-    serialization: 'advanced',
-    env: environment(),
-    // The last one is the pipe whose end tells the process that this one has ended.
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
-  })
+/**
+ * Undefined where the system starts no process, for want of descriptors or memory: `onFailure` is told why, later. Node
+ * throws some of these failures and emits others, from a child without pipes.
+ */
+function start(orders: ReaderOrders, onFailure: (cause: unknown) => void): ChildProcess | undefined {
+  let child: ChildProcess
   try {
-    if (child.pid !== undefined) setPriority(child.pid, priority)
+    child = fork(program, [JSON.stringify(orders)], {
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      serialization: 'advanced',
+      env: environment(),
+      // The last one is the pipe whose end tells the process that this one has ended.
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
+    })
+  } catch (cause) {
+    queueMicrotask(() => onFailure(cause))
+    return undefined
+  }
+  const { pid } = child
+  if (pid === undefined) {
+    child.on('error', onFailure)
+    return undefined
+  }
+  // A signal or a message that could not be sent: what matters is the exit.
+  child.on('error', () => {})
+  try {
+    setPriority(pid, priority)
   } catch {
-    // It may have ended already, or the system does not allow it: it reads all the same.
+    // The process has ended already, or the system forbids it. Reads work all the same.
   }
   return child
 }
@@ -56,7 +73,7 @@ interface Running {
 }
 
 export class ReaderProcess {
-  readonly #child: ChildProcess
+  readonly #child: ChildProcess | undefined
   readonly #ended = Promise.withResolvers<void>()
   #running: Running | undefined
   #lastId = 0
@@ -70,9 +87,6 @@ export class ReaderProcess {
 
   /** Starts the process. `onEnd` is called once it has ended, for whatever reason. */
   constructor(orders: ReaderOrders, onEnd: (process: ReaderProcess) => void) {
-    this.#child = started(orders)
-    this.#hold(false)
-    this.#child.on('message', (reply: ReaderReply) => this.#take(reply))
     const over = (cause?: unknown): void => {
       if (this.#isOver) return
       this.#isOver = true
@@ -81,15 +95,14 @@ export class ReaderProcess {
       this.#ended.resolve()
       onEnd(this)
     }
-    this.#child.on('error', cause => {
-      // A process that could not be started has no exit.
-      if (this.#child.pid === undefined) over(cause)
-    })
-    this.#child.on('exit', (code, signal) => over(signal ?? code))
+    this.#child = start(orders, over)
+    this.#hold(false)
+    this.#child?.on('message', (reply: ReaderReply) => this.#take(reply))
+    this.#child?.on('exit', (code, signal) => over(signal ?? code))
   }
 
   get pid(): number | undefined {
-    return this.#child.pid
+    return this.#child?.pid
   }
 
   /** Whether a job can be given to it. */
@@ -104,8 +117,8 @@ export class ReaderProcess {
     this.#running = { id: job.id, resolve, reject }
     this.#hold(true)
     // Where it cannot be sent, the process has ended, or is about to.
-    this.#child.send(job, cause => {
-      if (cause) this.#child.kill('SIGKILL')
+    this.#child?.send(job, cause => {
+      if (cause) this.#child?.kill('SIGKILL')
     })
     return promise
   }
@@ -115,8 +128,8 @@ export class ReaderProcess {
     this.wasKilled = true
     if (!this.#isOver) {
       // Whoever waits for the end is not left waiting by a program that has nothing else to do.
-      this.#child.ref()
-      this.#child.kill('SIGKILL')
+      this.#child?.ref()
+      this.#child?.kill('SIGKILL')
     }
     return this.#ended.promise
   }
@@ -141,14 +154,15 @@ export class ReaderProcess {
 
   /** An idle process does not keep a program from ending: it ends with the program. */
   #hold(isBusy: boolean): void {
-    const pipe = this.#child.stdio[4] as { unref?(): void } | null | undefined
+    const child = this.#child
+    const pipe = child?.stdio[4] as { unref?(): void } | null | undefined
     pipe?.unref?.()
     if (isBusy) {
-      this.#child.ref()
-      this.#child.channel?.ref()
+      child?.ref()
+      child?.channel?.ref()
     } else {
-      this.#child.unref()
-      this.#child.channel?.unref()
+      child?.unref()
+      child?.channel?.unref()
     }
   }
 }

@@ -70,25 +70,41 @@ test('another thread’s commit is counted by the version that credentials are r
   })
 })
 
-test('a request is not answered from the snapshot that something before it began', async () => {
-  await withOtherThread(false, async ({ store, title, changeElsewhere }) => {
-    const file = await promisify(open)(import.meta.filename, 'r')
-    const buffer = Buffer.alloc(1)
-    await new Promise<void>((resolve, reject) => {
-      // A snapshot of this phase of the event loop lives through the next one, in which requests are read.
-      setImmediate(() => {
-        assert.equal(title(), 'first')
-        read(file, buffer, 0, 1, 0, () => {
-          try {
-            store.refresh()
-            assert.equal(title(), 'second')
-            resolve()
-          } catch (error) {
-            reject(error)
-          }
+for (const [what, begin] of [
+  ['something else', () => {}],
+  ['a request that had waited in a queue', (store: SqliteStore) => void store.refresh()],
+] as const) {
+  test(`a request is not answered from the snapshot that ${what} began before it`, async () => {
+    await withOtherThread(false, async ({ store, title, changeElsewhere }) => {
+      const file = await promisify(open)(import.meta.filename, 'r')
+      const buffer = Buffer.alloc(1)
+      await new Promise<void>((resolve, reject) => {
+        // A snapshot of this phase of the event loop lives through the next one, in which requests are read.
+        setImmediate(() => {
+          begin(store)
+          assert.equal(title(), 'first')
+          read(file, buffer, 0, 1, 0, () => {
+            try {
+              store.refresh()
+              assert.equal(title(), 'second')
+              resolve()
+            } catch (error) {
+              reject(error)
+            }
+          })
+          changeElsewhere('second')
         })
-        changeElsewhere('second')
       })
     })
+  })
+}
+
+test('requests that are read in the same turn of the event loop share one snapshot', async () => {
+  await withOtherThread(false, async ({ store, title, changeElsewhere }) => {
+    store.refresh()
+    assert.equal(title(), 'first')
+    changeElsewhere('second')
+    store.refresh()
+    assert.equal(title(), 'first')
   })
 })

@@ -1,6 +1,6 @@
 /** Reader processes: what they answer, whom they keep waiting, and what becomes of those that take too long or end. */
 import assert from 'node:assert/strict'
-import { fork } from 'node:child_process'
+import { fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -174,6 +174,42 @@ test('a read whose process is killed by somebody else is tried again; one that k
     assert.equal(pool.counts.killed, 0, 'none of them by the pool')
   })
 })
+
+test('where no process can be started, a read is refused; once one can be, the same caller is answered', async () => {
+  await withFile(async file => {
+    new DatabaseSync(file).exec('PRAGMA journal_mode = WAL; CREATE TABLE "notes" ("id" INTEGER PRIMARY KEY)')
+    const program = fileURLToPath(new URL('without-descriptors.ts', import.meta.url))
+    const { stdout, stderr } = spawnSync(
+      'sh',
+      ['-c', 'ulimit -n 80; exec "$@"', 'sh', process.execPath, ...process.execArgv, program, file],
+      { encoding: 'utf8', env: { ...process.env, NODE_TEST_CONTEXT: undefined } },
+    )
+    assert.equal(stdout, '{"first":"UNAVAILABLE","second":[[[1]]]}\n', stderr)
+  })
+})
+
+for (const [failure, overrides] of [
+  ['ENOENT', { execPath: '/nowhere/node' }],
+  ['E2BIG', { file: 'x'.repeat(1_000_000) }],
+] as const) {
+  test(`a process whose start fails with ${failure} refuses the read, and the pool still closes`, async () => {
+    const { execPath } = process
+    const causes: unknown[] = []
+    const orders = { file: 'x', identities: [], busyTimeoutMs: 1000, ...overrides }
+    const pool = new ReaderPool({ orders, size: 1, timeoutMs: 60_000, onLost: cause => causes.push(cause) })
+    if ('execPath' in overrides) process.execPath = overrides.execPath
+    try {
+      await assert.rejects(pool.run('a', first), unavailable)
+      assert.deepEqual(
+        causes.map(cause => (cause as NodeJS.ErrnoException).code),
+        [failure, failure],
+      )
+    } finally {
+      process.execPath = execPath
+      await pool.close()
+    }
+  })
+}
 
 test('another file in the place of the database is never read', async () => {
   await withPool({}, async ({ pool, file }) => {

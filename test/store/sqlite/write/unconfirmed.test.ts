@@ -219,9 +219,12 @@ test('another process that writes at this moment does not make a service that ca
 
 /** A log of a thousand pages, `copied` of which are in the file already. */
 function checkpointsOn(copied: number, failure: { errcode: number } | undefined) {
-  const state = { failure, checkpoints: 0, unsafe: 0, now: 0 }
+  const state = { failure, checkpoints: 0, unsafe: 0, now: 0, hidesLog: false }
   const connection = {
-    log: () => ({ pages: 1000, copied }),
+    log() {
+      if (state.hidesLog) throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
+      return { pages: 1000, copied }
+    },
     checkpoint() {
       state.checkpoints++
       if (state.failure) throw Object.assign(new Error('disk I/O error'), state.failure)
@@ -253,6 +256,18 @@ test('where one had, no checkpoint follows, and the process is told to end', () 
   state.failure = undefined
   checkpoints.run()
   assert.equal(state.checkpoints, 1)
+})
+
+test('a log whose length cannot be read is a failed checkpoint, not an error of the commit before it', () => {
+  const { state, checkpoints } = checkpointsOn(0, undefined)
+  state.hidesLog = true
+  checkpoints.run()
+  assert.match(checkpoints.trouble ?? '', /log of the database grows/)
+  assert.equal(state.unsafe, 0, 'nothing was copied that could be lost')
+  state.hidesLog = false
+  state.now = 1000
+  checkpoints.run()
+  assert.equal(checkpoints.trouble, undefined)
 })
 
 test('a file without room is no such case', () => {

@@ -1,0 +1,48 @@
+/** What statistics keep of the reads that they have counted. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { createGuard } from '../../../src/plan/guard.ts'
+import { user } from '../../../src/principal.ts'
+import { QueryStatistics } from '../../../src/store/advice/statistics.ts'
+import type { PlanAccess, PlanTree } from '../../../src/store/plans/steps.ts'
+import { blog, listOfPosts } from '../blog.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+const scan: PlanAccess = {
+  ...{ kind: 'access', access: 'scan', table: 't0', index: undefined, covering: false, automatic: false },
+  ...{ exists: false, constraint: undefined, equal: [], ranged: [], detail: 'SCAN t0', steps: [] },
+}
+const sort: PlanTree = { kind: 'tree', purpose: 'order', lastTerms: undefined, detail: '', steps: [] }
+const explainer = {
+  explain: () => ({ steps: [scan, sort], tables: new Map([['t0', 'posts']]) }),
+  totals: () => ({ of: () => 100_000 }),
+}
+
+/** Counts a run of a shape that nothing else refers to. */
+function run(statistics: QueryStatistics): WeakRef<object> {
+  const plan = createGuard(blog)({ shape: { ...listOfPosts }, args: [0, 20] }, user(1, 'user', 'all'))
+  statistics.ran(plan, { kind: 'list', text: '[]', total: undefined, next: undefined })
+  return new WeakRef(plan.shape)
+}
+
+test('a slow list is remembered, and the shapes that it was asked in can be forgotten', async () => {
+  const statistics = new QueryStatistics(blog, explainer, {})
+  const shape = run(statistics)
+  const taken = []
+  for (let tries = 0; tries < 1000 && taken.length === 0; tries++) {
+    await wait(10)
+    taken.push(...statistics.slow.take())
+  }
+  assert.deepEqual(
+    taken.map(({ runs }) => runs),
+    [1],
+  )
+  await wait(10)
+  collectGarbage()
+  assert.equal(shape.deref(), undefined)
+})
