@@ -119,6 +119,8 @@ export class CommitQueue<T> {
         await this.#groups.transact(connection, group)
         return
       } catch (cause) {
+        // Any other failure may have left the transaction open: nothing else may be committed with it.
+        if (!(cause instanceof Again || cause instanceof ApiError)) connection?.destroy()
         if (!(cause instanceof Again) || tries >= most) return this.#refuse(group, cause)
         await new Promise(resolve => setTimeout(resolve, Math.random() * 20 * tries))
       } finally {

@@ -95,6 +95,7 @@ export class Groups<T> {
   /** Answers each write. When none of them is done, throws: `Again` where another try may do it. */
   async transact(connection: Connection, group: readonly QueuedWrite<T>[]): Promise<void> {
     const transaction = new Transaction(connection)
+    const hasSavepoints = this.#savepointGroupsLeft > 0 || group[0]?.job.own !== undefined
     const outcomes = await this.#outcomes(transaction, group)
     if (outcomes === undefined) return
     const done = [...outcomes.values()].filter(outcome => 'value' in outcome)
@@ -103,7 +104,7 @@ export class Groups<T> {
     try {
       await transaction
         .rows(commit, noInputs)
-        .catch(cause => this.#failedCommit(connection, transaction, cause))
+        .catch(cause => this.#failedCommit(connection, transaction, cause, hasSavepoints))
       if (transaction.tag !== 'COMMIT') throw unavailable(transaction.failure)
     } catch (cause) {
       over(false)
@@ -141,6 +142,8 @@ export class Groups<T> {
       else transaction.queue(isSnapshot ? beginSnapshot : begin)
       const scope = new Scope(transaction, this.#moment())
       const value = await waiting.job.run(scope)
+      // An action may have caught it: the transaction has failed all the same.
+      if (transaction.failure !== undefined) throw transaction.failure
       return new Map([[waiting, { value, scope }]])
     } catch (cause) {
       const failure = transaction.failure ?? cause
@@ -170,14 +173,25 @@ export class Groups<T> {
     }
   }
 
-  /** Where the connection broke, nobody knows whether the COMMIT was done: it must not be tried again. */
-  async #failedCommit(connection: Connection, transaction: Transaction, cause: unknown): Promise<never> {
+  /**
+   * Where the connection broke, nobody knows whether the COMMIT was done: it must not be tried again. What the database
+   * refuses may be a deferred statement of one write: savepoints tell which.
+   */
+  async #failedCommit(
+    connection: Connection,
+    transaction: Transaction,
+    cause: unknown,
+    hasSavepoints: boolean,
+  ): Promise<never> {
     const failure = transaction.failure ?? cause
     if (failure instanceof NotSent) throw new Again(failure)
     if (failure instanceof ConnectionLost) throw unconfirmed(failure)
     transaction.recover()
     await transaction.rows(rollback).catch(() => connection.destroy())
-    throw isPassing(failure) ? new Again(failure) : unavailable(failure)
+    if (isPassing(failure)) throw new Again(failure)
+    if (hasSavepoints || failureOf(failure).code === 'UNAVAILABLE') throw unavailable(failure)
+    this.#savepointGroupsLeft = savepointGroups
+    throw new Again(failure)
   }
 
   /**
