@@ -31,6 +31,7 @@ export class Scope implements WriteScope<Statement> {
   /** By how much the number of items changes. */
   readonly totals = new Map<string, number>()
   hasChanged = false
+  #hasDeferred = false
   /** The writes that were done before it in the same transaction. */
   readonly #before: readonly Scope[]
 
@@ -54,7 +55,8 @@ export class Scope implements WriteScope<Statement> {
   }
 
   join({ events, totals, hasChanged }: Scope): void {
-    this.events.push(...events)
+    // Not spread: a deletion may have more events than a call may have arguments.
+    for (const event of events) this.events.push(event)
     for (const [collection, difference] of totals) this.count(collection, difference)
     this.hasChanged ||= hasChanged
   }
@@ -65,7 +67,9 @@ export class Scope implements WriteScope<Statement> {
     this.#transaction.queue(savepoint)
     try {
       const value = await work(own)
-      this.#transaction.queue(release)
+      // A statement that was deferred may fail yet: only this work is to be undone by it.
+      if (own.#hasDeferred) await this.#transaction.rows(release)
+      else this.#transaction.queue(release)
       this.join(own)
       return value
     } catch (cause) {
@@ -99,6 +103,7 @@ export class Scope implements WriteScope<Statement> {
 
   defer(statement: Statement, inputs: Inputs): void {
     this.hasChanged = true
+    this.#hasDeferred = true
     this.#transaction.queue(statement, inputs)
   }
 
