@@ -23,9 +23,14 @@ export class ConnectionSet {
     return this.#all.size
   }
 
-  /** Whether none is open, and none could be opened just now. */
+  /** Whether none could be opened just now. */
+  get isPaused(): boolean {
+    return performance.now() < this.#pausedUntil
+  }
+
+  /** Whether none is open either. */
   get isAway(): boolean {
-    return this.#all.size === 0 && performance.now() < this.#pausedUntil
+    return this.#all.size === 0 && this.isPaused
   }
 
   /** One that is free. */

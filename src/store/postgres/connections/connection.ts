@@ -94,8 +94,10 @@ export class Connection {
     return (this.#client as unknown as { readonly processID: number }).processID
   }
 
+  /** Calls the listener at once where the connection was lost already. */
   onClose(listener: () => void): void {
-    this.#onClose.add(listener)
+    if (this.#isClosed) listener()
+    else this.#onClose.add(listener)
   }
 
   onNotification(listener: (payload: string) => void): void {

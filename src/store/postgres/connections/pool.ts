@@ -172,12 +172,11 @@ export class Pool {
   }
 
   #openMore(): void {
-    const { size } = this.#options
-    if (
-      this.#connections.size + this.#opening >= size ||
-      this.#opening >= this.#waiting.length + this.#locked.waiting
-    )
-      return
+    const { size, isPaused } = this.#connections
+    // A server that refuses more connections is not asked again and again while one of them serves those that wait.
+    if (isPaused && size > 0) return
+    if (size + this.#opening >= this.#options.size) return
+    if (this.#opening >= this.#waiting.length + this.#locked.waiting) return
     this.#opening++
     this.#connections
       .open()
