@@ -7,6 +7,11 @@ export const maxSearchCharacters = 500
 export const maxSearchTerms = 32
 /** In UTF-16 code units. What follows in a stored text is not found: this bounds the time of a write. */
 export const maxIndexedLength = 100_000
+/**
+ * In UTF-16 code units. A longer term is not indexed, so no search finds it: PostgreSQL refuses an entry of a GIN index above
+ * 2,712 bytes, and UTF-8 takes up to three bytes for each unit.
+ */
+export const maxTermLength = 800
 /** Of the decomposed text: most letters become up to two characters, those that stand for words up to 18. */
 const maxDecomposedLength = 2 * maxIndexedLength
 
@@ -34,10 +39,14 @@ export function searchTerms(text: string): readonly string[] {
 export function indexedTerms(text: string): readonly string[] {
   const whole = decomposed(text.slice(0, maxIndexedLength))
   if (text.length <= maxIndexedLength && whole.length <= maxDecomposedLength) {
-    return [...new Set(termsOf(whole))]
+    return indexable(termsOf(whole))
   }
   // The last term may be cut.
-  return [...new Set(termsOf(whole.slice(0, maxDecomposedLength)).slice(0, -1))]
+  return indexable(termsOf(whole.slice(0, maxDecomposedLength)).slice(0, -1))
+}
+
+function indexable(terms: readonly string[]): readonly string[] {
+  return [...new Set(terms)].filter(term => term.length <= maxTermLength)
 }
 
 export interface TextFault {

@@ -4,6 +4,7 @@ import {
   containedFault,
   indexedTerms,
   maxIndexedLength,
+  maxTermLength,
   searchFault,
   searchTerms,
 } from '../../src/plan/text-search.ts'
@@ -31,13 +32,20 @@ test('marks are no part of a word, however many there are', () => {
 })
 
 test('of a stored text the words are found that stand whole in its first 100,000 characters', () => {
-  const text = (length: number) => `first ${'x'.repeat(length - 6)}`
+  const text = (length: number) => `${'first'.padEnd(length - 4)}last`
   assert.equal(indexedTerms(text(maxIndexedLength)).length, 2)
   assert.deepEqual(indexedTerms(text(maxIndexedLength + 1)), ['first'])
   assert.deepEqual(indexedTerms(`${'a '.repeat(60_000)}last`), ['a'])
   // Each of these letters stands for four words.
   assert.deepEqual(indexedTerms(`${'\uFDFA '.repeat(40_000)}last`), searchTerms('\uFDFA'))
   assert.deepEqual(indexedTerms(`${'é '.repeat(40_000)}last`), ['e', 'last'])
+})
+
+test('a term that no index holds is left out of a stored text, and its other terms are found', () => {
+  const long = 'x'.repeat(maxTermLength)
+  assert.deepEqual(indexedTerms(`before ${long} after`), ['before', long, 'after'])
+  assert.deepEqual(indexedTerms(`before ${long}x after`), ['before', 'after'])
+  assert.deepEqual(searchTerms(`${long}x`), [`${long}x`])
 })
 
 test('a search has at most 500 characters and 32 different words', () => {

@@ -1,6 +1,7 @@
 /** What every store does, whichever database it stands on. */
 
 import assert from 'node:assert/strict'
+import { randomBytes, randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { ApiError, type ErrorCode } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
@@ -50,6 +51,12 @@ export function storeContract(label: string, withStore: WithStore): void {
 }
 
 type Scenario = (name: string, use: (people: Awaited<ReturnType<typeof withPeople>>) => Promise<void>) => void
+
+/** Syllables that are decomposed into three letters each. */
+function randomKorean(length: number): string {
+  const syllable = () => String.fromCodePoint(0xac01 + 28 * randomInt(399) + randomInt(27))
+  return Array.from({ length }, syllable).join('')
+}
 
 function creates(scenario: Scenario): void {
   scenario('a create answers the item with its id, default and time', async ({ client, ann, annId }) => {
@@ -273,6 +280,28 @@ function lists(scenario: Scenario): void {
     assert.equal(await found('port'), '')
     assert.equal(await found('!?'), '')
   })
+
+  scenario(
+    'a text with a word too long for an index is stored, and found by its other words',
+    async people => {
+      const { client, ann } = people
+      // The last is as long as an index holds: three bytes for each character, which nothing compresses.
+      const words = [
+        randomBytes(2000).toString('hex'),
+        randomBytes(40_000).toString('hex'),
+        randomKorean(266),
+      ]
+      const beside = client.create('posts', { title: 'Beside' }, ann)
+      const posts = words.map(word =>
+        client.create('posts', { title: 'Keys', body: `begins ${word} ends` }, ann),
+      )
+      await Promise.all([beside, ...posts])
+      const search: ListShape = { ...listOfPosts, search: 2, select: fields('id') }
+      const count = async (text: string) => (await client.list(search, [0, 9, text], ann)).items?.length
+      assert.equal(await count('begins ends'), words.length)
+      assert.equal(await count(words[2] ?? ''), 1)
+    },
+  )
 
   scenario('a search by rank: in more fields first, then in shorter ones, then the newest', async people => {
     const { client, ann, annId } = people

@@ -1,6 +1,6 @@
 /**
- * An asynchronous function as a step of a transaction. It runs in turns: after each, all microtasks have run, so that one
- * which has neither ended nor asked for anything waits for something that is not part of the transaction.
+ * An asynchronous function as a step of a transaction. It runs in turns, each of which lasts until all microtasks have run. A
+ * function that has then neither ended nor requested a step waits for something outside the transaction.
  */
 import { inspect } from 'node:util'
 import { ApiError } from '../../errors.ts'
@@ -18,14 +18,14 @@ interface Call {
 
 type Outcome = { readonly error: unknown } | 'done'
 
-/** Runs the whole of it now. `run`: answers at once, or throws. */
+/** Runs the function to its end, synchronously. `run` returns the answer, or throws. */
 export function runAct(act: Act<GuardedPlanStep>, run: (step: GuardedActStep) => StepAnswer): void {
   const actRun = new ActRun(act)
   actRun.turn(() => actRun.start(run))
   actRun.end()
 }
 
-/** Runs it, with one step at a time. */
+/** Runs the function, one step at a time. */
 export async function runActSlowly(
   act: Act<GuardedPlanStep>,
   run: (step: GuardedActStep) => Promise<StepAnswer>,
@@ -35,7 +35,7 @@ export async function runActSlowly(
   const ask = (step: GuardedActStep) =>
     new Promise<StepAnswer>((resolve, reject) => calls.push({ step, resolve, reject }))
   await actRun.nextTurn(() => actRun.start(ask))
-  // What was asked for and not awaited is done as well.
+  // Steps that the function has not awaited run as well.
   for (let call = calls.shift(); call !== undefined; call = calls.shift()) {
     const { step, resolve, reject } = call
     const settle = await run(step).then(
@@ -47,7 +47,7 @@ export async function runActSlowly(
   actRun.end()
 }
 
-/** Of calls behind the end. */
+/** What a call returns after the end. */
 const never = new Promise<never>(() => {})
 
 class ActRun {
@@ -86,7 +86,7 @@ class ActRun {
     }
   }
 
-  /** In the next turn of the event loop, where no microtasks of others wait: none run within another. */
+  /** In a new turn of the event loop, so that no microtasks of other code run within it. */
   nextTurn(work: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       setImmediate(() => {
@@ -100,7 +100,7 @@ class ActRun {
     })
   }
 
-  /** What is refused never settles, so that no code can go on asking. */
+  /** A refused call never settles, so that the code cannot go on. */
   #bound(): void {
     if (this.#hasEnded) return
     this.#steps++
@@ -110,7 +110,7 @@ class ActRun {
     this.#hasEnded = true
   }
 
-  /** Throws what it has thrown, or that it has not ended. */
+  /** Throws the function's own error, or a fault if it has not ended. */
   end(): void {
     this.#hasEnded = true
     const outcome = this.#outcome
@@ -136,9 +136,9 @@ class ActRun {
 }
 
 const waits =
-  'waits for something other than `data`, which a transaction cannot: timers, files and requests belong into a reaction.'
+  'waits for something other than `data`, which a transaction cannot: timers, files and requests belong in a reaction.'
 
-/** Told to the operator, not to the client. */
+/** For the operator: the client learns none of it. */
 function fault(message: string, cause?: unknown): ApiError {
   const thrown =
     cause === undefined || cause instanceof Error ? cause : new Error(`It threw ${inspect(cause)}.`)

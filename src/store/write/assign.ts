@@ -1,4 +1,4 @@
-/** The values that a write's assignments stand for. */
+/** The values of a write's assignments. */
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
@@ -12,7 +12,7 @@ export function valuesOf(set: readonly GuardedAssignment[], plan: GuardedPlan, n
   return set.map(one => assigned(one, plan, now))
 }
 
-/** The value that one assignment stands for. `now`: see `valuesOf`. */
+/** The value of one assignment. `now`: see `valuesOf`. */
 export function assigned(one: GuardedAssignment, plan: GuardedPlan, now: string): SqlValue {
   return encoded(jsonOf(one, plan, now), one.field.type.encoding)
 }
@@ -40,8 +40,8 @@ function defaultValue(standard: FieldDefault, userId: number | null, now: string
 }
 
 /**
- * Throws for required fields that are left without a value, e.g. the user's id where nobody is signed in.
- * `changes`: which of the assignments are made; by default all.
+ * Throws for required fields without a value, e.g. the user's id where nobody is signed in. `changes`: which of the
+ * assignments are made; by default all.
  */
 export function requireValues(
   set: readonly GuardedAssignment[],

@@ -1,4 +1,4 @@
-/** Limits on how many items there may be, in all or for each value of a field: asked once a write has changed its row. */
+/** Limits on how many items there may be, in all or for each value of a field: checked after a write has changed its row. */
 import { ApiError } from '../../errors.ts'
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import type { Collection } from '../../model/model.ts'
@@ -11,27 +11,27 @@ import type { WriteDatabase } from './database.ts'
 import type { Asks, Rows, Steps } from './steps.ts'
 
 export interface CardinalityLimits<S> {
-  /** Over the stored row, before a write: one output for each limit, the group in which it counts, or null. */
+  /** Outputs of the stored row, before a write: for each limit the group in which the row counts, or null. */
   groups(row: Row): readonly Sql[]
   /**
-   * Throws CONFLICT where the row of this id has come to count, and more rows do than may. `before`: its `groups`; left
-   * out for a new row.
+   * Throws CONFLICT if the write made the row with this id count, and the limit is exceeded. `before`: its `groups`; omitted
+   * for a new row.
    */
   require(id: number, before?: readonly (SqlValue | undefined)[]): Steps<S, void>
 }
 
 interface LimitStatements<S> {
   readonly limit: GuardedLimit
-  /** Gives a row where the row of an id counts, and did not count in the group of the second slot; locks its group. */
+  /** Returns a row if the row with this id counts, and did not in the group of the second slot. Locks the group. */
   readonly enter: S
-  /** How many rows of its group count, no more than one more than may. */
+  /** The number of rows that count in its group, up to one above the limit. */
   readonly count: S
 }
 
 /**
- * The lock is held until the commit, so that of two transactions which add to a group the second counts what the first has
- * added: each statement sees what was committed while the lock was waited for
- * (https://www.postgresql.org/docs/15/transaction-iso.html, 13.2.1). Undefined where nothing is limited.
+ * The lock is held until the commit: of two transactions that add to a group, the second counts the rows of the first, since
+ * each statement sees what was committed before it began
+ * (https://www.postgresql.org/docs/15/transaction-iso.html, 13.2.1). Undefined if nothing is limited.
  */
 export function cardinalityLimits<S>(
   collection: Collection,
@@ -87,7 +87,7 @@ function statementsOf<S>(
   const lock = locksGroup?.(quoted(`${collection.name} ${per?.name ?? ''} `), per && row.column(per.name))
   const counted = new Row(dialect, collection.name)
   const own = counted.another(collection.name)
-  // Asked once, so that nothing is read for a row that does not come to count.
+  // Evaluated once: where the row does not count, nothing else is read.
   const isEntering = sql`EXISTS (SELECT 1 FROM ${own.from()}${where(entering(limit, own))})`
   const value = sql`(SELECT ${name(per?.name ?? 'id')} FROM ${name(collection.name)} WHERE "id" = ${slot(0)})`
   const counts = where([
@@ -105,7 +105,7 @@ function statementsOf<S>(
   }
 }
 
-/** That the row of the first slot counts, and did not count in the group of the second one. */
+/** Whether the row of the first slot counts, and did not in the group of the second. */
 function entering({ per, where: counts }: GuardedLimit, row: Row): readonly Sql[] {
   const counted = [sql`${row.column('id')} = ${slot(0)}`, conditionSql(counts, row)]
   if (per === undefined) return counted

@@ -1,4 +1,4 @@
-/** The change of an update: of a row that is locked, and of which it is known what changes. */
+/** The change of an update, once the row is locked and its changes are known. */
 import { ApiError } from '../../errors.ts'
 import type { GuardedAssignment, GuardedUpdate } from '../../plan/guarded.ts'
 import { Row } from '../sql/row.ts'
@@ -15,7 +15,7 @@ export type Change<S> = (
   scope: WriteScope<S>,
 ) => Steps<S, ResultRow>
 
-/** Changes the row and looks at what became of it: in one round trip, unless its search terms are stored between. */
+/** Changes the row and reads the result: in one round trip, unless its search terms are stored in between. */
 export function changer<S>(shape: GuardedUpdate, database: WriteDatabase<S>): Change<S> {
   const { collection, set } = shape
   const id = arg(shape.id)
@@ -38,7 +38,7 @@ export function changer<S>(shape: GuardedUpdate, database: WriteDatabase<S>): Ch
       throw database.refused(cause, set, inputs.slots)
     }
     const [updated = [], ...looked] = answers
-    // The row is there, so the database itself withholds it.
+    // The row exists, so row security withholds it.
     if (updated[0] === undefined) throw new ApiError('FORBIDDEN')
     if (!isIndexed) return look.row(looked)
     index.write(itemId, updated[0], false, scope)
@@ -46,7 +46,7 @@ export function changer<S>(shape: GuardedUpdate, database: WriteDatabase<S>): Ch
   }
 }
 
-/** Where things stand among the outputs of the changed row. */
+/** Positions among the outputs of the changed row. */
 export const TEXT = 0
 export const EVENT = 1
 export const CHECKS = 2

@@ -1,4 +1,4 @@
-/** What must hold for a write, beyond what the guard could decide without the database. */
+/** The checks of a write that need the database: the guard decides all others. */
 import { ApiError } from '../../errors.ts'
 import type { Field } from '../../model/model.ts'
 import { entityTag } from '../../plan/answer.ts'
@@ -11,8 +11,8 @@ export const noFields: ReadonlySet<Field> = new Set()
 type Checked = Pick<GuardedCreate | GuardedUpdate | GuardedDelete, 'kind' | 'collection'>
 
 /**
- * Throws FORBIDDEN when a check's column, from `at` on, is not true. The rules of fields that are set
- * to what they hold are not asked.
+ * Throws FORBIDDEN if a check's column, from `at` on, is not true. `unchanged`: fields that keep their values, whose rules
+ * are not checked.
  */
 export function requireChecks(
   checks: readonly Check[],
@@ -46,7 +46,7 @@ export function requireMatch(wanted: unknown, representation: SqlValue | undefin
   if (!Array.isArray(wanted) || !wanted.includes(tag)) throw new ApiError('PRECONDITION_FAILED')
 }
 
-/** The error for references that lead nowhere. */
+/** The error for references to missing rows. */
 export function notThere(fields: readonly Field[], cause?: unknown): ApiError {
   const details = fields.map(({ name, reference }) => ({
     field: name,
@@ -56,7 +56,7 @@ export function notThere(fields: readonly Field[], cause?: unknown): ApiError {
   return new ApiError('VALIDATION_FAILED', undefined, { details, cause })
 }
 
-/** The error for values that must be unique and are another item's. */
+/** The error for unique values that another item already has. */
 export function taken(fields: readonly string[], cause: unknown): ApiError {
   if (fields.length === 0) return new ApiError('CONFLICT', 'A value is already taken.', { cause })
   const message =

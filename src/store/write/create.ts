@@ -1,4 +1,4 @@
-/** Creates: checks what must hold before, inserts the row, and looks at what became of it. */
+/** Creates: checks the references, inserts the row, and reads the result. */
 import { ApiError } from '../../errors.ts'
 import type {
   Condition,
@@ -49,7 +49,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
     const result = look === undefined ? inserted : look.row(yield look.asks({ ...inputs, slots: [id] }))
     requireChecks(after, result, places.checks, shape)
     const data = result[places.event] ?? null
-    // The database itself hides the row.
+    // Row security hides the row.
     if (data === null) throw new ApiError('FORBIDDEN')
     if (limits !== undefined) yield* limits.require(id)
     if (!collection.unlogged) scope.log(createdEvent(name, id, data, plan.principal))
@@ -58,7 +58,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
   }
 }
 
-/** Makes the values to insert, in the order of `set`. Throws where they may not be stored. */
+/** Returns the values to insert, in the order of `set`. Throws if they may not be stored. */
 type SlotsOf = (plan: GuardedPlan, now: string) => readonly SqlValue[]
 
 function slotsMaker<S>({ collection, set }: GuardedCreate, { timeLimit }: WriteDatabase<S>): SlotsOf {
@@ -78,7 +78,7 @@ function preparedSlots(
   now: string,
 ): readonly SqlValue[] {
   const values = set.map(one => jsonOf(one, plan, now))
-  // What clients cannot set may be for `prepare` to set.
+  // `prepare` may set required fields that clients cannot set.
   const isGiven = set.map(({ field }) => !field.readOnly)
   requireValues(set, values, isGiven)
   const entries = set.flatMap(({ field }, at) =>
@@ -97,7 +97,7 @@ function createdEvent(collection: string, itemId: number, data: SqlValue, by: Au
 
 type Insert<S> = (inputs: Inputs, scope: WriteScope<S>) => Steps<S, ResultRow>
 
-/** Inserts the row once its references allow it. */
+/** Inserts the row if the rows that it refers to exist. */
 function inserter<S>(shape: GuardedCreate, database: WriteDatabase<S>): Insert<S> {
   const { collection, set } = shape
   const own = returned(collection, database.dialect)
@@ -122,7 +122,7 @@ function inserter<S>(shape: GuardedCreate, database: WriteDatabase<S>): Insert<S
   }
 }
 
-/** Where things stand among the outputs. */
+/** Positions among the outputs. */
 const ID = 0
 export const TEXT = 1
 
@@ -135,19 +135,19 @@ export function placesOf(shape: GuardedCreate): Places {
   return isEvent(shape) ? { event: TEXT, checks: TEXT + 1 } : { event: TEXT + 1, checks: TEXT + 2 }
 }
 
-/** Whether RETURNING can give the outputs: what looks at other rows, or at search terms, is asked when all is written. */
+/** Whether RETURNING can supply the outputs: those that need other rows, or search terms, are read after all writes. */
 export function isReturnable({ select, rows, after }: GuardedCreate): boolean {
   return isAlone(select) && isOwn(rows) && after.every(({ condition }) => isOwn(condition))
 }
 
-/** The id; the answer; the event, where it is another text; the checks. */
+/** The id; the answer; the event, if its text is not that of the answer; the checks. */
 export function createdOutputs(shape: GuardedCreate, row: Row): Sql[] {
   const shown = shownSql(shape.select, shape.rows, row)
   const event = isEvent(shape) ? [] : [eventSql(shape.collection, row)]
   return [row.column('id'), shown, ...event, ...checksSql(shape.after, row)]
 }
 
-/** Whether the answer is the very text that the event log keeps. */
+/** Whether the answer has the same text as the event. */
 function isEvent({ select, rows, collection }: GuardedCreate): boolean {
   const fields = publicFields(collection)
   return (
@@ -163,7 +163,7 @@ function isEvent({ select, rows, collection }: GuardedCreate): boolean {
   )
 }
 
-/** Whether a selection is made of the row alone. */
+/** Whether a selection needs no other rows. */
 function isAlone(select: readonly GuardedSelected[]): boolean {
   return select.every(
     each =>
@@ -172,7 +172,7 @@ function isAlone(select: readonly GuardedSelected[]): boolean {
   )
 }
 
-/** Whether a condition speaks of the row alone. */
+/** Whether a condition needs no other rows. */
 function isOwn(condition: Condition): boolean {
   switch (condition.kind) {
     case 'always':

@@ -14,28 +14,28 @@ export interface WriteDatabase<S> {
   readonly model: Model
   readonly dialect: Dialect
   prepare(fragment: Sql): S
-  /** What ends a SELECT to lock its rows. Left out: only one transaction writes at a time. */
+  /** The locking clauses of a SELECT. Omitted if only one transaction writes at a time. */
   readonly locks?: RowLocks
-  /** An expression that locks what a text and a value name until the transaction ends. Left out: as for `locks`. */
+  /** An expression that locks what a text and a value name, until the transaction ends. Omitted as `locks` is. */
   locksGroup?(key: Sql, value: Sql | undefined): Sql
   /** What runs the model's own code. */
   readonly timeLimit: TimeLimit
   insertion(shape: GuardedCreate, references: References<S>, outputs: readonly Sql[]): Insertion<S>
   look(options: LookOptions): Look<S>
-  /** A statement, of an id, that gives a row where the database itself allows the caller to delete it. */
+  /** A statement that returns a row if row security allows the caller to delete the row with this id. */
   permission?(collection: Collection): S
-  /** Deletes the rows that a walk has found. `removalOf`: the statement that deletes one, of its id. */
+  /** Deletes the rows that a walk has found. `removalOf`: the statement that deletes the row with an id. */
   remove(walked: Walked<S>, removalOf: RemovalOf<S>, scope: WriteScope<S>): Steps<S, void>
   /** Undefined for a collection without searchable fields. */
   searchIndex(collection: Collection): SearchIndex<S> | undefined
-  /** The error for a change that the database has refused. `values`: of the assignments. */
+  /** The error for a change that the database refused. `values`: of the assignments. */
   refused(cause: unknown, set: readonly GuardedAssignment[], values: readonly SqlValue[]): unknown
 }
 
 export type RemovalOf<S> = (collection: Collection) => S
 
 export interface RowLocks {
-  /** Others may still refer to the row meanwhile. */
+  /** Other transactions may still add references to the row. */
   readonly change: Sql
   readonly remove: Sql
 }
@@ -43,7 +43,7 @@ export interface RowLocks {
 /** An INSERT with the values in slots, which returns the outputs. */
 export interface Insertion<S> {
   readonly statement: S
-  /** Whether it inserts nothing where a reference leads nowhere. */
+  /** Whether it inserts nothing if a referenced row is missing. */
   readonly checksReferences: boolean
 }
 
@@ -51,19 +51,19 @@ export interface LookOptions {
   readonly row: Row
   readonly id: Bind
   readonly outputs: readonly Sql[]
-  /** Which of the outputs the caller is given. */
+  /** Which of the outputs is the caller's answer. */
   readonly shown: number
 }
 
-/** A look at what a row has become. */
+/** A read of the row after a write. */
 export interface Look<S> {
   asks(inputs: Inputs): readonly Ask<S>[]
-  /** Takes the rows of each; returns the outputs. */
+  /** Receives the rows of each; returns the outputs. */
   row(answers: readonly Rows[]): ResultRow
 }
 
 export interface SearchIndex<S> {
-  /** Stores the search terms of a row. `texts`: what its searchable fields hold, in the model's order. */
+  /** Stores the search terms of a row. `texts`: of its searchable fields, in the model's order. */
   write(id: number, texts: readonly (SqlValue | undefined)[], isNew: boolean, scope: WriteScope<S>): void
 }
 

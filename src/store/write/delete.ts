@@ -1,4 +1,4 @@
-/** Deletes: the row is locked, then looked at with what it allows, then removed with all that depends on it. */
+/** Deletes: locks the row, reads it with its checks, and removes it with everything that depends on it. */
 
 import { ApiError } from '../../errors.ts'
 import type { GuardedDelete } from '../../plan/guarded.ts'
@@ -16,7 +16,7 @@ import type { Removal } from './removal.ts'
 import { rowLock } from './row-lock.ts'
 import { type WriteRun, writeInputs } from './steps.ts'
 
-/** Where things stand among the outputs of the stored row. */
+/** Positions among the outputs of the stored row. */
 const REPRESENTATION = 1
 const EVENT = 2
 const CHECKS = 3
@@ -45,7 +45,7 @@ export function deleteRun<S>(
     const [, found, allowed, administrators] = yield [
       lock?.(inputs),
       { statement: look, inputs },
-      // Before anything is removed: its rule may look at what goes with the row.
+      // Before anything is removed: the rule may read rows that are deleted with this one.
       permission && { statement: permission, inputs: { ...inputs, slots: [itemId] } },
       remaining?.before,
     ]
@@ -68,7 +68,7 @@ export function deleteRun<S>(
   }
 }
 
-/** Portico's own, by no user and by no logic of the product: it removes what it has made. */
+/** Whether Portico deletes something of its own, on behalf of no user and no product logic. */
 function isOwnDeletion({ access, userId }: Principal): boolean {
   return access.system && access.logic !== true && userId === null
 }

@@ -18,10 +18,10 @@ function memberOf(members: Members, name: string): JsonValue {
   return Reflect.get(members, name)
 }
 
-/** The algorithm of RFC 7396, 2. Members called `__proto__` are members like all others. */
+/** The algorithm of RFC 7396, 2. A member named `__proto__` is like any other. */
 export function mergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (!isObject(patch)) return patch
-  // By keys: of an object with very many members, to list the entries takes several times as long.
+  // By keys: listing the entries of an object with very many members takes several times as long.
   const merged = new Map<string, JsonValue>()
   if (isObject(target)) for (const name of Object.keys(target)) merged.set(name, memberOf(target, name))
   for (const name of Object.keys(patch)) {
@@ -32,7 +32,7 @@ export function mergePatch(target: JsonValue | undefined, patch: JsonValue): Jso
   return Object.fromEntries(merged)
 }
 
-/** A document that a patch has made, in place of the assignment's own value. */
+/** The result of a patch, which replaces the assignment's value. */
 export interface MergedDocument {
   /** Which of the assignments. */
   readonly index: number
@@ -43,7 +43,7 @@ export interface MergedDocument {
   readonly changed: boolean
 }
 
-/** What `mergedDocuments` must know of the stored row: two outputs for every assignment that merges. */
+/** The outputs of the stored row that `mergedDocuments` needs: two for each assignment that merges. */
 export function documentOutputs(set: readonly GuardedAssignment[], row: Row): Sql[] {
   return set.flatMap(({ field, seen, merges }) => {
     if (!merges) return []
@@ -52,7 +52,7 @@ export function documentOutputs(set: readonly GuardedAssignment[], row: Row): Sq
   })
 }
 
-/** The documents that the plan's patches make of the stored ones, whose outputs begin `at`. */
+/** The stored documents with the plan's patches applied. Their outputs begin `at`. */
 export function mergedDocuments(
   set: readonly GuardedAssignment[],
   { args }: GuardedPlan,
@@ -83,7 +83,7 @@ function mergedDocument(
   return { index, field, value, text, before: before.length, changed: hidden || text !== before }
 }
 
-/** In characters. A document may not grow beyond it by patches; one that was made larger may shrink. */
+/** In characters. Patches cannot make a document longer; one that was stored longer may shrink. */
 const maxDocumentLength = 1_048_576
 
 /** Throws VALIDATION_FAILED unless every changed document fits its field. */

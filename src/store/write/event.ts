@@ -5,7 +5,7 @@ import type { SqlValue } from '../values.ts'
 
 export type EventKind = 'created' | 'updated' | 'deleted'
 
-/** Who makes a change: a user, an app, both or neither; and by how many reactions it came. */
+/** Who makes a change: a user, an app, both or neither; and through how many reactions. */
 export type Author = Pick<Principal, 'userId' | 'appId' | 'depth'>
 
 /** A change of one item. */

@@ -1,4 +1,4 @@
-/** The last enabled administrator stays one: nobody could give the role back, or enable an account, but the operator. */
+/** Keeps the last enabled administrator: without one, only the operator could grant the role or enable an account. */
 import { ApiError } from '../../errors.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { Row } from '../sql/row.ts'
@@ -12,9 +12,9 @@ const refusal =
   'This would leave the service without an enabled administrator. Give another enabled account the role `admin` first.'
 
 export interface LastAdministrator<S> {
-  /** Over the stored row, before the write: 1 for an enabled administrator. */
+  /** An output of the stored row, before the write: 1 for an enabled administrator. */
   readonly was: (row: Row) => Sql
-  /** To be asked after the write. Throws CONFLICT where the row `was` one, and none is left. */
+  /** To be called after the write. Throws CONFLICT if the row `was` one, and none is left. */
   require(was: unknown): Steps<S, void>
 }
 
@@ -23,8 +23,8 @@ function isOne(row: Row): Sql {
 }
 
 /**
- * The lock is held until the commit: of two administrators who disable each other at once, the second finds none left.
- * Undefined for writes that change no administrators. `sets`: the fields that an update sets; left out for a deletion.
+ * The lock is held until the commit: if two administrators disable each other at once, the second finds none left.
+ * Undefined for writes that change no administrators. `sets`: the fields that an update sets; omitted for a deletion.
  */
 export function lastAdministrator<S>(
   collection: Collection,
@@ -43,13 +43,13 @@ export function lastAdministrator<S>(
 }
 
 export interface RemainingAdministrator<S> {
-  /** To be asked before the deletion. */
+  /** To be sent before the deletion. */
   readonly before: Ask<S>
-  /** To be asked after it, where users have gone. Throws CONFLICT where `before` has found one, and none is left. */
+  /** To be called after it, if users were deleted. Throws CONFLICT if `before` found an administrator, and none is left. */
   require(before: Rows | undefined): Steps<S, void>
 }
 
-/** For deletions that take users with them: undefined for those that cannot. */
+/** For deletions that cascade to users; undefined for those that cannot. */
 export function remainingAdministrator<S>(
   collection: Collection,
   database: WriteDatabase<S>,

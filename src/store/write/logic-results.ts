@@ -1,4 +1,4 @@
-/** What the model's own code returns, taken for what it is: anything. All of it is read within the bound on its time. */
+/** Validates what the model's own code returns, which may be anything, within the time limit of that code. */
 import { types } from 'node:util'
 import type { ApiError, FieldFault } from '../../errors.ts'
 import { userFields } from '../../model/builtin.ts'
@@ -13,7 +13,7 @@ export class LogicFault extends Error {}
 
 const builtinNames = ['id', 'created_at', 'updated_at']
 
-/** What `prepare` may set. Addresses and roles of accounts are for their own rules. */
+/** The fields that `prepare` may set. Email addresses and roles of accounts have rules of their own. */
 export function settableFields({ name, fields }: Collection): ReadonlyMap<string, Field> {
   const builtin = new Set(name === 'users' ? [...builtinNames, ...Object.keys(userFields)] : builtinNames)
   return new Map([...fields].filter(([field, { internal }]) => !internal && !builtin.has(field)))
@@ -57,7 +57,7 @@ const maxFaults = 100
 const maxMessageLength = 1000
 const codePattern = /^[a-z][a-z0-9_]{0,49}$/
 
-/** The error for what `check` has found; undefined: nothing. Throws a `LogicFault` for what are no faults. */
+/** The error for the faults that `check` found; undefined: none. Throws a `LogicFault` if it returned something else. */
 export function requireNoFaults(
   returned: unknown,
   collection: Collection,
@@ -96,7 +96,7 @@ const example = "Write e.g. `{ field: 'title', message: 'A task needs a title.' 
 
 function requireSynchronous(value: unknown, place: string): void {
   if (!types.isPromise(value)) return
-  // Nobody else would hear of its failure, which would end the process.
+  // An unhandled rejection would end the process.
   value.catch(() => {})
   throw new LogicFault(`${place} returned a promise: it runs within the write, and cannot wait.`)
 }
@@ -111,7 +111,7 @@ function isPlainObject(value: unknown): value is Readonly<Record<string, unknown
 const maxSize = 1_048_576
 const maxDepth = 100
 
-/** A copy of a JSON value, so that later changes of the original do nothing. */
+/** A copy of a JSON value, which later changes of the original do not affect. */
 function jsonOf(value: unknown, what: string, size: { left: number }, depth = 0): JsonValue {
   size.left -= typeof value === 'string' ? value.length : 1
   if (size.left < 0) throw new LogicFault(`${what} to a value that is too large.`)
@@ -126,7 +126,7 @@ function jsonOf(value: unknown, what: string, size: { left: number }, depth = 0)
   )
 }
 
-/** A value in a message, of which nothing is called. */
+/** A value in a message. None of its own code is called. */
 function named(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 100))
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value)

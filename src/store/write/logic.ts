@@ -21,13 +21,13 @@ export interface LogicWrite {
   readonly now: string
 }
 
-/** What `prepare` sets to other values than `next` has. */
+/** The values of `prepare` that differ from those of `next`. */
 export type PreparedValues = ReadonlyMap<Field, JsonValue>
 
 export interface WriteLogic {
-  /** What `previous` is made of, as JSON text. */
+  /** An output of the stored row: `previous` as JSON text. */
   stored(row: Row): Sql
-  /** Throws VALIDATION_FAILED with what `check` finds, and INTERNAL_ERROR, with its cause, where the code itself fails. */
+  /** Throws VALIDATION_FAILED with the faults of `check`, and INTERNAL_ERROR, with its cause, if the code itself fails. */
   run(write: LogicWrite): PreparedValues
 }
 
@@ -55,7 +55,7 @@ export function writeLogicOf(collection: Collection, timeLimit: TimeLimit): Writ
     run({ next, previous, principal, now }) {
       const context = frozen({ next, previous, caller: callerOf(principal), now })
       const stages = new Stages(`${name}.prepare`, `${name}.check`)
-      // One bound for both: to set one up takes longer than most of such code.
+      // One time limit for both: setting one up takes longer than most of this code.
       return bounded(timeLimit, stages, () => {
         const changed = preparing(context, stages.place)
         stages.next()
@@ -66,7 +66,7 @@ export function writeLogicOf(collection: Collection, timeLimit: TimeLimit): Writ
   }
 }
 
-/** Where the code of one write is, and where it took longest. */
+/** Which function of one write is running, and which took longest. */
 class Stages {
   place: string
   readonly #first: string
@@ -100,7 +100,7 @@ function bounded<T>(timeLimit: TimeLimit, stages: Stages, work: () => T): T {
   }
 }
 
-/** Code of the model. */
+/** Calls the model's code. */
 function called<T>(place: string, work: () => T): T {
   try {
     return work()
@@ -124,7 +124,7 @@ function withValues(item: LogicItem, values: PreparedValues): LogicItem {
   return { ...item, ...Object.fromEntries([...values].map(([field, value]) => [field.name, value])) }
 }
 
-/** What clients cannot set and every item must have is for `prepare` to set. */
+/** `prepare` must set required fields that clients cannot set. */
 function requireAll({ name, fields }: Collection, next: LogicItem, values: PreparedValues): void {
   for (const field of fields.values()) {
     if (!field.readOnly || field.optional || !Object.hasOwn(next, field.name)) continue
@@ -137,7 +137,7 @@ function requireAll({ name, fields }: Collection, next: LogicItem, values: Prepa
   }
 }
 
-/** Null for nobody, for an app by itself, and for Portico itself. */
+/** Null for anonymous callers, for an app without a user, and for Portico itself. */
 function callerOf({ userId, access }: Principal): LogicCaller | null {
   if (userId === null) return null
   const { role, scopes } = access

@@ -1,4 +1,4 @@
-/** References that a write sets: each must lead to a row that is there and that the caller may read. */
+/** References that a write sets: each must name an existing row that the caller may read. */
 import { ApiError } from '../../errors.ts'
 import type { Field } from '../../model/model.ts'
 import type { ReferenceCheck } from '../../plan/guarded.ts'
@@ -32,7 +32,7 @@ export class References<S> {
     return statement && { statement, inputs, purpose: 'references' }
   }
 
-  /** Throws VALIDATION_FAILED on references that lead nowhere. `rows`: of `ask`; `unchanged`: fields that are left out. */
+  /** Throws VALIDATION_FAILED if a referenced row is missing. `rows`: the answer to `ask`; `unchanged`: fields not to check. */
   require(rows: Rows | undefined, unchanged: ReadonlySet<Field> = noFields): void {
     if (this.checks.length === 0) return
     const row = rows?.[0] ?? []
@@ -40,11 +40,11 @@ export class References<S> {
     if (missing.length > 0) throw notThere(missing.map(({ field }) => field))
   }
 
-  /** After an INSERT that has found one of them leading nowhere. */
+  /** After an INSERT that inserted nothing because a referenced row was missing. */
   *fail(inputs: Inputs): Steps<S, never> {
     const [rows] = yield [this.ask(inputs)]
     this.require(rows)
-    // The row has come meanwhile.
+    // The row was created in the meantime.
     throw new ApiError('UNAVAILABLE')
   }
 }

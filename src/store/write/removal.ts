@@ -1,6 +1,6 @@
 /**
- * What a deletion takes with it: rows that cascade, and references that are cleared, each with its event. Each level of
- * the tree is asked for in one step.
+ * What a deletion changes besides its own row: rows deleted by cascade and references cleared, each with its event. Each
+ * level of the cascade is read in one step.
  */
 import type { Collection, ToOne } from '../../model/model.ts'
 import type { Principal } from '../../principal.ts'
@@ -39,8 +39,8 @@ export class Removal<S> {
   }
 
   /**
-   * Removes a row that is locked, with all that depends on it. Throws CONFLICT when a row that stays, and must not
-   * lose its reference, refers to one that goes. `data`: the event's text of the row.
+   * Deletes a locked row with everything that depends on it. Throws CONFLICT if a remaining row refers to a deleted one and
+   * must not lose its reference. `data`: the row's text for the event.
    */
   *remove(item: Item, data: SqlValue, by: Principal, scope: WriteScope<S>): Steps<S, Walked<S>> {
     const startedAt = performance.now()
@@ -53,11 +53,11 @@ export class Removal<S> {
   }
 }
 
-/** A limit that bounds nothing. */
+/** For a statement that takes a limit, where there is none. */
 const noLimit = Number.MAX_SAFE_INTEGER
 
 interface RowStatements<S> {
-  /** The event's text of an id. */
+  /** Returns the text for the event of the row with this id. */
   readonly state: S
   readonly remove: S
 }
@@ -83,7 +83,7 @@ class RemovalWalk<S> {
     this.statements = once(collection => statementsOf(collection, database))
   }
 
-  /** Throws CONFLICT when a row that stays, and must not lose its reference, refers to one that goes. */
+  /** Throws CONFLICT if a remaining row refers to a deleted one and must not lose its reference. */
   *walk(first: Item, data: SqlValue, by: Principal, scope: WriteScope<S>): Steps<S, Walked<S>> {
     const cascadeSet = yield* this.#collect(first)
     yield* this.#requireUnreferred(cascadeSet)
@@ -94,7 +94,7 @@ class RemovalWalk<S> {
     return { cascadeSet, removed, cleared, changed: new Set([...removed, ...cleared.keys(), ...forgotten]) }
   }
 
-  /** The row and all that cascade from it, each once. */
+  /** The row and all that are deleted with it by cascade, each once. */
   *#collect(first: Item): Steps<S, CascadeSet<Referrer<S>>> {
     const cascadeSet = new CascadeSet<Referrer<S>>()
     cascadeSet.add(first)
@@ -115,7 +115,7 @@ class RemovalWalk<S> {
 
   *#requireUnreferred(cascadeSet: CascadeSet<Referrer<S>>): Steps<S, void> {
     const referring = this.#referring(cascadeSet.items, 'restrict')
-    // Among one more than those that go is one that stays, if there is any.
+    // One more than the rows that are deleted: if a row remains, it is among them.
     const ids = yield* idsOf(referring, ({ collection }) => cascadeSet.countOf(collection) + 1)
     for (const [at, { item, referrer }] of referring.entries()) {
       const { collection } = referrer
@@ -123,7 +123,7 @@ class RemovalWalk<S> {
     }
   }
 
-  /** Returns how many references each collection lost, by its name. */
+  /** Returns the number of cleared references by the name of the collection. */
   *#clear(
     cascadeSet: CascadeSet<Referrer<S>>,
     by: Principal,
@@ -147,7 +147,7 @@ class RemovalWalk<S> {
     return counts
   }
 
-  /** In this order: a row that loses two references has an event after each. */
+  /** One after the other: a row that loses two references has an event after each. */
   *#clearPlainly(cleared: readonly (Referrer<S> & Item)[], by: Author, scope: WriteScope<S>): Steps<S, void> {
     const states = yield* asked(
       cleared.flatMap(item => [
@@ -164,7 +164,7 @@ class RemovalWalk<S> {
     }
   }
 
-  /** `first`: the event's text of the first item. */
+  /** `first`: the first item's text for its event. */
   *#log(items: readonly Item[], first: SqlValue, by: Author, scope: WriteScope<S>): Steps<S, void> {
     const states = yield* asked(items.slice(1).map(item => this.#state(item)))
     for (const [at, { collection, id }] of items.entries()) {
@@ -175,7 +175,7 @@ class RemovalWalk<S> {
     }
   }
 
-  /** With an item goes what is kept of it beside the items. Returns the names of the versions that grow. */
+  /** Deletes the records that belong to the items. Returns the names of the versions that increase. */
   *#forget(items: readonly Item[]): Steps<S, ReadonlySet<string>> {
     const users = items.filter(({ collection }) => collection.name === 'users')
     const asks = users.map(({ id }) => ({ statement: this.#removeOwner, inputs: slotted([String(id)]) }))
@@ -209,7 +209,7 @@ function* asked<S>(asks: Asks<S>): Steps<S, readonly Rows[]> {
   return asks.length === 0 ? [] : yield asks
 }
 
-/** The ids of the rows that refer, of each no more than its limit. */
+/** The ids of the rows that refer to each item, up to the limit. */
 function* idsOf<S>(
   referring: readonly Referring<S>[],
   limit: (referrer: Referrer<S>) => number,

@@ -1,11 +1,11 @@
-/** A row that stays as it is until the transaction ends. */
+/** Locks a row until the transaction ends. */
 import type { Collection } from '../../model/model.ts'
 import { type Bind, name, sql } from '../sql/writer.ts'
 import type { Inputs } from '../values.ts'
 import type { RowLocks, WriteDatabase } from './database.ts'
 import type { Ask } from './steps.ts'
 
-/** Undefined where only one transaction writes at a time. */
+/** Undefined if only one transaction writes at a time. */
 export function rowLock<S>(
   collection: Collection,
   id: Bind,

@@ -8,8 +8,8 @@ import type { ItemChange } from './event.ts'
 import type { Written } from './written.ts'
 
 /**
- * What a statement is for, where it is not the caller's own look at rows: something of Portico's own, a change, or a look
- * at what a change refers to. Row security lets each of them see something else.
+ * The purpose of a statement that is not a read on the caller's behalf: Portico's own work, a change, or a read of the rows
+ * that a change refers to. Row security shows other rows to each.
  */
 export type Purpose = 'service' | 'change' | 'references'
 
@@ -19,12 +19,12 @@ export interface Ask<S> {
   readonly purpose?: Purpose
 }
 
-/** Statements that may be sent in one round trip, in this order. `undefined` asks nothing and has no rows. */
+/** Statements that may be sent in one round trip, in this order. `undefined` sends nothing and returns no rows. */
 export type Asks<S> = readonly (Ask<S> | undefined)[]
 
 export type Rows = readonly ResultRow[]
 
-/** Takes the rows of each statement. A statement that fails is thrown where it was yielded. */
+/** Receives the rows of each statement. The error of a failed statement is thrown at its `yield`. */
 export type Steps<S, T> = Generator<Asks<S>, T, readonly Rows[]>
 
 /** One write within its transaction. */
@@ -33,7 +33,7 @@ export interface WriteScope<S> {
   readonly at: string
   /** What `now` stands for in rules: see `Inputs`. */
   readonly now: number | undefined
-  /** Whether it may have changed something. A write that finds out that it did not sets this to false. */
+  /** Whether it may have changed something. A write that turns out to have changed nothing sets this to false. */
   hasChanged: boolean
   log(change: ItemChange): void
   /** Changes the number of items of a collection. */
@@ -44,7 +44,7 @@ export interface WriteScope<S> {
 
 export type WriteRun<S> = (plan: GuardedWrite, scope: WriteScope<S>) => Steps<S, Written>
 
-/** What the statements of a write are run with. */
+/** The inputs of a write's statements. */
 export function writeInputs<Slots extends readonly SqlValue[]>(
   { args, principal: { userId, claims } }: GuardedWrite,
   { now }: WriteScope<unknown>,

@@ -1,4 +1,4 @@
-/** A transaction of several steps as one write of a commit: the program's generator is given the answer to each step. */
+/** A transaction of several steps as one write of a commit: the program's generator receives the answer to each step. */
 import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../plan/guarded.ts'
 import type {
@@ -16,7 +16,7 @@ import type { Written } from './written.ts'
 
 export type GuardedStep = Steps<GuardedRead | GuardedCompositeRead | GuardedWrite>
 
-/** What one step came to. */
+/** The result of one step. */
 export type StepDone =
   | { readonly kind: 'read'; readonly answer: ReadAnswer | CompositeAnswer }
   | { readonly kind: 'write'; readonly written: Written }
@@ -25,7 +25,7 @@ export type StepDone =
   | { readonly kind: 'act' }
   | { readonly kind: 'emission' }
 
-/** A program under way, within one try of its transaction. */
+/** A running program, within one try of its transaction. */
 export class ProgramRun<T> {
   readonly #steps: ReturnType<GuardedProgram<T>['steps']>
   readonly #changed = new Set<string>()
@@ -38,17 +38,17 @@ export class ProgramRun<T> {
     this.#step = this.#steps.next()
   }
 
-  /** What is to be done now; undefined at the end. */
+  /** The current step; undefined at the end. */
   get step(): GuardedStep | undefined {
     return this.#step.done ? undefined : this.#step.value
   }
 
-  /** Goes on with what the step came to. */
+  /** Continues with the step's result. */
   next(done: StepDone): void {
     this.#step = this.#steps.next(this.answerOf(done))
   }
 
-  /** Throws the step's failure in the program, and then it or what the program makes of it. */
+  /** Throws the step's failure at the program's `yield`, then rethrows it, or what the program throws instead. */
   fail(failure: unknown): never {
     this.#steps.throw(failure)
     throw failure
@@ -60,13 +60,13 @@ export class ProgramRun<T> {
     return this.#step.value
   }
 
-  /** What all steps did together. */
+  /** The result of all steps. */
   get written(): Written {
     const changes = { id: 0, text: null, changed: this.#changed, removed: this.#removed }
     return this.#hasWritten ? changes : { ...changes, quiet: true }
   }
 
-  /** What the program is given, after noting what has changed. */
+  /** The answer that the program receives. Records what has changed. */
   answerOf(done: StepDone): StepAnswer {
     if (done.kind === 'read') return done.answer
     if (done.kind === 'act' || done.kind === 'emission') {

@@ -1,4 +1,4 @@
-/** The model's own code within an update: what it sets may be of other fields than the caller's. */
+/** The model's own code within an update: it may set fields that the caller did not set. */
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
@@ -16,11 +16,11 @@ interface UpdateValues {
   readonly plan: GuardedPlan
   readonly now: string
   readonly json: readonly JsonValue[]
-  /** The same as they are stored. Merged documents take the place of their patches. */
+  /** The same values as they are stored. Merged documents replace their patches. */
   readonly slots: SqlValue[]
 }
 
-/** What an update comes to with the values that `prepare` sets. */
+/** An update with the values that `prepare` sets. */
 interface MadeUpdate<S> {
   readonly change: Change<S>
   readonly changed: readonly GuardedAssignment[]
@@ -32,7 +32,7 @@ export interface UpdateLogic<S> {
   /** See `WriteLogic`. */
   stored(row: Row): Sql
   valuesOf(plan: GuardedPlan, now: string): UpdateValues
-  /** Undefined where nothing is set besides. `stored`: what `stored` gave. Throws as `WriteLogic.run` does. */
+  /** Undefined if `prepare` sets nothing. `stored`: the value of that output. Throws as `WriteLogic.run` does. */
   made(
     values: UpdateValues,
     changed: readonly GuardedAssignment[],
@@ -57,7 +57,7 @@ export function updateLogic<S>(shape: GuardedUpdate, database: WriteDatabase<S>)
       }
     },
     made(values, changed, stored) {
-      // What only Portico sees is none of the model's business.
+      // The model's code does not see internal fields.
       if (changed.every(({ field }) => field.internal) || typeof stored !== 'string') return undefined
       const previous = JSON.parse(stored)
       const made = runLogic(logic, set, values, changed, previous)
@@ -87,7 +87,7 @@ function runLogic(
   return logic.run({ next, previous, principal: plan.principal, now })
 }
 
-/** More sets of fields than any code sets, unless it sets fields by their values. */
+/** More combinations of fields than code sets, unless values decide which fields it sets. */
 const maxChanges = 64
 
 interface KnownChange<S> {
@@ -95,7 +95,7 @@ interface KnownChange<S> {
   readonly change: Change<S>
 }
 
-/** The statements of an update by the fields that are set besides. */
+/** The statements of an update, by the fields that `prepare` sets. */
 class Changes<S> {
   readonly #shape: GuardedUpdate
   readonly #database: WriteDatabase<S>

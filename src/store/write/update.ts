@@ -1,4 +1,4 @@
-/** Updates: the row is locked, then looked at with what it allows, then changed, then looked at again. */
+/** Updates: locks the row, reads it with its checks, changes it, and reads the result. */
 import { ApiError } from '../../errors.ts'
 import type { Field } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedPlan, GuardedUpdate } from '../../plan/guarded.ts'
@@ -50,7 +50,7 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     const values = logic?.valuesOf(plan, scope.at)
     const slots = values?.slots ?? valuesOf(set, plan, scope.at)
     const inputs = writeInputs(plan, scope, slots)
-    // In this order: each statement sees what was committed while the lock was waited for.
+    // In this order: the later statements see what was committed during the wait for the lock.
     const [, stored, found] = yield [lock?.(inputs), { statement: look, inputs }, references.ask(inputs)]
     const decided = decide(shape, plan, stored?.[0], slots)
     references.require(found, decided.unchanged)
@@ -78,7 +78,7 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   }
 }
 
-/** Where things stand among the outputs of the stored row. */
+/** Positions among the outputs of the stored row. */
 const BEFORE = 2
 const STORED_CHECKS = 3
 /** Visible; the representation; the event's text; the checks; whether each assignment changes something; the documents. */
@@ -94,17 +94,17 @@ function storedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
   ]
 }
 
-/** What an update comes to. */
+/** What an update changes. */
 interface Decision {
   /** The assignments that change something. */
   readonly changed: readonly GuardedAssignment[]
-  /** The fields that are set to what they hold. */
+  /** The fields that are set to the values that they already have. */
   readonly unchanged: ReadonlySet<Field>
 }
 
 /**
- * Throws what forbids the update, but for its references. `stored`: the outputs of the stored row; `values`: of
- * the assignments, of which those that merge documents are replaced by what they make.
+ * Throws if the update is not allowed; references are checked elsewhere. `stored`: the outputs of the stored row. `values`:
+ * of the assignments; merged documents replace their patches.
  */
 function decide(
   shape: GuardedUpdate,
@@ -138,7 +138,7 @@ function changesOf(
   return changes
 }
 
-/** What is withheld is no change. */
+/** A withheld assignment changes nothing. */
 function changedAssignments(
   set: readonly GuardedAssignment[],
   changes: readonly boolean[],
@@ -146,12 +146,12 @@ function changedAssignments(
   return realChanges(set.filter(({ withheld }, index) => changes[index] && !withheld))
 }
 
-/** Throws FORBIDDEN unless the row may be as it became. */
+/** Throws FORBIDDEN unless the changed row passes its checks. */
 function requireAllowed(shape: GuardedUpdate, became: ResultRow): void {
   requireChecks(shape.after, became, CHECKS, shape)
 }
 
-/** The event, with the texts of the row before and after; none where all that changed is internal. */
+/** The event, with the row's text before and after; undefined if only internal fields changed. */
 export function eventOf(
   { collection, eventType: type }: GuardedUpdate,
   by: Author,

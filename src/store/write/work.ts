@@ -1,24 +1,24 @@
-/** Other work than a write of items, in the same commits. */
+/** Work other than writes of items, in the same commits. */
 import { ApiError } from '../../errors.ts'
 import type { Steps, WriteScope } from './steps.ts'
 import { none, type Written } from './written.ts'
 
-/** What other work than a write of items comes to. */
+/** The result of work other than a write of items. */
 export interface WorkDone<T> {
   readonly value: T
-  /** Whose versions grow. */
+  /** The names whose versions increase. */
   readonly changed: ReadonlySet<string>
 }
 
 export type WorkSteps<S, T> = (scope: WriteScope<S>) => Steps<S, WorkDone<T>>
 
-/** Work that does nothing, for what each commit does by itself. */
+/** Work that does nothing, where a commit is wanted for its own sake. */
 export function* nothing<S>(): Steps<S, WorkDone<undefined>> {
   yield []
   return { value: undefined, changed: none }
 }
 
-/** Does other work within the next commit, perhaps several times. `add` settles once the commit is durable. */
+/** Runs such work within the next commit, perhaps several times. `add` settles once the commit is durable. */
 export async function doWork<S, T>(
   steps: WorkSteps<S, T>,
   add: (run: (scope: WriteScope<S>) => Steps<S, Written>) => Promise<unknown>,

@@ -24,7 +24,7 @@ export class Writes<S> {
     return this.#runOf(plan.shape)(plan, scope)
   }
 
-  /** Items that went, or lost a reference, with another one. */
+  /** The number of items that were deleted, or lost a reference, with another one. */
   get cascaded(): number {
     return this.#cascades.items
   }

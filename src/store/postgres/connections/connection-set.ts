@@ -5,7 +5,7 @@ import { ConnectionLost } from './failure.ts'
 
 export const unreachableMessage = 'The database cannot be reached.'
 
-/** After a failed try to connect, what is asked is refused at once for so long, in milliseconds. */
+/** How long requests are refused at once after a failed attempt to connect, in milliseconds. */
 const pauseMs = 200
 
 export class ConnectionSet {
@@ -18,17 +18,22 @@ export class ConnectionSet {
     this.#open = open
   }
 
-  /** How many are open. */
+  /** The number of open connections. */
   get size(): number {
     return this.#all.size
   }
 
-  /** Whether none is open, and none could be opened just now. */
-  get isAway(): boolean {
-    return this.#all.size === 0 && performance.now() < this.#pausedUntil
+  /** Whether an attempt to connect has just failed. */
+  get isPaused(): boolean {
+    return performance.now() < this.#pausedUntil
   }
 
-  /** One that is free. */
+  /** Whether it has, and no connection is open. */
+  get isAway(): boolean {
+    return this.#all.size === 0 && this.isPaused
+  }
+
+  /** An idle connection. */
   take(): Connection | undefined {
     for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
       if (!connection.isClosed) return connection
@@ -36,7 +41,7 @@ export class ConnectionSet {
     return undefined
   }
 
-  /** One more, which is free once it is given back. Rejects with `ConnectionLost`. */
+  /** A new connection, which is idle once it is given back. Rejects with `ConnectionLost`. */
   async open(): Promise<Connection> {
     try {
       const connection = await this.#open()
@@ -49,7 +54,7 @@ export class ConnectionSet {
     }
   }
 
-  /** One that is free, or one more. Rejects with `ConnectionLost`, at once while the database is away. */
+  /** An idle connection, or a new one. Rejects with `ConnectionLost`, at once while the database is away. */
   async one(): Promise<Connection> {
     const connection = this.take()
     if (connection !== undefined) return connection
@@ -61,12 +66,12 @@ export class ConnectionSet {
     if (!connection.isClosed) this.#idle.push(connection)
   }
 
-  /** Ends those that nobody uses: they may be as dead as another that was found so. */
+  /** Ends the idle connections: they may be broken like another one that was found so. */
   dropIdle(): void {
     for (const connection of this.#idle.splice(0)) connection.destroy()
   }
 
-  /** The database is known to be away: no connection is of use any more. */
+  /** The database is known to be unreachable: no connection works any more. */
   lose(): void {
     this.#pausedUntil = performance.now() + pauseMs
     for (const connection of [...this.#all]) connection.destroy()

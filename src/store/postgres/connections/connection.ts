@@ -11,17 +11,17 @@ export interface ConnectionOptions {
   readonly url: string
   /** In milliseconds. */
   readonly connectTimeout: number
-  /** How long an answer may take before the connection is given up, in milliseconds. */
+  /** How long an answer may take before the connection is destroyed, in milliseconds. */
   readonly answerTimeout: number
   /** Statements that a new connection begins with. */
   readonly settings: string
-  /** Whether rows are locked by policies, so that statements must say on whose behalf they run. */
+  /** Whether row security is on, so that statements must say on whose behalf they run. */
   readonly isLocked?: boolean
   /** Called when an answer takes long, but not too long yet. */
   readonly onSlow?: () => void
 }
 
-/** How many statements stay prepared on a connection; beyond, the one that was not used for longest is closed. */
+/** How many statements stay prepared on a connection; beyond, the least recently used one is closed. */
 const maxPrepared = 400
 
 /** An answer that takes longer is slow, in milliseconds. */
@@ -73,7 +73,7 @@ export class Connection {
       keepAlive: true,
       application_name: 'portico',
     })
-    // Without a listener, a connection that breaks meanwhile would end the process.
+    // Without a listener, a connection that breaks now would end the process.
     client.on('error', () => {})
     try {
       await client.connect()
@@ -89,13 +89,15 @@ export class Connection {
     return this.#isClosed
   }
 
-  /** By which the server names the session (https://www.postgresql.org/docs/15/protocol-flow.html, BackendKeyData). */
+  /** The server's process id of the session (https://www.postgresql.org/docs/15/protocol-flow.html, BackendKeyData). */
   get pid(): number {
     return (this.#client as unknown as { readonly processID: number }).processID
   }
 
+  /** Calls the listener at once if the connection is already lost. */
   onClose(listener: () => void): void {
-    this.#onClose.add(listener)
+    if (this.#isClosed) listener()
+    else this.#onClose.add(listener)
   }
 
   onNotification(listener: (payload: string) => void): void {
@@ -145,7 +147,7 @@ export class Connection {
     this.destroy()
   }
 
-  /** Ends it in the middle of whatever it does. */
+  /** Closes the connection without waiting for what it does. */
   destroy(): void {
     channelOf(this.#client).stream.destroy()
     this.#closed()
@@ -153,7 +155,7 @@ export class Connection {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    // A server that is silent does not say goodbye.
+    // A silent server does not close its end.
     const timer = setTimeout(() => channelOf(this.#client).stream.destroy(), closeTimeoutMs)
     await this.#client.end().catch(() => {})
     clearTimeout(timer)
@@ -167,12 +169,12 @@ export class Connection {
   }
 }
 
-/** The driver's type of it says less than it is. */
+/** The driver's types lack this property. */
 function channelOf(client: pg.Client): Channel {
   return (client as unknown as { readonly connection: Channel }).connection
 }
 
-/** What the driver calls a query: it gets every message until the connection is ready again. */
+/** A query to the driver: it receives every message until the connection is ready again. */
 class Pipeline {
   readonly #queries: readonly Query[]
   readonly #prepared: Map<string, Statement>
@@ -195,7 +197,7 @@ class Pipeline {
 
   submit(channel: Channel): void {
     channel.stream.cork()
-    // Before all else: what comes after a failure, the server passes over.
+    // First of all: the server skips what follows a failure.
     for (const name of this.#surplus()) channel.close({ type: 'S', name })
     const fresh = new Set<Statement>()
     for (const { statement, values } of this.#queries) {
@@ -214,7 +216,7 @@ class Pipeline {
     channel.stream.uncork()
   }
 
-  /** The oldest prepared statements, as many as there are too many. Not those of this pipeline. */
+  /** The least recently used prepared statements beyond the maximum. None of this pipeline. */
   #surplus(): readonly string[] {
     if (this.#prepared.size + this.#queries.length <= maxPrepared) return []
     const used = new Set(this.#queries.map(query => query.statement.name))
@@ -226,7 +228,7 @@ class Pipeline {
     return old
   }
 
-  /** A statement is prepared, also when it or another fails later. */
+  /** A statement is prepared, even if it or another one fails later. */
   parsed(): void {
     const statement = this.#parsing.shift()
     if (statement !== undefined && statement.name !== '') this.#prepared.set(statement.name, statement)

@@ -1,4 +1,4 @@
-/** How a node connects to a server: what each kind of connection begins with, and how long it is waited for. */
+/** How a node connects to a server: the settings of each kind of connection, and how long to wait for it. */
 import { Connection } from './connection.ts'
 
 /** How long to wait for a connection, and for the answer to a statement that does nearly nothing. */
@@ -6,27 +6,27 @@ const connectTimeoutMs = 2000
 const watchTimeoutMs = 1500
 
 /**
- * For Portico's own statements, and for all statements where no policies lock the rows: a migration beside this node may
- * make some.
+ * For Portico's own statements, and for all statements without row security: a migration may turn it on while this node
+ * runs.
  */
 const everything = `; SET portico.service = 'on'`
 
 /**
- * How long a read may hold up those that were sent with it by waiting for a table that somebody has locked, e.g. a
- * migration: see `LockedReads`. In milliseconds.
+ * How long a read may delay those that were sent with it by waiting for the lock of a table, e.g. of a migration, in
+ * milliseconds: see `LockedReads`.
  */
 const readLockMs = 100
 
 interface ConnectorOptions {
   /** How long a statement may take, in milliseconds. */
   readonly timeout: number
-  /** Whether policies lock the rows. */
+  /** Whether row security is on. */
   readonly isLocked: boolean
   /** Called when the primary's answer takes long, but not too long yet. */
   readonly onSlow: () => void
 }
 
-/** How long a write waits for a lock, in milliseconds, of what a statement may take. */
+/** How long a write waits for a lock, given how long a statement may take. Both in milliseconds. */
 export function lockWaitOf(timeoutMs: number): number {
   return Math.ceil(timeoutMs / 2)
 }
@@ -57,8 +57,8 @@ export class Connector {
   }
 
   /**
-   * Each statement sees what was committed before it. It is given up soon where the server is silent. Portico reads the log
-   * for itself, which policies lock for others.
+   * Each statement sees what was committed before it. It is closed soon if the server is silent. It reads the event log,
+   * which policies hide from everyone but Portico.
    */
   watching(url: string): Promise<Connection> {
     const settings = `${this.#common}; SET default_transaction_read_only = on${everything}`

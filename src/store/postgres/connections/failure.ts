@@ -3,15 +3,15 @@ import { ApiError } from '../../../errors.ts'
 import { taken } from '../../write/checks.ts'
 import { ROW_SECURITY } from '../row-security/policies.ts'
 
-/** The connection is gone, or was never there. What was asked may have been done. */
+/** The connection was lost, or never made. The statements may have run. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
 }
 
-/** The connection had ended before anything was sent by it: what was asked has surely not been done. */
+/** The connection was closed before anything was sent: the statements have not run. */
 export class NotSent extends ConnectionLost {}
 
-/** No connection could be made. `isAnswered`: the database was there, and has refused it. */
+/** No connection could be made. `isAnswered`: the server refused it. */
 export class Unreachable extends ConnectionLost {
   readonly isAnswered: boolean
 
@@ -21,7 +21,7 @@ export class Unreachable extends ConnectionLost {
   }
 }
 
-/** The database has not answered in time. It may be away in a way that only silence tells of. */
+/** The database has not answered in time. It may be unreachable: nothing else may show that. */
 export class AnswerTimeout extends ConnectionLost {}
 
 /** The statement was not run, because one before it in the same transaction failed. */
@@ -35,7 +35,7 @@ const TOO_LARGE = '54000'
 const PRIVILEGE = '42501'
 const LOCK_TIMEOUT = '55P03'
 
-/** Classes and codes that pass or that an operator can mend: the request itself was right. */
+/** Classes and codes that are temporary, or that an operator can fix: the request itself was valid. */
 const unavailable = /^(08|40|53|55P03|57|58|25006|XX001|XX002)/
 
 /** Any failure as an `ApiError`. */
@@ -73,15 +73,15 @@ export function isForeignKeyFailure(cause: unknown): boolean {
   return sqlState(cause) === FOREIGN_KEY
 }
 
-/** A deadlock, or a transaction that could not be put in order with others: the same may do the next time. */
+/** A deadlock or a serialisation failure: the same transaction may succeed the next time. */
 export function isPassing(cause: unknown): boolean {
   const code = sqlState(cause)
   return code === '40001' || code === '40P01'
 }
 
 /**
- * The server ends the connection: it stops or has crashed, an administrator or a limit of time ends the session, or
- * the database is dropped. The severity says so too, but in the server's language.
+ * The server ends the connection: it stops or has crashed, an administrator or a time limit ends the session, or the
+ * database is dropped. The severity says so too, but in the server's language.
  */
 export function isFarewell(cause: unknown): boolean {
   return /^(57P01|57P02|57P04|57P05|25P03)$/.test(sqlState(cause) ?? '')
@@ -92,18 +92,18 @@ export function isLockTimeout(cause: unknown): boolean {
   return sqlState(cause) === LOCK_TIMEOUT
 }
 
-/** A statement that was prepared for tables that have changed since, or that a proxy has dropped. */
+/** The prepared statement is for tables that have changed since, or a proxy has dropped it. */
 export function isOutdated(cause: unknown): boolean {
   const code = sqlState(cause)
   return code === '0A000' || code === '26000' || code === '42P05'
 }
 
-/** Whether a right is missing that the database's operator may grant. */
+/** Whether a privilege is missing that the database's operator may grant. */
 export function isMissingPrivilege(cause: unknown): boolean {
   return sqlState(cause) === PRIVILEGE
 }
 
-/** Whether a policy of row security refuses a row, or the trigger that stands for one: not a missing grant. */
+/** Whether a policy of row security refused a row, or the trigger that replaces one; not a missing privilege. */
 function isPolicy(cause: unknown): boolean {
   const { routine, constraint } = cause as { readonly routine?: unknown; readonly constraint?: unknown }
   return routine === 'ExecWithCheckOptions' || constraint === ROW_SECURITY
@@ -134,7 +134,7 @@ function constraintFields({ table, constraint }: Constrained): readonly string[]
   return own === '' ? [] : own.split('__')
 }
 
-/** Where it names the index, that is named as its table and fields are. */
+/** If the message names the index, its name contains those of the table and the fields. */
 function tooLong(cause: unknown): ApiError {
   const [, names = ''] = /"([^"]+)__(?:index|unique)"/.exec(String(cause)) ?? []
   const message = 'A text is too long for an index of the database, which holds about 2,700 bytes of each.'

@@ -17,19 +17,19 @@ import type { Query, Rows, Statement } from './statement.ts'
 export interface PoolOptions {
   readonly open: () => Promise<Connection>
   readonly size: number
-  /** How many reads may wait; beyond, they are refused as UNAVAILABLE. */
+  /** How many reads may wait; further ones are refused as UNAVAILABLE. */
   readonly maxWaiting: number
-  /** What each pipeline begins with; its results come before those of every read. */
+  /** The first queries of each pipeline; every read's results begin with theirs. */
   readonly before?: () => readonly Query[]
-  /** How often a read is sent for which the server or the connection is not right; 3 by default. */
+  /** How often a read is sent whose connection breaks, or whose prepared statement is outdated; 3 by default. */
   readonly tries?: number
-  /** How long a read waits for a table that somebody has locked, in milliseconds; 10,000 by default. */
+  /** How long a read waits for a locked table, in milliseconds; 10,000 by default. */
   readonly lockWaitMs?: number
   /** The database neither answers nor refuses. */
   readonly onSilence?: () => void
 }
 
-/** So many reads share a pipeline at most: each round trip has its price, but a slow read delays those beside it. */
+/** How many reads share a pipeline: each round trip has its cost, but a slow read delays those sent with it. */
 const maxSentTogether = 32
 const maxTries = 3
 const stoppingMessage = 'The service is stopping.'
@@ -83,7 +83,7 @@ export class Pool {
     this.#connections.dropIdle()
   }
 
-  /** The database is known to be away: whoever waits for an answer is refused now. */
+  /** The database is known to be unreachable: reads that wait for an answer are refused now. */
   lose(): void {
     this.#connections.lose()
     this.#refuseAll(new ApiError('UNAVAILABLE', unreachableMessage))
@@ -144,7 +144,7 @@ export class Pool {
         if (this.#locked.isAny) this.#locked.answered(read)
         read.resolve(shared === undefined ? rows : [...shared, ...rows])
       } else if (isLockTimeout(error)) {
-        // It has kept those behind it waiting: it waits on by itself, and they are asked again at once.
+        // It has delayed those behind it: it waits apart from now on, and they are sent again at once.
         if (failed) this.#waiting.push(read)
         else this.#locked.add(read, read.queries[done.length - at], error)
         failed = true
@@ -157,12 +157,12 @@ export class Pool {
     }
     if (error !== undefined && isOutdated(error)) connection.destroy()
     this.#connections.giveBack(connection)
-    // A read that was under way would be asked again, on connections that are closed as soon as they are open.
+    // They would be sent again, on connections that are closed as soon as they are open.
     if (this.#isClosed) this.#refuseAll(stopping())
     else if (this.#waiting.length + this.#locked.waiting > 0) this.#send()
   }
 
-  /** Reads change nothing: one whose connection broke is asked again on another. */
+  /** Reads change nothing: one whose connection broke is sent again on another. */
   #fail(read: PendingRead, cause: unknown): void {
     read.tries++
     const isAgain =
@@ -172,12 +172,11 @@ export class Pool {
   }
 
   #openMore(): void {
-    const { size } = this.#options
-    if (
-      this.#connections.size + this.#opening >= size ||
-      this.#opening >= this.#waiting.length + this.#locked.waiting
-    )
-      return
+    const { size, isPaused } = this.#connections
+    // A server that refuses further connections is not asked again at once while an open one serves the reads.
+    if (isPaused && size > 0) return
+    if (size + this.#opening >= this.#options.size) return
+    if (this.#opening >= this.#waiting.length + this.#locked.waiting) return
     this.#opening++
     this.#connections
       .open()

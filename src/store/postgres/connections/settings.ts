@@ -1,4 +1,4 @@
-/** What may be set of a store on PostgreSQL, and what it is by itself. */
+/** The options of a store on PostgreSQL, and their defaults. */
 
 import { createTimeLimit, type TimeLimit } from '../../../time-limit.ts'
 import type { StatisticsOptions } from '../../advice/statistics.ts'
@@ -7,7 +7,7 @@ import type { OnCascade } from '../../write/removal/cascades.ts'
 
 export interface ReplicaSettings {
   readonly url: string
-  /** It is left out for this reason; undefined: it is used again. */
+  /** Called with the reason why it is no longer used; undefined: it is used again. */
   readonly onChange?: (trouble: string | undefined) => void
 }
 
@@ -20,24 +20,24 @@ export interface PostgresOptions {
   readonly replicas?: readonly ReplicaSettings[] | undefined
   /** How long a statement may take, in milliseconds. 10,000 by default. */
   readonly timeout?: number
-  /** How much memory remembered answers may take; 0: none is remembered. 64 MiB by default. */
+  /** How much memory cached answers may take; 0: no cache. 64 MiB by default. */
   readonly cacheBytes?: number
-  /** Whether what the model only adds is added to the tables at once. True by default. */
+  /** Whether additive changes of the model are applied at the start. True by default. */
   readonly autoMigrate?: boolean
   /** Without `autoMigrate`: see `Start`. */
   readonly onSurplus?: ((sentences: readonly string[]) => void) | undefined
-  /** Whether policies made of the model's rules lock the rows. False by default. */
+  /** Whether policies made from the model's rules protect the rows (row security). False by default. */
   readonly rowSecurity?: boolean
   readonly retention?: Partial<Retention> | undefined
   /** How many reads, and how many writes, may wait. 10,000 by default. */
   readonly maxWaiting?: number
-  /** Called for each deletion that takes many items with it, before its commit. */
+  /** Called for each deletion that cascades to many items, before its commit. */
   readonly onCascade?: OnCascade | undefined
-  /** Bounds the model's own code; by default nobody hears of it. */
+  /** Bounds the time of the model's own code; by default without a listener. */
   readonly timeLimit?: TimeLimit | undefined
-  /** The time, in milliseconds since 1970. Left out: the process's clock, and in access rules the database's. */
+  /** The time, in milliseconds since 1970. Omitted: the process's clock, and in access rules the database's. */
   readonly now?: () => number
-  /** What is to be known of what reads cost; left out: nothing. */
+  /** What to record of the cost of reads; omitted: nothing. */
   readonly queries?: StatisticsOptions | undefined
 }
 

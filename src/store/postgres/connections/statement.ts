@@ -13,7 +13,7 @@ export type Rows = readonly Row[]
 type Decoder = ((text: string) => Cell) | undefined
 
 export class Statement {
-  /** Empty: it is planned anew for the values of each execution (see `statementOf`). */
+  /** Empty: the statement is planned for the values of each execution (see `statementOf`). */
   readonly name: string
   readonly text: string
   readonly changes: boolean
@@ -57,7 +57,7 @@ export interface Query {
   readonly actor?: Actor | undefined
 }
 
-/** What became of a batch: the rows of those that were done, and why the next one was not. */
+/** The result of a batch: the rows of the statements that succeeded, and why the next one failed. */
 export interface Outcome {
   readonly done: readonly Rows[]
   readonly tags: readonly string[]
@@ -67,8 +67,8 @@ export interface Outcome {
 let count = 0
 
 /**
- * Make it once for each text: a connection prepares each by its name. A search has none: after five executions
- * PostgreSQL would use one plan for all words, which walks along a list to its end for words that hardly any row has.
+ * To be called once for each text: a connection prepares each statement by its name. A search has no name: after five
+ * executions PostgreSQL would use one plan for all words, which scans a whole list for words that hardly any row has.
  */
 export function statementOf(fragment: Sql): Statement {
   const { text, binds } = compile(fragment, postgres.sign)

@@ -1,6 +1,6 @@
 /**
- * A transaction whose writes run side by side: what they ask in one turn is sent together. The first statement
- * that fails ends it for all of them.
+ * A transaction whose writes run side by side: their statements of one turn are sent together. The first statement that
+ * fails ends the transaction for all of them.
  */
 import { type Inputs, noInputs, type SqlValue } from '../../values.ts'
 import type { Connection } from './connection.ts'
@@ -26,7 +26,7 @@ export class Transaction {
     this.#connection = connection
   }
 
-  /** The statement that failed, if any did: nothing can be asked any more but a rollback. */
+  /** The failure of a statement, if any: from then on, only a rollback is possible. */
   get failure(): Error | undefined {
     return this.#failure
   }
@@ -42,12 +42,12 @@ export class Transaction {
     return promise
   }
 
-  /** For a statement whose result is not waited for: a failure of it fails the transaction. */
+  /** For a statement whose result nobody needs: if it fails, the transaction fails. */
   queue(statement: Statement, inputs: Inputs = noInputs): void {
     this.rows(statement, inputs).catch(() => {})
   }
 
-  /** For a rollback after a failure: what was asked since the failure is not sent any more, before the rollback. */
+  /** For a rollback after a failure: drops the statements that were queued since the failure. */
   recover(): void {
     const cause = this.#failure
     this.#failure = undefined
@@ -56,7 +56,7 @@ export class Transaction {
     for (const { reject } of this.#pending.splice(0)) reject(failed)
   }
 
-  /** After all microtasks, in which other writes may ask as well. */
+  /** After all microtasks, in which other writes may queue statements too. */
   #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true

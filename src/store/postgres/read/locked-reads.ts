@@ -37,8 +37,8 @@ export class LockedReads {
   readonly #suspects = new Map<string, number>()
   /** Until when a table is known to be free; kept while another one is locked. */
   readonly #free = new Map<string, number>()
-  /** When the time of a read is over that has met one. */
-  readonly #deadlines = new Map<PendingRead, number>()
+  /** Until when a read that has met a lock may wait. */
+  readonly #deadlines = new WeakMap<PendingRead, number>()
   #waiting: PendingRead[] = []
   #connections = 0
 
@@ -92,13 +92,11 @@ export class LockedReads {
       this.#waiting.push(read)
       return
     }
-    this.#deadlines.delete(read)
     read.reject(failureOf(cause))
   }
 
   /** Its tables are free. Asked only while `isAny`. */
   answered(read: PendingRead): void {
-    this.#deadlines.delete(read)
     const until = performance.now() + knownMs
     for (const { statement } of read.queries) {
       for (const table of tablesOf(statement)) {
@@ -116,7 +114,6 @@ export class LockedReads {
 
   /** Ends the waiting of all. */
   takeAll(): readonly PendingRead[] {
-    this.#deadlines.clear()
     return this.#waiting.splice(0)
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The table locks of transactions whose collections are known only as they are read and written. Each table is locked
- * before it is first touched, and until the end: two-phase locking. What was needed is remembered, so that the next
- * transaction of the same kind locks all of it at its start, in one order, and waits for nobody while it holds something.
+ * The table locks of actions, whose collections are known only when they are read or written. Each table is locked before
+ * its first use, until the transaction ends: two-phase locking. The locks are remembered by action, so that the next run takes
+ * all of them at its start, in one order, and does not wait while it holds some.
  */
 import type { Acts } from '../../../plan/transaction.ts'
 import type { GuardedPlanStep } from '../../write/transaction.ts'
@@ -11,14 +11,14 @@ import type { Mode, Modes, TableLocks } from './table-locks.ts'
 
 export class ActLocks {
   readonly #locks: TableLocks
-  /** By the name of the act. */
+  /** The locks that each act has needed, by its name. */
   readonly #needed = new Map<string, Map<string, Mode>>()
 
   constructor(locks: TableLocks) {
     this.#locks = locks
   }
 
-  /** Of one try. `serial`: the collections that are known beforehand. */
+  /** The locks of one try. `serial`: the collections that are known beforehand. */
   begin({ names }: Acts, serial: readonly string[]): HeldLocks {
     const modes = new Map(this.#locks.modesOf(serial))
     for (const name of names) addAll(modes, this.#needed.get(name) ?? new Map())
@@ -45,12 +45,12 @@ export class HeldLocks {
     this.#learn = learn
   }
 
-  /** Locks what is known, before the first statement. */
+  /** The statements that lock the known tables, before any other statement. */
   get first(): readonly Statement[] {
     return this.#locks.statements(this.#held)
   }
 
-  /** Locks what a plan touches and is not locked yet. */
+  /** The statements that lock the tables of a plan that are not locked yet. */
   more(plan: GuardedPlanStep): readonly Statement[] {
     const needed = isWrite(plan)
       ? this.#locks.modesOf([plan.shape.collection.name])

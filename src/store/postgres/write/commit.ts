@@ -1,6 +1,6 @@
 /**
  * Group commit: the writes that arrive in one turn of the event loop, or while a commit is under way, become one
- * transaction. Each is done wholly or not at all, and none is answered before the COMMIT that covers it.
+ * transaction. Each write succeeds or fails as a whole, and is answered only after the COMMIT that contains it.
  */
 import { ApiError } from '../../../errors.ts'
 import type { Connection } from '../connections/connection.ts'
@@ -9,7 +9,7 @@ import { failureOf, isLockTimeout, isPassing } from '../connections/failure.ts'
 import { Again, Groups, type GroupsOptions, type Job, type QueuedWrite, unavailable } from './group.ts'
 import { WriteQueues } from './queues.ts'
 
-/** How often a group is done again that met a deadlock, or whose connection broke before its COMMIT. */
+/** How often a group is tried that met a deadlock, or whose connection broke before its COMMIT. */
 const maxTries = 5
 
 export interface CommitOptions<T> extends GroupsOptions<T> {
@@ -17,7 +17,7 @@ export interface CommitOptions<T> extends GroupsOptions<T> {
   /** How many connections write at the same time. */
   readonly lanes: number
   readonly maxWaiting: number
-  /** Between groups: cleans up, now and then. */
+  /** Called between groups, for occasional cleaning. */
   readonly atRest: (connection: Connection) => Promise<void>
 }
 
@@ -39,12 +39,12 @@ export class CommitQueue<T> {
     this.#queues = new WriteQueues(options.lanes)
   }
 
-  /** Commits, and the writes that they hold. */
+  /** The number of commits, and of the writes in them. */
   get counts(): { readonly commits: number; readonly writes: number } {
     return this.#groups.counts
   }
 
-  /** Runs a job within the next transaction, perhaps twice. What it throws undoes it, and only it. */
+  /** Runs a job within the next transaction, perhaps several times. An error of the job undoes that job only. */
   add(job: Job<T>): Promise<T> {
     const refused = this.#refusal()
     if (refused !== undefined) return Promise.reject(new ApiError('UNAVAILABLE', refused))
@@ -59,12 +59,12 @@ export class CommitQueue<T> {
     this.#connections.dropIdle()
   }
 
-  /** The database is known to be away: whoever waits for an answer is refused now. */
+  /** The database is known to be unreachable: writes that wait for an answer are refused now. */
   lose(): void {
     this.#connections.lose()
   }
 
-  /** Finishes what waits, then closes the connections. */
+  /** Finishes the queued writes, then closes the connections. */
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#lanes > 0 || this.#queues.count > 0) {
@@ -92,7 +92,7 @@ export class CommitQueue<T> {
       if (this.#lanes === 0) for (const resolve of this.#resting.splice(0)) resolve()
       return
     }
-    // A second group only of those for which the first has no room: each commit has its price.
+    // A second group only when the first is full: each commit has its cost.
     while (this.#lanes < this.#options.lanes) {
       const group = this.#queues.take()
       if (group.length === 0) return
@@ -119,6 +119,8 @@ export class CommitQueue<T> {
         await this.#groups.transact(connection, group)
         return
       } catch (cause) {
+        // Any other failure may have left the transaction open: nothing else may be committed with it.
+        if (!(cause instanceof Again || cause instanceof ApiError)) connection?.destroy()
         if (!(cause instanceof Again) || tries >= most) return this.#refuse(group, cause)
         await new Promise(resolve => setTimeout(resolve, Math.random() * 20 * tries))
       } finally {
@@ -146,7 +148,7 @@ export class CommitQueue<T> {
   }
 }
 
-/** Of a transaction that says how often it is tried. */
+/** Whether a transaction with a number of tries of its own failed because of concurrent transactions. */
 function isConflict<T>([first]: readonly QueuedWrite<T>[], failure: unknown): boolean {
   return first?.job.own?.tries !== undefined && (isPassing(failure) || isLockTimeout(failure))
 }

@@ -1,4 +1,4 @@
-/** What PostgreSQL supplies to writes, beside other transactions that write. */
+/** What PostgreSQL supplies to writes, while other transactions write too. */
 
 import type { Collection, Field, Model } from '../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../../plan/guarded.ts'
@@ -39,7 +39,7 @@ export class PostgresWrites implements WriteDatabase<Statement> {
     this.timeLimit = timeLimit
   }
 
-  /** Not the row that `value` may refer to: only whoever adds to the group waits, and values refer to nothing too. */
+  /** An advisory lock, not one of the row that `value` may refer to: only writers that add to the group wait for it. */
   locksGroup(key: Sql, value: Sql | undefined): Sql {
     const text = value === undefined ? key : sql`${key} || ${value}::text`
     return sql`pg_advisory_xact_lock(hashtextextended(${text}, 0))`
@@ -63,8 +63,8 @@ export class PostgresWrites implements WriteDatabase<Statement> {
   }
 
   /**
-   * The last found first, and no cycles, as on SQLite. Other references may lead any way, so they are checked
-   * after the last.
+   * Deletes the rows that were found last first, and breaks cycles, as on SQLite. Other references between the rows may go in
+   * any direction, so they are checked at the end.
    */
   *remove(
     { cascadeSet: { items, again } }: Walked<Statement>,
@@ -101,7 +101,7 @@ export class PostgresWrites implements WriteDatabase<Statement> {
   }
 }
 
-/** Inserts nothing where a reference leads nowhere. */
+/** Inserts nothing if a referenced row is missing. */
 function checkedInsertSql(
   collection: Collection,
   fields: readonly Field[],

@@ -1,4 +1,4 @@
-/** A group of writes as one transaction: each is done wholly or not at all, and none is answered before the COMMIT. */
+/** A group of writes as one transaction: each succeeds or fails as a whole, and is answered only after the COMMIT. */
 
 import { ApiError } from '../../../errors.ts'
 import { unconfirmed } from '../../refusals.ts'
@@ -12,24 +12,24 @@ import type { Lease } from '../versions/lease.ts'
 import { type Ordered, ordered, sideBySide } from './lock-order.ts'
 import { type Moment, Scope } from './scope.ts'
 
-/** How many groups take savepoints from the start after one that needed them. */
+/** How many groups use savepoints from the start, after one that needed them. */
 const savepointGroups = 20
 
 export interface Job<T> extends Ordered {
   readonly run: (scope: Scope) => Promise<T>
-  /** Of a transaction that it shares with no other job. */
+  /** For a job whose transaction contains no other job. */
   readonly own?: OwnTransaction
 }
 
 export interface OwnTransaction {
   /** Whether all of its statements see one snapshot. */
   readonly isSnapshot: boolean
-  /** Lock the tables to which nobody else may write meanwhile; of each try. */
+  /** The statements that lock tables against other writers, for each try. */
   readonly locks: () => readonly Statement[]
-  /** Whether it may wait for tables, or reads much. */
+  /** Whether it may wait for locks of tables, or reads much. */
   readonly isLong: boolean
   /**
-   * How often it is tried where it is in the way of others, after which it fails with CONFLICT. Left out: as often as
+   * How often it is tried when concurrent transactions are in its way; then it fails with CONFLICT. Omitted: as often as
    * other transactions.
    */
   readonly tries?: number | undefined
@@ -59,25 +59,25 @@ const rollbackTo = statementOf(sql`ROLLBACK TO "one_write"`)
 const limitLockWait = statementOf(sql`SELECT set_config('lock_timeout', ${slot(0)}, true)`)
 
 /**
- * How long a transaction waits for the lock of a table while it may hold others, in milliseconds: less than PostgreSQL
- * waits before it looks for deadlocks. Those that are in its way take a few milliseconds.
+ * How long a transaction waits for the lock of a table while it may hold others, in milliseconds: less than PostgreSQL's
+ * `deadlock_timeout`. The transactions that it waits for take a few milliseconds.
  */
 const firstTableLockMs = 50
 const lastTableLockMs = 400
 
-/** What is left for a write's lock when others of its group have used up the time, in milliseconds: enough for a free one. */
+/** How long a write may wait for a lock after others of its group have used up the time, in milliseconds. */
 const leastLockMs = 100
 
 export interface GroupsOptions<T> {
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
-  /** What `now` in rules stands for; undefined: the database's own clock. */
+  /** The value of `now` in rules; undefined: the database's own clock. */
   readonly clock?: (() => number) | undefined
-  /** How long writes are done one after the other, in milliseconds, until those that are left are refused. */
+  /** How long writes run one after the other, in milliseconds, before the remaining ones are refused. */
   readonly patience: number
-  /** How long the writes of a group wait for locks, all in all; the `lock_timeout` of the connections. In milliseconds. */
+  /** How long the writes of a group wait for locks in all, in milliseconds; also the `lock_timeout` of the connections. */
   readonly lockWaitMs: number
-  /** Queues what belongs to the commit; what it returns is called after the commit. */
+  /** Queues the statements that belong to the commit. Returns a function to be called after the commit. */
   readonly beforeCommit: (transaction: Transaction, done: readonly Done<T>[]) => () => void
   readonly lease: Lease
 }
@@ -85,16 +85,17 @@ export interface GroupsOptions<T> {
 export class Groups<T> {
   readonly #options: GroupsOptions<T>
   #savepointGroupsLeft = 0
-  /** Commits, and the writes that they hold. */
+  /** The number of commits, and of the writes in them. */
   readonly counts = { commits: 0, writes: 0 }
 
   constructor(options: GroupsOptions<T>) {
     this.#options = options
   }
 
-  /** Answers each write. When none of them is done, throws: `Again` where another try may do it. */
+  /** Answers each write. Throws if none of them was stored: `Again` if another try may succeed. */
   async transact(connection: Connection, group: readonly QueuedWrite<T>[]): Promise<void> {
     const transaction = new Transaction(connection)
+    const hasSavepoints = this.#savepointGroupsLeft > 0 || group[0]?.job.own !== undefined
     const outcomes = await this.#outcomes(transaction, group)
     if (outcomes === undefined) return
     const done = [...outcomes.values()].filter(outcome => 'value' in outcome)
@@ -103,7 +104,7 @@ export class Groups<T> {
     try {
       await transaction
         .rows(commit, noInputs)
-        .catch(cause => this.#failedCommit(connection, transaction, cause))
+        .catch(cause => this.#failedCommit(connection, transaction, cause, hasSavepoints))
       if (transaction.tag !== 'COMMIT') throw unavailable(transaction.failure)
     } catch (cause) {
       over(false)
@@ -118,7 +119,7 @@ export class Groups<T> {
     }
   }
 
-  /** Undefined: nothing is done, and the writes are answered. */
+  /** Undefined if nothing was stored and the writes are answered already. */
   async #outcomes(
     transaction: Transaction,
     group: readonly QueuedWrite<T>[],
@@ -129,7 +130,7 @@ export class Groups<T> {
     return (await this.#plainly(transaction, group)) ?? this.#withSavepoints(transaction, group, began)
   }
 
-  /** One that fails is not tried again, unless another try may do it. */
+  /** One that fails is tried again only if another try may succeed. */
   async #alone(
     transaction: Transaction,
     waiting: QueuedWrite<T>,
@@ -141,6 +142,8 @@ export class Groups<T> {
       else transaction.queue(isSnapshot ? beginSnapshot : begin)
       const scope = new Scope(transaction, this.#moment())
       const value = await waiting.job.run(scope)
+      // An action may have caught it: the transaction has failed all the same.
+      if (transaction.failure !== undefined) throw transaction.failure
       return new Map([[waiting, { value, scope }]])
     } catch (cause) {
       const failure = transaction.failure ?? cause
@@ -151,7 +154,7 @@ export class Groups<T> {
     }
   }
 
-  /** Begins with the locks. Whoever holds one may wait for another, so that none is waited for long. */
+  /** Begins with the locks. Whoever holds one may be waiting for another, so no wait is long. */
   async #lockTables(transaction: Transaction, locks: readonly Statement[]): Promise<void> {
     const { lockWaitMs } = this.#options
     const deadline = performance.now() + lockWaitMs
@@ -170,19 +173,30 @@ export class Groups<T> {
     }
   }
 
-  /** Where the connection broke, nobody knows whether the COMMIT was done: it must not be tried again. */
-  async #failedCommit(connection: Connection, transaction: Transaction, cause: unknown): Promise<never> {
+  /**
+   * If the connection broke, the outcome of the COMMIT is unknown: it must not be tried again. If the database refused a
+   * statement, it may be one that a write has deferred: with savepoints only that write fails.
+   */
+  async #failedCommit(
+    connection: Connection,
+    transaction: Transaction,
+    cause: unknown,
+    hasSavepoints: boolean,
+  ): Promise<never> {
     const failure = transaction.failure ?? cause
     if (failure instanceof NotSent) throw new Again(failure)
     if (failure instanceof ConnectionLost) throw unconfirmed(failure)
     transaction.recover()
     await transaction.rows(rollback).catch(() => connection.destroy())
-    throw isPassing(failure) ? new Again(failure) : unavailable(failure)
+    if (isPassing(failure)) throw new Again(failure)
+    if (hasSavepoints || failureOf(failure).code === 'UNAVAILABLE') throw unavailable(failure)
+    this.#savepointGroupsLeft = savepointGroups
+    throw new Again(failure)
   }
 
   /**
-   * Nearly no write fails after it has changed something. When one does, everything is undone, and done again
-   * with savepoints, one after the other. Undefined: nothing is done.
+   * Runs the writes side by side. Hardly any write fails after it has changed something. When one does, all are rolled back,
+   * to be run again one after the other, with savepoints. Undefined: they are rolled back.
    */
   async #plainly(
     transaction: Transaction,
@@ -214,7 +228,7 @@ export class Groups<T> {
     return undefined
   }
 
-  /** `began`: when the group was tried first, by the clock. */
+  /** `began`: when the group was first tried, by `performance.now()`. */
   async #withSavepoints(
     transaction: Transaction,
     group: readonly QueuedWrite<T>[],
@@ -224,7 +238,7 @@ export class Groups<T> {
     const moment = this.#moment()
     const outcomes = new Map<QueuedWrite<T>, Outcome<T>>()
     const done: Scope[] = []
-    // Each may wait for a lock as long as a statement may: all of them together must not.
+    // Each write may wait for a lock as long as a statement may; all of them together may not.
     const until = began + this.#options.patience
     for (const waiting of ordered(group)) {
       const scope = new Scope(transaction, moment, done)
@@ -242,7 +256,7 @@ export class Groups<T> {
     return { at: new Date(now()).toISOString(), now: clock?.() }
   }
 
-  /** One that has waited for its lock in the first try does not wait as long again. */
+  /** A write that waited for its lock in the first try does not wait as long again. */
   #limitLockWait(transaction: Transaction, began: number): void {
     const { lockWaitMs } = this.#options
     const used = performance.now() - began
@@ -269,7 +283,7 @@ export class Groups<T> {
     }
   }
 
-  /** Throws when it should all be done again, perhaps on another connection. */
+  /** Throws `Again` if the whole transaction is to be tried again, perhaps on another connection. */
   async #rollBack(transaction: Transaction): Promise<void> {
     const { failure } = transaction
     if (failure instanceof ConnectionLost) throw new Again(failure)
@@ -279,7 +293,7 @@ export class Groups<T> {
   }
 }
 
-/** What is stored is not refused because a listener failed. */
+/** A stored write is not refused because a listener failed. */
 function isDone(after: () => void): boolean {
   try {
     after()
@@ -290,7 +304,7 @@ function isDone(after: () => void): boolean {
   }
 }
 
-/** Nothing is done, and it should be tried again. */
+/** Nothing was stored, and another try may succeed. */
 export class Again extends Error {
   constructor(cause: unknown) {
     super('The transaction should be tried again.', { cause })

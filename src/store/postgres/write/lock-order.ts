@@ -1,12 +1,12 @@
-/** The order in which the writes of one group are done. */
+/** The order in which the writes of one group run. */
 import type { GuardedCreate, GuardedWrite } from '../../../plan/guarded.ts'
 import { assigned } from '../../write/assign.ts'
 
-/** A write as far as its order goes. */
+/** What decides the order of a write. */
 export interface Ordered {
-  /** Those with the same key are done one after the other, in the order of keys; those without one, side by side. */
+  /** Writes with the same key run one after the other, in the order of keys; those without one, side by side. */
   readonly key: string | undefined
-  /** Whether it is done when nothing else of the group is under way. */
+  /** Whether it runs while no other write of the group does. */
   readonly alone: boolean
 }
 
@@ -14,7 +14,7 @@ interface OrderedWrite {
   readonly job: Ordered
 }
 
-/** Rows are locked in one order by all, as far as it is known beforehand, so that few wait for each other in rings. */
+/** All groups lock rows in the same order, as far as it is known beforehand, so that deadlocks are rare. */
 export function ordered<W extends OrderedWrite>(group: readonly W[]): readonly W[] {
   const keyed = group.filter(({ job }) => job.key !== undefined && !job.alone)
   const alone = group.filter(({ job }) => job.alone)
@@ -27,7 +27,7 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-/** Those that share a key one after the other, those that must be alone at last. */
+/** Runs writes with the same key one after the other, and those that must run alone at the end. */
 export async function sideBySide<W extends OrderedWrite>(
   group: readonly W[],
   run: (waiting: W) => Promise<void>,
@@ -50,17 +50,17 @@ export async function sideBySide<W extends OrderedWrite>(
   for (const waiting of alone) await run(waiting)
 }
 
-/** Jobs with the same key are done one after the other, and lock rows in the order of keys. */
+/** The key of writes to one item: see `Ordered`. */
 export function itemKey(collection: string, id: unknown): string {
   return `${collection}/${String(id).padStart(16, '0')}`
 }
 
-/** Whether it counts what others of its transaction have written. */
+/** Whether it counts rows that others of its transaction have written. */
 export function isLimited(shape: GuardedWrite['shape']): boolean {
   return shape.kind !== 'delete' && shape.limits.length > 0
 }
 
-/** The key of a create with a limit: of what it counts, as far as its values say. */
+/** The key of a create with a limit: of the group in which its item counts, if its values say which. */
 export function limitKey({ collection, limits, set }: GuardedCreate, plan: GuardedWrite): string | undefined {
   const per = limits.find(limit => limit.per !== undefined)?.per
   const assignment = set.find(({ field }) => field === per)

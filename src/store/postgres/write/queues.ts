@@ -1,21 +1,21 @@
-/** What waits for a writing connection, and what is next. */
+/** The writes that wait for a connection, and which of them is next. */
 import type { QueuedWrite } from './group.ts'
 
 const maxBatch = 500
 
 /**
- * `shared`: single writes, many of which share a transaction. `own`: those with a transaction of their own. `long`: of
- * these, those that wait for locks of tables, or only read.
+ * `shared`: single writes, which share transactions. `own`: writes with a transaction of their own. `long`: those of them
+ * that wait for locks of tables, or only read.
  */
 const kinds = ['shared', 'own', 'long'] as const
 type Kind = (typeof kinds)[number]
 
 export class WriteQueues<T> {
   readonly #queues: Readonly<Record<Kind, QueuedWrite<T>[]>> = { shared: [], own: [], long: [] }
-  /** How many long ones may be under way: they keep no others waiting. */
+  /** How many long ones may run at once: with two lanes or more, one is left for the others. */
   readonly #maxLong: number
   #long = 0
-  /** The kind that was taken last: each has its turn. */
+  /** The kind that was taken last: the kinds take turns. */
   #last = 0
 
   /** `lanes`: how many connections write at the same time. */
@@ -32,7 +32,7 @@ export class WriteQueues<T> {
     this.#queues[kindOf(write)].push(write)
   }
 
-  /** Those that are next, of one transaction; empty where nothing may begin now. To be given to `ended`. */
+  /** The next writes, which share a transaction; empty if none may begin now. `ended` must be called with them. */
   take(): readonly QueuedWrite<T>[] {
     for (let turn = 1; turn <= kinds.length; turn++) {
       const at = (this.#last + turn) % kinds.length

@@ -1,4 +1,4 @@
-/** One write within a transaction on PostgreSQL: what it asks, and what it leaves for the commit. */
+/** One write within a transaction on PostgreSQL: its statements, and what the commit needs of it. */
 import { slot, sql } from '../../sql/writer.ts'
 import { type Inputs, slotted } from '../../values.ts'
 import type { ChangeEvent, ItemChange } from '../../write/event.ts'
@@ -15,11 +15,11 @@ const rollbackTo = statementOf(sql`ROLLBACK TO "one_step"`)
 const heldLockMs = 50
 const limitLockWait = statementOf(sql`SELECT set_config('lock_timeout', ${slot(0)}, true)`)
 
-/** What may be sent together: an answer to all of it must come in time. */
+/** How many statements are sent together: all of them must be answered within the time limit of one answer. */
 const maxStatementsAtOnce = 1000
 const noRows: Rows = []
 
-/** The time of a transaction, as its writes store it and as rules take it. */
+/** The time of a transaction, as its writes store it and as rules compare it. */
 export type Moment = Pick<WriteScope<unknown>, 'at' | 'now'>
 
 export class Scope implements WriteScope<Statement> {
@@ -31,7 +31,8 @@ export class Scope implements WriteScope<Statement> {
   /** By how much the number of items changes. */
   readonly totals = new Map<string, number>()
   hasChanged = false
-  /** The writes that were done before it in the same transaction. */
+  #hasDeferred = false
+  /** The earlier writes of the same transaction. */
   readonly #before: readonly Scope[]
 
   constructor(transaction: Transaction, moment: Moment, before: readonly Scope[] = []) {
@@ -48,24 +49,27 @@ export class Scope implements WriteScope<Statement> {
     return this.#before.reduce((sum, { totals }) => sum + (totals.get(collection) ?? 0), own)
   }
 
-  /** Of a write beside others, which is to be joined in its place. */
+  /** The scope of one of several concurrent writes; to be joined in their order. */
   beside(): Scope {
     return new Scope(this.#transaction, this.#moment, [...this.#before, this])
   }
 
   join({ events, totals, hasChanged }: Scope): void {
-    this.events.push(...events)
+    // Not spread: a deletion may have more events than a call may have arguments.
+    for (const event of events) this.events.push(event)
     for (const [collection, difference] of totals) this.count(collection, difference)
     this.hasChanged ||= hasChanged
   }
 
-  /** Work that is undone by itself where it fails, unless all of the transaction has to be tried again. */
+  /** Runs work that is undone alone if it fails, unless the whole transaction has to be tried again. */
   async savepoint<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
     const own = this.beside()
     this.#transaction.queue(savepoint)
     try {
       const value = await work(own)
-      this.#transaction.queue(release)
+      // A deferred statement may still fail, which must undo this work only.
+      if (own.#hasDeferred) await this.#transaction.rows(release)
+      else this.#transaction.queue(release)
       this.join(own)
       return value
     } catch (cause) {
@@ -78,7 +82,7 @@ export class Scope implements WriteScope<Statement> {
     }
   }
 
-  /** Locks tables while the transaction holds others, so that it does not wait for long. `lockWaitMs`: from then on. */
+  /** Locks tables, with a short wait, since the transaction holds other locks. `lockWaitMs`: the wait for later locks. */
   async lock(locks: readonly Statement[], lockWaitMs: number): Promise<void> {
     if (locks.length === 0) return
     this.#transaction.queue(limitLockWait, slotted([String(heldLockMs)]))
@@ -92,13 +96,14 @@ export class Scope implements WriteScope<Statement> {
     return this.#transaction.rows(statement, inputs)
   }
 
-  /** For reads of the transaction's caller, which change nothing. */
+  /** For reads on behalf of the transaction's caller, which change nothing. */
   ask(query: Query): Promise<Rows> {
     return this.#transaction.ask(query)
   }
 
   defer(statement: Statement, inputs: Inputs): void {
     this.hasChanged = true
+    this.#hasDeferred = true
     this.#transaction.queue(statement, inputs)
   }
 
@@ -110,7 +115,7 @@ export class Scope implements WriteScope<Statement> {
     this.totals.set(collection, (this.totals.get(collection) ?? 0) + difference)
   }
 
-  /** Takes the steps to their end, each in as few round trips as may be. */
+  /** Runs the steps to their end, each in as few round trips as possible. */
   async answered<T>(steps: Steps<Statement, T>, inputsOf: (ask: Ask<Statement>) => Inputs): Promise<T> {
     let step = steps.next()
     while (!step.done) {

@@ -1,4 +1,4 @@
-/** Keeps the search terms of rows, in arrays beside them. Deleted rows lose theirs by their reference. */
+/** Stores the search terms of rows, as arrays in a table of their own. A trigger deletes those of deleted rows. */
 import type { Collection } from '../../../model/model.ts'
 import { indexedTerms } from '../../../plan/text-search.ts'
 import { searchTable } from '../../sql/dialect.ts'

@@ -1,6 +1,6 @@
 /**
- * Locks that keep all others from writing to tables until the transaction ends: its reads then stay true, so that it has
- * one place in the order of all commits. Whoever only reads is not kept waiting. See `decisions/batches-lock-tables.md`.
+ * Locks that keep other transactions from writing to tables until this one ends: what it has read stays true, so that it is
+ * serialisable with all commits. Reads do not wait. See `decisions/batches-lock-tables.md`.
  */
 import type { Collection, Model } from '../../../model/model.ts'
 import { followPath, pathsOf } from '../../../model/rule/paths.ts'
@@ -10,8 +10,8 @@ import { referencesTo } from '../../write/removal/cascade-set.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 
 /**
- * `EXCLUSIVE`: nobody else changes rows or locks them to change them later, so that no check of another write lies before
- * this transaction, and its change after it. `SHARE`: nobody else changes rows; several transactions may say so at once.
+ * `EXCLUSIVE`: no other transaction changes rows or locks them to change them later, so that no other write makes its checks
+ * before this transaction and its change after it. `SHARE`: no other transaction changes rows; several may hold it at once.
  */
 export type Mode = 'EXCLUSIVE' | 'SHARE'
 
@@ -27,8 +27,8 @@ export class TableLocks {
   }
 
   /**
-   * Locks the tables of these collections and of those that change with deletions in them for changes, and those that
-   * decide reads and writes of them, by rules and references, as they are.
+   * `EXCLUSIVE` for these collections, and for those that change with deletions in them; `SHARE` for those that decide reads
+   * and writes of them, by rules and references.
    */
   modesOf(collections: readonly string[]): Modes {
     const modes = new Map<string, Mode>()
@@ -38,7 +38,7 @@ export class TableLocks {
     return modes
   }
 
-  /** All lock in one order, so that none waits for another in a ring. */
+  /** All transactions lock in the same order, against deadlocks. */
   statements(modes: Modes): readonly Statement[] {
     return [...modes.keys()].sort().map(table => this.#statement(table, modes.get(table) ?? 'SHARE'))
   }
@@ -74,10 +74,10 @@ function reachedFrom(collection: string, model: Model): Reached {
   return { changes: new Set([...all].map(({ name: table }) => table)), decides }
 }
 
-/** A collection, and those whose items go or change with a deletion in it. */
+/** A collection, and those whose items are deleted or changed by a deletion in it. */
 function withCascades(start: Collection, model: Model): ReadonlySet<Collection> {
   const found = new Set([start])
-  // A set gives what is added to it during the walk as well.
+  // Iterating over a set includes what is added on the way.
   for (const collection of found) {
     for (const { collection: referring, onDelete } of referencesTo(collection, model)) {
       if (onDelete !== 'restrict') found.add(referring)
@@ -86,7 +86,7 @@ function withCascades(start: Collection, model: Model): ReadonlySet<Collection> 
   return found
 }
 
-/** A collection with what decides reads and writes of it. */
+/** Adds a collection, and those that decide reads and writes of it. */
 function addReached(collection: Collection, model: Model, found: Set<string>): void {
   found.add(collection.name)
   const { access, fields } = collection
@@ -131,7 +131,7 @@ function addRule(rule: Rule, collection: Collection, model: Model, found: Set<st
 function collectionIn({ collections }: Model): (name: string) => Collection {
   return name => {
     const found = collections.get(name)
-    if (found === undefined) throw new Error(`the model names ${name}, which is not there`)
+    if (found === undefined) throw new Error(`the model names ${name}, which does not exist`)
     return found
   }
 }

@@ -1,4 +1,4 @@
-/** Transactions of several steps on PostgreSQL, on one connection: reads see what the steps before them have changed. */
+/** Transactions of several steps on PostgreSQL, on one connection: reads see the changes of earlier steps. */
 import { ApiError } from '../../../errors.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
 import type { Act, GuardedProgram, Together } from '../../../plan/transaction.ts'
@@ -39,17 +39,17 @@ import { isLimited } from './lock-order.ts'
 import type { Scope } from './scope.ts'
 
 /**
- * So many writes may be under way side by side: their statements, a few each, are answered in time. Those with a
- * cardinality limit are not, since each counts what the others have created.
+ * How many writes run side by side: their statements, a few each, are answered in time. Writes with a cardinality limit run
+ * one after the other, since each counts what the others have created.
  */
 const writesAtOnce = 100
 
-/** Totals as others see them, and what the transaction has changed: its own row of them is written at the commit. */
+/** The committed totals plus the changes of this transaction, which are written only at its commit. */
 const ownTotals = statementOf(
   sql`SELECT coalesce(sum("n"), 0)::bigint + ${slot(1)}::bigint FROM "_totals" WHERE "collection" = ${slot(0)}`,
 )
 
-/** Reads within transactions: nothing remembered is used, and nothing is remembered. */
+/** Reads within transactions: they neither use nor fill caches. */
 export class TransactionReads {
   readonly #security: Security
   /** Bounds how many rows a list may look at. */
@@ -76,11 +76,11 @@ export class TransactionReads {
 
   async read(plan: GuardedRead | GuardedCompositeRead, scope: Scope): Promise<Answer> {
     const { shape, args, principal } = plan
-    // What Portico asks for itself asks by keys.
+    // Portico's own reads are by keys.
     if (principal !== system) await this.#statistics?.require(plan)
     const snapshot = batched<Query>(
       queries => Promise.all(queries.map(query => scope.ask(query))),
-      // Nothing is known that could be older.
+      // No cache could be older.
       { isNewer: () => false },
     )
     const actor = this.#security.actor(principal)
@@ -102,9 +102,9 @@ export interface TransactionParts {
   readonly reads: TransactionReads
   readonly security: Security
   readonly records: Pick<RecordChanges<Statement>, 'steps'>
-  /** How long others may wait for it, in milliseconds. */
+  /** How long it may take, since others wait for it, in milliseconds. */
   readonly limitMs: number
-  /** Of a transaction with acts that changes something. */
+  /** For a transaction with acts that changes something. */
   readonly locks?: HeldLocks | undefined
 }
 
@@ -133,12 +133,12 @@ function tooLong(): ApiError {
   return new ApiError('UNAVAILABLE', 'The transaction takes too long: do less in one.')
 }
 
-/** Before the tables of a plan are first touched, in a transaction that does not know them beforehand. */
+/** Locks the tables of a plan before their first use, in a transaction that does not know them beforehand. */
 async function lock(step: GuardedStep, scope: Scope, { locks, limitMs }: TransactionParts): Promise<void> {
   if (locks !== undefined && isPlan(step)) await scope.lock(locks.more(step), limitMs)
 }
 
-/** Each of its steps is undone by itself where it fails, so that the function may go on. */
+/** Each step is undone alone if it fails, so that the function can continue. */
 async function acted<T>(
   act: Act<GuardedPlanStep>,
   run: ProgramRun<T>,
@@ -148,7 +148,7 @@ async function acted<T>(
   await runActSlowly(act, async step => {
     try {
       await lock(step, scope, parts)
-      // Reads too: one that fails has ended the transaction.
+      // Reads too: without a savepoint, a failed one would end the transaction.
       return run.answerOf(await scope.savepoint(own => stepDone(step, own, parts)))
     } catch (cause) {
       throw failureOf(cause)
@@ -188,7 +188,7 @@ function written(plan: GuardedWrite, scope: Scope, { writes, security }: Transac
   return scope.answered(writes.run(plan, scope), security.inputsOf(plan))
 }
 
-/** What each asks in one turn is sent together. */
+/** The statements that the writes yield in one turn are sent together. */
 async function allWritten(
   step: Together<GuardedPlanStep>,
   scope: Scope,
@@ -206,7 +206,7 @@ async function allWritten(
         return written(plan, own, parts)
       }),
     )
-    // Each in its place, whichever was done first.
+    // In the order of the writes, whichever finished first.
     for (const own of scopes) scope.join(own)
     const failed = firstFailure(settled)
     if (failed !== undefined) {
@@ -218,7 +218,7 @@ async function allWritten(
   return all
 }
 
-/** The first failure that is not one of a transaction in which another statement has failed. */
+/** The first failure that is not the consequence of another one. */
 function firstFailure(settled: readonly PromiseSettledResult<Written>[]): number | undefined {
   const failed = settled.flatMap((one, index) =>
     one.status === 'rejected' ? [{ index, cause: one.reason }] : [],

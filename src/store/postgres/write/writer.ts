@@ -1,4 +1,4 @@
-/** Runs guarded writes: queues them for the next commit, with their rows in the event log and what they touched. */
+/** Runs guarded writes: queues them for the next commit, with their events and the names of what they changed. */
 
 import { ApiError } from '../../../errors.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
@@ -85,7 +85,7 @@ export class Writer {
     return { id, text }
   }
 
-  /** Resolves once a commit of nothing but its trace is durable. */
+  /** Resolves once a commit without changes of items is durable. */
   async confirm(): Promise<void> {
     const run = async (scope: Scope): Promise<Written> => {
       scope.hasChanged = true
@@ -94,7 +94,7 @@ export class Writer {
     await this.#add({ key: undefined, alone: false, run })
   }
 
-  /** See `doWork`. Works with the same key are done one after the other. */
+  /** See `doWork`. Within a commit, work with the same key runs one after the other. */
   work<T>(steps: WorkSteps<Statement, T>, key?: string): Promise<T> {
     return doWork(steps, run => {
       return this.#add({
@@ -126,7 +126,7 @@ export class Writer {
     return done.result
   }
 
-  /** Undefined: it may share one with single writes, after which it is done. */
+  /** Undefined: it may share a transaction with single writes, after which it runs. */
   #ownTransaction({
     serial,
     snapshot: isSnapshot = false,
@@ -136,7 +136,7 @@ export class Writer {
     return { locks: () => locks, isSnapshot, isLong: isSnapshot || locks.length > 0 }
   }
 
-  /** `held`: of the try that is under way. */
+  /** `held`: the locks of the current try. */
   #acting(acts: Acts, { serial = [] }: GuardedProgram<unknown>) {
     let held = this.#actLocks.begin(acts, serial)
     const locks = () => {
@@ -159,7 +159,7 @@ export class Writer {
     this.#queue.lose()
   }
 
-  /** Finishes the writes that wait. */
+  /** Finishes the queued writes. */
   close(): Promise<void> {
     return this.#queue.close()
   }
@@ -183,7 +183,7 @@ export class Writer {
     return { key: itemKey(shape.collection.name, args[shape.id]), alone, run }
   }
 
-  /** What the commit needs besides the changes. */
+  /** Queues what the commit needs besides the changes: totals, events and the names of what changed. */
   #leave(transaction: Transaction, done: readonly Done<Written>[]): () => void {
     const events = done.flatMap(({ scope }) => scope.events)
     const changed = new Set(done.flatMap(({ value }) => [...value.changed]))
@@ -212,7 +212,7 @@ export class Writer {
   }
 }
 
-/** In the order of names, in which all lock the rows of totals. */
+/** In the order of names, in which all transactions lock the rows of totals. */
 function summed(all: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
   const sums = new Map<string, number>()
   for (const totals of all) {

@@ -1,10 +1,10 @@
-/** The rows that a deletion takes with it, whichever database they are in. */
+/** The rows that are deleted together, whichever database they are in. */
 import { ApiError } from '../../../errors.ts'
 import type { Collection, Field, Model, ToOne } from '../../../model/model.ts'
 import type { Principal } from '../../../principal.ts'
 import type { Steps, WriteScope } from '../steps.ts'
 
-/** A row that goes, or one whose reference is cleared. */
+/** A row that is deleted, or whose reference is cleared. */
 export interface Item {
   readonly collection: Collection
   readonly id: number
@@ -28,14 +28,14 @@ export function referencesTo(target: Collection, { collections }: Model): readon
   )
 }
 
-/** The rows that go, in the order in which they were found: what leads to a row comes before it. */
+/** The rows that are deleted, in the order in which they were found: a row comes after the one that leads to it. */
 export class CascadeSet<R> {
   readonly items: Item[] = []
-  /** References from rows that were found before they were followed: what makes rings. */
+  /** References from rows that had already been found. They form cycles. */
   readonly again: { readonly id: number; readonly referrer: R }[] = []
   readonly #ids = new Map<Collection, Set<number>>()
 
-  /** Returns false for one that was found before. */
+  /** Returns false if it had already been found. */
   add(item: Item): boolean {
     const ids = this.#ids.get(item.collection)
     if (ids?.has(item.id)) return false
@@ -49,7 +49,7 @@ export class CascadeSet<R> {
     return this.#ids.get(collection)?.has(id) ?? false
   }
 
-  /** How many of a collection go. */
+  /** How many rows of a collection are deleted. */
   countOf(collection: Collection): number {
     return this.#ids.get(collection)?.size ?? 0
   }
@@ -59,14 +59,14 @@ export class CascadeSet<R> {
   }
 }
 
-/** The names that the event of a cleared reference tells as changed. */
+/** The names of the changed fields in the event of a cleared reference. */
 export function clearedNames(field: Field, { fields }: Collection): readonly string[] {
   return [field, fields.get('updated_at')].flatMap(one =>
     one === undefined || one.internal || one.writeOnly ? [] : [one.name],
   )
 }
 
-/** Of a row to which the database itself knows references that the walk has not found. */
+/** For a row to which the database knows references that the walk did not find. */
 export function referredElsewhere(cause: unknown): ApiError {
   return new ApiError('CONFLICT', 'Other items still refer to this one.', { cause })
 }
@@ -77,20 +77,21 @@ export function stillReferred({ collection, id }: Item, { collection: from, fiel
 }
 
 export interface Referrer<S> extends Reference {
-  /** The ids of the rows that refer to an id, no more of them than the second slot says. */
+  /** The ids of the rows that refer to an id, at most as many as the second slot says. */
   readonly rows: S
   /** Clears the reference of an id, at the time of the second slot; returns the event's text. */
   readonly clear: S
-  /** Clears the reference of an id with all that the collection's own code and its limits ask; undefined: they ask nothing. */
+  /** Clears the reference of an id through the collection's own code and limits; undefined: it has none. */
   readonly judged: ((id: number, by: Principal, scope: WriteScope<S>) => Steps<S, void>) | undefined
 }
 
-/** A removal as far as all databases do it: the rows themselves are still there. */
+/** The part of a removal that all databases share: the rows themselves are not deleted yet. */
 export interface Walked<S> {
   readonly cascadeSet: CascadeSet<Referrer<S>>
-  /** The collections from which rows are taken, those that lost a reference, and all whose versions grow. */
+  /** The names of the collections whose rows are deleted. */
   readonly removed: ReadonlySet<string>
-  /** With how many references. */
+  /** The number of cleared references by collection. */
   readonly cleared: ReadonlyMap<string, number>
+  /** The names whose versions increase: of all these collections, and of deleted records. */
   readonly changed: ReadonlySet<string>
 }

@@ -1,4 +1,4 @@
-/** What deletions take with them: counted, and reported where it is much, since other writes wait for it. */
+/** Counts what deletions cascade to, and reports large cascades, for which other writes wait. */
 import type { Collection } from '../../../model/model.ts'
 import type { Item } from './cascade-set.ts'
 
@@ -9,11 +9,11 @@ export const maxSilentCascade = 1000
 export interface Cascade {
   readonly collection: string
   readonly itemId: number
-  /** How many items of each collection went, the first one too. */
+  /** The number of deleted items by collection, including the first one. */
   readonly removed: Readonly<Record<string, number>>
-  /** How many references to them, by the collection that held them, were cleared. */
+  /** The number of cleared references by the collection that held them. */
   readonly cleared: Readonly<Record<string, number>>
-  /** From the first look for what refers to the item until the last row was deleted. */
+  /** From the first search for referring rows until the last row was deleted. */
   readonly durationMs: number
 }
 
@@ -29,7 +29,7 @@ interface Counted {
 
 export class Cascades {
   readonly #onLarge: OnCascade | undefined
-  /** Items that went, or lost a reference, with another one. */
+  /** The number of items that were deleted, or lost a reference, with another one. */
   items = 0
 
   constructor(onLarge: OnCascade | undefined) {

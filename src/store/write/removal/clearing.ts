@@ -1,6 +1,6 @@
 /**
- * References that a deletion clears in collections with code or limits of their own: row by row, since each goes through
- * `prepare`, `check` and the limits as any other change of it.
+ * References that a deletion clears in collections with code or limits of their own: row by row, since each change goes
+ * through `prepare`, `check` and the limits like any other.
  */
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
@@ -20,12 +20,12 @@ import type { Reference } from './cascade-set.ts'
 
 type Clearing<S> = (id: number, by: Principal, scope: WriteScope<S>) => Steps<S, void>
 
-/** Where things stand among the outputs of the stored row. */
+/** Positions among the outputs of the stored row. */
 const ITEM = 0
 const EVENT = 1
 const GROUPS = 2
 
-/** Undefined where nothing but the reference changes. */
+/** Undefined if only the reference changes. */
 export function judgedClearing<S>(reference: Reference, database: WriteDatabase<S>): Clearing<S> | undefined {
   const { collection, field } = reference
   const logic = writeLogicOf(collection, database.timeLimit)
@@ -56,7 +56,7 @@ export function judgedClearing<S>(reference: Reference, database: WriteDatabase<
   }
 }
 
-/** All that changes with the reference. */
+/** The values of all fields that change with the reference. */
 function clearedValues(
   reference: Reference,
   logic: WriteLogic | undefined,
@@ -76,7 +76,7 @@ function clearedValues(
   return new Map([...values, ...made])
 }
 
-/** What `check` says of the item is not for whoever deletes another one: they may not be able to read it. */
+/** Hides the faults of `check`: whoever deletes another item may not be able to read this one. */
 function runLogic({ collection, field }: Reference, run: () => PreparedValues): PreparedValues {
   try {
     return run()
@@ -87,7 +87,7 @@ function runLogic({ collection, field }: Reference, run: () => PreparedValues): 
   }
 }
 
-/** Changes the row and returns the event's text of it. */
+/** Changes the row and returns its text for the event. */
 type Changer<S> = (id: number, values: PreparedValues, scope: WriteScope<S>) => Steps<S, SqlValue>
 
 function changerOf<S>(collection: Collection, database: WriteDatabase<S>): Changer<S> {

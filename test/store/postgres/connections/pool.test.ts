@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { Connection } from '../../../../src/store/postgres/connections/connection.ts'
-import { ConnectionLost } from '../../../../src/store/postgres/connections/failure.ts'
+import { ConnectionSet } from '../../../../src/store/postgres/connections/connection-set.ts'
+import { ConnectionLost, Unreachable } from '../../../../src/store/postgres/connections/failure.ts'
 import { Pool } from '../../../../src/store/postgres/connections/pool.ts'
 import { statementOf } from '../../../../src/store/postgres/connections/statement.ts'
 import { sql } from '../../../../src/store/sql/writer.ts'
@@ -50,6 +51,27 @@ test('no more connections are opened than may be, however many wait', async () =
   assert.equal(wires.length, 2)
 })
 
+test('a server that refuses one more connection is left alone while another one answers', async () => {
+  const busy = Promise.withResolvers<readonly (readonly number[])[]>()
+  const { wire } = stubWire(() => busy.promise)
+  let tries = 0
+  const open = async () => {
+    tries++
+    if (tries > 1) throw new Unreachable(new Error('sorry, too many clients already'))
+    return wire
+  }
+  const pool = new Pool({ open, size: 3, maxWaiting: 10 })
+  const first = pool.rows(ask, noInputs)
+  await turn()
+  await turn()
+  const second = pool.rows(ask, noInputs)
+  for (let turns = 0; turns < 20; turns++) await turn()
+  const found = tries
+  busy.resolve([[7]])
+  assert.equal(found, 2)
+  assert.deepEqual(await Promise.all([first, second]), [[[7]], [[7]]])
+})
+
 test('exactly so many reads may wait', async () => {
   const { pool } = stubPool(() => () => [[1]], { maxWaiting: 2 })
   const outcomes = await Promise.allSettled([1, 2, 3].map(() => pool.rows(ask, noInputs)))
@@ -90,5 +112,23 @@ test('a read whose connection the server ends is asked again on another', async 
     } finally {
       await pool.close()
     }
+  })
+})
+
+test('a connection that is lost before it is handed over is not counted as open', async () => {
+  await withPostgres(async url => {
+    const open = async () => {
+      const connection = await Connection.open({
+        url,
+        connectTimeout: 20_000,
+        answerTimeout: 60_000,
+        settings: '',
+      })
+      connection.destroy()
+      return connection
+    }
+    const connections = new ConnectionSet(open)
+    await connections.one()
+    assert.equal(connections.size, 0)
   })
 })

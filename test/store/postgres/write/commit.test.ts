@@ -8,8 +8,8 @@ import type { Connection } from '../../../../src/store/postgres/connections/conn
 import { ConnectionLost } from '../../../../src/store/postgres/connections/failure.ts'
 import { statementOf } from '../../../../src/store/postgres/connections/statement.ts'
 import { Lease } from '../../../../src/store/postgres/versions/lease.ts'
-import { CommitQueue } from '../../../../src/store/postgres/write/commit.ts'
-import type { Job } from '../../../../src/store/postgres/write/group.ts'
+import { type CommitOptions, CommitQueue } from '../../../../src/store/postgres/write/commit.ts'
+import type { Job, OwnTransaction } from '../../../../src/store/postgres/write/group.ts'
 import { sql } from '../../../../src/store/sql/writer.ts'
 import { noInputs } from '../../../../src/store/values.ts'
 import { type Answer, stubWire } from '../connections/stub-wire.ts'
@@ -17,7 +17,10 @@ import { type Answer, stubWire } from '../connections/stub-wire.ts'
 const change = statementOf(sql`INSERT INTO "things" VALUES (1)`)
 
 /** A queue on stub connections: how they answer, by their number. */
-function open(answer: (wire: number) => Answer, { maxWaiting = 100, opening }: Options = {}) {
+function open(
+  answer: (wire: number) => Answer,
+  { maxWaiting = 100, opening, beforeCommit = () => () => {} }: Options = {},
+) {
   const wires: ReturnType<typeof stubWire>[] = []
   const answers: string[] = []
   const queue = new CommitQueue<string>({
@@ -35,10 +38,10 @@ function open(answer: (wire: number) => Answer, { maxWaiting = 100, opening }: O
     // Nobody else writes: whoever is admitted is so at once.
     lease: Object.assign(new Lease(), { admit: async () => {} }),
     atRest: async () => {},
-    beforeCommit: () => () => {},
+    beforeCommit,
   })
-  const add = (name: string, run: Job<string>['run'] = async () => name) => {
-    const added = queue.add({ key: undefined, alone: false, run })
+  const add = (name: string, run: Job<string>['run'] = async () => name, own?: OwnTransaction) => {
+    const added = queue.add({ key: undefined, alone: false, run, ...(own && { own }) })
     const told = added.then(
       () => answers.push(`${name} stored`),
       error => answers.push(`${name} ${error instanceof ApiError ? error.code : error}`),
@@ -52,6 +55,7 @@ interface Options {
   readonly maxWaiting?: number
   /** Connections come when it has settled. */
   readonly opening?: Promise<void>
+  readonly beforeCommit?: CommitOptions<string>['beforeCommit']
 }
 
 const fine: Answer = () => undefined
@@ -59,10 +63,11 @@ const changing: Job<string>['run'] = async scope => {
   await scope.rows(change, noInputs)
   return 'changed'
 }
-const deadlock = Object.assign(new pg.DatabaseError('deadlock detected', 0, 'error'), {
-  code: '40P01',
-  severity: 'ERROR',
-})
+const databaseError = (message: string, code: string) =>
+  Object.assign(new pg.DatabaseError(message, 0, 'error'), { code, severity: 'ERROR' })
+const deadlock = databaseError('deadlock detected', '40P01')
+const lockTimeout = databaseError('canceling statement due to lock timeout', '55P03')
+const tooLarge = databaseError('index row size 2800 exceeds maximum 2712', '54000')
 
 test('what waits when the queue is closed is stored first', async () => {
   const { queue, add, answers, wires } = open(() => fine)
@@ -136,6 +141,61 @@ test('of two writes one’s fault undoes what it changed, and nothing of the oth
     'RELEASE "one_write"',
     'COMMIT',
   ])
+  await queue.close()
+})
+
+const index = statementOf(sql`INSERT INTO "terms" VALUES (1)`)
+
+/** Answers as PostgreSQL does within a transaction: after the index was refused, all else is, until a rollback. */
+function refusingIndex(): Answer {
+  let refused: Error | undefined
+  return text => {
+    if (text === index.text) refused = tooLarge
+    else if (text.startsWith('ROLLBACK')) refused = undefined
+    return refused
+  }
+}
+
+test('a statement that one write leaves to the commit, and the database refuses, fails that write alone', async () => {
+  const { queue, add, answers } = open(refusingIndex)
+  const indexing: Job<string>['run'] = async scope => {
+    await changing(scope)
+    scope.defer(index, noInputs)
+    return 'indexed'
+  }
+  await Promise.all([add('good', changing), add('bad', indexing)])
+  assert.deepEqual(answers.toSorted(), ['bad VALIDATION_FAILED', 'good stored'])
+  await queue.close()
+})
+
+test('what cannot be prepared for its commit is not stored by the next one', async () => {
+  let failures = 1
+  const beforeCommit = () => {
+    if (failures-- > 0) throw new RangeError('Invalid string length')
+    return () => {}
+  }
+  const { queue, add, answers, wires } = open(() => fine, { beforeCommit })
+  await add('large', changing)
+  await add('small', changing)
+  assert.deepEqual(answers, ['large UNAVAILABLE', 'small stored'])
+  assert.deepEqual(
+    wires.map(({ asked }) => asked),
+    [
+      ['BEGIN', change.text],
+      ['BEGIN', change.text, 'COMMIT'],
+    ],
+  )
+  await queue.close()
+})
+
+test('a transaction whose code has caught the failure of a lock is tried again', async () => {
+  let failures = 1
+  const busy: Answer = text => (text === change.text && failures-- > 0 ? lockTimeout : undefined)
+  const { queue, add, answers, asked } = open(() => busy)
+  const catching: Job<string>['run'] = scope => changing(scope).catch(() => 'caught')
+  await add('one', catching, { isSnapshot: false, locks: () => [], isLong: true, tries: 3 })
+  assert.deepEqual(answers, ['one stored'])
+  assert.deepEqual(asked(), ['BEGIN', change.text, 'ROLLBACK', 'BEGIN', change.text, 'COMMIT'])
   await queue.close()
 })
 

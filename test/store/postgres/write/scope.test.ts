@@ -1,0 +1,60 @@
+/** Steps of a transaction without a database: one that fails is undone alone. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { statementOf } from '../../../../src/store/postgres/connections/statement.ts'
+import { Transaction } from '../../../../src/store/postgres/connections/transaction.ts'
+import { Scope } from '../../../../src/store/postgres/write/scope.ts'
+import { sql } from '../../../../src/store/sql/writer.ts'
+import { noInputs } from '../../../../src/store/values.ts'
+import type { ItemChange } from '../../../../src/store/write/event.ts'
+import { stubWire } from '../connections/stub-wire.ts'
+
+const change = statementOf(sql`INSERT INTO "things" VALUES (1)`)
+const index = statementOf(sql`INSERT INTO "terms" VALUES (1)`)
+const created: ItemChange = {
+  collection: 'things',
+  itemId: 1,
+  kind: 'created',
+  data: '{}',
+  before: null,
+  changed: undefined,
+  by: { userId: null, appId: null },
+}
+
+test('a step fails with a statement that it has deferred, and is undone with its events', async () => {
+  const refused = Object.assign(new pg.DatabaseError('row is too big', 0, 'error'), {
+    code: '54000',
+    severity: 'ERROR',
+  })
+  const { wire, asked } = stubWire(text => (text === index.text ? refused : undefined))
+  const scope = new Scope(new Transaction(wire), { at: '2026-01-01T00:00:00.000Z', now: undefined })
+  const step = (isIndexed: boolean) =>
+    scope.savepoint(async own => {
+      await own.rows(change, noInputs)
+      if (isIndexed) own.defer(index, noInputs)
+      own.log(created)
+      own.count('things', 1)
+    })
+  await assert.rejects(step(true), refused)
+  await step(false)
+  assert.equal(scope.events.length, 1)
+  assert.equal(scope.grown('things'), 1)
+  assert.deepEqual(asked, [
+    'SAVEPOINT "one_step"',
+    change.text,
+    index.text,
+    'ROLLBACK TO "one_step"',
+    'RELEASE "one_step"',
+    'SAVEPOINT "one_step"',
+    change.text,
+  ])
+})
+
+test('a step may have as many events as a deletion has', async () => {
+  const scope = new Scope(new Transaction(stubWire().wire), { at: '', now: undefined })
+  await scope.savepoint(async own => {
+    for (let count = 0; count < 300_000; count++) own.log(created)
+  })
+  assert.equal(scope.events.length, 300_000)
+})
