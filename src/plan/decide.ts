@@ -64,7 +64,8 @@ function valueAfter(
   userId: number | null,
 ): JsonValue | undefined {
   const assignment = assignments.find(one => one.field.name === name)
-  if (assignment === undefined || assignment.when !== undefined) return undefined
+  // A withheld value is not written.
+  if (assignment === undefined || assignment.when !== undefined || assignment.withheld) return undefined
   const { value } = assignment
   if (value.kind !== 'default') return givenValue(value, args, userId)
   if (value.default.kind === 'value') return value.default.value

@@ -59,7 +59,8 @@ export function admitTo(model: Model, route: Route, operation: Operation, princi
   for (const along of collectionsAlong(model, relation)) admit(model, along, 'read', access)
 }
 
-function relationOf(route: Route): Relation | undefined {
+/** The relation along which the route lists or aggregates items. */
+export function relationOf(route: Route): Relation | undefined {
   if (route.kind === 'within') return route.relation
   return route.kind === 'aggregate' ? route.within?.relation : undefined
 }

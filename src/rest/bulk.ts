@@ -54,7 +54,7 @@ function preparedItems(
   const validate = bodyValidator(collection).create
   const writes: PreparedWrite[] = []
   const faults: FieldFault[] = []
-  requirePlain({ collection, operation: 'create', sets: ['email'], principal, hooks })
+  requirePlain({ collection, operation: 'create', sets: fieldsIn(items), principal, hooks })
   for (const [index, item] of items.entries()) {
     if (faults.length >= maxFaults) break
     try {
@@ -86,10 +86,12 @@ function headersOf(
   template: ItemTemplate,
   items: readonly unknown[],
 ): () => readonly string[] {
-  return () => {
-    const names = new Set(items.flatMap(item => Object.keys(Object(item))))
-    return headersFor(view, template, [...names])
-  }
+  return () => headersFor(view, template, fieldsIn(items))
+}
+
+/** The names of the fields that at least one item sets. */
+function fieldsIn(items: readonly unknown[]): readonly string[] {
+  return [...new Set(items.flatMap(item => Object.keys(Object(item))))]
 }
 
 function dataOf(bodies: readonly string[]): string {

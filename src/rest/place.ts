@@ -8,11 +8,12 @@ import { ApiError, type FieldFault } from '../errors.ts'
 export function faultAt(thrown: unknown, place: string, body: string): unknown {
   // What failed on our side is no fault of the part.
   if (!(thrown instanceof ApiError) || thrown.status >= 500) return thrown
-  const { code, message, headers, scope, cause } = thrown
+  const { code, message, headers, scope, refused, cause } = thrown
   const isOfBody = code === 'VALIDATION_FAILED' || code === 'CONFLICT'
   const details = detailsAt(thrown, place, isOfBody ? body : place)
   return new ApiError(code, `${place}: ${message}`, {
     details,
+    refused,
     ...(headers && { headers }),
     ...(scope !== undefined && { scope }),
     cause,

@@ -97,9 +97,9 @@ export function scheduleOf(schedule: string, timeZone: string): Schedule {
   return {
     next,
     last(until, after) {
-      // The moment itself counts.
-      const [found] = cron.previousRuns(1, new Date(until + 1000))
-      const latest = found === undefined ? undefined : found.getTime()
+      // Croner looks before the time that it is given, and due times are whole seconds: this includes `until`, and nothing later.
+      const [found] = cron.previousRuns(1, new Date((Math.floor(until / 1000) + 1) * 1000))
+      const latest = found?.getTime()
       if (latest !== undefined && latest > after && latest <= until) return latest
       const following = next(after)
       return following !== undefined && following <= until ? following : undefined

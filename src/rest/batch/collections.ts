@@ -1,6 +1,7 @@
 /** Which collections a batch reads or writes. */
 import { collectionsReadBy } from '../../model/computed/fields.ts'
 import type { Collection, Model } from '../../model/model.ts'
+import { relationOf } from '../admission.ts'
 import { collectionsAlong } from '../operations.ts'
 import { parseQuery } from '../query/query-string.ts'
 import type { Route } from '../routes.ts'
@@ -24,9 +25,8 @@ export function addCollections(model: Model, route: Route, query: string, found:
   )
   const entered = new Set<Collection>()
   enter(start, model, named, entered)
-  if (route.kind === 'within') {
-    for (const along of collectionsAlong(model, route.relation)) enter(along, model, named, entered)
-  }
+  const relation = relationOf(route)
+  for (const along of relation ? collectionsAlong(model, relation) : []) enter(along, model, named, entered)
   for (const collection of entered) {
     found.add(collection.name)
     for (const name of named) for (const read of collectionsReadBy(name, collection, model)) found.add(read)

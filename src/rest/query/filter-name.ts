@@ -1,4 +1,5 @@
 /** The grammar of filters' names: `or[1][not][author.name][contains]`, of which all but the field may be left out. */
+import { quoted } from '../../plan/names.ts'
 import { parameterFault } from './query-string.ts'
 
 export interface FilterName {
@@ -31,7 +32,7 @@ export function parseGrouping(name: string): FilterName | undefined {
   if (field === '') return undefined
   const alternative = number === undefined ? undefined : Number(number)
   if (alternative !== undefined && (alternative < 1 || alternative > maxAlternatives)) {
-    const message = `The parameter "${name.slice(0, 60)}" must number its alternative from 1 to ${maxAlternatives}.`
+    const message = `The parameter ${quoted(name)} must number its alternative from 1 to ${maxAlternatives}.`
     throw parameterFault(name, 'wrong_type', message)
   }
   return { alternative, isNegated: not !== undefined, field, operator }

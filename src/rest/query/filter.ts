@@ -1,4 +1,5 @@
 /** The names and values of filters, `field=value`, `author.name[contains]=value`, `or[1][not][field]=value` → conditions and their arguments. */
+import { isStorable } from '../../model/fields/textual.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import { typeInWords } from '../../model/json-schema/faults.ts'
 import { formats } from '../../model/json-schema/formats.ts'
@@ -97,7 +98,7 @@ function parseListed(parameter: Parameter, field: Field): JsonValue {
 function parseText(parameter: Parameter, faultOf: (text: string) => TextFault | undefined): string {
   const { name, value } = parameter
   requireValue(parameter)
-  if (value.includes('\0')) throw wrongType(parameter, storable)
+  if (!isStorable(value)) throw wrongType(parameter, storable)
   const fault = faultOf(value)
   if (!fault) return value
   throw parameterFault(name, fault.code, `The parameter ${quoted(name)} ${fault.message}.`)

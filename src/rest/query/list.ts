@@ -15,7 +15,7 @@ import { parseFilterName, parseFilterValue, parseSearch } from './filter.ts'
 import type { BoundList, FilterTemplate, ListTemplate } from './list-template.ts'
 import { type Parameter, parameterFault, parseQuery, requireValue, unknownParameter } from './query-string.ts'
 import { Conditions } from './related-filters.ts'
-import { allFields, includedLimit, makeSelection, type Selection } from './select.ts'
+import { includedLimit, makeSelection, type Selection } from './select.ts'
 import { parseSort } from './sort.ts'
 
 export const defaultPerPage = 20
@@ -27,8 +27,8 @@ export const lastPage = 1_000_000_000
 const structural = new Set(['sort', 'fields', 'include'])
 const totalModeNames: readonly string[] = totalModes
 const paging = new Set(['page', 'per_page', 'cursor'])
-/** Only names may decide a shape. */
-const namesOnly = /^[A-Za-z0-9_,.-]+$/
+/** Only names, and `*` among them, may decide a shape. */
+const namesOnly = /^[A-Za-z0-9_,.*-]+$/
 
 /** How a list is paged: by page number, from the first item on, or from a cursor on. */
 type Paging = 'page' | 'first' | 'after'
@@ -73,7 +73,7 @@ function shapeKeyOf(parameter: Parameter): string {
   if (name === 'total' && totalModeNames.includes(value)) return `total=${value}`
   if (!structural.has(name)) return JSON.stringify(name)
   requireValue(parameter)
-  if (namesOnly.test(name === 'fields' ? value.replace(allFields, '') : value)) return `${name}=${value}`
+  if (namesOnly.test(value)) return `${name}=${value}`
   const message = `The parameter "${name}" must be names separated by commas, not ${quoted(value)}.`
   throw parameterFault(name, 'wrong_type', message)
 }

@@ -9,10 +9,11 @@ export interface Parameter {
 }
 
 const maxParameters = 100
+
 /** A 400 that names the parameter. */
 export function parameterFault(name: string, code: string, message: string): ApiError {
   return new ApiError('BAD_REQUEST', message, {
-    details: [{ field: name.slice(0, longestShown), code, message }],
+    details: [{ field: name.slice(0, longestShown).toWellFormed(), code, message }],
   })
 }
 

@@ -62,7 +62,7 @@ function parseIncludes(value: string): Includes {
 }
 
 /** Among the names in `fields`: every field that is not computed. */
-export const allFields = '*'
+const allFields = '*'
 
 function selectFields(view: CollectionView, value: string): readonly Selected[] {
   const named = parseNames('fields', value, fieldNames(view).length + 2)
