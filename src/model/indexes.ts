@@ -42,7 +42,8 @@ function newestFirst(fields: readonly Field[], isJoin: boolean): readonly (reado
   return [ascending('created_at'), ...relations.map(field => ascending(field.name, 'created_at'))]
 }
 
-function orderText(keys: readonly IndexKey[]): string {
+/** Equal for indexes that hold the rows in the same order, or in the reverse. */
+export function orderText(keys: readonly IndexKey[]): string {
   return indexOrder(keys).map(keyText).join()
 }
 

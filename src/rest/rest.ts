@@ -95,7 +95,7 @@ class RestHandler {
     const { actions = new Map(), subresources = new Map() } = options
     const viewOf = (name: string, principal: Principal) => this.#view(name, principal)
     this.#services = { model, run, actions, subresources, logic, viewOf }
-    this.#requests = new BatchRequests(options, this.#viewOf, this.#services)
+    this.#requests = new BatchRequests(options, this.#services)
   }
 
   answer(call: Call, principal: Principal): Awaitable<Reply> {

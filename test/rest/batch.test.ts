@@ -129,7 +129,10 @@ test('a session creates users with roles by an array only soon after its sign-in
     assert.match(String(late.body), /sign in again/)
     assert.deepEqual(await bench.dump(), before)
     assert.equal((await create([eve], 0)).status, 201, 'without a role')
-    assert.equal((await create([{ name: 'Mia', email: 'mia@example.com', role: 'x' }], Date.now())).status, 201)
+    assert.equal(
+      (await create([{ name: 'Mia', email: 'mia@example.com', role: 'x' }], Date.now())).status,
+      201,
+    )
   }))
 
 test('the error of a part keeps the rule that refused it, for the log', () => {

@@ -27,7 +27,10 @@ test('problem details are given to whoever prefers them, and not by a wildcard',
 test('an event stream is given to clients that prefer it, in whatever order they name media ranges', () => {
   assert.equal(readAccept('text/event-stream, application/json;q=0.5').eventStream, true)
   assert.equal(readAccept('text/*;q=0.1, text/event-stream, application/json;q=0.5').eventStream, true)
-  assert.equal(readAccept('text/event-stream;q=0.4, application/*;q=0.1, application/json').eventStream, false)
+  assert.equal(
+    readAccept('text/event-stream;q=0.4, application/*;q=0.1, application/json').eventStream,
+    false,
+  )
   assert.equal(readAccept('application/*, application/json;q=0.1, text/event-stream;q=0.5').eventStream, true)
   assert.equal(readAccept('*/*').eventStream, false)
 })

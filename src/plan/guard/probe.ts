@@ -8,7 +8,7 @@ import type { Collection, Field, Model } from '../../model/model.ts'
 import { followPath } from '../../model/rule/paths.ts'
 import type { Rule } from '../../model/rule.ts'
 import type { AccessClass, Principal } from '../../principal.ts'
-import { always, and } from '../condition.ts'
+import { always } from '../condition.ts'
 import type {
   Condition,
   GuardedCreate,
@@ -77,9 +77,7 @@ export function createProbes(model: Model, seal: Seal): Probes {
     collection: Collection,
     rows: Condition,
     select: readonly GuardedSelected[],
-  ): GuardedItem => ({
-    ...{ kind: 'item', collection, id: 0, rows, select, ...plain },
-  })
+  ): GuardedItem => ({ kind: 'item', collection, id: 0, rows, select, ...plain })
   const condition = (rule: Rule, collection: Collection, { access }: Principal) =>
     viewOf(model, access).holds(rule, collection)
   return {
@@ -102,7 +100,7 @@ export function createProbes(model: Model, seal: Seal): Probes {
         kind: 'list',
         collection: target,
         within: { collection, id: 0, rows: always, path },
-        rows: and(condition(rule, target, principal)),
+        rows: condition(rule, target, principal),
         sort: own ? [{ field: { field: own, when: always }, descending: false }] : [],
         window: { kind: 'page', offset: 1, limit: 2, total: 'none' },
         select: idOf(target),
@@ -113,9 +111,9 @@ export function createProbes(model: Model, seal: Seal): Probes {
     value(path, collection, id, principal) {
       const { steps, field } = followPath(path, collection, collectionOf)
       const select = steps.reduceRight<GuardedSelected>(
-        (inner, step) => ({
-          ...{ kind: 'relation', key: 'value', path: step, rows: always, when: always, select: [inner] },
-          list: undefined,
+        (inner, path) => ({
+          ...{ kind: 'relation', key: 'value', path, list: undefined },
+          ...{ rows: always, when: always, select: [inner] },
         }),
         fieldAs('value', field),
       )

@@ -116,7 +116,7 @@ export async function answerAction(
   }
   admitAction(services.model, route, principal)
   const { name, answers, asSetting } = route.action
-  const template = builtinTemplate(services, answers, call.query, principal)
+  const template = templateOf(services, answers, call.query, principal)
   const input = builtinInput(route.action, call)
   if (asSetting === undefined) await requireItem(run, route, principal)
   else await requireSettable(services, route, asSetting, principal)
@@ -147,31 +147,21 @@ export function preparedRequest(
     route.kind === 'query'
       ? queryInput(operation, call.query)
       : { id: route.id, input: bodyInput(operation, call), rest: call.query }
-  const template = templateOf(services, operation, rest, principal)
+  const { output } = operation
+  const collection = output.kind === 'item' ? output.collection : undefined
+  const template = templateOf(services, collection, rest, actingAs(principal))
   const program = preparedOperation(services.logic, { operation, id, input, principal })
   return { program, made: () => answered(services, program, operation, { template, principal }) }
 }
 
-/** Undefined where it answers with no item. */
+/** `collection`: of the item in the answer. Undefined: the answer has no item, so the query has no parameters. */
 function templateOf(
-  services: ActionServices,
-  { output }: Operation,
-  query: string,
-  principal: Principal,
-): ItemTemplate | undefined {
-  if (output.kind === 'item') return parseItem(services.viewOf(output.collection, actingAs(principal)), query)
-  refuseParameters(query)
-  return undefined
-}
-
-/** Undefined where it answers with no item. */
-function builtinTemplate(
   { viewOf }: ActionServices,
-  answers: string | undefined,
+  collection: string | undefined,
   query: string,
   principal: Principal,
 ): ItemTemplate | undefined {
-  if (answers !== undefined) return parseItem(viewOf(answers, principal), query)
+  if (collection !== undefined) return parseItem(viewOf(collection, principal), query)
   refuseParameters(query)
   return undefined
 }

@@ -10,12 +10,12 @@ import { readBody } from '../body.ts'
 import { faultAt } from '../place.ts'
 import { parseQuery, unknownParameter } from '../query/query-string.ts'
 import { makePresentation } from '../reply/headers.ts'
-import { findRoute, prefix } from '../routes.ts'
+import { prefix } from '../routes.ts'
 import { idBody, json, type WriteServices } from '../write.ts'
 import { addCollections } from './collections.ts'
 import { type BatchOperation, parseOperations } from './operations.ts'
 import { Results, resolveBody, resolvePath } from './references.ts'
-import type { BatchRequests, Prepared } from './requests.ts'
+import type { BatchRequests, BatchRoute, Prepared } from './requests.ts'
 
 /** Of all results together: a list of 100 long items may take as much, a hundred such lists may not. */
 const maxResultCharacters = 8 * 1024 * 1024
@@ -37,7 +37,8 @@ export function answerBatch(
 
 interface Planned {
   readonly operation: BatchOperation
-  /** Undefined: it has references, and is prepared when they are known. */
+  readonly route: BatchRoute
+  /** Undefined: it has references, and is prepared once the results that they name are known. */
   readonly prepared: Prepared | undefined
 }
 
@@ -60,7 +61,7 @@ class Batch {
     this.#planned = operations.map((operation, index) => {
       this.#index = index
       try {
-        return { operation, prepared: this.#prepared(operation) }
+        return this.#plan(operation)
       } catch (error) {
         throw this.#fault(error)
       }
@@ -68,7 +69,9 @@ class Batch {
   }
 
   async run(): Promise<Reply> {
-    const { services, principal } = this.#parts
+    const { services, call, principal } = this.#parts
+    const further = this.#furtherRequests()
+    if (further > 0) await services.draw?.(call, principal, further)
     const isRead = this.#planned.every(({ operation }) => operation.method === 'GET')
     const acts = this.#acts()
     const program = {
@@ -82,6 +85,15 @@ class Batch {
     } catch (error) {
       throw error instanceof KeyTaken ? error : this.#fault(error)
     }
+  }
+
+  /** The requests that the operations draw from the budget besides one each. */
+  #furtherRequests(): number {
+    let further = 0
+    for (const { prepared } of this.#planned) {
+      if (prepared && 'plan' in prepared) further += prepared.furtherRequests ?? 0
+    }
+    return further
   }
 
   *#steps(isRead: boolean): ProgramSteps<Reply> {
@@ -121,25 +133,27 @@ class Batch {
     return { reply, short: resultsBody(short), items }
   }
 
-  /** Checks the operation as far as it is known; undefined where it has references. */
-  #prepared(operation: BatchOperation): Prepared | undefined {
+  /** Checks the operation as far as that is possible without the results of others. */
+  #plan(operation: BatchOperation): Planned {
     const { path, awaits } = operation
     const { requests, principal } = this.#parts
+    const body = awaits ? operation.body : resolveBody(operation.body, new Results())
+    const call = this.#callOf(operation, resolvePath(path), body)
+    const route = requests.admitted(call, principal)
     if (awaits) {
-      const call = this.#callOf(operation, resolvePath(path), operation.body)
-      requests.check(call, principal)
-      return undefined
+      requests.check(route, call, principal)
+      return { operation, route, prepared: undefined }
     }
-    const body = resolveBody(operation.body, new Results())
-    const prepared = requests.prepare(this.#callOf(operation, resolvePath(path), body), principal)
-    return path.includes('$') ? undefined : prepared
+    const prepared = requests.prepare(route, call, principal)
+    return { operation, route, prepared: path.includes('$') ? undefined : prepared }
   }
 
   #resolved(operation: BatchOperation, results: Results): Prepared {
     const path = resolvePath(operation.path, results)
     const body = resolveBody(operation.body, results)
     const { requests, principal } = this.#parts
-    return requests.prepare(this.#callOf(operation, path, body), principal)
+    const call = this.#callOf(operation, path, body)
+    return requests.prepare(requests.admitted(call, principal), call, principal)
   }
 
   #callOf({ method, query, ifMatch }: BatchOperation, path: string, body: unknown): Call {
@@ -161,20 +175,13 @@ class Batch {
   #collections(): readonly string[] {
     const { model } = this.#parts.services
     const found = new Set<string>()
-    for (const { operation } of this.#planned) {
-      const route = findRoute(model, `${prefix}${resolvePath(operation.path)}`)
-      if (route !== undefined) addCollections(model, route, operation.query, found)
-    }
+    for (const { operation, route } of this.#planned) addCollections(model, route, operation.query, found)
     return [...found]
   }
 
   /** The actions and queries among the operations. */
   #acts(): Acts | undefined {
-    const { model } = this.#parts.services
-    const names = this.#planned.flatMap(({ operation }) => {
-      const route = findRoute(model, `${prefix}${resolvePath(operation.path)}`)
-      return route && 'operation' in route ? placeOf(route.operation) : []
-    })
+    const names = this.#planned.flatMap(({ route }) => ('operation' in route ? placeOf(route.operation) : []))
     const { tries, timeMs: limitMs } = this.#parts.requests.limits
     return names.length === 0 ? undefined : { names, tries, limitMs }
   }
