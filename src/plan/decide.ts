@@ -2,7 +2,7 @@
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Condition, ConditionOperator, GuardedAssignment, Operand, Value } from './guarded.ts'
 
-/** Undefined: only the database can tell. */
+/** Undefined: only the database can decide. */
 export type Decision = boolean | undefined
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Guarded plans that explain a decision: whether a rule holds for one item, as the database itself decides it; which
- * related item decides; and a write without its rules, to look at the row that it would make. Only `src/explain/` runs
- * them, in transactions that are always undone.
+ * Guarded plans that explain a decision: whether a rule holds for one item, as the database decides it; which related item
+ * decides; and a write without its rules, to see the row that it would store. Only `src/explain/` runs them, in transactions
+ * that are always rolled back.
  */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
@@ -31,9 +31,9 @@ export type Seal = <S extends GuardedShape>(
 ) => GuardedPlan<S>
 
 export interface Probes {
-  /** The item where the rule of this principal holds for it, whether or not they may read it. */
+  /** Finds the item if the rule holds for it and this principal, whether or not the principal may read it. */
   holds(rule: Rule, collection: Collection, id: number, principal: Principal): GuardedPlan<GuardedItem>
-  /** The first items that a relation leads to, of those for which the rule holds. */
+  /** The first items that a relation leads to and for which the rule holds. */
   related(
     rule: Rule,
     collection: Collection,
@@ -43,7 +43,7 @@ export interface Probes {
   ): GuardedPlan<GuardedList>
   /** A stored value, of the row itself or along to-one relations, as `{"value":…}` or nested by relation. */
   value(path: string, collection: Collection, id: number, principal: Principal): GuardedPlan<GuardedItem>
-  /** The write without what may refuse it. */
+  /** The write without its checks. */
   unchecked<S extends GuardedCreate | GuardedUpdate | GuardedDelete>(
     plan: GuardedPlan<S>,
     principal: Principal,
@@ -54,7 +54,7 @@ const plain = { reads: [], personal: true, volatile: true, counts: false } as co
 
 const asService = new WeakMap<AccessClass, AccessClass>()
 
-/** The same caller, whose statements no policy of the database hides rows from. */
+/** The same caller, but not subject to the row security policies of the database. */
 function unhidden(principal: Principal): Principal {
   const { access } = principal
   const made = asService.get(access) ?? { ...access, key: `explain ${access.key}`, system: true }
@@ -132,8 +132,8 @@ export function createProbes(model: Model, seal: Seal): Probes {
   }
 }
 
-/** Of whom nothing but names is asked. */
+/** Only used to look up collections by name. */
 const nobody: AccessClass = { key: 'names', signedIn: false, role: null, scopes: 'all', system: false }
 
-/** How many related items an explanation looks at. */
+/** The number of related items that an explanation reads. */
 export const maxRelated = 3
