@@ -1,4 +1,4 @@
-/** `GET /{collection}/aggregate`, and the same of the items that belong to an item. */
+/** `GET /{collection}/aggregate`, and the same for the items that belong to an item. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
@@ -25,7 +25,7 @@ export function aggregatedScope({ within }: AggregateRoute, view: CollectionView
   return scope
 }
 
-/** An aggregate that is understood; `id`: of the parent, where the scope has one. */
+/** A parsed aggregate. `id`: of the parent, if the scope has one. */
 export function boundAggregate(
   scope: ListScope,
   id: number | undefined,

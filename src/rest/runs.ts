@@ -1,4 +1,4 @@
-/** `GET /api/v1/events/runs`, and `/retry` and `/skip` below it: what became of reactions and jobs, for administrators. */
+/** `GET /api/v1/events/runs`, and `/retry` and `/skip` below it: the runs of reactions and jobs, for administrators. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError, type FieldFault } from '../errors.ts'
 import type { RunState, RunView } from '../logic/runs/view.ts'
@@ -21,7 +21,7 @@ const states: readonly string[] = ['waiting', 'dead'] satisfies RunState[]
 
 const { unstored: headers } = makePresentation(true, [])
 
-/** 200 with a page, 202 where something is asked for: it happens within a second. */
+/** 200 with a page. 202 for `retry` and `skip`, which take effect within a second. */
 export async function answerRuns(
   runs: RunView | undefined,
   { action }: RunsRoute,

@@ -1,4 +1,4 @@
-/** POST /api/v1/batch: several operations as one transaction, each with the rules and answers of a request of its own. */
+/** POST /api/v1/batch: several operations in one transaction, each with the rules and the answer of a separate request. */
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
@@ -17,7 +17,7 @@ import { type BatchOperation, parseOperations } from './operations.ts'
 import { Results, resolveBody, resolvePath } from './references.ts'
 import type { BatchRequests, BatchRoute, Prepared } from './requests.ts'
 
-/** Of all results together: a list of 100 long items may take as much, a hundred such lists may not. */
+/** For all results together: enough for a list of 100 long items, but not for a hundred such lists. */
 const maxResultCharacters = 8 * 1024 * 1024
 
 /** 200 with the results in order. Throws the first operation's fault, with its index. */
@@ -53,7 +53,7 @@ interface BatchParts {
 class Batch {
   readonly #parts: BatchParts
   readonly #planned: readonly Planned[]
-  /** Of the operation that is under way. */
+  /** The index of the current operation. */
   #index = 0
 
   constructor(parts: BatchParts, operations: readonly BatchOperation[]) {
@@ -98,7 +98,7 @@ class Batch {
 
   *#steps(isRead: boolean): ProgramSteps<Reply> {
     const { attempt } = this.#parts
-    // What has no effect may be asked again.
+    // Reads have no effect, so they can be repeated without a record.
     if (attempt === undefined || isRead) return (yield* this.#results()).reply
     return yield* attempt.steps(() => this.#results())
   }
@@ -200,7 +200,7 @@ function resultsBody(texts: readonly string[]): string {
   return `{"results":[${texts.join(',')}]}`
 }
 
-/** What a request of its own would answer with. */
+/** The answer of a separate request. */
 function* madeOf(prepared: Prepared): ProgramSteps<Replayable> {
   if ('made' in prepared) return yield* prepared.made()
   const { plan } = prepared
@@ -212,12 +212,12 @@ function* madeOf(prepared: Prepared): ProgramSteps<Replayable> {
   return { reply, short: idBody(item.id), items: [{ ...item, at: [0, body.length] }] }
 }
 
-/** In the batch's body, in which the operation's body begins at `start`. */
+/** The item's place in the body of the batch, in which the operation's body begins at `start`. */
 function placed({ at, ...item }: ShownItem, start: number): ShownItem {
   return at === undefined ? item : { ...item, at: [start + at[0], start + at[1]] }
 }
 
-/** The item that a step has read or written and that is still there. */
+/** The item that a step has read, created or updated. */
 function itemOf({ shape, args }: ProgramPlan, answer: StepAnswer): Omit<ShownItem, 'at'> | undefined {
   if (shape.kind === 'item') return { collection: shape.collection, id: Number(args[shape.id]) }
   if (shape.kind !== 'create' && shape.kind !== 'update') return undefined

@@ -1,4 +1,4 @@
-/** The operations of a batch as requests: what each asks of the store, and what is made of the answer. */
+/** The operations of a batch as requests: their plans, and the replies to the answers. */
 
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
@@ -20,15 +20,15 @@ import { renderAggregate, renderItem, renderList } from '../reply/read-reply.ts'
 import { findRoute, type Route } from '../routes.ts'
 import { prepareCreate, prepareDelete, prepareUpdate, type WriteServices } from '../write.ts'
 
-/** A request that is understood. */
+/** A parsed request. */
 export type Prepared = PreparedPlan | PreparedRequest
 
-/** What it asks of the store, and what is made of the answer. */
+/** A plan, and the reply to its answer. */
 export interface PreparedPlan {
   readonly plan: ProgramPlan
   /** The requests that it draws from the budget besides its own. */
   readonly furtherRequests?: number
-  /** Throws NOT_FOUND where a read finds nothing. */
+  /** Throws NOT_FOUND if a read finds nothing. */
   readonly reply: (answer: StepAnswer) => Reply
 }
 
@@ -51,7 +51,7 @@ type CollectionRoute = Exclude<
 export type BatchRoute = CollectionRoute | OperationRoute | QueryRoute
 type WritableRoute = Extract<Route, { readonly kind: 'collection' | 'item' }>
 
-/** An answer is of the kind of its plan. */
+/** Casts rely on this: the answer to a plan has the kind of the plan. */
 export class BatchRequests {
   readonly #services: WriteServices
   readonly #actions: ActionServices
@@ -61,12 +61,12 @@ export class BatchRequests {
     this.#actions = actions
   }
 
-  /** Of the actions of a batch. */
+  /** The limits of the actions of a batch. */
   get limits(): OperationLimits {
     return this.#actions.logic.limits
   }
 
-  /** Throws what a request of its own would be refused with. */
+  /** Throws the error that a separate request would get. */
   prepare(route: BatchRoute, call: Call, principal: Principal): Prepared {
     if ('operation' in route) return preparedRequest(this.#actions, route, call, principal)
     return call.method === 'GET'
