@@ -9,7 +9,7 @@ import { parseQuery, unknownParameter } from './query/query-string.ts'
 import { makePresentation } from './reply/headers.ts'
 import { json, type WriteServices } from './write.ts'
 
-/** Throws as `requireAdministrator`. `write:user` is enough: with it, an app can set passwords, which is worth more than an explanation. */
+/** Throws as `requireAdministrator`. For apps, `write:user` is enough: it allows more than an explanation reveals. */
 export function requireExplainer(principal: Principal): void {
   requireAdministrator(principal, { act: 'explain requests', appScope: 'write:user' })
 }
