@@ -59,7 +59,7 @@ function checkTypes(
   }
 }
 
-/** `others`: names of reactions, which jobs share a list with. */
+/** `others`: the reactions, whose names must differ from those of jobs. */
 export function jobsOf(
   declared: LogicDeclaration['jobs'],
   others: ReadonlyMap<string, unknown>,

@@ -1,7 +1,7 @@
 import { declared, type FieldDeclaration } from './declared.ts'
 import { lengthFaults, type TextualOptions, textSchema, textual, textualChecks } from './textual.ts'
 
-/** A pattern may take long over a long text, so a text that has one is bounded. */
+/** Matching a pattern may take long for a long text, so a text with a pattern is bounded. */
 const maxWithPattern = 1000
 
 /**
