@@ -36,8 +36,8 @@ export const nobody: AccessRule<unknown> = chain({ kind: 'nobody' })
 export const signedIn: AccessRule<unknown> = chain({ kind: 'signedIn' })
 
 /**
- * Callers who do not ask through a third-party app: by a session, an API key, a trusted issuer's token, or an app that is
- * `first_party`. `role('admin').and(firstParty)`: administrators themselves, and no app that one of them once allowed.
+ * Callers who do not use a third-party app, but a session, an API key, a token of a trusted issuer, or an app that is
+ * `first_party`. `role('admin').and(firstParty)`: administrators themselves, but no third-party app that one has authorised.
  */
 export const firstParty: AccessRule<unknown> = chain({ kind: 'firstParty' })
 
@@ -46,7 +46,7 @@ export function role(...roles: readonly string[]): AccessRule<unknown> {
   return chain({ kind: 'role', roles })
 }
 
-/** Credentials that have this scope, e.g. `scope('write:post')`. A session that is not limited to scopes has all. */
+/** Credentials that have this scope, e.g. `scope('write:post')`. A credential that is not limited to scopes has all. */
 export function scope(name: string): AccessRule<unknown> {
   return chain({ kind: 'scope', scope: name })
 }
@@ -71,12 +71,12 @@ export function not<Needs>(rule: AccessRule<Needs>): AccessRule<Needs> {
   return chain({ kind: 'not', rule: rule?.rule })
 }
 
-/** What the caller's own item of `users` has in a field: `caller('email')`. An address only when it is confirmed. */
+/** A field of the caller's own item of `users`: `caller('email')`. An address has a value only while it is confirmed. */
 export function caller<const Field extends string>(fieldName: Field): CallerOperand<Field> {
   return Object.freeze({ operand: 'caller', field: fieldName })
 }
 
-/** A claim of the caller's token, where a trusted issuer has made it: `claim('org_id')`. */
+/** A claim of the caller's token, if a trusted issuer issued it: `claim('org_id')`. */
 export function claim(name: string): ClaimOperand {
   return Object.freeze({ operand: 'claim', claim: name })
 }

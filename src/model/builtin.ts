@@ -20,7 +20,7 @@ const userAccess = {
   delete: role('admin'),
 }
 
-/** `users`, extended by the model's declaration. `narrowed`: built-in fields of which the model says more. */
+/** `users`, extended by the model's declaration. `narrowed`: built-in fields with the options that narrow them. */
 export function usersWith(
   added: CollectionDeclaration | undefined,
   narrowed: FieldDeclarations,
@@ -35,7 +35,7 @@ export function usersWith(
   return { kind: 'collection', extends: 'users', options }
 }
 
-/** Users see and change only their own API keys. Administrators see and delete those of anybody. */
+/** Users see and change only their own API keys. Administrators see and delete all. */
 export function apiKeys(scopes: readonly string[]): CollectionDeclaration {
   const own = owner('user_id')
   return collection({
@@ -45,7 +45,7 @@ export function apiKeys(scopes: readonly string[]): CollectionDeclaration {
   })
 }
 
-/** The scopes of OpenID Connect (Core 1.0, 5.4 and 11), which tokens may have beside the model's. */
+/** The scopes of OpenID Connect (Core 1.0, 5.4 and 11), which tokens may have in addition to the model's. */
 export const openidScopes: ReadonlyMap<string, string> = new Map([
   ['openid', 'Know who you are'],
   ['profile', 'See your name'],
@@ -56,8 +56,8 @@ export const openidScopes: ReadonlyMap<string, string> = new Map([
 const ownApps = owner('user_id')
 
 /**
- * Users see and change only their own OAuth apps. Administrators see those of anybody, and change whether they are
- * first-party: `appRule` refuses them the other fields.
+ * Users see and change only their own OAuth apps. Administrators see all, and may set `first_party`: `appRule` refuses
+ * other changes.
  */
 export function oauthApps(scopes: readonly string[]): CollectionDeclaration {
   const ofAnybody = ownApps.or(administrators)
@@ -68,7 +68,7 @@ export function oauthApps(scopes: readonly string[]): CollectionDeclaration {
   })
 }
 
-/** All secrets of an app, including the first. Creating one lets the others expire after a while. */
+/** All secrets of an app, including the first. Creating one makes the others expire after a while. */
 export function oauthAppSecrets(): CollectionDeclaration {
   const ofOwnApp = related('app', ownApps)
   return collection({

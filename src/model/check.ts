@@ -1,4 +1,4 @@
-/** Turns a declaration into a frozen `Model`, or reports all its faults at once. */
+/** Checks a declaration: returns a frozen `Model`, or reports all faults at once. */
 
 import { computedOf } from './check/computed.ts'
 import { Faults, ModelError } from './check/faults.ts'
@@ -68,7 +68,7 @@ function collectionsOf(
   return new Map(collections.map(collection => [collection.name, collection]))
 }
 
-/** The collections with the events about their items that actions emit. */
+/** The collections, with the events about their items that actions emit. */
 function withEmitted(
   collections: ReadonlyMap<string, Collection>,
   { actions }: Logic,

@@ -13,7 +13,7 @@ export type Expression =
   /** A field of the row, or along to-one relations: `project.organization_id`. */
   | { readonly kind: 'field'; readonly field: string }
   | { readonly kind: 'literal'; readonly value: Scalar }
-  /** Over the rows that a to-many relation reaches, of which the caller may read the row and the field. */
+  /** Over the rows that a to-many relation reaches, if the caller may read the row and the field. */
   | {
       readonly kind: 'aggregate'
       readonly function: AggregateFunction
@@ -47,7 +47,7 @@ export type Expression =
     }
   | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: Expression }
 
-/** A checked expression: every part has a type, and each rule was checked against the collection that it speaks of. */
+/** A checked expression: every part has a type, and each rule is checked against its collection. */
 export type CheckedExpression = CheckedPart & {
   readonly type: FieldType
   /** The value may be null. */
@@ -96,7 +96,7 @@ export interface ComputedOptions {
   readonly access?: { readonly read?: AccessRule }
 }
 
-/** A declared computed field. `Value` is the type of its value, `Needs` what it needs of the row. */
+/** A declared computed field. `Value`: the type of its value. `Needs`: the fields and relations that the row must have. */
 // biome-ignore lint/suspicious/noExplicitAny: an expression of which nothing is known fits everywhere.
 export interface ComputedDeclaration<out Value = unknown, in Needs = any> {
   readonly kind: 'computed'

@@ -1,4 +1,4 @@
-/** The functions that a model file is written with. `checkModel` checks what they return. */
+/** The functions of a model file. `checkModel` checks what they return. */
 import type { UserFields } from './builtin/fields.ts'
 import type { ComputedDeclaration } from './computed.ts'
 import type {
@@ -27,7 +27,7 @@ type PlainOptions<F extends FieldDeclarations, U extends boolean> = Omit<
   'fields' | 'singular' | 'relations' | 'access' | 'computed' | 'prepare' | 'check' | 'limits'
 >
 
-/** Options that the collection's own fields decide on. */
+/** Options whose types depend on the collection's own fields. */
 interface TypedOptions<Own, U, R, A, K, L> {
   readonly relations?: R
   /** Operations without a rule are for administrators only. */
@@ -69,8 +69,8 @@ interface TraitsOf<F, S, R, A, K, L extends readonly unknown[]> {
 }
 
 /**
- * A model. The keys are the names of the collections: plural, in snake_case. `logic`: what the product does with them.
- * `more`: further logic, in which `later` is typed by the jobs of `logic`. Throws a `ModelError` where both declare a name.
+ * A model. The keys are the names of the collections: plural, in snake_case. `logic`: actions, queries, reactions and jobs.
+ * `more`: further logic, in which `later` is typed by the jobs of `logic`. Throws a `ModelError` if both declare a name.
  */
 export function model<
   const C extends AnyCollections,
@@ -122,7 +122,7 @@ type UsersRow<F, U> = OwnRow<AllUserFields<F>, U, Reference<'users'>>
 interface DefinedUsers<F extends UsersFields, U extends boolean, R, A, K, L>
   extends Omit<PlainOptions<FieldDeclarations, U>, 'renamedFrom' | 'deprecated'>,
     TypedOptions<AllUserFields<F>, U, R, A, K, L> {
-  /** New fields; of built-in ones rules and a description: `email: { access: { read: owner('id') } }`. */
+  /** New fields, and rules and descriptions of built-in ones: `email: { access: { read: owner('id') } }`. */
   readonly fields?: F
 }
 

@@ -51,7 +51,7 @@ export interface CollectionOptions<
 
 declare const traitsType: unique symbol
 
-/** A declared collection. `Traits` is what the compiler knows of it besides its fields, see `TraitsOf`. */
+/** A declared collection. `Traits`: its other types, see `TraitsOf`. */
 export interface CollectionDeclaration<
   Fields extends FieldDeclarations = FieldDeclarations,
   UpdatedAt extends boolean = boolean,
@@ -60,15 +60,15 @@ export interface CollectionDeclaration<
   readonly kind: 'collection'
   /** The built-in collection that this one extends. */
   readonly extends: 'users' | undefined
-  /** Of built-in collections: see `Collection.unlogged`. */
+  /** Built-in collections only: see `Collection.unlogged`. */
   readonly unlogged?: true
   readonly options: CollectionOptions<Fields, UpdatedAt>
   readonly [traitsType]?: Traits
 }
 
 /**
- * What every collection is. Not `CollectionDeclaration`: the compiler would infer fields of any name from it while it
- * reads the declared ones.
+ * The constraint for collections. Not `CollectionDeclaration`, from which the compiler would infer fields of any name in
+ * place of the declared ones.
  */
 type AnyCollection = Pick<CollectionDeclaration, 'kind' | 'extends'>
 

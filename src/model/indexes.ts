@@ -1,6 +1,6 @@
 /**
- * The indexes of a collection: declared ones, those of unique fields and relations, and those for lists that show the
- * newest items first. See decisions/default-indexes.md.
+ * The indexes of a collection: declared ones, those of unique fields and relations, and those for lists sorted newest first.
+ * See decisions/default-indexes.md.
  */
 import type { Collection, Field, Index, IndexKey } from './model.ts'
 
@@ -28,7 +28,7 @@ function ascending(...names: readonly string[]): readonly IndexKey[] {
   return names.map(field => ({ field, descending: false }))
 }
 
-/** They serve lists along a relation by id, and deletions, which look for referring rows. */
+/** They serve lists along a relation by id, and deletions, which look up referencing rows. */
 function ofReferences(fields: readonly Field[]): readonly (readonly IndexKey[])[] {
   return fields.filter(field => field.reference).map(field => ascending(field.name))
 }
@@ -42,7 +42,8 @@ function newestFirst(fields: readonly Field[], isJoin: boolean): readonly (reado
   return [ascending('created_at'), ...relations.map(field => ascending(field.name, 'created_at'))]
 }
 
-function orderText(keys: readonly IndexKey[]): string {
+/** Equal for indexes that hold the rows in the same order, or in the reverse. */
+export function orderText(keys: readonly IndexKey[]): string {
   return indexOrder(keys).map(keyText).join()
 }
 

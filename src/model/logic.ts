@@ -1,6 +1,6 @@
 /**
- * A product's own logic, as a model declares it: actions, queries, reactions and jobs. `logic/` runs them.
- * The types here are those of the checked declaration; `types/logic.ts` infers the ones that authors see.
+ * The logic of a model: declared actions, queries, reactions and jobs. `logic/` runs them. These are the types of the
+ * checked declaration; `types/logic.ts` infers those that authors see.
  */
 
 import type { FieldDeclaration } from './fields/declared.ts'
@@ -15,13 +15,13 @@ export interface ItemDeclaration<C extends string = string, Optional extends boo
 }
 
 interface ItemOptions<Optional> {
-  /** Whether there may be none: null. */
+  /** Whether the value may be null. */
   readonly optional?: Optional
 }
 
 /**
- * An item, as an input, an output, or a value of either. As an input its id is given, and it must be one that the caller may
- * read. `item('tasks', { optional: true })` may be null, and an input may be left out.
+ * An item, as an input, an output, or a value of either. An input is the id of an item that the caller may read.
+ * `item('tasks', { optional: true })` may be null, and may be omitted from an input.
  */
 export function item<const C extends string, const Optional extends boolean = false>(
   collection: C,
@@ -35,26 +35,26 @@ export type ValueDeclarations = Readonly<Record<string, FieldDeclaration | ItemD
 /** A type of event that an action emits, besides those of every change. */
 export interface EmittedDeclaration {
   readonly fields?: Readonly<Record<string, FieldDeclaration>>
-  /** Who is given the event, by the item that it is about. Left out: whoever may read the item. */
+  /** Who gets the event, as a rule over its item. Omitted: everyone who may read the item. */
   readonly access?: AccessRule
   readonly description?: string
 }
 
 /** Common to actions and queries. */
 interface OperationOptions {
-  /** The collection of the item that it is about. */
+  /** The collection of the item that it applies to. */
   readonly on?: string
   /** The collection that it belongs to. */
   readonly of?: string
   readonly input?: ValueDeclarations
-  /** Left out: it answers with nothing. */
+  /** Omitted: it has no result. */
   readonly output?: ValueDeclarations | ItemDeclaration
-  /** With `on`, judged by the item. Left out: for administrators only. */
+  /** With `on`, a rule over the item. Omitted: administrators only. */
   readonly access?: AccessRule
-  /** A scope of its own, e.g. `archive:project`. Left out: `write:{type}` of `on` or `of`, for a query `read:{type}`. */
+  /** A scope of its own, e.g. `archive:project`. Omitted: `write:{type}` of `on` or `of`; for a query, `read:{type}`. */
   readonly scope?: string
   readonly description?: string
-  /** Takes its context, see `logic/operations/context.ts`. */
+  /** Gets its context, see `logic/operations/context.ts`. */
   // biome-ignore lint/suspicious/noExplicitAny: `logic/builders.ts` types it.
   readonly run: (context: any) => unknown
 }
@@ -70,7 +70,7 @@ declare const typesType: unique symbol
 declare const collectionsType: unique symbol
 declare const jobsType: unique symbol
 
-/** What only the compiler knows: the types of a declaration, and the collections and jobs of the model that it is written for. */
+/** Types only: those of the declaration, and the collections and jobs of its model. */
 interface Typed<Types, Collections, Jobs> {
   readonly [typesType]?: Types
   readonly [collectionsType]?: (collections: Collections) => void
@@ -124,7 +124,7 @@ export interface LogicDeclaration<in Collections = any, in Jobs = any> {
   readonly jobs?: Readonly<Record<string, JobDeclaration<unknown, Collections, Jobs>>>
 }
 
-/** Who writes, as logic sees it: null when nobody is signed in. Frozen. */
+/** The caller, as logic sees it; null if nobody is signed in. Frozen. */
 export interface LogicCaller {
   readonly id: number
   readonly role: string
@@ -132,10 +132,10 @@ export interface LogicCaller {
   readonly scopes: 'all' | readonly string[]
 }
 
-/** An item as logic sees it: the stored fields, internal ones left out, as JSON. Frozen. */
+/** An item as logic sees it: its stored fields, without internal ones, as JSON. Frozen. */
 export type LogicItem = Readonly<Record<string, JsonValue>>
 
-/** What `prepare` and `check` are given. All of it is frozen. */
+/** The argument of `prepare` and `check`. Deeply frozen. */
 export interface WriteContext {
   readonly next: LogicItem
   /** The stored row, which is locked; undefined for a create. */
@@ -145,31 +145,31 @@ export interface WriteContext {
   readonly now: string
 }
 
-/** Values to set besides; undefined and `{}`: none. */
+/** Returns further values to set; undefined and `{}`: none. */
 export type Prepare = (context: WriteContext) => Readonly<Record<string, JsonValue>> | undefined
 
-/** A fault of one field, or of the item where no field is named. */
+/** A fault of one field, or of the item if no field is named. */
 export interface WriteFault {
   readonly field?: string
   readonly message: string
-  /** `invalid` if left out. */
+  /** Default: `invalid`. */
   readonly code?: string
 }
 
 export type CheckWrite = (context: WriteContext) => readonly WriteFault[] | undefined
 
 interface LimitOptions<Field extends string = string, Needs = never> {
-  /** The field, of which each value has a limit of its own. */
+  /** The limit applies to each value of this field separately. */
   readonly per?: Field
-  /** Which items count. Left out: all. */
+  /** The items that count. Omitted: all. */
   readonly where?: AccessRule<Needs>
-  /** What the CONFLICT says. */
+  /** The message of the CONFLICT. */
   readonly message?: string
 }
 
 declare const needsType: unique symbol
 
-/** How many items there may be, in all or for each value of a field. `Needs` is what it needs of a row. */
+/** The maximum number of items, in all or for each value of a field. `Needs`: the fields that the row must have. */
 // biome-ignore lint/suspicious/noExplicitAny: a limit of which nothing is known fits everywhere.
 export interface LimitDeclaration<in Needs = any> {
   readonly kind: 'atMost'

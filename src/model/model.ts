@@ -9,11 +9,10 @@ import type { Rule } from './rule.ts'
 
 export interface Model {
   readonly collections: ReadonlyMap<string, Collection>
-  /** Every scope of the model, in order, with the sentence that users read when they consent. */
+  /** Every scope of the model, in order, with the sentence for the consent page. */
   readonly scopes: ReadonlyMap<string, string>
   /** The claims that rules name, in order. */
   readonly claims: readonly string[]
-  /** What the product does with its collections. */
   readonly logic: Logic
 }
 
@@ -28,7 +27,7 @@ export interface Collection {
   readonly relations: ReadonlyMap<string, Relation>
   /** No field of `fields` has the name of one. */
   readonly computed: ReadonlyMap<string, ComputedField>
-  /** What every write of an item goes through; undefined: nothing. */
+  /** Called for every write of an item. */
   readonly prepare: Prepare | undefined
   readonly check: CheckWrite | undefined
   readonly limits: readonly Limit[]
@@ -39,7 +38,7 @@ export interface Collection {
   readonly deprecated: Deprecation | undefined
   /** The former name of the table. */
   readonly renamedFrom: string | undefined
-  /** Changes of its items are no events: the log has no row of them, and nobody can subscribe to them. */
+  /** Changes of its items are not events: they are not in the log, and nobody can subscribe to them. */
   readonly unlogged: boolean
   /** The events about its items that actions emit, by type. */
   readonly emits?: ReadonlyMap<string, EmittedEvent>
@@ -67,7 +66,7 @@ export interface Field {
   readonly writeOnly: boolean
   /** Clients can set it only when they create the item. */
   readonly immutable: boolean
-  /** Neither REST nor GraphQL shows or takes it: only Portico itself reads and writes it. */
+  /** Only Portico itself reads and writes it: it does not exist in REST and GraphQL. */
   readonly internal: boolean
   readonly searchable: boolean
   /** Of `users`: the sign-up form asks for it. */
@@ -80,7 +79,7 @@ export interface Field {
   readonly reference: ToOne | undefined
 }
 
-/** A read-only field that the database computes. Responses have it where the request names it. */
+/** A read-only field that the database computes. Responses contain it only if the request names it. */
 export interface ComputedField extends Field {
   readonly expression: CheckedExpression
 }
@@ -158,7 +157,7 @@ export type OperationValue =
 /** A checked action or query. */
 export interface Operation {
   readonly name: string
-  /** `item`: it is done to an item of `collection`; `collection`: it belongs to the collection; `none`: to neither. */
+  /** `item`: it applies to an item of `collection`; `collection`: it belongs to the collection; `none`: to no collection. */
   readonly target: 'item' | 'collection' | 'none'
   /** Undefined for the target `none`. */
   readonly collection: string | undefined
@@ -169,7 +168,7 @@ export interface Operation {
     | { readonly kind: 'item'; readonly collection: string; readonly optional: boolean }
     | { readonly kind: 'values'; readonly values: ReadonlyMap<string, OperationValue> }
   readonly access: Rule
-  /** Undefined: it needs none, which only operations without a collection may. */
+  /** Undefined: it needs no scope, which is possible only without a collection. */
   readonly scope: string | undefined
   readonly run: (context: never) => unknown
 }

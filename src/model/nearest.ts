@@ -1,4 +1,4 @@
-/** Suggests the name that was probably meant, by edit distance. */
+/** Suggests the most similar name, by edit distance. */
 
 const maxWordLength = 64
 

@@ -1,4 +1,4 @@
-/** Values that are no item's, as fields of a collection that does not exist: so they are checked, and described, as a body is. */
+/** Fields that are not stored: of inputs, outputs and subresources, and computed ones. They are validated and documented like stored fields. */
 import type { FieldType } from './fields/field-type.ts'
 import type { Field } from './model.ts'
 

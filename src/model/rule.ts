@@ -10,25 +10,25 @@ export type RuleOperand =
   | { readonly kind: 'literal'; readonly value: Scalar | readonly Scalar[] }
   /** The id of the caller. */
   | { readonly kind: 'userId' }
-  /** The time of the request, shifted by so many milliseconds. */
+  /** The time of the request, shifted by `shiftMs`. */
   | { readonly kind: 'now'; readonly shiftMs: number }
   /** Another field, of the same row or along to-one relations: `label.organization_id`. */
   | { readonly kind: 'field'; readonly field: string }
-  /** A field of the caller's own item of `users`; an address only when it is confirmed. */
+  /** A field of the caller's own item of `users`. An address has a value only while it is confirmed. */
   | { readonly kind: 'caller'; readonly field: string }
   /** A claim of the caller's token, from a trusted issuer. */
   | { readonly kind: 'claim'; readonly claim: string }
 
 /**
  * Two-valued: a comparison with a missing value is false, and its `not` is true.
- * `eq null` and `ne null` ask whether the field has a value.
- * A comparison with the user's id, a field of theirs or a claim is false when nobody is signed in.
+ * `eq null` and `ne null` test whether the field has a value. A comparison with the caller's id, one of the caller's fields
+ * or a claim is false if nobody is signed in.
  */
 export type Rule =
   | { readonly kind: 'anyone' }
   | { readonly kind: 'nobody' }
   | { readonly kind: 'signedIn' }
-  /** The caller does not ask through a third-party app: see `AccessClass.thirdParty`. */
+  /** The caller does not use a third-party app: see `AccessClass.thirdParty`. */
   | { readonly kind: 'firstParty' }
   | { readonly kind: 'role'; readonly roles: readonly string[] }
   | { readonly kind: 'scope'; readonly scope: string }
@@ -45,7 +45,7 @@ export type Rule =
   | { readonly kind: 'or'; readonly rules: readonly Rule[] }
   | { readonly kind: 'not'; readonly rule: Rule }
 
-/** What a claim must be to be compared with values of an encoding; undefined: none can be. */
+/** The type that a claim must have to be compared with values of an encoding; undefined: not comparable. */
 export function claimTypeOf({ name }: Encoding): 'string' | 'number' | 'boolean' | undefined {
   if (name === 'text') return 'string'
   return name === 'number' || name === 'boolean' ? name : undefined

@@ -1,4 +1,4 @@
-/** The JSON Schemas (2020-12) of items and bodies. OpenAPI shows them, and bodies are validated by them. */
+/** The JSON Schemas (2020-12) of items and bodies, for validation and for the OpenAPI document. */
 import { dependsOnRow } from './check.ts'
 import type { JsonSchema, JsonValue } from './fields/type.ts'
 import type { Collection, Field } from './model.ts'
@@ -35,7 +35,7 @@ function defaultIn(field: Field, mode: BodyMode): JsonSchema {
   return given ? { default: field.default.value } : {}
 }
 
-/** Says `readOnly` and `writeOnly` in words: generators drop properties with those keywords, or make them optional. */
+/** Expresses `readOnly` and `writeOnly` in words: generators drop properties with these keywords, or make them optional. */
 function describe({ description, readOnly, writeOnly }: Field): string {
   return [description, readOnly && 'Read-only.', writeOnly && 'Never given out.'].filter(Boolean).join(' ')
 }
@@ -50,7 +50,7 @@ export function isWritable(field: Field, mode: BodyMode): boolean {
   return !field.readOnly && !field.internal && (mode === 'create' || !field.immutable)
 }
 
-/** Whether somebody may send the field in a body of this mode: what documents and schemas for clients show. */
+/** Whether somebody may send the field in a body of this mode. Only such fields are in the OpenAPI document. */
 export function isOffered(field: Field, mode: BodyMode): boolean {
   return isWritable(field, mode) && field.access.write.kind !== 'nobody'
 }
@@ -72,7 +72,7 @@ function required(fields: readonly Field[]): JsonSchema {
   return fields.length === 0 ? {} : { required: fields.map(field => field.name) }
 }
 
-/** Whether an object may be valid by the schema. True in case of doubt. */
+/** Whether an object may be valid against the schema. True in case of doubt. */
 function mayBeObject({ type, enum: values, const: value, anyOf, oneOf }: JsonSchema): boolean {
   const among = (schemas: JsonValue | undefined) =>
     !Array.isArray(schemas) || schemas.some(schema => mayBeObject(schema))
@@ -106,7 +106,7 @@ export function bodySchema(collection: Collection, mode: BodyMode): JsonSchema {
   return schemaOfBody(collection, mode, isWritable, schemaOfType)
 }
 
-/** The schema of a body as documents show it: without the fields that nobody may write. */
+/** The schema of a body in the OpenAPI document: without the fields that nobody may write. */
 export function shownBodySchema(collection: Collection, mode: BodyMode, schemaOf: SchemaOf): JsonSchema {
   return schemaOfBody(collection, mode, isOffered, schemaOf)
 }
@@ -129,7 +129,7 @@ function schemaOfBody(
   }
 }
 
-/** The schema of a field in a response. `schema`: of its value that is not null. */
+/** The schema of a field in a response. `schema`: of a value that is not null. */
 export function propertySchema(field: Field, schema: JsonSchema): JsonSchema {
   return field.optional || dependsOnRow(field.access.read) ? nullable(schema) : schema
 }

@@ -9,7 +9,7 @@ type CollectionsOf<M> = M extends Declaration<infer C extends AnyCollections> ? 
 /** The names of a model's collections, the built-in ones among them. */
 export type CollectionName<M extends Declaration> = NameIn<CollectionsOf<M>>
 
-/** An item as the API returns it: `Item<typeof model, 'posts'>`. Computed fields are given where a read names them. */
+/** An item as the API returns it: `Item<typeof model, 'posts'>`. It has computed fields only if a read names them. */
 export type Item<M extends Declaration, C extends CollectionName<M>> = ItemIn<CollectionsOf<M>, C>
 
 /** The body that creates an item: `CreateInput<typeof model, 'posts'>`. */
@@ -18,7 +18,7 @@ export type CreateInput<M extends Declaration, C extends CollectionName<M>> = Cr
 /** The body that changes an item: `UpdateInput<typeof model, 'posts'>`. */
 export type UpdateInput<M extends Declaration, C extends CollectionName<M>> = UpdateIn<CollectionsOf<M>, C>
 
-/** Which items: `Where<typeof model, 'posts'>`. */
+/** A filter: `Where<typeof model, 'posts'>`. */
 export type Where<M extends Declaration, C extends CollectionName<M>> = WhereIn<CollectionsOf<M>, C>
 
 /** The items of one collection, as a user reads and writes them. */
@@ -32,5 +32,5 @@ export type CollectionData<M extends Declaration, C extends CollectionName<M>> =
 /** The collections by name, as a user: `data` of actions and queries. */
 export type Data<M extends Declaration> = DataIn<CollectionsOf<M>>
 
-/** The collections by name, as the service itself, whom no rule binds: `data.asSystem`. */
+/** The collections by name, as the service itself, to which no rules apply: `data.asSystem`. */
 export type SystemData<M extends Declaration> = SystemDataIn<CollectionsOf<M>>

@@ -23,7 +23,7 @@ export type BodyValidator = Readonly<Record<BodyMode, CheckBody>>
 
 const maxFaults = 100
 
-/** What is said of a name in a body that is no field which a body of this mode may hold. */
+/** The fault of a name that a body of this mode may not contain. */
 export function unwritableFault(name: string, collection: Collection, mode: BodyMode): FieldFault {
   const field = collection.fields.get(name) ?? collection.computed.get(name)
   const shown = brief(name)
@@ -58,7 +58,7 @@ export function requireDocuments(documents: readonly MergedDocument[]): void {
   if (faults.length > 0) throw refusal(faults)
 }
 
-/** Undefined if the value has no canonical form, in which case a fault is added. */
+/** Undefined if the value has no canonical form; then a fault is added. */
 function canonical(field: Field, value: JsonValue, faults: FieldFault[]): JsonValue | undefined {
   if (value === null) return null
   try {
@@ -86,7 +86,7 @@ function valueFaults(field: Field, value: JsonValue, mode: BodyMode, faults: Fie
   }
 }
 
-/** Every fault of an invalid body. Slow, so it runs only after the compiled schema has refused the body. */
+/** Every fault of an invalid body. It is slow, so it runs only after the compiled schema has refused the body. */
 function bodyFaults(body: object, collection: Collection, mode: BodyMode): readonly FieldFault[] {
   const faults: FieldFault[] = []
   for (const name of Object.keys(body)) {
@@ -104,7 +104,7 @@ function bodyFaults(body: object, collection: Collection, mode: BodyMode): reado
   return faults.slice(0, maxFaults)
 }
 
-/** VALIDATION_FAILED for these faults, of which there is at least one. */
+/** VALIDATION_FAILED with these faults, at least one. */
 export function refusal(faults: readonly FieldFault[]): ApiError {
   const first = faults[0]?.message ?? 'The body does not fit the collection.'
   const count = faults.length < maxFaults ? faults.length : `at least ${maxFaults}`

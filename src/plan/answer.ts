@@ -1,26 +1,26 @@
-/** What the store gives back for a guarded plan. Texts are JSON, ready to be sent. */
+/** The store's answers to guarded plans. Texts are JSON, ready to be sent. */
 import { hash } from 'node:crypto'
 import type { JsonValue } from '../model/fields/type.ts'
 
-/** An answer at once, or later: SQLite answers reads at once, other stores do not. */
+/** A value or a promise of it: SQLite answers reads synchronously, other stores do not. */
 export type Awaitable<T> = T | Promise<T>
 
-/** What follows an answer: at once when the answer is there, so that the hot path makes no promise. */
+/** Calls `next` with the value: synchronously unless it is a promise, so that the hot path allocates none. */
 export function then<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
   return answer instanceof Promise ? answer.then(next) : next(answer)
 }
 
-/** What REST made of an answer. */
+/** The replies that REST made of an answer. */
 export interface RenderedAnswer {
-  /** About how much memory it takes, beyond the answer's own text. */
+  /** Approximate memory use, in addition to the text of the answer. */
   readonly bytes: number
 }
 
-/** `text` null: no such item, or not one that the caller may see. */
+/** `text` null: the item does not exist, or the caller may not see it. */
 export interface ItemAnswer {
   readonly kind: 'item'
   readonly text: string | null
-  /** REST keeps here the reply that it made of this answer. It lives as long as the answer is valid. */
+  /** The replies that REST made of this answer, cached for as long as the answer is valid. */
   rendered?: RenderedAnswer
 }
 
@@ -28,7 +28,7 @@ export interface ItemAnswer {
 export interface ListAnswer {
   readonly kind: 'list'
   readonly text: string | null
-  /** Where the plan asked for it. */
+  /** Undefined unless the plan asked for it. */
   readonly total: number | undefined
   /** The total is an estimate. */
   readonly isEstimate?: true

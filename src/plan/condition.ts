@@ -1,10 +1,10 @@
-/** Builds conditions in simplified form, and finds what they depend on. Equal meanings get equal forms where that is cheap. */
+/** Builds simplified conditions, and finds what they depend on. Equivalent conditions get equal forms where that is cheap. */
 import type { Computation, Condition, FieldPath, Operand, Path, VisibleField } from './guarded.ts'
 
 export const always: Condition = Object.freeze({ kind: 'always' })
 export const never: Condition = Object.freeze({ kind: 'never' })
 
-/** All of them hold. Flat and without duplicates. */
+/** All conditions hold. Flat, without duplicates. */
 export function and(...conditions: readonly Condition[]): Condition {
   const kept = gather(conditions, 'and')
   if (kept === undefined) return never
@@ -12,7 +12,7 @@ export function and(...conditions: readonly Condition[]): Condition {
   return kept[0] ?? always
 }
 
-/** At least one holds. Flat and without duplicates. */
+/** At least one condition holds. Flat, without duplicates. */
 export function or(...conditions: readonly Condition[]): Condition {
   const kept = gather(conditions, 'or')
   if (kept === undefined) return always
@@ -36,7 +36,7 @@ export function assuming(known: Condition, condition: Condition): Condition {
   return and(...parts(condition, 'and').filter(part => !certain.has(conditionKey(part))))
 }
 
-/** The parts that matter, in order of first appearance; undefined when one part decides the whole. */
+/** The parts that have an effect, in order of first appearance; undefined when one part decides the result. */
 function gather(conditions: readonly Condition[], kind: 'and' | 'or'): Condition[] | undefined {
   const neutral = kind === 'and' ? 'always' : 'never'
   const settling = kind === 'and' ? 'never' : 'always'
@@ -60,7 +60,7 @@ function parts(condition: Condition, kind: 'and' | 'or'): readonly Condition[] {
   return condition.kind === kind ? condition.conditions : [condition]
 }
 
-/** Equal for conditions of the same form over rows of the same collection. */
+/** Conditions of the same form over rows of one collection have equal keys. */
 export function conditionKey(condition: Condition): string {
   switch (condition.kind) {
     case 'always':
@@ -113,7 +113,7 @@ function operandKey(operand: Operand): string {
   }
 }
 
-/** Of one access class, rules over equal fields see the same of them. */
+/** The field's name is enough: within one access class, all rules see the same of a field. */
 function computationKey(computation: Computation): string {
   if (computation.kind === 'column') return fieldKey(computation.field)
   if (computation.kind !== 'related') throw new TypeError('rules compare fields')
@@ -132,9 +132,9 @@ export interface Dependencies {
   /** Collections reached through relations; the row's own may be among them. */
   readonly collections: Set<string>
   userId: boolean
-  /** Whether on the time, claims, or a confirmed address: see `GuardedRead`. */
+  /** Whether it depends on the time, on claims, or on a confirmed address: see `GuardedReadBase`. */
   volatile: boolean
-  /** Whether a field is computed from all rows of a list, however many these are. */
+  /** Whether it has a field that is computed from all rows of a list, of which there is no bound. */
   counts: boolean
 }
 
@@ -196,7 +196,7 @@ export function lookAtField({ field, when, computation }: VisibleField, found: D
   return look(when, found)
 }
 
-/** Whether the field's value is a column's own in every row, so that an index on it has its order. */
+/** Whether the field has the value of its column in every row, so that an index on the column has its order. */
 export function isColumn({ when, computation }: VisibleField): boolean {
   return when.kind === 'always' && computation === undefined
 }
@@ -241,7 +241,7 @@ function lookAtComputation(computation: Computation, found: Dependencies): void 
   }
 }
 
-/** Adds what following a path depends on, and what `lookThere` finds in the rows that it reaches. */
+/** Adds the dependencies of following a path, and those that `lookThere` finds in the rows at its end. */
 function lookBeyond(
   { path, rows }: { readonly path: Path; readonly rows: Condition },
   lookThere: (beyond: Dependencies) => void,
@@ -253,7 +253,7 @@ function lookBeyond(
   include(beyond, found)
 }
 
-/** Adds what following `path` depends on, and the conditions over the rows that it reaches. */
+/** Adds the dependencies of following `path`, and of the conditions over the rows at its end. */
 export function lookAlong(path: Path, rows: readonly Condition[], found: Dependencies): Dependencies {
   const beyond = dependencies()
   beyond.collections.add(path.target.name)
@@ -266,7 +266,7 @@ export function lookAlong(path: Path, rows: readonly Condition[], found: Depende
   return include(beyond, found)
 }
 
-/** Adds what other rows depend on, of which the fields are none of the row's. */
+/** Adds the dependencies of other rows, without their fields, which are not fields of this row. */
 export function include(beyond: Dependencies, found: Dependencies): Dependencies {
   for (const name of beyond.collections) found.collections.add(name)
   found.userId ||= beyond.userId

@@ -1,4 +1,4 @@
-/** Cursors: a position in a list as opaque text, valid only for the collection and order that it was made for. */
+/** Cursors: a position in a list as opaque text, valid only for the collection and order that it was created for. */
 import { hash } from 'node:crypto'
 import { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
@@ -6,14 +6,14 @@ import type { Collection, Field } from '../model/model.ts'
 import type { Sort, TotalOrder } from './order.ts'
 import { rankField, rankKey } from './rank.ts'
 
-/** In characters. Longer cursors would not fit into a URL, so they are neither made nor accepted. */
+/** In characters. Longer cursors may not fit into a URL, so they are neither created nor accepted. */
 export const MAX_CURSOR_LENGTH = 6000
 
-/** The cursors of one collection in one order. Make it once per shape. */
+/** The cursors of one collection in one order. Created once per shape. */
 export interface Cursors {
   /** `keys`: one value per sort key. Throws BAD_REQUEST when they are too long for a cursor. */
   encode(keys: readonly JsonValue[]): string
-  /** The sort keys. Throws INVALID_CURSOR for anything that `encode` did not make for this list. */
+  /** The sort keys. Throws INVALID_CURSOR for anything that `encode` did not return for this list. */
   decode(text: string): readonly JsonValue[]
 }
 
@@ -57,12 +57,12 @@ function parse(text: string): readonly JsonValue[] {
     const parsed: JsonValue = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
     if (Array.isArray(parsed)) return parsed
   } catch {
-    // Not JSON: refused below, as any other text that is not a cursor.
+    // Not JSON: refused below, like any other text that is not a cursor.
   }
   throw new ApiError('INVALID_CURSOR')
 }
 
-/** Null is a key too: the value may be missing, or hidden from the caller. */
+/** Null is a valid key: the value may be missing, or hidden from the caller. */
 function isKey(field: Field, value: JsonValue | undefined): boolean {
   if (value === null) return field.name !== 'id'
   return value !== undefined && field.type.encoding.isSortKey(value)

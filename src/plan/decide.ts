@@ -2,7 +2,7 @@
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Condition, ConditionOperator, GuardedAssignment, Operand, Value } from './guarded.ts'
 
-/** Undefined: only the database can tell. */
+/** Undefined: only the database can decide. */
 export type Decision = boolean | undefined
 
 /**
@@ -64,7 +64,8 @@ function valueAfter(
   userId: number | null,
 ): JsonValue | undefined {
   const assignment = assignments.find(one => one.field.name === name)
-  if (assignment === undefined || assignment.when !== undefined) return undefined
+  // A withheld value is not written.
+  if (assignment === undefined || assignment.when !== undefined || assignment.withheld) return undefined
   const { value } = assignment
   if (value.kind !== 'default') return givenValue(value, args, userId)
   if (value.default.kind === 'value') return value.default.value

@@ -2,7 +2,7 @@
  * The guard: the only place where permission is decided. It turns a plan and a principal into a guarded plan, which
  * contains every scope, row rule and field rule of every collection in it. The store runs nothing else.
  *
- * What needs neither a row nor a value is decided once per shape and access class.
+ * Decisions that depend on neither a row nor a value are made once per shape and access class.
  */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, CollectionAccess, Model } from '../model/model.ts'
@@ -86,7 +86,7 @@ export function admit(
   requirePossible(view, view.writable(collection, operation), collection, operation)
 }
 
-/** What is decided for a shape and an access class. */
+/** The decision for a shape and an access class. */
 interface Decided {
   readonly shape: GuardedShape
   readonly settle: Settle<GuardedShape> | undefined
@@ -98,7 +98,7 @@ interface DecidedByAccess {
   readonly all: Map<string, Decided>
 }
 
-/** Per shape: a service has few roles and few sets of scopes. */
+/** Per shape. A service has few roles and few sets of scopes. */
 const maxAccessClasses = 256
 
 export function createGuard(model: Model): Guard {

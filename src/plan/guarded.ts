@@ -1,6 +1,6 @@
 /**
- * What the guard returns and the store runs: the plan's tree with every name resolved, and every rule folded in as a
- * `Condition`. Only `guard.ts` makes one; the brand sees to that.
+ * Guarded plans, which the guard returns and the store runs: the plan's tree with every name resolved, and every rule
+ * included as a `Condition`. The brand ensures that only `guard.ts` creates them.
  */
 import type { ApiError } from '../errors.ts'
 import type { AggregateFunction, DatePart } from '../model/computed.ts'
@@ -44,13 +44,13 @@ export type Operand =
   | Value
   /** The time of the request, shifted. Never missing. */
   | { readonly kind: 'now'; readonly shiftMs: number }
-  /** A field of the caller's own stored row. `isConfirmed`: missing unless it is the address that they have confirmed. */
+  /** A field of the caller's own stored row. `isConfirmed`: missing unless it is the address that the caller has confirmed. */
   | {
       readonly kind: 'caller'
       readonly users: Collection
       readonly field: Field
       readonly isConfirmed: boolean
-      /** Missing unless this holds for the row, which the caller may read. Left out: of rules, which see stored rows. */
+      /** Missing unless this holds for the caller's row. Omitted in access rules, which see stored rows. */
       readonly when?: Condition
     }
   /** A claim of the caller's token; missing where it is of another type than the field. */
@@ -70,14 +70,14 @@ export type Condition =
       readonly operator: ConditionOperator
       readonly operand: Operand
     }
-  /** Two fields of stored rows, of rules. False when either is missing. */
+  /** Two fields of stored rows, in access rules. False when either is missing. */
   | {
       readonly kind: 'fields'
       readonly left: FieldPath
       readonly operator: Exclude<ConditionOperator, 'in' | 'contains' | 'icontains' | 'starts_with'>
       readonly right: FieldPath
     }
-  /** The same as the caller sees them, of rules in computed fields. */
+  /** Two values as the caller sees them, in rules of computed fields. */
   | {
       readonly kind: 'values'
       readonly left: Computation
@@ -88,11 +88,11 @@ export type Condition =
   /** `param` true: the field is null; false: it is not. For the filter operator `null`. */
   | { readonly kind: 'nullness'; readonly field: VisibleField; readonly param: Param }
   /**
-   * A related row exists for which the condition holds. `stored`: in a rule, which sees rows that the caller may not
-   * read; elsewhere `rows` leaves them out.
+   * A related row exists for which the condition holds. `stored`: in an access rule, which also sees rows that the
+   * caller may not read; elsewhere `rows` excludes them.
    */
   | { readonly kind: 'related'; readonly path: Path; readonly rows: Condition; readonly stored?: true }
-  /** `isWhole`: `fields` are all the searchable ones of the collection. */
+  /** `isWhole`: `fields` has all searchable fields of the collection. */
   | {
       readonly kind: 'search'
       readonly fields: readonly Field[]
@@ -118,17 +118,17 @@ export interface ToOnePath {
 export interface VisibleField {
   readonly field: Field
   readonly when: Condition
-  /** Of a computed field; others are columns. */
+  /** Only for computed fields; other fields are columns. */
   readonly computation?: Computation
 }
 
-/** A value that is computed from a row, as far as the caller may read what it is computed from; null where not. */
+/** A value computed from a row; null where the caller may not read what it is computed from. */
 export type Computation = ComputationPart & { readonly type: FieldType }
 
 export type ComputationPart =
   | { readonly kind: 'column'; readonly field: VisibleField }
   | { readonly kind: 'literal'; readonly value: Scalar }
-  /** Of the row that a to-one relation leads to, if it fulfils `rows`. */
+  /** A value of the row that a to-one relation leads to, if that row fulfils `rows`. */
   | {
       readonly kind: 'related'
       readonly path: Path
@@ -136,7 +136,7 @@ export type ComputationPart =
       readonly rows: Condition
       readonly value: Computation
     }
-  /** `field` undefined: how many rows there are. */
+  /** `field` undefined: the number of rows. */
   | {
       readonly kind: 'aggregate'
       readonly function: AggregateFunction
@@ -192,7 +192,7 @@ export interface GuardedRelation {
   readonly kind: 'relation'
   readonly key: string
   readonly path: Path
-  /** The related rows that count: the target's read rule and the client's filter. */
+  /** The related rows that are included: the target's read rule and the client's filter. */
   readonly rows: Condition
   /** To-one only: the link itself reads as null in the rows for which this fails. */
   readonly when: Condition
@@ -201,7 +201,7 @@ export interface GuardedRelation {
   readonly list: GuardedSelectedList | undefined
 }
 
-/** The order, size and form of a selected list; the condition over its rows is beside it. */
+/** The order, size and form of a selected list. The condition over its rows is stored beside it. */
 export interface GuardedSelectedList {
   readonly sort: readonly GuardedSort[]
   readonly limit: Param
@@ -215,20 +215,20 @@ export interface GuardedSort {
 }
 
 interface GuardedReadBase {
-  /** Every collection that the answer depends on, by rules and relations too. */
+  /** Every collection that the answer depends on, including those in rules and relations. */
   readonly reads: readonly string[]
   /** Whether the answer depends on `principal.userId`. */
   readonly personal: boolean
   /**
-   * Whether it depends on more than rows and `principal.userId`: the time, claims, or whether an address is confirmed.
-   * Such an answer is never remembered, and no other request gets it.
+   * Whether the answer depends on more than rows and `principal.userId`: on the time, on claims, or on whether an address
+   * is confirmed. Such an answer is never cached or shared with other requests.
    */
   readonly volatile: boolean
-  /** Whether a field is computed from all rows of a list, however many these are. */
+  /** Whether a field is computed from all rows of a list, of which there is no bound. */
   readonly counts: boolean
 }
 
-/** What an answer leaves out, by the keys that lead to it. */
+/** A part that an answer omits, by the keys that lead to it. */
 export interface Refusal {
   readonly keys: readonly string[]
   readonly error: ApiError
@@ -269,7 +269,7 @@ export interface GuardedAggregateRoot {
   readonly aggregation: GuardedAggregation
 }
 
-/** What is computed of which groups; the condition over the rows is beside it. */
+/** The groups and their measures. The condition over the rows is stored beside it. */
 export interface GuardedAggregation {
   readonly groups: readonly GuardedGroupKey[]
   readonly measures: readonly GuardedMeasure[]
@@ -324,22 +324,22 @@ export interface GuardedList extends GuardedReadBase {
 export interface GuardedAssignment {
   readonly field: Field
   readonly value: Value | { readonly kind: 'default'; readonly default: FieldDefault }
-  /** Updates only: the stored rows in which it is made; elsewhere the field stays. Left out: all of them. */
+  /** Updates only: the stored rows in which it is made; in others, the field keeps its value. Omitted: all rows. */
   readonly when?: Condition
   /**
-   * Updates only: the stored rows in which the caller sees what the field holds. Left out: all of them.
-   * Elsewhere an assignment counts as a change, so that nothing is learned about the hidden value.
+   * Updates only: the stored rows in which the caller can read the field. Omitted: all rows. In other rows, an assignment
+   * always counts as a change, so that it reveals nothing about the hidden value.
    */
   readonly seen?: Condition
   /** Updates only: a JSON object is merged into the stored one (RFC 7396, 2). */
   readonly merges?: true
-  /** Updates only: it is checked, and not made. */
+  /** Updates only: the assignment is checked, but not made. */
   readonly withheld?: true
 }
 
 /**
- * A check within the write's transaction; when it fails, the write is undone with FORBIDDEN. In an
- * update, checks and references of a field are not asked where its assignment changes nothing.
+ * A check within the write's transaction. When it fails, the write is rolled back with FORBIDDEN. An update skips the
+ * checks and references of a field whose assignment changes nothing.
  */
 export interface Check {
   readonly condition: Condition
@@ -347,22 +347,22 @@ export interface Check {
   readonly field: Field | undefined
 }
 
-/** A referred row must exist and be one that the caller may read, else VALIDATION_FAILED on the field. */
+/** The referenced row must exist and be readable by the caller; otherwise VALIDATION_FAILED for the field. */
 export interface ReferenceCheck {
   readonly field: Field
   readonly value: Value
   readonly target: Collection
   readonly rows: Condition
-  /** Whether the caller may be referred to, seen or not: whoever is signed in exists. */
+  /** Whether the caller's own user may be referenced, readable or not: a signed-in user exists. */
   readonly self: boolean
 }
 
-/** How many items there may be after the write: else CONFLICT. */
+/** The maximum number of items after the write; otherwise CONFLICT. */
 export interface GuardedLimit {
   readonly count: number
-  /** The field, of each value of which there may be as many: items without a value do not count. Undefined: in all. */
+  /** The limit applies to each value of this field; items without a value do not count. Undefined: to all items. */
   readonly per: Field | undefined
-  /** Which items count, by their own fields alone. */
+  /** The items that count. Depends only on their own fields. */
   readonly where: Condition
   readonly refusal: string
 }
@@ -378,7 +378,7 @@ export interface GuardedCreate {
   /** The answer: selected as a read would, over the rows that a read may see. */
   readonly rows: Condition
   readonly select: readonly GuardedSelected[]
-  /** What a lenient shape's selection lost. */
+  /** The parts that a lenient shape's selection omits. */
   readonly refusals: readonly Refusal[]
 }
 
@@ -390,15 +390,15 @@ export interface GuardedUpdate {
   readonly references: readonly ReferenceCheck[]
   readonly ifMatch: Param | undefined
   readonly eventType: string | undefined
-  /** Those that the update may concern. */
+  /** The limits that the update may affect. */
   readonly limits: readonly GuardedLimit[]
-  /** Over the stored row: what does not fulfil `rows` is NOT_FOUND, what fails `before` FORBIDDEN. */
+  /** Over the stored row: NOT_FOUND unless it fulfils `rows`, FORBIDDEN when it fails `before`. */
   readonly rows: Condition
   readonly before: readonly Check[]
   readonly after: readonly Check[]
   readonly select: readonly GuardedSelected[]
   readonly refusals: readonly Refusal[]
-  /** What `ifMatch` is compared with: the item as the default read shows it. */
+  /** The item as a read without parameters shows it: `ifMatch` is compared with its entity tag. */
   readonly representation: readonly GuardedSelected[]
 }
 

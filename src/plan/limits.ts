@@ -10,7 +10,7 @@ const known = new WeakMap<Collection, readonly GuardedLimit[]>()
 export function limitsOf(model: Model, collection: Collection): readonly GuardedLimit[] {
   const found = known.get(collection)
   if (found !== undefined) return found
-  // The rules of limits do not ask who calls.
+  // The rules of limits do not depend on the caller.
   const view = viewOf(model, anonymous('').access)
   const made = collection.limits.map(({ count, per, where, message }) => {
     return { count, per, where: view.rule(where, collection), refusal: message }
@@ -19,7 +19,7 @@ export function limitsOf(model: Model, collection: Collection): readonly Guarded
   return made
 }
 
-/** Whether setting these fields may make one item more count. */
+/** Whether setting these fields may make another item count. */
 export function concerns(
   { per, where }: GuardedLimit,
   set: readonly Pick<GuardedAssignment, 'field'>[],

@@ -1,39 +1,39 @@
 /**
- * Names that a client gives. A field or relation that the caller may not read is as unknown as one that was never
- * declared: the same code, the same words.
+ * Resolves names from clients. A field or relation that the caller may not read is treated like an undeclared one, with
+ * the same code and message.
  */
 import type { ApiError } from '../errors.ts'
 import type { Collection, ComputedField, Field, Relation } from '../model/model.ts'
 import { nearest } from '../model/nearest.ts'
 
-/** What exists of a collection for an access class. */
+/** The fields and relations of a collection that exist for an access class. */
 export interface Names {
   readonly collection: Collection
-  /** In the model's order. Some of them read as null in some rows. */
+  /** In the model's order. A field may read as null in some rows. */
   readonly fields: ReadonlyMap<string, Field>
-  /** No default selection has them. */
+  /** Not part of default selections. */
   readonly computed: ReadonlyMap<string, ComputedField>
-  /** In the model's order. The collections that they lead to may still be refused. */
+  /** In the model's order. The target collections may still be refused. */
   readonly relations: ReadonlyMap<string, Relation>
-  /** The fields in which a search looks: those that the caller reads in every row. */
+  /** The searchable fields that the caller may read in every row. */
   readonly searched: readonly Field[]
 }
 
 export interface NameFault {
   readonly code: 'unknown_field' | 'unknown_relation' | 'not_sortable'
-  /** The end of a sentence whose subject gave the name. */
+  /** A predicate, e.g. `names "x", which is no field of posts.` */
   readonly message: string
-  /** The name that was probably meant. */
+  /** The most similar known name. */
   readonly meant: string | undefined
 }
 
-/** Makes the error: only the transport knows what gave the name. */
+/** Creates the error: only the transport knows which part of the request has the name. */
 export type Refuse = (fault: NameFault) => ApiError
 
-/** In characters of a client's text that is repeated to it. */
+/** In characters: the longest part of a client's text that an error message quotes. */
 export const longestShown = 60
 
-/** A client's text, safe to repeat: escaped, and no longer than a name may be. */
+/** A client's text for an error message: escaped, and truncated to `longestShown`. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > longestShown ? `${text.slice(0, longestShown)}…` : text)
 }

@@ -1,7 +1,7 @@
 /** The order of a list. */
 
 export interface Sort {
-  /** A field’s name, or `rankKey` (`rank.ts`): by rank, in a search. */
+  /** A field’s name, or `rankKey` (`rank.ts`) for a search sorted by rank. */
   readonly field: string
   readonly descending: boolean
 }
@@ -22,15 +22,15 @@ export function totalOrder(sort: readonly Sort[]): TotalOrder {
   return keys as readonly Sort[] as TotalOrder
 }
 
-/** The order of a list for which no other was given. */
+/** The default order of a list. */
 export const orderById: TotalOrder = totalOrder([])
 
-/** The opposite order. Null is the smallest value in both, so it is exactly the reverse. */
+/** The exact reverse: null is the smallest value in both orders. */
 export function reversed(order: TotalOrder): TotalOrder {
   return totalOrder(order.map(({ field, descending }) => ({ field, descending: !descending })))
 }
 
-/** Whether no key follows `id`, and `id` is there. */
+/** Whether `id` is among the keys, and is the last one. */
 export function isTotal(sort: readonly Sort[]): boolean {
   return sort.findIndex(key => key.field === 'id') === sort.length - 1 && sort.length > 0
 }

@@ -1,4 +1,4 @@
-/** Which writes may be one of several in a transaction. */
+/** Decides which writes may share a transaction with others. */
 import { ApiError } from '../errors.ts'
 import type { Collection } from '../model/model.ts'
 import { isAdministrator, type Principal } from '../principal.ts'
@@ -16,8 +16,8 @@ interface Planned {
 }
 
 /**
- * Throws BAD_REQUEST for writes that do more than change items: those of secrets and of accounts' addresses. FORBIDDEN for
- * roles that a session gives long after its sign-in.
+ * Throws BAD_REQUEST for writes that do more than change items: those of secrets and of accounts' addresses. Throws FORBIDDEN
+ * when a session sets a role and its sign-in is not recent.
  */
 export function requirePlain({ collection, operation, sets, principal, hooks }: Planned): void {
   const { name } = collection
@@ -25,7 +25,7 @@ export function requirePlain({ collection, operation, sets, principal, hooks }: 
   if (name !== 'users') return
   if (operation !== 'read' && sets.includes('role')) requireRecentSignIn(principal)
   if (!sets.includes('email')) return
-  // A new account by an administrator or the service is an item as any other; every other new address is confirmed by mail.
+  // An account that an administrator or the service creates is an ordinary item; any other new address is confirmed by mail.
   const { access } = principal
   if (operation === 'create' && (isAdministrator(access) || access.system)) return
   throw alone('A new e-mail address has to be confirmed: set each')

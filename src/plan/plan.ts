@@ -1,8 +1,8 @@
 /**
- * A plan: what a request reads or writes, in terms of collections, fields and relations. Transports make plans,
- * `guard.ts` decides them, the store runs what the guard returns.
+ * A plan: what a request reads or writes, in terms of collections, fields and relations. Transports create plans,
+ * `guard.ts` decides them, and the store runs what the guard returns.
  *
- * A plan is a shape and its arguments. The shape contains no value from a client, so it is made once, shared between
+ * A plan is a shape and its arguments. The shape contains no value from a client, so it is created once, shared between
  * requests and compiled once. `Param`s are indexes into the arguments.
  */
 import type { DatePart } from '../model/fields/date-parts.ts'
@@ -48,7 +48,7 @@ export interface ListShape {
   readonly select: readonly Selected[]
 }
 
-/** Figures of the items of a collection, per group of items that share the values of `groups`. The answer is a list. */
+/** Aggregates of the items of a collection, per group of items that share the values of `groups`. The answer is a list. */
 export interface AggregateShape extends Aggregation {
   readonly kind: 'aggregate'
   readonly collection: string
@@ -58,10 +58,10 @@ export interface AggregateShape extends Aggregation {
 
 export interface Aggregation {
   readonly filter: Filter | undefined
-  /** None: all items are one group, which is there without any item too. */
+  /** Empty: all items are one group, which exists even without any item. */
   readonly groups: readonly GroupKey[]
   readonly measures: readonly Measure[]
-  /** Groups that are equal in these come in the order of their keys. */
+  /** Groups with equal sort values are ordered by their keys. */
   readonly sort: readonly GroupSort[]
   readonly offset: Param
   readonly limit: Param
@@ -69,13 +69,13 @@ export interface Aggregation {
   readonly select: readonly SelectedFigure[]
 }
 
-/** A field, or the part of a date or time in UTC. Where the caller may not read it: null. */
+/** A field, or a part of a date or time in UTC. Null where the caller may not read it. */
 export interface GroupKey {
   readonly field: string
   readonly part?: DatePart | undefined
 }
 
-/** What is computed of the items of a group. All but `count` leave out items without a value that the caller may read. */
+/** An aggregate function over the items of a group. All but `count` ignore items without a value that the caller may read. */
 export type Measure =
   | { readonly kind: 'count' }
   /** Null where no item has a value. Sums and averages have double precision. */
@@ -119,7 +119,7 @@ export interface PageWindow {
 export type TotalMode = (typeof totalModes)[number]
 export const totalModes = ['exact', 'estimate', 'none'] as const
 
-/** For `estimate`, this many matches are counted. */
+/** For `estimate`: matches are counted up to this number. */
 export const maxCounted = 10_000
 
 /** Several reads in one: its answer is a JSON object with one key per root, in order. */
@@ -129,8 +129,7 @@ export interface CompositeShape {
 }
 
 /**
- * A root or a selected field that the caller may not read is left out and listed in `Refusal`s; the rest is still
- * answered.
+ * A root or a selected field that the caller may not read is omitted from the answer and listed in `Refusal`s.
  */
 export type Root = ItemRoot | ListRoot | AggregateRoot
 
@@ -158,7 +157,7 @@ export interface ListRoot {
   readonly select: readonly Selected[]
 }
 
-/** Figures of the items of a collection, as a list of groups. */
+/** Aggregates of the items of a collection, as a list of groups. */
 export interface AggregateRoot {
   readonly kind: 'aggregate'
   readonly key: string
@@ -211,7 +210,7 @@ export interface SelectedList {
   readonly limit: Param
   /**
    * The answer is `{"rows":[{"node":…,"keys":[…]}],"total":…}` instead of an array: `keys` are the sort keys
-   * of the row, for a cursor; `total` is there when asked for.
+   * of the row, for a cursor; `total` is present if requested.
    */
   readonly connection?: { readonly total: boolean }
 }
@@ -221,7 +220,7 @@ export interface Most {
   /** A relation of the new item. */
   readonly field: string
   readonly count: number
-  /** What the CONFLICT says. */
+  /** The message of the CONFLICT. */
   readonly refusal: string
 }
 
@@ -229,17 +228,17 @@ export interface CreateShape {
   readonly kind: 'create'
   readonly collection: string
   readonly set: readonly Assignment[]
-  /** Values that Portico itself computed (see `CreateHook`): may name internal and read-only fields. */
+  /** Values that Portico itself computed (see `CreateHook`), also of internal and read-only fields. */
   readonly computed: readonly Assignment[]
   readonly most?: Most | undefined
   readonly select: readonly Selected[]
-  /** Leaves out of the answer what the caller may not read, instead of refusing the write. */
+  /** Omits what the caller may not read from the answer, instead of refusing the write. */
   readonly lenient?: boolean
 }
 
 export interface UpdateShape {
   readonly kind: 'update'
-  /** `replace`: a writable field that is not set becomes its default or null. `merge`: it stays. */
+  /** For a writable field that is not set: `replace` resets it to its default or null, `merge` keeps it. */
   readonly mode: 'replace' | 'merge'
   readonly collection: string
   readonly id: Param
@@ -249,7 +248,7 @@ export interface UpdateShape {
   /** Fields whose assignments are checked, but not made: their change awaits a confirmation. */
   readonly withheld?: readonly string[]
   readonly ifMatch: Param | undefined
-  /** The type of the event, where it is not the usual one; for Portico's own updates. */
+  /** The type of the event, if it is not `{singular}.updated`; for Portico's own updates. */
   readonly eventType?: string
   readonly select: readonly Selected[]
   /** As for a create. */

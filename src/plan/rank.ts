@@ -1,13 +1,13 @@
 /**
- * The rank of an item in a search: the highest is the best. It depends on the item alone, not on other items, nor on
- * fields that the caller may not read in every item.
+ * The rank of an item in a search; higher is better. It depends only on the item itself, and only on fields that the
+ * caller may read in every item.
  */
 import type { Collection, Field } from '../model/model.ts'
 import type { Sort } from './order.ts'
 
 /** The name of the sort key. No field can have it: it is a parameter of every list. */
 export const rankKey = 'q'
-/** Of the items found, the newest this many are ranked. The others follow, the newest first. */
+/** Only this many of the newest matches are ranked. The others follow, newest first. */
 export const maxRankedItems = 10_000
 /** The rank of the others. */
 export const unranked = -1
@@ -19,7 +19,7 @@ export function isByRank(sort: readonly Sort[]): boolean {
   return sort.some(key => key.field === rankKey)
 }
 
-/** What is wrong with a sort by rank, as the end of a sentence; undefined when nothing is. */
+/** The fault of a sort by rank, as a predicate; undefined if there is none. */
 export function rankFault(sort: readonly Sort[], isSearch: boolean): string | undefined {
   if (!isByRank(sort)) return undefined
   if (!isSearch) return 'is there in a search only'

@@ -1,12 +1,11 @@
 /**
- * How recent a sign-in must be for what gives out access: whoever finds a signed-in browser, or has stolen its cookie, must
- * not make credentials that outlive the session.
+ * How recent a sign-in must be for writes that grant access: a person at someone else's signed-in browser, or with its
+ * stolen cookie, must not create credentials that outlive the session.
  */
 import { ApiError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import type { WriteRule } from './run.ts'
 
-/** In milliseconds. */
 export const recentSignInMs = 15 * 60 * 1000
 
 /** Throws FORBIDDEN for a session whose sign-in is older. Other credentials pass: programs cannot sign in again. */
@@ -18,7 +17,7 @@ export function requireRecentSignIn({ signedInAt }: Principal, nowMs = Date.now(
   )
 }
 
-/** For creates and updates. What takes access away needs no new sign-in. */
+/** For creates and updates. Deletes revoke access, so they need no recent sign-in. */
 export const recentSignInRule: WriteRule = ({ shape }, principal) => {
   if (shape.kind !== 'delete') requireRecentSignIn(principal)
   return undefined

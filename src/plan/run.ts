@@ -1,4 +1,4 @@
-/** What the transports get: they make plans, and see neither the guard nor the store. */
+/** The interface of the transports: they create plans, and see neither the guard nor the store. */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Principal } from '../principal.ts'
 import type { Awaitable, CompositeAnswer, ItemAnswer, ListAnswer, WriteAnswer } from './answer.ts'
@@ -22,18 +22,18 @@ export interface Run {
   /** The groups, as a list. */
   aggregate(plan: Plan<AggregateShape>, principal: Principal): Awaitable<ListAnswer>
   composite(plan: Plan<CompositeShape>, principal: Principal): Awaitable<CompositeAnswer>
-  /** What the guard leaves out of the answer to a plan; the same list for the same access class. */
+  /** The parts that the guard omits from the answer to a plan; the same list for the same access class. */
   refusals(plan: Plan<CompositeShape | CreateShape | UpdateShape>, principal: Principal): readonly Refusal[]
-  /** With `within`: in one transaction with what else that yields. */
+  /** `within`: further steps of the write's transaction. */
   write(plan: Plan<WriteShape>, principal: Principal, within?: Within): Promise<WriteAnswer>
   /** Guards each plan that the program yields, and runs all of it in one transaction. */
   transaction<T>(program: Program<T>): Promise<T>
 }
 
-/** The transaction of one write: yields the plan, which may not be the one that was passed, and returns its answer. */
+/** The transaction of one write: yields the plan, which may differ from the one that was passed, and returns its answer. */
 export type Within = (plan: Plan<WriteShape>) => ProgramSteps<WriteAnswer>
 
-/** A write and, once it was made, the steps that follow in its transaction. */
+/** A write, and the steps that follow it in its transaction. */
 export function writeWith(following: (id: number) => ProgramSteps<void>): Within {
   return function* (plan) {
     const answer = yield* writeStep(plan)
@@ -48,9 +48,9 @@ export function* writeStep(plan: Plan<WriteShape>): ProgramSteps<WriteAnswer> {
   return (yield plan) as WriteAnswer
 }
 
-/** What a new item needs beyond the client's values, e.g. the hash of a new API key. */
+/** Additions to the client's values of a new item, e.g. the hash of a new API key. */
 export interface Creation {
-  /** Set besides the client's values; may include internal and read-only fields. */
+  /** Set in addition to the client's values, also of internal and read-only fields. */
   readonly computed: Readonly<Record<string, JsonValue>>
   /** Added to the response of this create, and never shown again. */
   readonly revealed: Readonly<Record<string, JsonValue>>
@@ -67,8 +67,8 @@ export type CreateHook = (
 ) => Awaitable<Creation>
 
 /**
- * What a write must fulfil beyond the rules of the model. Throws an `ApiError`. What it returns is called once the write
- * is stored, before the client gets its response.
+ * A requirement of writes beyond the rules of the model. Throws an `ApiError`. The returned function is called once the
+ * write is stored, before the client gets its response.
  */
 export type WriteRule = (
   plan: Plan<WriteShape>,

@@ -1,4 +1,4 @@
-/** Whether a read may have to look at a whole collection: for what it costs, before anything is known of the data. */
+/** Whether a read may scan a whole collection. Decides its cost, without knowledge of the data. */
 import type { Collection } from '../model/model.ts'
 import type { Filter } from './plan.ts'
 

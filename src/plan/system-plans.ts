@@ -1,4 +1,4 @@
-/** The plans that Portico makes for itself, of its own collections: short to write, run as `system`. */
+/** Plans of Portico itself, for its own collections, run as `system`. */
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import { system } from '../principal.ts'
 import { type Awaitable, then } from './answer.ts'
@@ -67,7 +67,7 @@ export function createPlan(collection: string, set: Values, computed: Values): P
   return { shape, args: [...Object.values(set), ...Object.values(computed)] }
 }
 
-/** Sets these fields and leaves the others as they are; answers with the id. Arguments: the id, then the fields' values. */
+/** Sets these fields only; answers with the id. Arguments: the id, then the fields' values. */
 export function updateShape(collection: string, fields: readonly string[]): UpdateShape {
   return {
     kind: 'update',
@@ -102,12 +102,12 @@ export async function readAll<R>(run: Run, shape: ListShape, ...values: JsonValu
   }
 }
 
-/** The first item of a `listShape`, at once where the store answers at once. */
+/** The first item of a `listShape`; synchronous where the store is. */
 export function readFirst<R>(run: Run, shape: ListShape, ...values: JsonValue[]): Awaitable<R | undefined> {
   return then(run.list({ shape, args: [0, 1, ...values] }, system), ({ text }) => JSON.parse(text ?? '[]')[0])
 }
 
-/** The item of an `itemShape`; undefined when there is none. */
+/** The item of an `itemShape`; undefined if there is none. */
 export function readItem<R>(run: Run, shape: ItemShape, id: number): Awaitable<R | undefined> {
   return then(run.item({ shape, args: [id] }, system), ({ text }) =>
     text === null ? undefined : JSON.parse(text),

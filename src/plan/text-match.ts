@@ -1,6 +1,6 @@
 /**
- * What the operators `icontains` and `starts_with` mean: decided here, and not by a database's functions, so that all
- * databases find the same.
+ * The meaning of the operators `icontains` and `starts_with`: defined here rather than by database functions, so that all
+ * databases find the same items.
  */
 import type { FilterOperator } from '../model/fields/type.ts'
 
@@ -11,7 +11,7 @@ export function takesText(operator: FilterOperator): boolean {
   return textOperators.has(operator)
 }
 
-/** Code points of which one has another letter case: none beyond them has. */
+/** No code point above this one has another letter case. */
 const lastCased = 0x1_efff
 const isCased =
   /[\p{Changes_When_Casefolded}\p{Changes_When_Lowercased}\p{Changes_When_Uppercased}\p{Changes_When_Titlecased}]/gu
@@ -53,15 +53,15 @@ export function caselessPattern(text: string, literal: (character: string) => st
 
 const lastCharacter = 0x10_ffff
 
-/** After every text but those that begin with this noncharacter a thousand times. */
+/** Sorts after every text, except those that begin with a thousand of these noncharacters. */
 const beyondAll = String.fromCodePoint(lastCharacter).repeat(1000)
 
-/** A text, by code points, after all that begin with `prefix`, and before those that follow them. */
+/** The upper bound, in code point order, of all texts that begin with `prefix`. */
 export function beyondPrefix(prefix: string): string {
   const codes = Array.from(prefix, character => character.codePointAt(0) ?? 0)
   while (codes.at(-1) === lastCharacter) codes.pop()
   const last = codes.pop()
   if (last === undefined) return beyondAll
-  // Surrogates are no characters.
+  // Surrogates are not characters.
   return String.fromCodePoint(...codes, last === 0xd7ff ? 0xe000 : last + 1)
 }

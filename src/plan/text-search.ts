@@ -1,18 +1,18 @@
-/** Splits texts and searches into terms: here, and not by a database's tokeniser, so that all databases find the same. */
+/** Splits texts and searches into terms: here rather than by a database's tokeniser, so that all databases find the same items. */
 import { isLongerThan, normalize } from '../unicode.ts'
 
-/** In characters (Unicode code points), of a search and of the operators that look for a text. */
+/** In characters (Unicode code points): of a search, and of an operand of `contains`, `icontains` and `starts_with`. */
 export const maxSearchCharacters = 500
-/** Different terms of a search: databases look up each one. */
+/** Distinct terms of a search: the database looks up each of them. */
 export const maxSearchTerms = 32
-/** In UTF-16 code units. What follows in a stored text is not found: this bounds the time of a write. */
+/** In UTF-16 code units. The rest of a stored text is not indexed, which bounds the time of a write. */
 export const maxIndexedLength = 100_000
 /**
  * In UTF-16 code units. A longer term is not indexed, so no search finds it: PostgreSQL refuses an entry of a GIN index above
  * 2,712 bytes, and UTF-8 takes up to three bytes for each unit.
  */
 export const maxTermLength = 800
-/** Of the decomposed text: most letters become up to two characters, those that stand for words up to 18. */
+/** Of the decomposed text: most letters become up to two characters, ligatures of words up to 18. */
 const maxDecomposedLength = 2 * maxIndexedLength
 
 const separators = /[^\p{L}\p{N}]+/u
@@ -41,7 +41,7 @@ export function indexedTerms(text: string): readonly string[] {
   if (text.length <= maxIndexedLength && whole.length <= maxDecomposedLength) {
     return indexable(termsOf(whole))
   }
-  // The last term may be cut.
+  // The last term may be truncated.
   return indexable(termsOf(whole.slice(0, maxDecomposedLength)).slice(0, -1))
 }
 
@@ -63,7 +63,7 @@ function lengthFault(text: string): TextFault | undefined {
   return { code: 'too_long', message }
 }
 
-/** Why the text cannot be searched for; undefined when it can. */
+/** Why the text cannot be searched for; undefined if it can. */
 export function searchFault(text: string): TextFault | undefined {
   const tooLong = lengthFault(text)
   if (tooLong) return tooLong
@@ -73,8 +73,8 @@ export function searchFault(text: string): TextFault | undefined {
 }
 
 /**
- * Why the text cannot be looked for in others; undefined when it can. Databases need time in proportion to its
- * length times that of the text that they compare.
+ * Why the text cannot be an operand of `contains`, `icontains` or `starts_with`; undefined if it can. A comparison takes
+ * time in proportion to the product of both lengths.
  */
 export function containedFault(text: string): TextFault | undefined {
   return lengthFault(text)

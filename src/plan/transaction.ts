@@ -1,6 +1,6 @@
 /**
- * A transaction as a generator: it yields steps, is given the answer to each, and what it returns is the result. All of
- * it is committed at once, or nothing is. A step sees what the steps before it have changed.
+ * A transaction as a generator: it yields steps, receives the answer to each, and returns the result. Either all steps are
+ * committed or none. Each step sees the changes of the earlier ones.
  */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Principal } from '../principal.ts'
@@ -16,32 +16,31 @@ export type RecordChange =
   | { readonly kind: 'delete'; readonly key: RecordKey }
 
 /**
- * Writes of which none needs what another does: neither its answer nor its item. They may be under way side by side; their
- * events are in this order all the same. The answer is theirs, in order.
+ * Writes that are independent: none needs the answer or the item of another. They may run concurrently; their events are in
+ * this order nevertheless. The answer has their answers, in order.
  */
 export interface Together<P> {
   readonly together: readonly P[]
-  /** Called with the index of the write that has failed, before its failure is thrown. */
+  /** Called with the index of the failed write, before its error is thrown. */
   readonly onFailure: (index: number) => void
 }
 
-/** Runs a step within the transaction. Rejects or throws with an `ApiError`; what it did is then undone, and only that. */
+/** Runs a step within the transaction. If it throws or rejects with an `ApiError`, only this step is rolled back. */
 export type RunStep<P> = (step: P) => Awaitable<StepAnswer>
 
 /**
- * An asynchronous function whose steps belong to the transaction. It waits for nothing else: on SQLite, all of it is
- * over within one turn of the event loop.
+ * An asynchronous function whose steps belong to the transaction. It awaits nothing else: on SQLite, it ends within one
+ * turn of the event loop.
  */
 export interface Act<P> {
-  /** For messages, and for what is known of the tables that it needs, e.g. `actions.archive`. */
+  /** Its place in the model, e.g. `actions.archive`: for messages, and for the tables that it is known to use. */
   readonly act: string
-  /** It is called once for each try of the transaction. */
+  /** Called once per attempt of the transaction. */
   readonly start: (run: RunStep<ActStep<P>>) => Promise<unknown>
-  /** Runs work, and then the microtasks that it leaves. Throws where they take too long. */
+  /** Runs `work`, then the pending microtasks. Throws if they take too long. */
   readonly turn: (work: () => void) => void
-  /** How long it may take, in milliseconds. */
+  /** The time limit. */
   readonly limitMs: number
-  /** How many steps it may have. */
   readonly maxSteps: number
 }
 
@@ -59,43 +58,44 @@ export interface Emission {
 /** `P`: a plan, or a guarded one. */
 export type Steps<P> = P | RecordChange | Together<P> | Act<P> | Emission
 
-/** What an `Act` asks for. */
+/** A step of an `Act`. */
 export type ActStep<P> = P | RecordChange | Emission
 
 export type StepAnswer = ReadAnswer | CompositeAnswer | WriteAnswer | readonly WriteAnswer[] | boolean
 
 export interface Acts {
   readonly names: readonly string[]
-  /** How often the transaction is tried where it is in the way of others; then it fails with CONFLICT. */
+  /** The maximum number of attempts when the transaction conflicts with others; then it fails with CONFLICT. */
   readonly tries: number
-  /** How long one of them may take, in milliseconds: the reads beside them may as well. */
+  /** The time limit of one of them, and of all other reads of the transaction. */
   readonly limitMs: number
 }
 
 export interface ProgramOf<P, T> {
   /**
-   * The collections that it reads or writes, by name, when others must not write to them meanwhile: the transaction
-   * then has one place in the order of all commits, those of single writes included. Undefined: what a single write
-   * promises is enough, as for one write together with its record. Empty: the same, for what takes long or may well fail.
+   * The names of the collections that it reads or writes, if nobody else may write to them meanwhile: the transaction
+   * then has one place in the order of all commits, including those of single writes. Undefined: the isolation of a single
+   * write is enough, e.g. for one write together with its record. Empty: the same, for transactions that are long or likely
+   * to fail.
    */
   readonly serial: readonly string[] | undefined
-  /** It changes no items: all that it reads is as at one moment, and nobody is kept from writing meanwhile. */
+  /** It changes no items: all reads see one snapshot, and block no writes. */
   readonly snapshot?: boolean
   /**
-   * The `act`s among its steps, where it has any: which collections they read and write is known only when they do. The
-   * transaction has one place in the order of all commits.
+   * The `act`s among its steps, if it has any. The collections that they use are known only while they run. The transaction
+   * has one place in the order of all commits.
    */
   readonly acts?: Acts
   /**
-   * Makes the generator; called again when the transaction is tried again. It awaits nothing and has no effect but by
-   * what it yields. A step that fails is thrown where it was yielded; the program must let it through.
+   * Creates the generator, once per attempt. It awaits nothing, and has effects only by what it yields. The error of a failed
+   * step is thrown at its `yield`; the program must not catch it.
    */
   readonly steps: () => Generator<Steps<P>, T, StepAnswer>
 }
 
 export type ProgramPlan = Plan<ReadShape> | Plan<CompositeShape> | Plan<WriteShape>
 
-/** A plan of another principal than the program's. */
+/** A plan of a principal other than the program's. */
 export interface PlanAs {
   readonly as: Principal
   readonly plan: ProgramPlan

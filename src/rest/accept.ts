@@ -28,9 +28,9 @@ function parseRange(text: string): MediaRange {
   return { type, quality }
 }
 
-/** The weight of the most specific range that covers `application/{subtype}`; undefined when none does. */
-function qualityOf(ranges: readonly MediaRange[], subtype: string): number | undefined {
-  for (const type of [`application/${subtype}`, 'application/*', '*/*']) {
+/** The weight of the first of these ranges that the header has: the most specific one comes first. Undefined: it has none. */
+function qualityOf(ranges: readonly MediaRange[], ...types: readonly string[]): number | undefined {
+  for (const type of types) {
     const range = ranges.find(candidate => candidate.type === type)
     if (range) return range.quality
   }
@@ -39,15 +39,14 @@ function qualityOf(ranges: readonly MediaRange[], subtype: string): number | und
 
 function parseAccept(header: string): Accepted {
   const ranges = header.split(',').map(parseRange)
-  const named = ranges.find(range => range.type === 'application/problem+json')?.quality ?? 0
-  const json = qualityOf(ranges, 'json')
-  const qualityNamed = (...types: string[]) => ranges.find(range => types.includes(range.type))?.quality ?? 0
+  const json = qualityOf(ranges, 'application/json', 'application/*', '*/*')
+  const problem = qualityOf(ranges, 'application/problem+json') ?? 0
+  const eventStream = qualityOf(ranges, 'text/event-stream', 'text/*') ?? 0
   return {
-    // A client that names only problem details means its errors: it gets JSON when the request succeeds.
-    json: json === undefined ? named > 0 : json > 0,
-    problem: named > 0 && named >= (ranges.find(range => range.type === 'application/json')?.quality ?? 0),
-    eventStream:
-      qualityNamed('text/event-stream', 'text/*') > qualityNamed('application/json', 'application/*'),
+    // A client that names only problem details means errors: a successful request is answered with JSON.
+    json: json === undefined ? problem > 0 : json > 0,
+    problem: problem > 0 && problem >= (qualityOf(ranges, 'application/json') ?? 0),
+    eventStream: eventStream > (qualityOf(ranges, 'application/json', 'application/*') ?? 0),
   }
 }
 

@@ -3,15 +3,15 @@ import { ApiError } from '../errors.ts'
 import { hasScope, isAnonymous, type Principal } from '../principal.ts'
 
 interface Administrators {
-  /** What they may do, after "may": `explain requests`. */
+  /** The action, as an infinitive after "may": `explain requests`. */
   readonly act: string
-  /** The scope by which first-party apps may do it for them; left out: no app may. */
+  /** The scope with which first-party apps may do it for them. Omitted: no app may. */
   readonly appScope?: string
 }
 
 /**
- * Throws UNAUTHORIZED, and FORBIDDEN for whoever is no administrator, for a key that scopes limit, because no scope names
- * such requests, and for the apps of others. INSUFFICIENT_SCOPE for a first-party app without the scope.
+ * Throws UNAUTHORIZED; FORBIDDEN for callers who are not administrators, for third-party apps, and for keys that are limited
+ * to scopes, because no scope covers such requests; INSUFFICIENT_SCOPE for a first-party app without the scope.
  */
 export function requireAdministrator(principal: Principal, { act, appScope }: Administrators): void {
   const { access, appId } = principal

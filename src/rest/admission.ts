@@ -1,4 +1,4 @@
-/** Who may use a route at all, and by which methods: what a request is refused with before any fault of it. */
+/** Who may use a route at all, and by which methods: decided before other faults of a request are reported. */
 import { ApiError } from '../errors.ts'
 import type { Model, Relation } from '../model/model.ts'
 import { admit } from '../plan/guard.ts'
@@ -16,7 +16,7 @@ export const operationOf: Readonly<Record<string, Operation>> = {
   DELETE: 'delete',
 }
 
-/** A path on which the model allows nothing to anybody is as unknown as one without a route. */
+/** NOT_FOUND for a path on which the model allows nothing to anybody, as for an unknown path. */
 export function refuseMethod(route: Route): never {
   const allowed = allowedMethods(route)
   if (allowed.length === 0) throw new ApiError('NOT_FOUND')
@@ -30,7 +30,7 @@ export function noUser({ access }: Principal): ApiError {
   return new ApiError('FORBIDDEN', 'An app by itself is no user: there is nobody to read.')
 }
 
-/** A caller who may do this to no item at all is told so first, before any fault of the request. */
+/** Throws for a caller who may do this to no item at all, before other faults of the request are reported. */
 export function admitTo(model: Model, route: Route, operation: Operation, principal: Principal): void {
   const { access } = principal
   if (route.kind === 'openapi' || route.kind === 'batch' || route.kind === 'events') return
@@ -59,7 +59,8 @@ export function admitTo(model: Model, route: Route, operation: Operation, princi
   for (const along of collectionsAlong(model, relation)) admit(model, along, 'read', access)
 }
 
-function relationOf(route: Route): Relation | undefined {
+/** The relation along which the route lists or aggregates items. */
+export function relationOf(route: Route): Relation | undefined {
   if (route.kind === 'within') return route.relation
   return route.kind === 'aggregate' ? route.within?.relation : undefined
 }

@@ -1,4 +1,4 @@
-/** `GET /{collection}/aggregate`, and the same of the items that belong to an item. */
+/** `GET /{collection}/aggregate`, and the same for the items that belong to an item. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
@@ -13,8 +13,8 @@ import { renderAggregate } from './reply/read-reply.ts'
 import type { Route } from './routes.ts'
 import type { WriteServices } from './write.ts'
 
-/** What one draws from the budget that may read a whole collection. */
-export const scanRequests = 5
+/** The requests that an aggregate draws from the budget where it may read a whole collection. */
+const scanRequests = 5
 
 export type AggregateRoute = Extract<Route, { readonly kind: 'aggregate' }>
 
@@ -25,7 +25,7 @@ export function aggregatedScope({ within }: AggregateRoute, view: CollectionView
   return scope
 }
 
-/** An aggregate that is understood; `id`: of the parent, where the scope has one. */
+/** A parsed aggregate. `id`: of the parent, if the scope has one. */
 export function boundAggregate(
   scope: ListScope,
   id: number | undefined,
@@ -36,7 +36,12 @@ export function boundAggregate(
   return { bound, plan: { shape: bound.template.shape, args } }
 }
 
-/** Draws further requests where the filter leads to no index. */
+/** The requests that an aggregate draws besides its own: some where its filter leads to no index. */
+export function furtherRequests(scope: ListScope, { shape }: Plan<AggregateShape>): number {
+  const isIndexed = scope.within !== undefined || !mayScan(shape.filter, scope.target.collection)
+  return isIndexed ? 0 : scanRequests - 1
+}
+
 export function answerAggregate(
   { run, draw }: Pick<WriteServices, 'draw'> & { readonly run: Run },
   scope: ListScope,
@@ -44,8 +49,8 @@ export function answerAggregate(
   call: Call,
   principal: Principal,
 ): Awaitable<Reply> {
-  const isLed = scope.within !== undefined || !mayScan(plan.shape.filter, scope.target.collection)
-  const drawn = isLed ? undefined : draw?.(call, principal, scanRequests - 1)
+  const further = furtherRequests(scope, plan)
+  const drawn = further > 0 ? draw?.(call, principal, further) : undefined
   return then(drawn, () =>
     then(run.aggregate(plan, principal), answer => renderAggregate(answer, bound, principal.access, call)),
   )

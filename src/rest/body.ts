@@ -4,7 +4,7 @@ import type { Call } from '../call.ts'
 import { ApiError } from '../errors.ts'
 
 const maxDepth = 32
-/** Of all objects of a body together. More would block the event loop for over 50 ms: `npm run bench -- growth`. */
+/** In all objects of a body. More would block the event loop for over 50 ms: `npm run bench -- growth`. */
 export const maxMembers = 40_000
 const QUOTE = 34
 const COMMA = 44
@@ -122,7 +122,7 @@ function duplicateKey(text: string): ApiError {
   return new ApiError('BAD_REQUEST', `The body names the key ${JSON.stringify(shown)} twice; name each once.`)
 }
 
-/** In a longer text, the error does not say where the mistake is: finding it takes several parses. */
+/** For longer texts, the error does not locate the mistake, since that takes several parses. */
 const maxLocatedLength = 10_000
 
 /** Whether the text is the beginning of some JSON text. */
@@ -138,7 +138,7 @@ function isJsonPrefix(text: string): boolean {
   }
 }
 
-/** Where the text stops being the beginning of JSON. The parser's own message does not always say. */
+/** The length of the longest prefix that can begin a JSON text. The parser's own message does not always give it. */
 function findMistake(text: string): number {
   let valid = 0
   let broken = text.length + 1

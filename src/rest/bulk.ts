@@ -1,4 +1,4 @@
-/** POST of an array to a collection: all of its items are created in one transaction, or none. */
+/** POST of an array to a collection: creates all of its items in one transaction, or none. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError, type FieldFault } from '../errors.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../idempotency.ts'
@@ -12,9 +12,9 @@ import type { CollectionView, ItemTemplate } from './query/collection-view.ts'
 import { headersFor, idBody, type PreparedWrite, preparedCreate, type WriteServices } from './write.ts'
 
 export const maxBulkItems = 1000
-/** So many items draw one request from the budget. */
+/** This many items draw one request from the budget. */
 export const itemsPerRequest = 20
-/** As in the faults of one body. */
+/** The same as for one body. */
 const maxFaults = 100
 
 /** 201 with `{"data":[…]}`. Throws VALIDATION_FAILED with the faults of all items, named `[3].title`. */
@@ -54,7 +54,7 @@ function preparedItems(
   const validate = bodyValidator(collection).create
   const writes: PreparedWrite[] = []
   const faults: FieldFault[] = []
-  requirePlain({ collection, operation: 'create', sets: ['email'], principal, hooks })
+  requirePlain({ collection, operation: 'create', sets: fieldsIn(items), principal, hooks })
   for (const [index, item] of items.entries()) {
     if (faults.length >= maxFaults) break
     try {
@@ -67,7 +67,7 @@ function preparedItems(
   return writes
 }
 
-/** What is no fault of an item is thrown. */
+/** Rethrows an error without details, which is not a fault of an item. */
 function faultsOf(error: unknown): readonly FieldFault[] {
   if (error instanceof ApiError && error.details) return error.details
   throw error
@@ -76,8 +76,8 @@ function faultsOf(error: unknown): readonly FieldFault[] {
 function refusal(faults: readonly FieldFault[]): ApiError {
   const count = faults.length < maxFaults ? faults.length : `at least ${maxFaults}`
   const [first] = faults
-  const told = `${first?.field}: ${first?.message}`
-  const message = faults.length > 1 ? `The array has ${count} faults. ${told}` : told
+  const shown = `${first?.field}: ${first?.message}`
+  const message = faults.length > 1 ? `The array has ${count} faults. ${shown}` : shown
   return new ApiError('VALIDATION_FAILED', message, { details: faults })
 }
 
@@ -86,10 +86,12 @@ function headersOf(
   template: ItemTemplate,
   items: readonly unknown[],
 ): () => readonly string[] {
-  return () => {
-    const names = new Set(items.flatMap(item => Object.keys(Object(item))))
-    return headersFor(view, template, [...names])
-  }
+  return () => headersFor(view, template, fieldsIn(items))
+}
+
+/** The names of the fields that at least one item sets. */
+function fieldsIn(items: readonly unknown[]): readonly string[] {
+  return [...new Set(items.flatMap(item => Object.keys(Object(item))))]
 }
 
 function dataOf(bodies: readonly string[]): string {
@@ -127,7 +129,7 @@ async function createAll(
     const onFailure = (at: number) => {
       index = at
     }
-    // The answer to writes are `WriteAnswer`s.
+    // The answers to writes are `WriteAnswer`s.
     const answers = (yield { together, onFailure }) as readonly WriteAnswer[]
     const bodies = answers.map((answer, at) => String(writes[at]?.reply(answer).body))
     return replayable(writes, answers, bodies, headers())

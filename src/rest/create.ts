@@ -11,7 +11,7 @@ import type { CollectionView } from './query/collection-view.ts'
 import { parseItem } from './query/item.ts'
 import { carryOut, json, nothing, preparedCreate, type WriteServices } from './write.ts'
 
-/** POST to a collection: 201 with `Location`, or without it where the body is an array (see `answerBulk`). */
+/** 201 with `Location`; without it if the body is an array (see `answerBulk`). */
 export function answerCreate(
   services: WriteServices,
   view: CollectionView,
@@ -19,7 +19,7 @@ export function answerCreate(
   principal: Principal,
   attempt?: KeyedAttempt,
 ): Awaitable<Reply> {
-  // Before the body is read: a caller who may create no item learns nothing about the body.
+  // Before the body is parsed: a caller who may create no item gets no faults of the body.
   admit(services.model, view.collection, 'create', principal.access)
   const template = parseItem(view, call.query)
   const body = readBody(call, json)

@@ -1,4 +1,4 @@
-/** `POST /api/v1/explain`: why a request of somebody is allowed or refused. */
+/** `POST /api/v1/explain`: why a user's request is allowed or refused. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import type { Awaitable } from '../plan/answer.ts'
@@ -9,17 +9,17 @@ import { parseQuery, unknownParameter } from './query/query-string.ts'
 import { makePresentation } from './reply/headers.ts'
 import { json, type WriteServices } from './write.ts'
 
-/** Throws as `requireAdministrator`. What may write accounts may set their passwords: an explanation says less than that. */
+/** Throws as `requireAdministrator`. For apps, `write:user` is enough: it allows more than an explanation reveals. */
 export function requireExplainer(principal: Principal): void {
   requireAdministrator(principal, { act: 'explain requests', appScope: 'write:user' })
 }
 
-/** Requests that an explanation draws besides its own: it makes the request, undoes it, and looks at each part of rules. */
+/** Further requests that an explanation draws: it runs the request, rolls it back, and evaluates each part of rules. */
 const furtherCost = 9
 
 const { unstored: headers } = makePresentation(true, [])
 
-/** `draw`: what the request that is explained would draw; from the asker's budget. */
+/** `asker`: the administrator. `draw`: draws what the explained request would draw, from the administrator's budget. */
 export type Explain = (
   body: unknown,
   asker: Principal,
@@ -30,7 +30,7 @@ interface ExplainServices extends Pick<WriteServices, 'draw'> {
   readonly explain?: Explain
 }
 
-/** 200 with the explanation; nothing of the request that it explains is stored. */
+/** 200 with the explanation. The explained request has no effect. */
 export async function answerExplain(
   { explain, draw }: ExplainServices,
   call: Call,
@@ -39,7 +39,7 @@ export async function answerExplain(
   if (explain === undefined) throw new ApiError('NOT_FOUND')
   await draw?.(call, principal, furtherCost)
   for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
-  const more = (requests: number) => draw?.(call, principal, requests)
-  const body = JSON.stringify(await explain(readBody(call, json), principal, more))
+  const drawFurther = (requests: number) => draw?.(call, principal, requests)
+  const body = JSON.stringify(await explain(readBody(call, json), principal, drawFurther))
   return { status: 200, headers, body }
 }

@@ -1,4 +1,4 @@
-/** Which methods a route takes: those of the operations that exist. */
+/** The methods of routes: those of the operations that exist. */
 import type { Collection } from '../model/model.ts'
 import { exists } from './operations.ts'
 import type { Route } from './routes.ts'

@@ -1,4 +1,4 @@
-/** What of a model REST offers at all: an operation that the model allows to nobody does not exist. */
+/** The operations of a model that exist in REST: those that the model allows to somebody. */
 import type { Collection, ComputedField, Field, Model, Relation } from '../model/model.ts'
 
 export type Operation = 'read' | 'create' | 'update' | 'delete'
@@ -20,7 +20,7 @@ export function visibleComputed({ computed }: Collection): readonly ComputedFiel
   return [...computed.values()].filter(field => field.access.read.kind !== 'nobody')
 }
 
-/** The collections that following a relation reads: the target, and the join collection of a relation between many. */
+/** The collections that are read along a relation: the target, and the join collection of a many-to-many relation. */
 export function collectionsAlong(model: Model, relation: Relation): readonly Collection[] {
   const names = relation.kind === 'manyToMany' ? [relation.target, relation.through] : [relation.target]
   return names.flatMap(name => model.collections.get(name) ?? [])

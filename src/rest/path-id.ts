@@ -4,7 +4,7 @@ const NINE = 57
 /** Of 2^53−1. */
 const maxDigits = 16
 
-/** The id that `text` spells between `from` and `to`, without sign or leading zero; 0 when it spells none up to 2^53−1. */
+/** The id in `text` between `from` and `to`, without sign or leading zero; 0 if there is none up to 2^53−1. */
 export function parseId(text: string, from: number, to: number): number {
   if (to <= from || to - from > maxDigits || text.charCodeAt(from) === ZERO) return 0
   let id = 0

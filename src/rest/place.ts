@@ -1,18 +1,19 @@
-/** Faults of one part of a request that has several: of an item of a bulk create, or an operation of a batch. */
+/** Errors of one part of a request: of an item of a bulk create, or an operation of a batch. */
 import { ApiError, type FieldFault } from '../errors.ts'
 
 /**
- * The error of a part, with the status and code of the error that the part by itself would have, and `details` that say
- * where it is. `place`: of the part, e.g. `[3]`; `body`: of the part's body, e.g. `operations[3].body`.
+ * The error of a part, with the status and code that the part would have as a separate request, and `details` that locate
+ * it. `place`: of the part, e.g. `[3]`; `body`: of the part's body, e.g. `operations[3].body`.
  */
 export function faultAt(thrown: unknown, place: string, body: string): unknown {
-  // What failed on our side is no fault of the part.
+  // A failure of the service is not a fault of the part.
   if (!(thrown instanceof ApiError) || thrown.status >= 500) return thrown
-  const { code, message, headers, scope, cause } = thrown
+  const { code, message, headers, scope, refused, cause } = thrown
   const isOfBody = code === 'VALIDATION_FAILED' || code === 'CONFLICT'
   const details = detailsAt(thrown, place, isOfBody ? body : place)
   return new ApiError(code, `${place}: ${message}`, {
     details,
+    refused,
     ...(headers && { headers }),
     ...(scope !== undefined && { scope }),
     cause,
@@ -23,6 +24,6 @@ function detailsAt({ code, message, details }: ApiError, place: string, inside: 
   if (details === undefined || details.length === 0) {
     return [{ field: place, code: code.toLowerCase(), message }]
   }
-  // A fault without a field is of the whole item.
+  // A fault without a field concerns the whole item.
   return details.map(fault => ({ ...fault, field: fault.field === '' ? inside : `${inside}.${fault.field}` }))
 }

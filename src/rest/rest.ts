@@ -48,21 +48,21 @@ export { errorReply } from './reply/error-reply.ts'
 
 export interface RestOptions extends WriteServices {
   readonly idempotency: Idempotency
-  /** What the actions of `builtinActions` do. */
+  /** The implementations of `builtinActions`. */
   readonly actions?: ItemActions
-  /** What belongs to items: see `Subresource`. */
+  /** The implementations of subresources: see `Subresource`. */
   readonly subresources?: SubresourceHandlers
-  /** What the actions and queries of the model run with. */
+  /** The services of the model's actions and queries. */
   readonly logic?: OperationParts
-  /** The public URL of the service, without a trailing slash: the server that the OpenAPI document names. */
+  /** The public URL of the service, without a trailing slash: the server in the OpenAPI document. */
   readonly baseUrl: string | undefined
   /** Undefined: there is no `/events`. */
   readonly events?: EventsParts
-  /** Explains a request to an administrator. Undefined: there is no `/explain`. */
+  /** Undefined: there is no `/explain`. */
   readonly explain?: Explain
   /** Runs of reactions and jobs. Undefined: there is no `/events/runs`. */
   readonly runs?: RunView
-  /** Answers what is no route of the API. */
+  /** Answers paths outside the API. */
   readonly pages?: ((call: Call) => Awaitable<Reply>) | undefined
 }
 
@@ -95,7 +95,7 @@ class RestHandler {
     const { actions = new Map(), subresources = new Map() } = options
     const viewOf = (name: string, principal: Principal) => this.#view(name, principal)
     this.#services = { model, run, actions, subresources, logic, viewOf }
-    this.#requests = new BatchRequests(options, this.#viewOf, this.#services)
+    this.#requests = new BatchRequests(options, this.#services)
   }
 
   answer(call: Call, principal: Principal): Awaitable<Reply> {
@@ -216,8 +216,8 @@ class RestHandler {
     principal: Principal,
   ): Awaitable<Reply> {
     const scope = aggregatedScope(route, view)
-    const asked = this.#parse(route, principal, () => boundAggregate(scope, route.within?.id, call.query))
-    return answerAggregate(this.#options, scope, asked, call, principal)
+    const aggregate = this.#parse(route, principal, () => boundAggregate(scope, route.within?.id, call.query))
+    return answerAggregate(this.#options, scope, aggregate, call, principal)
   }
 
   #parse<T>(route: Route, principal: Principal, parse: () => T): T {

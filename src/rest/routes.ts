@@ -1,4 +1,4 @@
-/** The routes under `/api/v1`. Paths are matched as they were sent, undecoded, so that every route has one spelling. */
+/** The routes under `/api/v1`. Paths are matched undecoded, so that every route has one spelling. */
 import type { Collection, ManyToMany, Model, ToMany } from '../model/model.ts'
 import {
   type ActionRoute,
@@ -58,7 +58,7 @@ function rootRoute(model: Model, name: string): Route | undefined {
   return collection && { kind: 'collection', collection }
 }
 
-/** The route of a path; undefined when no route has exactly this spelling. */
+/** The route of a path; undefined if no route has exactly this spelling. */
 export function findRoute(model: Model, path: string): Route | undefined {
   if (!path.startsWith(`${prefix}/`)) return undefined
   const nameEnd = path.indexOf('/', start)
@@ -90,7 +90,7 @@ function listedRelation(model: Model, collection: Collection, name: string): ToM
 
 const aggregateEnd = '/aggregate'
 
-/** `path`: what stands between the collection and `/aggregate`: nothing, or `/{id}/{relation}`. */
+/** `path`: the part between the collection and `/aggregate`: empty, or `/{id}/{relation}`. */
 function aggregateRoute(model: Model, collection: Collection, path: string): Route | undefined {
   if (path === '')
     return exists(collection, 'read') ? { kind: 'aggregate', collection, within: undefined } : undefined

@@ -13,7 +13,7 @@ const routes: Readonly<Record<string, RunsRoute>> = {
   'runs/skip': { kind: 'runs', action: 'skip' },
 }
 
-/** `path`: what follows `/events/`. A model without reactions and jobs has none. */
+/** `path`: the part after `/events/`. A model without reactions and jobs has no such route. */
 export function runsRoute(model: Model, path: string): RunsRoute | undefined {
   return hasRuns(model) && Object.hasOwn(routes, path) ? routes[path] : undefined
 }

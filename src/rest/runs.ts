@@ -1,4 +1,4 @@
-/** `GET /api/v1/events/runs`, and `/retry` and `/skip` below it: what became of reactions and jobs, for administrators. */
+/** `GET /api/v1/events/runs`, and `/retry` and `/skip` below it: the runs of reactions and jobs, for administrators. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError, type FieldFault } from '../errors.ts'
 import type { RunState, RunView } from '../logic/runs/view.ts'
@@ -6,7 +6,7 @@ import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
 import { requireAdministrator } from './administrators.ts'
 import { readBody } from './body.ts'
-import { type Parameter, parameterFault, parseQuery, unknownParameter } from './query/query-string.ts'
+import { parameterFault, parseQuery, unknownParameter } from './query/query-string.ts'
 import { makePresentation } from './reply/headers.ts'
 import type { RunsRoute } from './runs-route.ts'
 import { json } from './write.ts'
@@ -21,7 +21,7 @@ const states: readonly string[] = ['waiting', 'dead'] satisfies RunState[]
 
 const { unstored: headers } = makePresentation(true, [])
 
-/** 200 with a page, 202 where something is asked for: it happens within a second. */
+/** 200 with a page. 202 for `retry` and `skip`, which take effect within a second. */
 export async function answerRuns(
   runs: RunView | undefined,
   { action }: RunsRoute,
@@ -41,18 +41,13 @@ export async function answerRuns(
 }
 
 function pageOf(query: string): Parameters<RunView['page']>[0] {
-  const given = new Map<string, Parameter>()
-  for (const parameter of parseQuery(query)) {
-    const { name } = parameter
-    if (!names.includes(name)) throw unknownParameter(name, names)
-    if (given.has(name)) throw parameterFault(name, 'invalid', `The parameter "${name}" is given twice.`)
-    given.set(name, parameter)
-  }
-  const state = given.get('state')?.value
+  const given = new Map(parseQuery(query).map(({ name, value }) => [name, value]))
+  for (const name of given.keys()) if (!names.includes(name)) throw unknownParameter(name, names)
+  const state = given.get('state')
   if (state !== undefined && !states.includes(state)) {
     throw parameterFault('state', 'invalid', `The parameter "state" must be one of ${states.join(', ')}.`)
   }
-  const limit = given.get('limit')?.value ?? String(defaultRuns)
+  const limit = given.get('limit') ?? String(defaultRuns)
   if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > maxRuns) {
     throw parameterFault(
       'limit',
@@ -60,7 +55,7 @@ function pageOf(query: string): Parameters<RunView['page']>[0] {
       `The parameter "limit" must be a whole number from 1 to ${maxRuns}.`,
     )
   }
-  return { state: state as RunState | undefined, limit: Number(limit), after: given.get('after')?.value }
+  return { state: state as RunState | undefined, limit: Number(limit), after: given.get('after') }
 }
 
 function askedRuns(body: unknown): readonly string[] {

@@ -1,4 +1,4 @@
-/** POST, PUT, PATCH and DELETE → plans, and their answers → responses. */
+/** POST, PUT, PATCH and DELETE → plans; their answers → responses. */
 import type { Call, Reply } from '../call.ts'
 import { readIfMatch } from '../conditional.ts'
 import { ApiError } from '../errors.ts'
@@ -33,7 +33,7 @@ export interface WriteServices {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
-  /** Draws further requests from the caller's budget: throws RATE_LIMITED where fewer remain. Left out: nobody has one. */
+  /** Draws further requests from the caller's budget. Throws RATE_LIMITED if fewer remain. Omitted: there are no budgets. */
   readonly draw?: (call: Call, principal: Principal, requests: number) => Awaitable<undefined>
 }
 
@@ -68,7 +68,7 @@ function refuseIfNoneMatch(call: Call): void {
   )
 }
 
-/** The JSON text of an item with what only this response reveals. */
+/** The JSON text of an item, with the secrets that only this response contains. */
 export function withRevealed(text: string, revealed: BodyValues): string {
   if (revealed === nothing.revealed) return text
   const added = JSON.stringify(revealed)
@@ -87,8 +87,8 @@ function bodyOf(answer: WriteAnswer): string {
 }
 
 /**
- * Runs a write. With an `Idempotency-Key`, the reply is made and stored in the write's transaction, so it must be pure.
- * Hot path without one: nothing but `run.write`.
+ * Runs a write. With an `Idempotency-Key`, the write's transaction calls `reply` and stores the result, so `reply` must be
+ * pure. Without one, it is on the hot path: it only calls `run.write`.
  */
 export function carryOut(
   run: Run,
@@ -155,13 +155,13 @@ function createForm(
   return made
 }
 
-/** A request that is understood: what it asks, and what is made of the answer. */
+/** A parsed request: its plan, and the reply to the answer. */
 export interface PreparedWrite {
   readonly plan: Plan<WriteShape>
   readonly reply: (answer: WriteAnswer) => Reply
 }
 
-/** A create of values that fit their collection. */
+/** A create with validated values. */
 export function preparedCreate(
   view: CollectionView,
   template: ItemTemplate,
@@ -259,7 +259,7 @@ export function prepareDelete(
     id: 0,
     ifMatch: ifMatch === undefined ? undefined : 1,
   }))
-  // Without content there is no media type.
+  // A response without content has no media type.
   const { deprecated } = view.collection
   const headers = makePresentation(true, deprecated ? [deprecated] : []).unstored.slice(2)
   return {

@@ -396,3 +396,17 @@ test('each type knows how it is kept and what GraphQL calls it', () => {
   assert.equal(kept(datetime()), 'datetime | TEXT | text COLLATE "C" | DateTime')
   assert.equal(kept(json()), 'json | TEXT | json | JSON')
 })
+
+test('no type takes an option that it does not have', () => {
+  const made = [string, text, email, url, uuid, integer, number, boolean, date, datetime, json]
+  for (const builder of made as readonly ((options: object) => FieldDeclaration)[]) {
+    for (const option of ['naturalNumber', 'constructor']) {
+      const { faults, type } = builder({ [option]: 1 })
+      assert.deepEqual(
+        faults.map(fault => fault.option),
+        [option],
+        type.name,
+      )
+    }
+  }
+})

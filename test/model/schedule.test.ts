@@ -91,4 +91,10 @@ test('the last due time up to a moment, the moment itself included', () => {
   assert.equal(last(at('05:30:00'), at('01:00:00')), at('05:00:00'))
   assert.equal(last(at('05:00:00'), at('01:00:00')), at('05:00:00'))
   assert.equal(last(at('04:59:59'), at('04:00:00')), undefined)
+  assert.equal(
+    last(at('04:59:59.500'), at('01:00:00')),
+    at('04:00:00'),
+    'within the last second before the next',
+  )
+  assert.equal(last(at('04:59:59.999'), at('04:00:00')), undefined)
 })

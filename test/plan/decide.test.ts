@@ -29,12 +29,14 @@ const sets = (name: Name, value: GuardedAssignment['value']): GuardedAssignment 
   field: field(name, kinds[name]),
   value,
 })
+const withheld = { ...sets('n', { kind: 'param', param: 0 }), withheld: true as const }
 const five = [sets('n', { kind: 'param', param: 0 })]
 const row: readonly [string, Condition, readonly GuardedAssignment[], boolean | undefined][] = [
   ['always', always, [], true],
   ['never', never, [], false],
   ['a given value equals', is('n', 'eq', literal(5)), five, true],
   ['a given value differs', is('n', 'ne', literal(5)), five, false],
+  ['a withheld value', is('n', 'eq', literal(5)), [withheld], undefined],
   ['greater', is('n', 'gt', literal(4)), five, true],
   ['greater or equal', is('n', 'gte', literal(5)), five, true],
   ['less', is('n', 'lt', literal(5)), five, false],

@@ -1,11 +1,15 @@
-/** What a batch may take at most, and what references are. */
+/** Writes of several items: their bounds, what references are, and which collections and rules they involve. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { ApiError } from '../../src/errors.ts'
 import { checkModel } from '../../src/model/check.ts'
+import { addCollections } from '../../src/rest/batch/collections.ts'
 import { Results, referencesIn, resolveBody, resolvePath } from '../../src/rest/batch/references.ts'
+import { faultAt } from '../../src/rest/place.ts'
+import { findRoute } from '../../src/rest/routes.ts'
 import { type Bench, openBench } from '../contract/rest/bench.ts'
-import { ann, seedBlog } from '../contract/rest/blog.ts'
+import { admin, ann, seedBlog } from '../contract/rest/blog.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
 import blog from '../models/blog.ts'
 
@@ -96,4 +100,44 @@ test('references lead to members of results, and to nothing that these inherit',
   for (const path of ['/users/$a.name', '/users/$a.gone', '/users/$none.id']) {
     assert.throws(() => resolvePath(path, results), { code: 'BAD_REQUEST' }, path)
   }
+})
+
+test('the collections of a batch include those that its paths lead to', () => {
+  const model = checkModel(blog)
+  const collectionsOf = (path: string, query = '') => {
+    const found = new Set<string>()
+    const route = findRoute(model, `/api/v1${path}`)
+    assert.ok(route, path)
+    addCollections(model, route, query, found)
+    return [...found].sort()
+  }
+  assert.deepEqual(collectionsOf('/posts/1'), ['posts'])
+  assert.deepEqual(collectionsOf('/posts/1', 'include=author'), ['posts', 'users'])
+  assert.deepEqual(collectionsOf('/users/1/posts'), ['posts', 'users'])
+  assert.deepEqual(collectionsOf('/users/1/posts/aggregate'), ['posts', 'users'])
+  assert.deepEqual(collectionsOf('/users/aggregate'), ['users'])
+})
+
+test('a session creates users with roles by an array only soon after its sign-in', () =>
+  withBench(async bench => {
+    const create = (body: unknown, signedInAt: number) =>
+      bench.send({ method: 'POST', url: '/api/v1/users', body }, { ...admin, signedInAt })
+    const eve = { name: 'Eve', email: 'eve@example.com' }
+    const before = await bench.dump()
+    const late = await create([eve, { name: 'Mia', email: 'mia@example.com', role: 'admin' }], 0)
+    assert.equal(late.status, 403, String(late.body))
+    assert.match(String(late.body), /sign in again/)
+    assert.deepEqual(await bench.dump(), before)
+    assert.equal((await create([eve], 0)).status, 201, 'without a role')
+    assert.equal(
+      (await create([{ name: 'Mia', email: 'mia@example.com', role: 'x' }], Date.now())).status,
+      201,
+    )
+  }))
+
+test('the error of a part keeps the rule that refused it, for the log', () => {
+  const refused = { collection: 'posts', operation: 'create' }
+  const error = faultAt(new ApiError('FORBIDDEN', 'No.', { refused }), '[1]', '[1]')
+  assert.ok(error instanceof ApiError)
+  assert.deepEqual(error.refused, refused)
 })

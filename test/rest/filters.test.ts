@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { anyone, collection, integer, model, relation, role, text, users } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { user } from '../../src/principal.ts'
+import { parseSearch } from '../../src/rest/query/filter.ts'
 import { type Bench, openBench } from '../contract/rest/bench.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
 
@@ -244,4 +245,9 @@ test('alternatives are numbered within bounds, and follow no more relations than
   assert.equal((await ask(many.slice(1).join('&'))).status, 200)
   assert.match((await ask(many.join('&'))).message, /follow at most 10 relations/)
   assert.match((await ask('not[parent.parent.parent.parent.sum]=1')).message, /follows at most 3 relations/)
+})
+
+test('a text that no item can have is not searched for', () => {
+  for (const value of ['a\0', '\ud800'])
+    assert.throws(() => parseSearch({ name: 'q', value }), { code: 'BAD_REQUEST' }, JSON.stringify(value))
 })

@@ -24,6 +24,17 @@ test('problem details are given to whoever prefers them, and not by a wildcard',
   assert.equal(readAccept('application/*').problem, false)
 })
 
+test('an event stream is given to clients that prefer it, in whatever order they name media ranges', () => {
+  assert.equal(readAccept('text/event-stream, application/json;q=0.5').eventStream, true)
+  assert.equal(readAccept('text/*;q=0.1, text/event-stream, application/json;q=0.5').eventStream, true)
+  assert.equal(
+    readAccept('text/event-stream;q=0.4, application/*;q=0.1, application/json').eventStream,
+    false,
+  )
+  assert.equal(readAccept('application/*, application/json;q=0.1, text/event-stream;q=0.5').eventStream, true)
+  assert.equal(readAccept('*/*').eventStream, false)
+})
+
 test('without a usable header everything is acceptable', () => {
   for (const header of [undefined, '', ' ', 'x'.repeat(2000)]) assert.doesNotThrow(() => requireJson(header))
 })

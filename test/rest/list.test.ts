@@ -179,6 +179,20 @@ test('filters along relations add up, and find the same with every kind of total
   }
 })
 
+test('`fields=*` stands for all fields that are not computed', async () => {
+  const keysOf = async (url: string) => {
+    const { status, body } = await bench.send({ url: `/api/v1/${url}` }, admin)
+    assert.equal(status, 200, `${url}: ${body}`)
+    const parsed = JSON.parse(String(body))
+    return Object.keys(parsed.data?.[0] ?? parsed)
+  }
+  const all = await keysOf('users/1')
+  for (const url of ['users/1?fields=*', 'users?fields=*', 'users?fields=*,id', 'users'])
+    assert.deepEqual(await keysOf(url), all, url)
+  assert.match(await messageOf('users?fields=*,*'), /lists "\*" twice/)
+  assert.match(await messageOf('users?sort=*'), /names "\*", which is no field/)
+})
+
 test('links that no client would take are left out, each whole', async () => {
   const linksOf = async (length: number, page: string) => {
     const url = `/api/v1/tasks?title=${'x'.repeat(length)}&${page}`

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ApiError } from '../../src/errors.ts'
-import { parseQuery } from '../../src/rest/query/query-string.ts'
+import { parameterFault, parseQuery } from '../../src/rest/query/query-string.ts'
 
 test('pairs are decoded in order', () => {
   assert.deepEqual(parseQuery('a=1&b%5Bgte%5D=x+y%20z&c='), [
@@ -60,4 +60,9 @@ test('any text is read or refused as BAD_REQUEST', () => {
       }
     }),
   )
+})
+
+test('a long name is cut between characters, so that the error stays well-formed', () => {
+  const { details } = parameterFault(`${'a'.repeat(59)}😀`, 'unknown_parameter', 'x')
+  assert.ok(details?.[0]?.field.isWellFormed())
 })

@@ -78,3 +78,24 @@ test('a batch draws one request for each operation, a bulk create one for 20 ite
     assert.equal((json as unknown as { meta: { total: number } }).meta.total, 71)
   })
 })
+
+test('an aggregate draws as much in a batch as by itself', async () => {
+  await withService({ rateLimit: 50 }, async ({ call, key }) => {
+    await earlyInMinute()
+    const left = (answer: Awaited<ReturnType<typeof call>>) =>
+      Number(answer.headers.get('x-ratelimit-remaining'))
+    const inBatch = (...paths: readonly string[]) =>
+      call('/api/v1/batch', {
+        method: 'POST',
+        key,
+        body: { operations: paths.map(path => ({ method: 'GET', path })) },
+      })
+    const before = left(await call('/api/v1/posts/aggregate', { key }))
+    assert.equal(left(await inBatch('/posts/aggregate')), before - 5)
+    assert.equal(left(await inBatch('/posts/aggregate', '/posts/aggregate?title[eq]=x')), before - 15)
+    const led = await inBatch('/posts/aggregate?author_id[eq]=1', '/users/1/posts/aggregate')
+    assert.equal(left(led), before - 17)
+    const refused = await inBatch(...Array.from({ length: 8 }, () => '/posts/aggregate'))
+    assert.equal(refused.status, 429, refused.text)
+  })
+})

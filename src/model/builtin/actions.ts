@@ -1,27 +1,27 @@
-/** Operations on items of built-in collections besides reading and writing them, and items that are read within others. */
+/** Actions on items of built-in collections, and items that are read within others. */
 import type { Field } from '../model.ts'
 import { setPasswordInput, subresources } from './administration.ts'
 
 export interface BuiltinAction {
   /** The last segment of its path, `/{collection}/{id}/{name}`. */
   readonly name: string
-  /** It is done to an item that the collection's item reaches by this relation: `/{collection}/{id}/{within}/{n}/{name}`. */
+  /** The action applies to an item that this relation leads to: `/{collection}/{id}/{within}/{n}/{name}`. */
   readonly within?: string
   readonly summary: string
-  /** What clients call it where its name and the item's do not make a good one. */
+  /** The operation id. Omitted: `{name}_{singular}`. */
   readonly operation?: string
-  /** The collection of the item that it answers with; left out: it answers nothing. */
+  /** The collection of the item in the answer. Omitted: the answer is empty. */
   readonly answers?: string
-  /** Of its body; left out: it takes none. */
+  /** The fields of its body. Omitted: it has no body. */
   readonly input?: ReadonlyMap<string, Field>
-  /** Of the item's fields, the one that whoever does it must be allowed to set too. */
+  /** A field of the item that the caller must be allowed to set as well. */
   readonly asSetting?: string
   readonly description?: string
-  /** Whether the answer also has the secrets that a create's answer has. */
+  /** Whether the answer contains the same secrets as the answer to a create. */
   readonly reveals?: true
 }
 
-/** By collection. Whoever may change the item may do them. */
+/** By collection. A caller needs the right to update the item. */
 export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new Map<
   string,
   readonly BuiltinAction[]
@@ -69,7 +69,7 @@ export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new
 /** Relations whose items can be read at `/{collection}/{id}/{relation}/{n}`, by collection. */
 export const nestedRelations: ReadonlyMap<string, readonly string[]> = new Map([['webhooks', ['deliveries']]])
 
-/** Whether `/{collection}/{id}/{name}` is the path of what is built in, besides relations. */
+/** Whether `/{collection}/{id}/{name}` is the path of a built-in action or subresource. */
 export function isBuiltinPath(collection: string, name: string): boolean {
   const actions = builtinActions.get(collection)?.filter(({ within }) => within === undefined) ?? []
   return [...actions, ...(subresources.get(collection) ?? [])].some(one => one.name === name)

@@ -1,4 +1,4 @@
-/** What administrators see of an account, and end, beside its item. */
+/** The sessions and grants of an account, which administrators can list and end. */
 import { boolean } from '../fields/boolean.ts'
 import { datetime } from '../fields/datetime.ts'
 import type { FieldDeclaration } from '../fields/declared.ts'
@@ -7,19 +7,19 @@ import { texts } from '../fields/texts.ts'
 import type { Field } from '../model.ts'
 import { plainField } from '../plain-field.ts'
 
-/** What belongs to an item and is no item itself: a list at `/{collection}/{id}/{name}`, and each at `…/{name}/{key}`. */
+/** Entries that belong to an item and are not items themselves: listed at `/{collection}/{id}/{name}`, each at `…/{name}/{key}`. */
 export interface Subresource {
   readonly name: string
   readonly singular: string
   /** As a title, e.g. `the sessions of an account`. */
   readonly title: string
-  /** Of each. */
+  /** The fields of each entry. */
   readonly fields: ReadonlyMap<string, Field>
-  /** The one of the fields that names each in its path. */
+  /** The field that identifies an entry in its path. */
   readonly key: string
-  /** Of the item's fields, the one that whoever reads or ends them must be allowed to set. */
+  /** A field of the item that the caller must be allowed to set. */
   readonly asSetting: string
-  /** What deletions do. */
+  /** The effect of a deletion, for the OpenAPI document. */
   readonly ends: string
 }
 

@@ -23,13 +23,13 @@ export const idField = declared<number, typeof readOnly>({
   checks: {},
 })
 
-/** The last fields of every collection; `updated_at` only where the collection asks for it. */
+/** The last fields of every collection; `updated_at` only if the collection declares `updatedAt`. */
 export const timeFields = {
   created_at: datetime({ readOnly: true, default: now }),
   updated_at: datetime({ readOnly: true, default: now }),
 }
 
-/** Whoever may set these could take over any account, so no app may that an administrator has once allowed something. */
+/** These rights are enough to take over any account, so third-party apps that an administrator has authorised do not have them. */
 export const administrators = role('admin').and(firstParty)
 
 export const userFields = {
@@ -51,7 +51,7 @@ const keyScopes = {
   description: 'What the key may be used for; `*` is everything that you may do.',
 } as const
 
-/** `scopes`: those of the model, which a key may be limited to. */
+/** `scopes`: the scopes of the model. */
 export function apiKeyFields(scopes: readonly string[]) {
   const items = { type: 'string', enum: [...scopes, '*'] }
   return {
@@ -71,7 +71,7 @@ export function apiKeyFields(scopes: readonly string[]) {
     expires_at: datetime({ optional: true, description: 'When the key stops working; null is never.' }),
     prefix: string({ readOnly: true, max: 20, description: 'How the key begins, to recognise it by.' }),
     hash: string({ internal: true, unique: true }),
-    // Made through a third-party app: see `AccessClass.thirdParty`.
+    // Whether it was created through a third-party app: see `AccessClass.thirdParty`.
     third_party: boolean({ optional: true, internal: true }),
   } as const
 }

@@ -20,5 +20,5 @@ export const revealedByPortico: ReadonlyMap<string, Readonly<Record<string, stri
   ],
 ])
 
-/** Those of which some responses have none: a public app has no secret. */
+/** The collections whose creates do not always reveal a secret: a public app has none. */
 export const sometimesRevealed: ReadonlySet<string> = new Set(['oauth_apps'])

@@ -11,7 +11,7 @@ import { texts } from '../fields/texts.ts'
 import { url } from '../fields/url.ts'
 
 const maxTypes = 100
-/** Of a collection's singular with the kind of the event. */
+/** Of a singular and the kind of the event: `post.created`. */
 const maxTypeLength = 110
 const name = { type: 'string', maxLength: maxTypeLength }
 const several = { minItems: 1, maxItems: maxTypes }
@@ -58,7 +58,7 @@ export const webhookFields = {
   pause_reason: string({ ...readOnly, description: 'Why nothing is sent.' }),
   /** `Principal.grant` of the credential that made it. */
   grant: text(internal),
-  /** The event after which it begins, or resumes; null: it is as far as the sender. */
+  /** The event after which it starts or resumes; null: it is at the sender's position. */
   position: integer(internal),
   /** How often its secret was replaced. */
   secret_version: integer({ internal: true, default: 0 }),

@@ -5,12 +5,12 @@ import type { CollectionDeclaration } from '../declared-model.ts'
 import type { Collection } from '../model.ts'
 import { webhookDeliveryFields, webhookFields } from './webhook-fields.ts'
 
-/** The types of events that are not the usual ones of their collection. */
+/** Further event types of collections, in addition to those of changes. */
 const ownTypes: ReadonlyMap<string, readonly string[]> = new Map([['webhooks', ['webhook.paused']]])
 
 type Logged = Pick<Collection, 'name' | 'singular' | 'unlogged' | 'emits'>
 
-/** What a webhook's `types` may hold, with the collection whose events it means; undefined: all events. */
+/** The values of a webhook's `types`, each with the collection of its events; undefined: all events. */
 export function webhookTypes<C extends Logged>({
   collections,
 }: {
@@ -39,7 +39,7 @@ export function webhooks(): CollectionDeclaration {
   })
 }
 
-/** What was sent by a webhook, and what is still to be sent. Only Portico itself writes it. */
+/** Past and pending deliveries of webhooks. Only Portico itself writes them. */
 export function webhookDeliveries(): CollectionDeclaration {
   const declaration = collection({
     description: 'What webhooks have sent, and are going to send.',

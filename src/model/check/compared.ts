@@ -1,11 +1,11 @@
-/** What rules compare fields with, other than literals: the time, other fields, the caller's own, claims. */
+/** Checks the right sides of comparisons other than literals: the time, other fields, the caller's fields, claims. */
 import type { FieldDeclaration, FieldOptions } from '../fields/declared.ts'
 import { didYouMean } from '../nearest.ts'
 import { claimTypeOf, type Rule, type RuleOperand } from '../rule.ts'
 import type { Outline, Outlines } from './outline.ts'
 import { type FieldPlace, placeOf, type Refused } from './rule-paths.ts'
 
-/** A century: what is further away is a mistake, and may leave the years that a date can have. */
+/** A century. A larger shift is probably a mistake, and may exceed the range of dates. */
 const maxShiftMs = 100 * 366 * 86_400_000
 
 type Compare = Rule & { readonly kind: 'compare' }
@@ -14,7 +14,7 @@ type OperandOf<K extends RuleOperand['kind']> = Extract<RuleOperand, { readonly 
 export interface Compared {
   readonly rule: Compare
   readonly left: FieldPlace
-  /** Of the row that the rule is about. */
+  /** The collection of the rule's row. */
   readonly outline: Outline
   readonly outlines: Outlines
   /** How many relations the rule has followed. */
@@ -25,7 +25,7 @@ export function isRefused(found: FieldPlace | Refused): found is Refused {
   return 'fault' in found
 }
 
-/** What is wrong with the right side, and what to write instead. */
+/** The fault of the right side, with a correction. */
 export function operandFault(compared: Compared): string | undefined {
   const { operand } = compared.rule
   switch (operand.kind) {
@@ -116,7 +116,7 @@ function differenceOf(
   return `\`${leftName}\` holds the id of an item of \`${one}\`, and \`${rightName}\` of \`${other}\`. Compare ids of one collection.`
 }
 
-/** Encodings whose values can be compared have one. */
+/** Values can be compared if their encodings have the same family. */
 function familyOf({ type }: FieldDeclaration): string {
   const { encoding } = type
   return claimTypeOf(encoding) ?? encoding.name

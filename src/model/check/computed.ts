@@ -2,6 +2,7 @@
 import type { ComputedDeclaration } from '../computed.ts'
 import { isObject, nonEmptyText, type OptionChecks, optionFaults } from '../fields/declared.ts'
 import type { ComputedField } from '../model.ts'
+import { plainField } from '../plain-field.ts'
 import type { Rule } from '../rule.ts'
 import { expressionCheck } from './expressions.ts'
 import type { Faults } from './faults.ts'
@@ -47,23 +48,11 @@ function computedField(
   const expression = expressionCheck({ outlines, rules, place, faults })(declared.expression, outline)
   if (expression === undefined || wrong.length > 0) return undefined
   return {
-    name,
-    type: expression.type,
+    ...plainField(name, expression.type, options.description),
     expression,
-    description: options.description,
     optional: expression.optional,
-    default: undefined,
-    unique: false,
     readOnly: true,
-    writeOnly: false,
-    immutable: false,
-    internal: false,
-    searchable: false,
-    signUp: false,
-    deprecated: undefined,
-    renamedFrom: undefined,
     access: { read: rules(options.access?.read, outline, `${place}.access.read`, anyone), write: nobody },
-    reference: undefined,
   }
 }
 

@@ -11,7 +11,7 @@ const eventName = /^[a-z][a-z0-9_]{0,49}$/
 export class EmittedEvents {
   readonly #context: OperationContext
   readonly #declared = new Map<string, EmittedDeclaration>()
-  /** The fields of GraphQL's subscriptions, and what has them. */
+  /** The fields of GraphQL's type `Subscription`, each with its event type. */
   readonly #subscriptions: Map<string, string>
 
   constructor(context: OperationContext) {
@@ -21,7 +21,7 @@ export class EmittedEvents {
     )
   }
 
-  /** Those of one action. */
+  /** The events of one action. */
   of(action: string, { emits = {} }: ActionOptions): ReadonlyMap<string, EmittedEvent> {
     const found = new Map<string, EmittedEvent>()
     for (const [type, declared] of Object.entries(emits)) {
@@ -55,7 +55,7 @@ export class EmittedEvents {
     return [...this.#context.outlines.values()].find(one => one.singular === singular && !one.unlogged)
   }
 
-  /** Listeners see one type of event with one rule, whichever action emits it. */
+  /** A type of event has one declaration, with one rule, even if several actions emit it. */
   #checkNames(place: string, type: string, declared: EmittedDeclaration): void {
     const { faults } = this.#context
     const other = this.#declared.get(type)

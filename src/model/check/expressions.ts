@@ -46,7 +46,7 @@ interface Context {
   readonly faults: Faults
 }
 
-/** What is left of the bounds of one expression. */
+/** The remaining budget of one expression. */
 interface Bounds {
   parts: number
   relations: number
@@ -54,7 +54,7 @@ interface Bounds {
 
 export type ExpressionCheck = (expression: Expression, outline: Outline) => CheckedExpression | undefined
 
-/** Undefined for an expression with faults, which are added. */
+/** Undefined for an expression with faults, which are added to `faults`. */
 export function expressionCheck(context: Context): ExpressionCheck {
   return (expression, outline) => {
     const checker = new Checker(context, outline)
@@ -66,7 +66,7 @@ export function expressionCheck(context: Context): ExpressionCheck {
   }
 }
 
-/** Has no type of its own. */
+/** Whether the part is the constant null, which has no type of its own. */
 function isNull(part: CheckedExpression): boolean {
   return part.kind === 'literal' && part.value === null
 }
@@ -75,7 +75,7 @@ function isNumeric({ encoding }: FieldType): boolean {
   return encoding === wholeType.encoding || encoding === realType.encoding
 }
 
-/** A number that is no id: ids are neither added nor averaged. */
+/** A number other than an id: ids are neither added nor averaged. */
 function isAmount(type: FieldType): boolean {
   return type.summable === true
 }
@@ -291,7 +291,7 @@ class Checker {
     return this.fault(`It is sometimes a ${names.join(', sometimes a ')}. Write values of one type.`)
   }
 
-  /** The collection that a relation leads to. */
+  /** The target of a relation. */
   #follow(outline: Outline, name: string, kind: 'one' | 'many'): Outline | undefined {
     const relation = outline.relations.get(name)
     if (isRefusedRelation(outline, name, this.#context.outlines)) return undefined
@@ -358,14 +358,14 @@ function plainOf({ encoding }: FieldType): FieldType {
   return plainTypes.find(type => type.encoding === encoding) ?? textType
 }
 
-/** A constant as a value of the type, where it is one; anything else as it is. */
+/** A constant is converted to the type, if it is a valid value; any other part is returned unchanged. */
 function fittedTo(type: FieldType, part: CheckedExpression): CheckedExpression {
   if (part.kind !== 'literal' || part.value === null || part.type.encoding === type.encoding) return part
   const found = canonicalOf(plainOf(type), part.value)
   return 'fault' in found ? part : { ...part, value: found.value as Scalar, type: plainOf(type) }
 }
 
-/** The type of all these values; undefined where they have none in common. */
+/** The common type of all these values; undefined if there is none. */
 function commonOf(types: readonly FieldType[]): FieldType | undefined {
   const [first] = types
   if (first === undefined || types.every(type => type === first)) return first

@@ -84,7 +84,7 @@ function checkTogether(
   }
 }
 
-/** Looks at the declared rule, since `Field` has `nobody` in place of an invalid one. */
+/** Uses the declared rule, because `Field` has `nobody` in place of an invalid rule. */
 function checkWritable(field: Field, declared: FieldDeclaration, place: string, faults: Faults): void {
   if (field.optional || field.default !== undefined) return
   if (optionsOf(declared).access?.write?.rule.kind !== 'nobody') return
@@ -111,7 +111,7 @@ function needsRole(rule: Rule): boolean {
   return rule?.kind === 'nobody' || rule?.kind === 'role'
 }
 
-/** The JSON types that a form can ask for. */
+/** The JSON types of values that a form can ask for. */
 const askable: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean'])
 
 function checkSignUp(field: Field, declared: FieldDeclaration, outline: Outline, faults: Faults): void {
@@ -192,7 +192,7 @@ function readOf(
 /** Replaces a field with invalid options, so that the rest can be checked. */
 const bare = (declared: FieldDeclaration): FieldDeclaration => ({ ...declared, options: { optional: true } })
 
-/** A relation that is refused may be meant for users: its own fault says all. */
+/** A refused relation may be intended for `users`: then the fault of the relation is enough. */
 function isMeantForUsers({ link, options }: FieldDeclaration, place: string, faults: Faults): boolean {
   const isCurrentUser = isObject(options) && markerOf(options['default']) === 'currentUser'
   return link !== undefined && isCurrentUser && faults.list.some(fault => fault.place === place)

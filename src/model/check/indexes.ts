@@ -1,7 +1,7 @@
 /** Checks indexes: their fields must exist, and no index may be redundant. */
 import type { IndexDeclaration } from '../declaration.ts'
 import { optionsOf } from '../fields/declared.ts'
-import { indexOrder, keyText } from '../indexes.ts'
+import { orderText } from '../indexes.ts'
 import type { Index, IndexKey } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Faults } from './faults.ts'
@@ -70,10 +70,6 @@ function namesOf({ keys }: Index): readonly string[] {
   return keys.map(key => key.field)
 }
 
-function orderText({ keys }: Index): string {
-  return indexOrder(keys).map(keyText).join()
-}
-
 /** Reports an index that is redundant. */
 function checkNeeded(
   index: Index,
@@ -83,7 +79,7 @@ function checkNeeded(
   faults: Faults,
 ) {
   const { unique } = index
-  const same = earlier.find(other => orderText(other) === orderText(index))
+  const same = earlier.find(other => orderText(other.keys) === orderText(index.keys))
   if (same !== undefined) {
     const isReverse = index.keys[0]?.descending !== same.keys[0]?.descending
     const reason = isReverse

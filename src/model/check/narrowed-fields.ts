@@ -12,7 +12,7 @@ import type { Faults } from './faults.ts'
 
 const narrowing = "Write e.g. `{ access: { read: owner('id') } }`."
 
-/** The field with what `added` says of it; as it is built in, where that has faults. */
+/** The field with the options in `added`; unchanged if these have faults. */
 export function narrowedField(
   name: string,
   field: FieldDeclaration,
@@ -41,7 +41,7 @@ export function narrowedField(
   if (unknownRule !== undefined) {
     return fault(`${place}.access.${unknownRule}`, changed(unknownRule, ['read', 'write']))
   }
-  const both = (operation: 'read' | 'write') => together(options.access?.[operation], access[operation])
+  const both = (operation: 'read' | 'write') => combined(options.access?.[operation], access[operation])
   const rules = { read: both('read'), write: both('write') }
   return {
     ...field,
@@ -57,8 +57,8 @@ function changed(key: string, known: readonly string[]): string {
   return `The field is built in: \`${key}\` cannot be said of it, only ${known.map(each => `\`${each}\``).join(' and ')}.${didYouMean(key, known)}`
 }
 
-/** Both must hold. What is no rule is reported with the others. */
-function together(builtin: AccessRule | undefined, added: AccessRule | undefined): AccessRule | undefined {
+/** Both rules must hold. An invalid rule is returned unchanged: `ruleCheck` reports it. */
+function combined(builtin: AccessRule | undefined, added: AccessRule | undefined): AccessRule | undefined {
   if (builtin === undefined || added === undefined || !isAccessRule(added)) return added ?? builtin
   return builtin.and(added)
 }

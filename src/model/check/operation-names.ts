@@ -1,4 +1,4 @@
-/** The names of actions and queries: none may be that of another path, or of another field of GraphQL's root types. */
+/** Checks the names of actions and queries: they must not clash with other paths or other fields of GraphQL's root types. */
 import { isBuiltinPath } from '../builtin/actions.ts'
 import type { Operation } from '../model.ts'
 import type { Faults } from './faults.ts'
@@ -12,7 +12,7 @@ interface Context {
 
 /** Below `/{collection}/`. */
 const collectionPaths: ReadonlySet<string> = new Set(['aggregate', 'explain'])
-/** What `portico/client` has in each collection beside its actions. */
+/** The functions that `portico/client` has in each collection, in addition to the actions. */
 const clientFunctions: ReadonlySet<string> = new Set(
   'all get first list count create update replace delete aggregate subscribe'.split(' '),
 )

@@ -130,7 +130,7 @@ function outputOf(
   return { kind: 'item', collection: declared.collection, optional: declared.optional === true }
 }
 
-/** Without an item, the rule is decided by the caller alone. */
+/** Without an item, the rule may depend only on the caller. */
 function accessOf(
   place: string,
   { access, on }: QueryOptions,

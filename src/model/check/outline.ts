@@ -35,7 +35,7 @@ export interface Outline {
   readonly references: Map<string, ToOne>
 }
 
-/** Of values that are no item's, so that their fields can be checked. */
+/** The outline of values that are not items, so that their fields can be checked. */
 export function bareOutline(place: string, fields: Readonly<Record<string, FieldDeclaration>>): Outline {
   return {
     name: place,

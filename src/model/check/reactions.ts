@@ -8,7 +8,7 @@ import { didYouMean } from '../nearest.ts'
 import type { Faults } from './faults.ts'
 import { fieldOf } from './fields.ts'
 import { checkFieldName, checkPlainName } from './names.ts'
-import type { Outline, Outlines } from './outline.ts'
+import { bareOutline, type Outlines } from './outline.ts'
 import type { RuleCheck } from './rules.ts'
 
 const maxTypes = 100
@@ -59,7 +59,7 @@ function checkTypes(
   }
 }
 
-/** `others`: names of reactions, which jobs share a list with. */
+/** `others`: the reactions, whose names must differ from those of jobs. */
 export function jobsOf(
   declared: LogicDeclaration['jobs'],
   others: ReadonlyMap<string, unknown>,
@@ -104,16 +104,7 @@ function jobOf(name: string, job: JobDeclaration, rules: RuleCheck, faults: Faul
 }
 
 function inputOf(place: string, { input = {}, schedule }: JobDeclaration, rules: RuleCheck, faults: Faults) {
-  const outline: Outline = {
-    name: place,
-    singular: place,
-    options: { fields: input },
-    unlogged: true,
-    fields: new Map(Object.entries(input)),
-    builtin: new Set(),
-    relations: new Map(),
-    references: new Map(),
-  }
+  const outline = bareOutline(place, input)
   const fields = new Map<string, Field>()
   for (const [name, declared] of outline.fields) {
     if (!isObject(declared) || declared.kind !== 'field') {

@@ -1,8 +1,8 @@
-/** Relations that are refused, with a fault of their own: what names them has no other fault. */
+/** Relations that are refused with a fault: using them elsewhere is not reported as another fault. */
 import type { Link } from '../fields/declared.ts'
 import type { Outline, Outlines } from './outline.ts'
 
-/** Whether the field is a relation that `findRelations` has refused. It looks at the collections of the model alone. */
+/** Whether the field is a relation that `findRelations` has refused. It checks only collections of the model. */
 export function isRefusedField(outline: Outline, field: string, outlines: Outlines): boolean {
   const isLink = outline.fields.get(field)?.link !== undefined
   return isLink && !outline.references.has(field) && outlines.get(outline.name) === outline
@@ -27,7 +27,7 @@ function isInverse(outline: Outline, name: string, outlines: Outlines): boolean 
   )
 }
 
-/** The name of the relation that a field holds; undefined: it has none. */
+/** The name of a field's relation; undefined if it cannot be derived. */
 export function relationNameOf(field: string, { as }: Link): string | undefined {
   return as ?? (field.endsWith('_id') ? field.slice(0, -'_id'.length) : undefined)
 }

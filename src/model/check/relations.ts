@@ -1,4 +1,4 @@
-/** Relations: to-one by a field, its inverse on the target, many-to-many through a join collection. */
+/** Relations: to-one by a field, inverse on the target, many-to-many through a join collection. */
 import { isBuiltinPath } from '../builtin/actions.ts'
 import type { ManyToManyDeclaration } from '../declaration.ts'
 import { type FieldDeclaration, type Link, optionsOf } from '../fields/declared.ts'

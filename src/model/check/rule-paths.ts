@@ -16,11 +16,11 @@ export interface FieldPlace {
 }
 
 export interface Refused {
-  /** Undefined: the path names a relation that is refused, and has its fault there. */
+  /** Undefined: the path uses a refused relation, whose fault is reported elsewhere. */
   readonly fault: string | undefined
 }
 
-/** `relations`: how many the rule has followed already. */
+/** `relations`: the number of relations that the rule has already followed. */
 export function placeOf(
   path: string,
   from: Outline,

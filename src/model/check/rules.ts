@@ -1,4 +1,4 @@
-/** Checks access rules: names must exist, and what is compared must have the field's type. */
+/** Checks access rules: names must exist, and compared values must have the field's type. */
 
 import { isAccessRule, isObject } from '../fields/declared.ts'
 import type { JsonValue } from '../fields/type.ts'
@@ -19,16 +19,16 @@ interface Context {
   readonly scopes: ReadonlyMap<string, string>
   readonly place: string
   readonly faults: Faults
-  /** The claims that rules name: the check adds to it. */
+  /** The claims in rules. The check adds to it. */
   readonly claims: Set<string>
   readonly reported: Reported
   readonly relations: number
   readonly depth: number
-  /** The part that is checked, and the collection that it is about. */
+  /** The current part, and the collection that it applies to. */
   readonly part?: { readonly rule: Rule; readonly collection: string }
 }
 
-/** The faults of each part. A part that several rules share has each fault once. */
+/** The faults of each part. Each fault of a part that several rules share is reported once. */
 type Reported = WeakMap<Rule, Set<string>>
 
 type Of<Kind extends Rule['kind']> = Extract<Rule, { readonly kind: Kind }>
@@ -36,13 +36,13 @@ type Of<Kind extends Rule['kind']> = Extract<Rule, { readonly kind: Kind }>
 /** Replaces an invalid rule. The model is refused anyway. */
 const refused: Rule = { kind: 'nobody' }
 
-/** `message`: undefined where the cause is reported elsewhere. */
+/** `message` undefined: the cause is reported elsewhere. */
 function fault(context: Context, message: string | undefined): Rule {
   if (message !== undefined && isNew(context, message)) context.faults.add(context.place, message)
   return refused
 }
 
-/** Notes the fault of the part. Names mean something else in another collection. */
+/** Records the fault of the part, per collection if names are involved: they differ between collections. */
 function isNew({ part, reported }: Context, message: string): boolean {
   if (!isObject(part?.rule)) return true
   const { rule, collection } = part
@@ -185,7 +185,7 @@ function check(rule: Rule, outline: Outline, outer: Context): Rule {
 
 export type RuleCheck = (declared: unknown, outline: Outline, place: string, otherwise: Rule) => Rule
 
-/** The check returns the rule with canonical literals, and adds the claims that it names to `claims`. */
+/** The check returns the rule with canonical literals, and adds its claims to `claims`. */
 export function ruleCheck(
   outlines: Outlines,
   scopes: ReadonlyMap<string, string>,

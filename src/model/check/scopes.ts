@@ -1,4 +1,4 @@
-/** The scopes of a model, each with the sentence that users read when they consent. */
+/** The scopes of a model, each with its sentence for the consent page. */
 import type { CollectionOptions } from '../declaration.ts'
 import { isObject } from '../fields/declared.ts'
 import type { LogicDeclaration, QueryOptions } from '../logic.ts'
@@ -20,7 +20,7 @@ const verbs = { read: 'see', create: 'create', update: 'change', delete: 'delete
 
 type Verb = keyof typeof verbs
 
-/** The scopes of collections and of logic. What nobody may do has none, unless an access rule names its scope. */
+/** The scopes of collections and of logic. An operation that nobody may do has none, unless an access rule names its scope. */
 export function scopesOf(
   collections: Iterable<Scoped>,
   logic: LogicDeclaration,
@@ -39,7 +39,7 @@ export function scopesOf(
   return scopes
 }
 
-/** Of the scopes that somebody may use. */
+/** The sentences of scopes that somebody may use. */
 function sentencesOf(
   one: Scoped,
   { actions, queries }: LogicDeclaration,
@@ -55,13 +55,13 @@ function sentencesOf(
   }
 }
 
-/** Undeclared, an operation is for administrators. */
+/** An operation without a rule is for administrators. */
 function isForNobody({ options }: Scoped, verb: Verb): boolean {
   const declared: unknown = isObject(options.access) ? options.access[verb] : undefined
   return isObject(declared) && isObject(declared.rule) && declared.rule.kind === 'nobody'
 }
 
-/** Whether one of them is declared on the collection, and takes its scope. */
+/** Whether one of the operations is declared on the collection, and has no scope of its own. */
 function belongTo({ name }: Scoped, operations: object | undefined): boolean {
   return Object.values(operations ?? {}).some(one => {
     const { on, of, scope } = (isObject(one?.options) ? one.options : {}) as QueryOptions
@@ -93,7 +93,7 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** Of actions and queries that have scopes for themselves. */
+/** The scopes of actions and queries that declare their own. */
 function ownScopesOf(
   { actions = {}, queries = {} }: LogicDeclaration,
   known: ReadonlyMap<string, string>,

@@ -1,4 +1,4 @@
-/** Checks the values that operations and events have: fields and items. */
+/** Checks the values of operations and events: fields and items. */
 import { type FieldDeclaration, isObject, optionsOf } from '../fields/declared.ts'
 import type { ItemDeclaration, ValueDeclarations } from '../logic.ts'
 import type { Field, OperationValue } from '../model.ts'
@@ -40,7 +40,7 @@ export function valuesOf(
   return values
 }
 
-/** Values are of no collection, so a relation is declared by `item`. */
+/** Values do not belong to a collection, so `item` takes the place of a relation. */
 export function valueField(
   place: string,
   name: string,

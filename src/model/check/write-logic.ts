@@ -1,4 +1,4 @@
-/** Checks what every write of a collection goes through: `prepare`, `check`, and limits. */
+/** Checks `prepare`, `check` and the limits of a collection. */
 import { isObject } from '../fields/declared.ts'
 import type { LimitDeclaration } from '../logic.ts'
 import type { Collection, Field, Limit } from '../model.ts'
@@ -43,7 +43,7 @@ const examples = {
   check: "({ next }) => [{ field: 'title', message: '…' }]",
 }
 
-/** Within a write nothing can be waited for. */
+/** A write cannot wait for asynchronous code. */
 const asynchronous = /^Async|Generator/
 
 function checkFunction(option: 'prepare' | 'check', value: unknown, { name }: Outline, faults: Faults): void {
@@ -124,7 +124,7 @@ function messageOf(
 const notOfRowAlone =
   'Only what an item itself holds decides whether it counts: compare its fields with constants, not with the caller, the time or related items.'
 
-/** Whether only a write of the row itself can change what the rule says of it. */
+/** Whether only a write of the row itself can change the result of the rule. */
 function isOfRowAlone(rule: Rule): boolean {
   switch (rule.kind) {
     case 'anyone':

@@ -27,7 +27,7 @@ function made<Value>(expression: Expression, options: ComputedOptions = {}): Com
   return Object.freeze({ kind: 'computed', expression: Object.freeze(expression), options })
 }
 
-/** `checkModel` reports what is neither. */
+/** An operand that is neither becomes a literal, which `checkModel` reports. */
 function expressionOf(operand: unknown): Expression {
   if (typeof operand === 'object' && operand !== null) {
     if ('expression' in operand) return operand.expression as Expression
@@ -36,7 +36,7 @@ function expressionOf(operand: unknown): Expression {
   return { kind: 'literal', value: operand as Scalar }
 }
 
-/** What is no rule stays as it is: `checkModel` reports it. */
+/** An invalid rule is returned unchanged: `checkModel` reports it. */
 function ruleOf(rule: AccessRule | undefined): Rule | undefined {
   return rule === undefined ? undefined : (rule?.rule ?? (rule as unknown as Rule))
 }
@@ -58,7 +58,7 @@ export function computed<const E extends ComputedDeclaration | FieldRules, const
   return made(expressionOf(expression), options)
 }
 
-/** How many related items there are, of those that the caller may read and `where` holds for. */
+/** The number of related items that the caller may read and for which `where` holds. */
 export function count<const R extends string, Needs = unknown>(
   relation: R,
   where?: AccessRule<Needs>,
@@ -66,7 +66,7 @@ export function count<const R extends string, Needs = unknown>(
   return aggregate('count', relation, undefined, where)
 }
 
-/** The sum of a field of the related items; 0 where none has a value. */
+/** The sum of a field of the related items; 0 if none has a value. */
 export function sum<const R extends string, const F extends string, Needs = unknown>(
   relation: R,
   fieldName: F,
@@ -75,7 +75,7 @@ export function sum<const R extends string, const F extends string, Needs = unkn
   return aggregate('sum', relation, fieldName, where)
 }
 
-/** The least value of a field of the related items. Null where none has a value. */
+/** The minimum of a field of the related items; null if none has a value. */
 export function min<const R extends string, const F extends string, Needs = unknown>(
   relation: R,
   fieldName: F,
@@ -84,7 +84,7 @@ export function min<const R extends string, const F extends string, Needs = unkn
   return aggregate('min', relation, fieldName, where)
 }
 
-/** The greatest value of a field of the related items. Null where none has a value. */
+/** The maximum of a field of the related items; null if none has a value. */
 export function max<const R extends string, const F extends string, Needs = unknown>(
   relation: R,
   fieldName: F,
@@ -93,7 +93,7 @@ export function max<const R extends string, const F extends string, Needs = unkn
   return aggregate('max', relation, fieldName, where)
 }
 
-/** The mean of a field of the related items. Null where none has a value. */
+/** The average of a field of the related items; null if none has a value. */
 export function avg<const R extends string, const F extends string, Needs = unknown>(
   relation: R,
   fieldName: F,
@@ -108,7 +108,7 @@ interface FirstOptions<Needs> {
   readonly where?: AccessRule<Needs>
 }
 
-/** A field of the first related item in this order. Null where none is there. */
+/** A field of the first related item in this order; null if there is none. */
 export function first<const R extends string, const F extends string, Needs = unknown>(
   relation: R,
   fieldName: F,
@@ -129,7 +129,7 @@ function arithmetic(
   return made({ kind: 'arithmetic', operator, left: expressionOf(left), right: expressionOf(right) })
 }
 
-/** Null where an operand is null, as in all arithmetic. */
+/** Null if an operand is null, as in all arithmetic. */
 export function plus<const L extends ComputedNumber, const R extends ComputedNumber>(
   left: L,
   right: R,
@@ -151,7 +151,7 @@ export function times<const L extends ComputedNumber, const R extends ComputedNu
   return arithmetic('*', left, right)
 }
 
-/** A number with its fraction, also of whole numbers. Null where the divisor is 0. */
+/** A number with its fraction, also for whole numbers; null if the divisor is 0. */
 export function dividedBy<const L extends ComputedNumber, const R extends ComputedNumber>(
   left: L,
   right: R,
@@ -159,7 +159,7 @@ export function dividedBy<const L extends ComputedNumber, const R extends Comput
   return arithmetic('/', left, right)
 }
 
-/** The texts, whole numbers and dates one after another. What has no value is left out. */
+/** Concatenates texts, whole numbers and dates. Missing values are omitted. */
 export function concat<const Parts extends readonly ComputedOperand[]>(
   ...parts: Parts
 ): ComputedDeclaration<string, OperandNeeds<Parts[number]>> {
@@ -173,7 +173,7 @@ export function coalesce<const Parts extends readonly ComputedOperand[]>(
   return made({ kind: 'coalesce', parts: parts.map(expressionOf) })
 }
 
-/** `then` where the rule holds for what the caller may read of the item, else `otherwise`. */
+/** `then` if the rule holds for what the caller may read of the item, else `otherwise`. */
 export function when<
   const Then extends ComputedOperand,
   const Otherwise extends ComputedOperand = null,
@@ -191,7 +191,7 @@ export function when<
   })
 }
 
-/** A part of a date or time, in UTC: `weekday` is 1 (Monday) to 7, `date` the day as `YYYY-MM-DD`, others numbers. */
+/** A part of a date or time, in UTC: `date` is `YYYY-MM-DD`, other parts are numbers; `weekday` is 1 (Monday) to 7. */
 export function datePart<const Part extends DatePart, const O extends ComputedOperand<string>>(
   part: Part,
   of: O,

@@ -9,7 +9,7 @@ export function isComputed(field: Field): field is ComputedField {
   return 'expression' in field
 }
 
-/** How many lists of related items the expression reads. */
+/** The number of lists of related items that the expression reads. */
 export function manyRelations(expression: CheckedExpression): number {
   const all = (parts: readonly CheckedExpression[]) =>
     parts.reduce((count, part) => count + manyRelations(part), 0)
@@ -31,7 +31,7 @@ export function manyRelations(expression: CheckedExpression): number {
   }
 }
 
-/** The collections that an expression over a collection names, whatever its rules come to for a caller. */
+/** The collections in an expression, including its rules, regardless of the caller. */
 export function collectionsRead(
   expression: CheckedExpression,
   collection: Collection,
@@ -111,7 +111,7 @@ class Gathering {
   }
 }
 
-/** Of the computed field of this name, where it is one: none of others. */
+/** The collections that the computed field of this name reads. Empty if there is no such field. */
 export function collectionsReadBy(name: string, collection: Collection, model: Model): readonly string[] {
   const field = collection.computed.get(name)
   if (field === undefined) return []

@@ -1,4 +1,4 @@
-/** Options that all field types share, and checks of options. */
+/** The common options of all field types, and checks of options. */
 
 import { didYouMean } from '../nearest.ts'
 import type { AccessRule } from '../types/rule.ts'
@@ -36,7 +36,7 @@ export interface FieldOptions {
   readonly access?: { readonly read?: AccessRule; readonly write?: AccessRule }
 }
 
-/** What the model may say of a built-in field. Its rules hold in addition to those that are built in. */
+/** The options of a built-in field that a model may add. Its rules apply in addition to the built-in ones. */
 export interface FieldNarrowing {
   readonly access?: FieldOptions['access']
   readonly description?: string
@@ -70,8 +70,8 @@ export interface Time {
 }
 
 /**
- * A declared field. `Value` is the type of its value, `Options` what the declaration says about it, `Trait` what rules
- * need to know besides.
+ * A declared field. `Value`: the type of its value. `Options`: the declared options. `Trait`: further type information for
+ * rules.
  */
 export interface FieldDeclaration<Value = unknown, Options extends object = object, Trait = unknown> {
   readonly kind: 'field'
@@ -85,7 +85,7 @@ export interface FieldDeclaration<Value = unknown, Options extends object = obje
 
 export type FieldDeclarations = Readonly<Record<string, FieldDeclaration>>
 
-/** The options, any of which may be there. */
+/** The options, typed with all that any type has. */
 export function optionsOf(field: FieldDeclaration): FieldOptions & AnyOptions {
   return field.options
 }
@@ -96,7 +96,7 @@ interface AnyOptions {
   readonly searchable?: boolean
 }
 
-/** What is wrong with an option's value, if anything. */
+/** The fault of an option's value, if there is one. */
 export type OptionCheck = (value: unknown) => string | undefined
 
 export type OptionChecks = Readonly<Record<string, OptionCheck>>
@@ -140,7 +140,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether a function of `access.ts` returned the value, as far as can be seen. */
+/** Whether the value has the form of what the functions of `access.ts` return. */
 export function isAccessRule(value: unknown): value is AccessRule {
   return isObject(value) && isObject(value.rule) && typeof value.rule.kind === 'string'
 }
@@ -171,7 +171,7 @@ const common: OptionChecks = {
   access,
 }
 
-/** An option that is undefined counts as left out. */
+/** An undefined option counts as omitted. */
 export function optionFaults(options: unknown, checks: OptionChecks): readonly OptionFault[] {
   if (!isObject(options)) return [{ option: '', message: 'Write the options as an object: `{ … }`.' }]
   return Object.entries(options).flatMap(([option, value]) => {

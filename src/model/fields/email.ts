@@ -28,7 +28,7 @@ const part = textOr(value => storableText(value).toLowerCase())
 
 const emailType = textual({
   name: 'email',
-  schema: { type: 'string', format: 'email', pattern: mailbox, maxLength: maxLength },
+  schema: { type: 'string', format: 'email', pattern: mailbox, maxLength },
   canonical: address,
   fromText: part,
 })

@@ -5,7 +5,7 @@ import type { JsonValue } from './type.ts'
 export type Cell = string | number
 
 export interface Encoding {
-  /** Every database stores it with its schema, so it must never change. */
+  /** Every database stores this name in its schema, so it must never change. */
   readonly name: string
   /** `value`: canonical, not null. */
   encode(value: JsonValue): Cell
@@ -15,7 +15,7 @@ export interface Encoding {
   isSortKey(value: JsonValue): boolean
   /** The value of `default: now` for a time in ISO 8601, UTC. */
   now?(time: string): JsonValue
-  /** The names of encodings whose values are all valid in this one: a migration from them loses no data. */
+  /** The encodings whose values are all valid in this one: a migration from them loses no data. */
   readonly widens: readonly string[]
   /** Whether its values are whole numbers. */
   readonly isWhole?: true
@@ -35,7 +35,7 @@ interface Column<Type extends string> {
   constant(value: JsonValue): string
   /** The value of `default: now` at present. */
   readonly now?: string
-  /** The sum of a column, in double precision, where the type has sums; null where there is none within it. */
+  /** The sum of a column in double precision, if the type has sums; null if it overflows. */
   sum?(column: string): string
   /** Converts a column of another type. Left out: the database converts it. */
   from?(column: string, was: ColumnBefore): string

@@ -19,7 +19,7 @@ const encodings: readonly Encoding[] = [
   dateEncoding,
 ]
 
-/** The encoding of a stored column. Only a newer version may have stored an unknown one. */
+/** The encoding of a stored column. An unknown one can only come from a newer version. */
 export function storedEncoding(name: string, sqliteType: string): Encoding {
   const alike = encodings.filter(({ sqlite }) => sqlite.type === sqliteType)
   return alike.find(each => each.name === name) ?? { ...(alike[0] ?? textEncoding), name }

@@ -1,4 +1,4 @@
-/** What a field type declares about itself. Each type has a file of its own; shared code never asks which type it is. */
+/** The declaration of a field type. Each type has a file of its own; shared code never checks which type a field has. */
 
 import type { DatePart } from './date-parts.ts'
 import type { Encoding } from './encoding.ts'
@@ -20,7 +20,7 @@ export interface GraphqlScalar {
 /** The GraphQL type of a field's values. */
 export interface GraphqlLeaf {
   readonly type: 'ID' | 'Int' | 'Float' | 'String' | 'Boolean' | GraphqlScalar | GraphqlEnum
-  /** How responses show a value, if not as in REST: an id as a string, a choice by its enum name. */
+  /** The form in responses, if it is not that of REST: an id as a string, a choice by its enum name. */
   readonly form?: 'string' | 'name'
   /** An input value as the JSON value that REST takes. Left out: they are the same. */
   fromInput?(value: unknown): JsonValue
@@ -44,7 +44,7 @@ export interface FieldType {
   readonly summable?: true
   /** The parts of its values by which aggregates group: the texts of dates and times begin with them. */
   readonly dateParts?: readonly DatePart[]
-  /** About how many values a field has, for estimates of costs. Infinity: hardly any two items share a value. */
+  /** The approximate number of distinct values, for cost estimates. Infinity: almost every item has its own value. */
   readonly distinctValues?: number
   /** Whether values are JSON documents, which may be very large. A PATCH merges objects (RFC 7396). */
   readonly isDocument?: true

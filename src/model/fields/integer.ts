@@ -31,7 +31,7 @@ function wholeFromText(text: string): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-/** Whole numbers and others share a name, as in databases of the first versions. */
+/** Integers and other numbers have the same name, for compatibility with databases of the first versions. */
 export const wholeEncoding: Encoding = {
   name: 'number',
   encode: asIs,
@@ -88,7 +88,7 @@ function integerType(name: string, min: number, max: number, graphql?: GraphqlLe
     graphql: graphql ?? { type: min >= -int32Bound && max < int32Bound ? 'Int' : 'Float' },
     operators: orderedOperators,
     sortable: true,
-    // Ids are no quantities.
+    // Ids are not quantities.
     ...(graphql === undefined && { summable: true as const }),
     schema: { type: 'integer', minimum: min, maximum: max },
     filterSchema: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },

@@ -1,6 +1,6 @@
 /** Placeholders in a declaration for values that are known only when a request is served. */
 
-/** Registered, so that a marker is known to every copy of this module in the process. */
+/** A registered symbol, so that every copy of this module in the process recognises the markers. */
 export const marker: unique symbol = Symbol.for('portico.marker')
 
 export type MarkerName = 'now' | 'currentUser' | 'uuid'
@@ -9,7 +9,7 @@ export interface Marker<Name extends MarkerName = MarkerName> {
   readonly [marker]: Name
 }
 
-/** A length of time. There is nothing longer than a week: how long a month is depends on when it begins. */
+/** A length of time. Weeks are the largest unit, because months differ in length. */
 export interface Duration {
   readonly weeks?: number
   readonly days?: number
@@ -32,7 +32,7 @@ const unitsMs: Readonly<Record<keyof Duration, number>> = {
   seconds: 1_000,
 }
 
-/** NaN for what is no duration: `checkModel` reports it. */
+/** NaN for an invalid duration, which `checkModel` reports. */
 export function millisecondsOf(duration: Duration): number {
   const parts = Object.entries(duration ?? { none: Number.NaN })
   return parts.reduce((sum, [unit, count]) => sum + unitsMs[unit as keyof Duration] * Number(count), 0)
@@ -76,7 +76,7 @@ export function markerOf(value: unknown): MarkerName | undefined {
   return found === 'shiftedNow' ? undefined : found
 }
 
-/** By how many milliseconds a value that stands for now is shifted; undefined if it does not stand for it. */
+/** The shift of `now` or a shifted `now`, in milliseconds; undefined for any other value. */
 export function shiftOf(value: unknown): number | undefined {
   const found = nameOf(value)
   if (found === 'now') return 0

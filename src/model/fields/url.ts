@@ -52,6 +52,6 @@ export function url<const O extends UrlOptions>(options?: O): FieldDeclaration<s
       fromText: textOr(storableText),
     }),
     options,
-    checks: { default: defaultOf(), max: naturalNumber, searchable: flag, naturalNumber },
+    checks: { default: defaultOf(), max: naturalNumber, searchable: flag },
   })
 }

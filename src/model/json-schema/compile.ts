@@ -9,7 +9,7 @@ function compiler(allErrors: boolean): Ajv2020 {
   const ajv = new Ajv2020({ allErrors, allowUnionTypes: true, validateSchema: false, logger: false })
   addFormats.default(ajv)
   for (const [name, format] of formats) ajv.addFormat(name, format.has)
-  // Ajv's own compares every pair of items.
+  // Ajv's own implementation compares every pair of items.
   ajv.removeKeyword('uniqueItems')
   return ajv.addKeyword({
     keyword: 'uniqueItems',
@@ -101,7 +101,7 @@ function hasOpenNames(schema: {
   return schema.patternProperties !== undefined && schema.propertyNames?.maxLength === undefined
 }
 
-/** What is wrong with a declared schema, if anything. */
+/** The fault of a declared schema, if there is one. */
 export function schemaFault(schema: unknown): string | undefined {
   if (!isSchema(schema)) {
     return "Write a JSON Schema as an object, e.g. `{ type: 'array', items: { type: 'string' } }`."

@@ -20,7 +20,7 @@ type KeywordFault = readonly [code: string, must: (params: Params) => string]
 
 const maxQuotedLength = 100
 
-/** Shortens a text from outside so that a response can quote it. */
+/** Truncates a client's text so that a response can quote it. */
 export function brief(text: string, longest = maxQuotedLength): string {
   return text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()}…`
 }
@@ -95,7 +95,7 @@ function faultOf(error: ErrorObject): Fault {
 /** Validation of longer texts stops at the first fault, so that no pattern runs over a text that is too long. */
 const longTextLength = 1000
 
-/** Every fault of a value. Of a document only the first, since it may have very many. */
+/** Every fault of a value; of a document only the first, since it may have very many. */
 export function schemaFaults(schema: JsonSchema, value: JsonValue, isDocument = false): readonly Fault[] {
   const firstOnly = isDocument || (typeof value === 'string' && value.length > longTextLength)
   const validate = compile(schema, !firstOnly)

@@ -34,7 +34,7 @@ import type { AnyJobs } from '../types/run.ts'
 type None = Record<never, never>
 type Output<C> = ValuesIn<C> | ItemDeclaration<NameIn<C>> | undefined
 
-/** The types of an operation, for those who call it. */
+/** The types of an operation, for callers. */
 export interface OperationTypes<On, Of, In, Out> {
   readonly on: On
   readonly of: Of
@@ -48,14 +48,14 @@ export interface ActionTypes<On, Of, In, Out, E> extends OperationTypes<On, Of, 
 
 interface TypedOptions<C, On, Of, In, Out>
   extends Omit<QueryOptions, 'on' | 'of' | 'input' | 'output' | 'access' | 'run'> {
-  /** The collection of the item that it is about. */
+  /** The collection of the item that it applies to. */
   readonly on?: On
   /** The collection that it belongs to. */
   readonly of?: Of
   readonly input?: In
-  /** Left out: it answers with nothing. */
+  /** Omitted: it has no result. */
   readonly output?: Out
-  /** With `on`, judged by the item. Left out: for administrators only. */
+  /** With `on`, a rule over the item. Omitted: administrators only. */
   readonly access?: AccessRule<OperationRow<C, On>>
 }
 
@@ -97,7 +97,7 @@ interface Described {
   readonly description?: string
 }
 
-/** Runs after the commit of each event of these types, at least once and in the order of one item. */
+/** Runs after the commit of each event of these types: at least once, and in order for each item. */
 export function on<
   C extends AnyCollections = AnyCollections,
   J extends AnyJobs = AnyJobs,

@@ -1,4 +1,4 @@
-/** When jobs are due: words and cron expressions, in a time zone. */
+/** Schedules of jobs: words or cron expressions, in a time zone. */
 import { Cron } from 'croner'
 import { didYouMean } from '../nearest.ts'
 
@@ -6,7 +6,7 @@ import { didYouMean } from '../nearest.ts'
 export interface Schedule {
   /** The first due time after a moment. */
   next(after: number): number | undefined
-  /** The last due time up to a moment; undefined: none after `after`. */
+  /** The last due time at or before `until`; undefined if there is none after `after`. */
   last(until: number, after: number): number | undefined
 }
 
@@ -18,7 +18,7 @@ interface Form {
   /** As an example. */
   readonly example: string
   readonly pattern: RegExp
-  /** The cron expression; undefined: the numbers do not fit. */
+  /** The cron expression; undefined if the number is not allowed. */
   readonly cron: (found: readonly (string | undefined)[]) => string | undefined
 }
 
@@ -70,7 +70,7 @@ const forms: readonly Form[] = [
 
 const examples = forms.map(({ example }) => example)
 
-/** The cron expression of a schedule. Throws a `RangeError` that says what is wrong. */
+/** The cron expression of a schedule. Throws a `RangeError` with the reason. */
 export function cronOf(schedule: string): string {
   for (const { pattern, cron } of forms) {
     const found = pattern.exec(schedule)
@@ -88,7 +88,7 @@ export function cronOf(schedule: string): string {
   )
 }
 
-/** Throws a `RangeError` that says what is wrong. */
+/** Throws a `RangeError` with the reason. */
 export function scheduleOf(schedule: string, timeZone: string): Schedule {
   requireTimeZone(timeZone)
   const cron = openCron(schedule, cronOf(schedule), timeZone)
@@ -97,9 +97,9 @@ export function scheduleOf(schedule: string, timeZone: string): Schedule {
   return {
     next,
     last(until, after) {
-      // The moment itself counts.
-      const [found] = cron.previousRuns(1, new Date(until + 1000))
-      const latest = found === undefined ? undefined : found.getTime()
+      // Croner looks before the time that it is given, and due times are whole seconds: this includes `until`, and nothing later.
+      const [found] = cron.previousRuns(1, new Date((Math.floor(until / 1000) + 1) * 1000))
+      const latest = found?.getTime()
       if (latest !== undefined && latest > after && latest <= until) return latest
       const following = next(after)
       return following !== undefined && following <= until ? following : undefined

@@ -7,7 +7,7 @@ export interface FollowedPath {
   readonly field: Field
 }
 
-/** `collectionOf`: throws for a name that is not there. */
+/** `collectionOf`: throws for an unknown name. */
 export function followPath(
   path: string,
   from: Collection,

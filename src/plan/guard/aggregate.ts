@@ -1,4 +1,4 @@
-/** Aggregates: the same rows as lists, and of each row what the caller may read. */
+/** Aggregates: over the same rows as lists, and the fields that the caller may read in each row. */
 import { ApiError } from '../../errors.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import { type Dependencies, lookAtField } from '../condition.ts'
@@ -50,7 +50,7 @@ function guardAggregation(asked: Aggregation, collection: Collection, view: Mode
   return { groups, measures, sort: totalSort(asked), offset, limit, select }
 }
 
-/** The keys of all groups follow: no two groups share all of them. */
+/** The requested keys, followed by the remaining group keys: no two groups share all of them. */
 function totalSort({ sort, groups }: Aggregation): readonly GroupSort[] {
   const sorted = new Set(sort.flatMap(({ by, at }) => (by === 'group' ? [at] : [])))
   const rest = groups.flatMap((_, at) =>
@@ -78,7 +78,7 @@ function guardMeasure(measure: Measure, collection: Collection, view: ModelView)
   return { kind: measure.kind, field }
 }
 
-/** Why items cannot be grouped by it, as the end of a sentence; undefined where they can. */
+/** Why items cannot be grouped by the field, as a predicate; undefined if they can. */
 export function groupFault({ name, type }: Field, part: string | undefined): string | undefined {
   if (!type.sortable) return `groups by ${quoted(name)}, whose values cannot be compared.`
   const parts: readonly string[] = type.dateParts ?? []
@@ -88,7 +88,7 @@ export function groupFault({ name, type }: Field, part: string | undefined): str
   return `groups by ${quoted(`${name}:${part}`)}, which is no part of it: ${takes}.`
 }
 
-/** Why there is no such figure of the field, as the end of a sentence; undefined where there is one. */
+/** Why the field does not have this measure, as a predicate; undefined if it does. */
 export function measureFault({ name, type }: Field, kind: FieldMeasure): string | undefined {
   if (kind === 'min' || kind === 'max') {
     return type.sortable ? undefined : `names ${quoted(name)}, which has no order.`

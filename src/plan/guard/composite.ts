@@ -1,4 +1,4 @@
-/** Several reads in one: each root is guarded by itself; what is refused is left out and listed in `refusals`. */
+/** Several reads in one: each root is guarded separately; refused parts are omitted and listed in `refusals`. */
 import { always, and, dependencies, look, lookAtField } from '../condition.ts'
 import type { GuardedComposite, GuardedItemRoot, GuardedListRoot, GuardedRoot, Refusal } from '../guarded.ts'
 import type { CompositeShape, ItemRoot, ListRoot, Root } from '../plan.ts'

@@ -1,7 +1,7 @@
 /**
  * Computed fields as a caller reads them. They are computed from what the caller could read by following the same
- * relations: rows and fields that the caller may not read do not count. This holds for the rules in them too, other than
- * for access rules, which see stored rows: a value must tell nothing of what is hidden.
+ * relations: rows and fields that the caller may not read do not count. Unlike access rules, which see stored rows, the
+ * rules in them follow this too: a value must reveal nothing that is hidden.
  */
 
 import { collectionsRead } from '../../model/computed/fields.ts'
@@ -79,7 +79,7 @@ function partOf(expression: CheckedExpression, row: Collection, view: ModelView)
 
 type Of<Kind> = Extract<CheckedExpression, { readonly kind: Kind }>
 
-/** A field of the row, or of one that its to-one relations lead to. */
+/** A field of the row, or of a row that its to-one relations lead to. */
 function fieldAlong(expression: Of<'field'>, row: Collection, view: ModelView): ComputationPart {
   const { path: names, field, type } = expression
   const [name, ...rest] = names
@@ -124,12 +124,12 @@ function seenField(name: string, row: Collection, view: ModelView): VisibleField
   return { field, when: view.shownIn(row, field) }
 }
 
-/** The rule over what the caller may read of the rows. */
+/** The rule, applied to what the caller may read of the rows. */
 function seenRule(rule: Rule, row: Collection, view: ModelView): Condition {
   return seen(view.holds(rule, row), row, view)
 }
 
-/** A field of the caller's own item counts where the caller may read it. Undefined: that is nowhere. */
+/** A field of the caller's own item has a value only where the caller may read it. Undefined: the caller never may. */
 function seenOperand(operand: Operand, view: ModelView): Operand | undefined {
   if (operand.kind !== 'caller') return operand
   const { users, field } = operand

@@ -1,4 +1,4 @@
-/** The model as one access class sees it: rules, fields and relations, with everything decided that needs no row. */
+/** The model as one access class sees it: rules, fields and relations, decided as far as possible without a row. */
 import { ApiError } from '../../errors.ts'
 import type { Collection, CollectionAccess, Field, Model, Relation } from '../../model/model.ts'
 import { followPath } from '../../model/rule/paths.ts'
@@ -12,11 +12,11 @@ export interface ModelView {
   readonly model: Model
   readonly access: AccessClass
   collection(name: string): Collection
-  /** What of the collection this class can name. */
+  /** The fields and relations that exist for this class. */
   names(collection: Collection): Names
   /** Which rows the rule holds for. */
   rule(rule: Rule, collection: Collection): Condition
-  /** The same for a rule that permits nothing: it limits Portico itself as well. */
+  /** The same for a rule that does not grant access: it applies to Portico itself as well. */
   holds(rule: Rule, collection: Collection): Condition
   /** Which rows of the collection may be read. */
   readable(collection: Collection): Condition
@@ -48,12 +48,12 @@ export function viewOf(model: Model, access: AccessClass): ModelView {
   return view
 }
 
-/** What of a collection an access class can name. A default selection holds exactly these fields. */
+/** The fields and relations of a collection that exist for an access class. A default selection has exactly these fields. */
 export function namesFor(model: Model, collection: Collection, access: AccessClass): Names {
   return viewOf(model, access).names(collection)
 }
 
-/** What a rule means for an access class, as far as it needs no row. */
+/** What a rule means for an access class, as far as that can be decided without a row. */
 export function staticRule(
   model: Model,
   collection: Collection,
@@ -64,10 +64,10 @@ export function staticRule(
   return kind === 'always' || kind === 'never' ? kind : 'depends'
 }
 
-/** Whose rows a rule holds for: everyone's, only the caller's own, some that depend on more, or nobody's. */
+/** The rows that a rule holds for: all, only the caller's own, some others, or none. */
 export type Reach = 'all' | 'own' | 'some' | 'none'
 
-/** Which rows a rule gives an access class, as far as it can be said without a row. */
+/** The rows that a rule holds for, as far as that can be decided without a row. */
 export function reachOf(model: Model, collection: Collection, rule: Rule, access: AccessClass): Reach {
   const condition = viewOf(model, access).rule(rule, collection)
   if (condition.kind === 'always') return 'all'
@@ -75,7 +75,7 @@ export function reachOf(model: Model, collection: Collection, rule: Rule, access
   return isOwn(condition) ? 'own' : 'some'
 }
 
-/** Whether it holds for rows alone that name the caller. */
+/** Whether it holds only for rows that name the caller. */
 function isOwn(condition: Condition): boolean {
   if (condition.kind === 'and') return condition.conditions.some(isOwn)
   if (condition.kind === 'or') return condition.conditions.every(isOwn)
@@ -138,7 +138,7 @@ function isShown(field: Field, collection: Collection, view: ModelView): boolean
   return view.shownIn(collection, field).kind !== 'never'
 }
 
-/** A relation exists for whoever may read the fields that hold its links. */
+/** A relation exists for callers who may read the fields that hold its ids. */
 function isLinkShown(relation: Relation, collection: Collection, view: ModelView): boolean {
   const shows = (holder: Collection, name: string) =>
     isShown(known(holder.fields, name, holder), holder, view)
@@ -182,7 +182,7 @@ const foldKind: ByKind = {
   firstParty: (_rule, _row, { access }) => (access.thirdParty ? never : always),
   role: (rule, _row, { access }) =>
     access.role !== null && rule.roles.includes(access.role) ? always : never,
-  // Nobody signed in carries no scope at all, although no scope limits them.
+  // Anonymous callers have no scope, although no scope limits them.
   scope: (rule, _row, { access }) =>
     !isAnonymous(access) && hasScope(access.scopes, rule.scope) ? always : never,
   compare: (rule, row, view) => foldComparison(rule, row, view),
@@ -235,7 +235,7 @@ function foldOwn(
   return { kind: 'compare', field, operator: comparison, operand: { kind: 'literal', value } }
 }
 
-/** Undefined: it has no value for this class. */
+/** Undefined: the operand has no value for this class. */
 function foldOperand(
   operand: Exclude<RuleOperand, { readonly kind: 'field' | 'literal' }>,
   view: ModelView,

@@ -1,14 +1,14 @@
 /**
- * Guarded plans that explain a decision: whether a rule holds for one item, as the database itself decides it; which
- * related item decides; and a write without its rules, to look at the row that it would make. Only `src/explain/` runs
- * them, in transactions that are always undone.
+ * Guarded plans that explain a decision: whether a rule holds for one item, as the database decides it; which related item
+ * decides; and a write without its rules, to see the row that it would store. Only `src/explain/` runs them, in transactions
+ * that are always rolled back.
  */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
 import { followPath } from '../../model/rule/paths.ts'
 import type { Rule } from '../../model/rule.ts'
 import type { AccessClass, Principal } from '../../principal.ts'
-import { always, and } from '../condition.ts'
+import { always } from '../condition.ts'
 import type {
   Condition,
   GuardedCreate,
@@ -31,9 +31,9 @@ export type Seal = <S extends GuardedShape>(
 ) => GuardedPlan<S>
 
 export interface Probes {
-  /** The item where the rule of this principal holds for it, whether or not they may read it. */
+  /** Finds the item if the rule holds for it and this principal, whether or not the principal may read it. */
   holds(rule: Rule, collection: Collection, id: number, principal: Principal): GuardedPlan<GuardedItem>
-  /** The first items that a relation leads to, of those for which the rule holds. */
+  /** The first items that a relation leads to and for which the rule holds. */
   related(
     rule: Rule,
     collection: Collection,
@@ -43,7 +43,7 @@ export interface Probes {
   ): GuardedPlan<GuardedList>
   /** A stored value, of the row itself or along to-one relations, as `{"value":…}` or nested by relation. */
   value(path: string, collection: Collection, id: number, principal: Principal): GuardedPlan<GuardedItem>
-  /** The write without what may refuse it. */
+  /** The write without its checks. */
   unchecked<S extends GuardedCreate | GuardedUpdate | GuardedDelete>(
     plan: GuardedPlan<S>,
     principal: Principal,
@@ -54,7 +54,7 @@ const plain = { reads: [], personal: true, volatile: true, counts: false } as co
 
 const asService = new WeakMap<AccessClass, AccessClass>()
 
-/** The same caller, whose statements no policy of the database hides rows from. */
+/** The same caller, but not subject to the row security policies of the database. */
 function unhidden(principal: Principal): Principal {
   const { access } = principal
   const made = asService.get(access) ?? { ...access, key: `explain ${access.key}`, system: true }
@@ -77,9 +77,7 @@ export function createProbes(model: Model, seal: Seal): Probes {
     collection: Collection,
     rows: Condition,
     select: readonly GuardedSelected[],
-  ): GuardedItem => ({
-    ...{ kind: 'item', collection, id: 0, rows, select, ...plain },
-  })
+  ): GuardedItem => ({ kind: 'item', collection, id: 0, rows, select, ...plain })
   const condition = (rule: Rule, collection: Collection, { access }: Principal) =>
     viewOf(model, access).holds(rule, collection)
   return {
@@ -102,7 +100,7 @@ export function createProbes(model: Model, seal: Seal): Probes {
         kind: 'list',
         collection: target,
         within: { collection, id: 0, rows: always, path },
-        rows: and(condition(rule, target, principal)),
+        rows: condition(rule, target, principal),
         sort: own ? [{ field: { field: own, when: always }, descending: false }] : [],
         window: { kind: 'page', offset: 1, limit: 2, total: 'none' },
         select: idOf(target),
@@ -113,9 +111,9 @@ export function createProbes(model: Model, seal: Seal): Probes {
     value(path, collection, id, principal) {
       const { steps, field } = followPath(path, collection, collectionOf)
       const select = steps.reduceRight<GuardedSelected>(
-        (inner, step) => ({
-          ...{ kind: 'relation', key: 'value', path: step, rows: always, when: always, select: [inner] },
-          list: undefined,
+        (inner, path) => ({
+          ...{ kind: 'relation', key: 'value', path, list: undefined },
+          ...{ rows: always, when: always, select: [inner] },
         }),
         fieldAs('value', field),
       )
@@ -134,8 +132,8 @@ export function createProbes(model: Model, seal: Seal): Probes {
   }
 }
 
-/** Of whom nothing but names is asked. */
+/** Only used to look up collections by name. */
 const nobody: AccessClass = { key: 'names', signedIn: false, role: null, scopes: 'all', system: false }
 
-/** How many related items an explanation looks at. */
+/** The number of related items that an explanation reads. */
 export const maxRelated = 3

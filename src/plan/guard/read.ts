@@ -1,4 +1,4 @@
-/** Reads: resolves every name in a plan's tree, and folds in the rules of every collection. */
+/** Reads: resolves every name in a plan's tree, and adds the rules of every collection. */
 import { ApiError } from '../../errors.ts'
 import { isComputed } from '../../model/computed/fields.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
@@ -73,7 +73,7 @@ export function guardList(shape: ListShape, view: ModelView): GuardedList {
   }
 }
 
-/** The rows that a read of a collection is about, and what they depend on. */
+/** The rows that a read of a collection covers, and what they depend on. */
 interface GuardedRows extends Pick<GuardedList, 'collection' | 'within' | 'rows'> {
   readonly found: Dependencies
 }
@@ -165,7 +165,7 @@ export function fieldOf(
   return { field, when, computation: computationOf(field, collection, view) }
 }
 
-/** Where a lenient selection lists what it leaves out; without it, a refusal refuses the whole plan. */
+/** Where a lenient selection lists the parts that it omits. Without it, one refusal refuses the whole plan. */
 export interface Leniency {
   readonly refusals: Refusal[]
   /** The keys that lead to the selection. */
@@ -184,7 +184,7 @@ export function guardSelect(
   })
 }
 
-/** What `guard` returns. When it refuses a part of a lenient selection: undefined, and the refusal is listed. */
+/** The result of `guard`. Undefined if it refuses a part of a lenient selection, which is then listed. */
 export function orRefused<T>(leniency: Leniency | undefined, guard: () => T): T | undefined {
   try {
     return guard()
@@ -195,7 +195,7 @@ export function orRefused<T>(leniency: Leniency | undefined, guard: () => T): T 
   }
 }
 
-/** A lenient selection says that a name exists, but that this caller may not read it. */
+/** The error of a lenient selection reveals that the name exists, but that this caller may not read it. */
 function refuseIn(
   leniency: Leniency | undefined,
   view: ModelView,

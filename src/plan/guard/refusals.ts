@@ -7,12 +7,12 @@ import type { Condition } from '../guarded.ts'
 import { type NameFault, quoted } from '../names.ts'
 import type { ModelView } from './model-view.ts'
 
-/** How the guard refuses a name: it does not know which part of the request gave it. */
+/** How the guard refuses a name: it does not know which part of the request has the name. */
 export function refuseName({ message }: NameFault): ApiError {
   return new ApiError('BAD_REQUEST', `The request ${message}`)
 }
 
-/** Also for a caller who may read none of the searchable fields in every row. */
+/** Also for a caller for whom no searchable field is readable in every row. */
 export function noSearch(collection: Collection): ApiError {
   return new ApiError('BAD_REQUEST', `There is nothing to search in ${collection.name}.`)
 }
@@ -25,7 +25,7 @@ export function requireScope(view: ModelView, action: 'read' | 'write', collecti
   throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope ${scope}.`, { scope, refused })
 }
 
-const deeds = { read: 'read', create: 'create', update: 'change', delete: 'delete' } as const
+const verbs = { read: 'read', create: 'create', update: 'change', delete: 'delete' } as const
 
 /** Throws UNAUTHORIZED or FORBIDDEN when no row at all is allowed. */
 export function requirePossible(
@@ -35,14 +35,14 @@ export function requirePossible(
   operation: keyof CollectionAccess,
 ): void {
   if (allowed.kind !== never.kind) return
-  const deed = `${deeds[operation]} ${name}`
+  const action = `${verbs[operation]} ${name}`
   const refused = { collection: name, operation }
   if (isAnonymous(view.access)) {
-    throw new ApiError('UNAUTHORIZED', `Nobody may ${deed} without a credential.`, { refused })
+    throw new ApiError('UNAUTHORIZED', `Nobody may ${action} without a credential.`, { refused })
   }
   if (!view.access.signedIn)
-    throw new ApiError('FORBIDDEN', `An app may not ${deed} by itself: it needs a user.`, { refused })
-  throw new ApiError('FORBIDDEN', `You may not ${deed}.`, { refused })
+    throw new ApiError('FORBIDDEN', `An app may not ${action} by itself: it needs a user.`, { refused })
+  throw new ApiError('FORBIDDEN', `You may not ${action}.`, { refused })
 }
 
 /** The rows of a collection that the caller may read. Throws when the scope is missing, or no row can be readable. */

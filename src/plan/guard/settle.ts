@@ -1,6 +1,6 @@
 /**
- * Decides checks of a write by its own values, without the database: the owner check of a create, a reference to the
- * caller's own user. The shape that the store gets lacks the decided checks.
+ * Decides checks of a write by its values alone, without the database: the owner check of a create, a reference to the
+ * caller's own user. The store gets the shape without these checks.
  */
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -17,12 +17,12 @@ interface OpenCheck {
   decide(args: readonly JsonValue[], userId: number | null): Decision
 }
 
-/** Each doubles the number of shapes; the database decides further ones. */
+/** Each doubles the number of shapes. The database decides any further checks. */
 const maxOpenChecks = 5
 
-/** Undefined when no check can be decided by values: the shape itself runs. */
+/** Undefined if no check can be decided by values: then the shape itself runs. */
 export function settleWrite<S extends GuardedCreate | GuardedUpdate>(shape: S): Settle<S> | undefined {
-  // `prepare` may change what the values say.
+  // `prepare` may change the values.
   const after = shape.collection.prepare === undefined ? shape.after : []
   const open = [...after.map(check => openCheck(check, shape)), ...shape.references.flatMap(openReference)]
   const decidable = open.slice(0, maxOpenChecks)

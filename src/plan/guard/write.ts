@@ -1,4 +1,4 @@
-/** Writes: what the caller may set, what is set besides, and which checks hold before and after. */
+/** Writes: what the caller may set, what is set in addition, and which checks must hold before and after. */
 import { ApiError, type FieldFault } from '../../errors.ts'
 import type { Collection, Field, FieldDefault } from '../../model/model.ts'
 import { type BodyMode, isWritable } from '../../model/schemas.ts'
@@ -105,8 +105,8 @@ export function guardDelete(shape: DeleteShape, view: ModelView): GuardedDelete 
 }
 
 /**
- * The assignments that the caller may make, some of them in some rows only. Throws for all others, all at
- * once. In an update a field that the caller sees may be set to what it holds: that is left to its check.
+ * The assignments that the caller may make, some of them only in some rows. Throws one error for all others. In an update,
+ * a field that the caller can read may be set to its current value: its check decides that.
  */
 function settable(
   set: readonly Assignment[],
@@ -133,7 +133,7 @@ function fault(
 ): FieldFault | undefined {
   const field = collection.fields.get(name)
   const { system, logic } = view.access
-  // Portico itself may set every field but `id`; the product's logic none that Portico keeps for itself.
+  // Portico itself may set every field but `id`; the model's logic may not set internal fields.
   const isSettable = field && (system ? name !== 'id' && !(logic && field.internal) : isWritable(field, mode))
   return isSettable ? undefined : unwritableFault(name, collection, mode)
 }
@@ -144,7 +144,7 @@ function assignment({ field: name, param }: Assignment, collection: Collection):
   return { field, value: { kind: 'param', param } }
 }
 
-/** An assignment to a stored row. */
+/** An assignment in an update. */
 function over(
   one: GuardedAssignment,
   collection: Collection,
@@ -184,7 +184,7 @@ function references(set: readonly GuardedAssignment[], view: ModelView): readonl
   })
 }
 
-/** Whether it is for `prepare` to give the field a value. */
+/** Whether `prepare` has to set the field. */
 function isPrepared(field: Field): boolean {
   return field.readOnly && !field.internal
 }
@@ -202,7 +202,7 @@ function startingValue(field: Field): FieldDefault | undefined {
   return field.name === 'created_at' || field.name === 'updated_at' ? { kind: 'now' } : field.default
 }
 
-/** Throws for fields without a value that need one. */
+/** Throws if one of these fields, which have no value, needs one. */
 function requireValues(fields: readonly Field[]): void {
   const missing = fields.filter(field => !field.optional && !startingValue(field))
   const hidden = missing.find(field => field.internal || field.readOnly)
@@ -217,8 +217,8 @@ function requireValues(fields: readonly Field[]): void {
 }
 
 /**
- * What a replacement does not mention and the caller could have set goes back to where it began,
- * in the rows where the caller could have set it.
+ * Fields that a replacement omits but the caller could have set: they are reset, in the rows where the caller could have
+ * set them.
  */
 function leftOut(
   chosen: readonly GuardedAssignment[],

@@ -1,4 +1,4 @@
-/** What a named operation does, besides reading and writing one item: actions that are built in, and those of the model. */
+/** Built-in actions and those of the model, as transactions; and subresources. */
 import type { OperationResult } from '../../logic/operations/call.ts'
 import type { InputValues } from '../../logic/operations/input.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -6,7 +6,7 @@ import type { Awaitable } from '../../plan/answer.ts'
 import type { Acts, ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 
-/** What an action answers with, and what only this answer shows. */
+/** The result of an action, and the secrets that only this response contains. */
 export interface ActionResult {
   readonly result: OperationResult
   readonly revealed?: Readonly<Record<string, JsonValue>>
@@ -24,19 +24,19 @@ export interface PreparedAction {
 export interface ActionTarget {
   /** The item, which the caller may read. */
   readonly id: number
-  /** The item within it, if the action is done to that. */
+  /** The item within it, if the action applies to that one. */
   readonly nested: number | undefined
-  /** What the body says, as `BuiltinAction.input` has it. */
+  /** The body, validated by `BuiltinAction.input`. */
   readonly input?: InputValues
 }
 
-/** Throws or rejects with an `ApiError` where it cannot be done. */
+/** Throws or rejects with an `ApiError` if the action is not possible. */
 export type ItemAction = (target: ActionTarget, principal: Principal) => Awaitable<PreparedAction>
 
-/** Of those that are built in. By collection, then by name. */
+/** The built-in actions, by collection, then by name. */
 export type ItemActions = ReadonlyMap<string, ReadonlyMap<string, ItemAction>>
 
-/** For what has its own transaction, and is harmless when it is done twice. */
+/** For an action that has committed its own transaction, and is idempotent. */
 export function done(result: ActionResult): PreparedAction {
   return {
     serial: undefined,
@@ -47,14 +47,14 @@ export function done(result: ActionResult): PreparedAction {
   }
 }
 
-/** Of a subresource in one answer. */
+/** The maximum number of entries of a subresource in one response. */
 export const maxListed = 1000
 
-/** What belongs to an item and is no item itself: see `Subresource`. */
+/** Entries that belong to an item and are not items themselves: see `Subresource`. */
 export interface SubresourceHandler {
-  /** At most `maxListed` of them, and how many there are. */
+  /** At most `maxListed` entries, and their total number. */
   list(id: number): Promise<SubresourceList>
-  /** Ends one, or all. Returns whether there was such a one. */
+  /** Ends one entry, or all of them. Returns false if there is no such entry. */
   end(id: number, key: string | undefined): Promise<boolean>
 }
 
@@ -66,7 +66,7 @@ export interface SubresourceList {
 /** By collection, then by name. */
 export type SubresourceHandlers = ReadonlyMap<string, ReadonlyMap<string, SubresourceHandler>>
 
-/** What Portico's own collections have besides reads and writes of items. */
+/** The operations of Portico's own collections, other than reads and writes of items. */
 export interface BuiltIns {
   readonly actions: ItemActions
   readonly subresources: SubresourceHandlers

@@ -1,4 +1,4 @@
-/** Who may use an action, or read items within others, at all. */
+/** Who may use actions, subresources and nested items at all. */
 import { ApiError } from '../../errors.ts'
 import { admitOperation } from '../../logic/operations/access.ts'
 import type { Collection, Model } from '../../model/model.ts'
@@ -14,7 +14,7 @@ import {
   type SubresourceRoute,
 } from './routes.ts'
 
-/** Throws for a caller who may do it to no item at all. */
+/** Throws for a caller who may run the action on no item at all. */
 export function admitAction(model: Model, route: ActionRoute | QueryRoute, principal: Principal): void {
   if (isOperation(route)) {
     admitOperation(model, route.operation, principal)
@@ -29,7 +29,7 @@ export function admitAction(model: Model, route: ActionRoute | QueryRoute, princ
   if (answered !== undefined) admit(model, answered, 'read', access)
 }
 
-/** Throws for a caller who may read, or end, that of no item at all. */
+/** Throws for a caller who may read or end the entries of no item at all. */
 export function admitSubresource(
   model: Model,
   { collection, subresource }: SubresourceRoute,
@@ -41,7 +41,7 @@ export function admitSubresource(
   admitSetting(model, collection, subresource.asSetting, principal)
 }
 
-/** The rule of what only those may do who may set a field of the item. */
+/** The rule of operations that require the right to set a field of the item. */
 export function ruleOfSetting({ fields }: Collection, name: string): Rule {
   return fields.get(name)?.access.write ?? { kind: 'nobody' }
 }
@@ -58,7 +58,7 @@ export function mayNotDo({ name: collection }: Collection, field: string, access
   return new ApiError(isAnonymous(access) ? 'UNAUTHORIZED' : 'FORBIDDEN', message, { refused })
 }
 
-/** Throws for a caller who may read no such item at all. */
+/** Throws for a caller who may read none of these items at all. */
 export function admitNested(
   model: Model,
   { collection, relation }: NestedRoute,

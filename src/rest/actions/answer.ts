@@ -1,4 +1,4 @@
-/** Runs actions, and reads items within others. */
+/** Runs actions and queries. */
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import type { KeyedAttempt, Replayable } from '../../idempotency.ts'
@@ -36,13 +36,13 @@ export interface ActionServices {
   readonly actions: ItemActions
   readonly subresources: SubresourceHandlers
   readonly logic: OperationParts
-  /** Throws NOT_FOUND for a collection that the principal sees nothing of. */
+  /** Throws NOT_FOUND for a collection that does not exist for the principal. */
   readonly viewOf: (collection: string, principal: Principal) => CollectionView
 }
 
 const shapes = new Map<string, ItemShape>()
 
-/** One per collection and field, because each shape is compiled once. */
+/** One shape per collection and field, because each shape is compiled once. */
 function shapeOf({ name }: Pick<Collection, 'name'>, field: string): ItemShape {
   const key = `${name} ${field}`
   const made = shapes.get(key) ?? itemShape(name, [field])
@@ -63,7 +63,7 @@ function requireItem(
 
 const settingShapes = new WeakMap<Collection, Map<string, ItemShape>>()
 
-/** Of an item of which the caller may set the field. */
+/** Finds the item only if the caller may set the field. */
 function settingShape(collection: Collection, field: string): ItemShape {
   const known = settingShapes.get(collection)?.get(field)
   if (known) return known
@@ -73,7 +73,7 @@ function settingShape(collection: Collection, field: string): ItemShape {
   return made
 }
 
-/** Throws NOT_FOUND unless the caller may read the item, and FORBIDDEN unless they may set the field of it. */
+/** Throws NOT_FOUND unless the caller may read the item, and FORBIDDEN unless the caller may set the field. */
 export async function requireSettable(
   { run }: ActionServices,
   at: Pick<BuiltinActionRoute, 'collection' | 'id'>,
@@ -101,7 +101,7 @@ export function requireNested(
   })
 }
 
-/** POST to an action: 200 with what it answers with, 204 where that is nothing. */
+/** POST to an action: 200 with its result, 204 if it has none. */
 export async function answerAction(
   services: ActionServices,
   route: ActionRoute,
@@ -116,7 +116,7 @@ export async function answerAction(
   }
   admitAction(services.model, route, principal)
   const { name, answers, asSetting } = route.action
-  const template = builtinTemplate(services, answers, call.query, principal)
+  const template = templateOf(services, answers, call.query, principal)
   const input = builtinInput(route.action, call)
   if (asSetting === undefined) await requireItem(run, route, principal)
   else await requireSettable(services, route, asSetting, principal)
@@ -134,7 +134,7 @@ export interface PreparedRequest {
   readonly made: () => ProgramSteps<Replayable>
 }
 
-/** Throws what the request is refused with before anything is read. */
+/** Throws for faults that are known before anything is read. */
 export function preparedRequest(
   services: ActionServices,
   route: OperationRoute | QueryRoute,
@@ -147,31 +147,21 @@ export function preparedRequest(
     route.kind === 'query'
       ? queryInput(operation, call.query)
       : { id: route.id, input: bodyInput(operation, call), rest: call.query }
-  const template = templateOf(services, operation, rest, principal)
+  const { output } = operation
+  const collection = output.kind === 'item' ? output.collection : undefined
+  const template = templateOf(services, collection, rest, actingAs(principal))
   const program = preparedOperation(services.logic, { operation, id, input, principal })
   return { program, made: () => answered(services, program, operation, { template, principal }) }
 }
 
-/** Undefined where it answers with no item. */
+/** `collection`: of the item in the answer. Undefined: the answer has no item, so the query has no parameters. */
 function templateOf(
-  services: ActionServices,
-  { output }: Operation,
-  query: string,
-  principal: Principal,
-): ItemTemplate | undefined {
-  if (output.kind === 'item') return parseItem(services.viewOf(output.collection, actingAs(principal)), query)
-  refuseParameters(query)
-  return undefined
-}
-
-/** Undefined where it answers with no item. */
-function builtinTemplate(
   { viewOf }: ActionServices,
-  answers: string | undefined,
+  collection: string | undefined,
   query: string,
   principal: Principal,
 ): ItemTemplate | undefined {
-  if (answers !== undefined) return parseItem(viewOf(answers, principal), query)
+  if (collection !== undefined) return parseItem(viewOf(collection, principal), query)
   refuseParameters(query)
   return undefined
 }
@@ -180,7 +170,7 @@ export function refuseParameters(query: string): void {
   for (const { name } of parseQuery(query)) throw unknownParameter(name)
 }
 
-/** GET of a query: 200 with what it answers with, 204 where that is nothing. */
+/** GET of a query: 200 with its result, 204 if it has none. */
 export function answerQuery(
   services: ActionServices,
   route: QueryRoute,
@@ -191,7 +181,7 @@ export function answerQuery(
   return carryOut(services.run, { ...program, snapshot: true }, made, principal, undefined)
 }
 
-/** For a program that answers nothing: 204. */
+/** For a program without a result: 204. */
 export function answerProgram(
   services: ActionServices,
   program: PreparedAction,

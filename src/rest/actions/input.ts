@@ -1,4 +1,4 @@
-/** What a request gives an action or a query. */
+/** The input of actions and queries. */
 import type { Call } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import { checkedInput, collectionOfFields, fieldOf, type InputValues } from '../../logic/operations/input.ts'
@@ -19,10 +19,10 @@ import {
 } from '../query/query-string.ts'
 import { json } from '../write.ts'
 
-/** Of operations that answer with an item. */
+/** The parameters of operations that answer with an item. */
 const itemParameters: readonly string[] = ['fields', 'include']
 
-/** An action takes nothing. Some clients send an empty object with every POST. */
+/** For actions without an input. `{}` is accepted, because some clients send it with every POST. */
 export function refuseBody({ body, parsed }: Call): void {
   if (parsed === undefined && (body.length === 0 || body.toString('latin1').trim() === '{}')) return
   if (parsed !== undefined && JSON.stringify(parsed.body) === '{}') return
@@ -40,7 +40,7 @@ export function bodyInput(operation: Operation, call: Call): InputValues {
 
 const shapes = new WeakMap<BuiltinAction, Collection>()
 
-/** Its input as a collection's fields, e.g. for its schema; undefined: it takes none. */
+/** The input as a collection, e.g. for its schema; undefined if the action has none. */
 export function builtinShape(action: BuiltinAction): Collection | undefined {
   if (action.input === undefined) return undefined
   const known = shapes.get(action) ?? collectionOfFields(action.name, action.input)
@@ -48,7 +48,7 @@ export function builtinShape(action: BuiltinAction): Collection | undefined {
   return known
 }
 
-/** The body of a POST to an action that is built in. Throws as `bodyInput`. */
+/** The body of a POST to a built-in action. Throws as `bodyInput`. */
 export function builtinInput(action: BuiltinAction, call: Call): InputValues {
   const shape = builtinShape(action)
   if (shape !== undefined) return bodyValidator(shape).create(readBody(call, json)).values

@@ -26,7 +26,7 @@ interface ValuesBody {
   readonly items: readonly ShownItem[]
 }
 
-/** The JSON text of an output of several values: items as the caller may read them. */
+/** The JSON text of an output with several values. Items are shown as the caller may read them. */
 export function* valuesBody(
   model: Model,
   { output }: Operation,

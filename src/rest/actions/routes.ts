@@ -1,4 +1,4 @@
-/** The paths below an item that are no lists: actions, and items within the item. */
+/** The paths of actions, queries and subresources, and of items within others. */
 import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin/actions.ts'
 import { type Subresource, subresources } from '../../model/builtin/administration.ts'
 import type { Action, Collection, ManyToMany, Model, Query, ToMany } from '../../model/model.ts'
@@ -15,7 +15,7 @@ interface Nested {
 
 export type NestedRoute = Nested & { readonly kind: 'nested' }
 
-/** `POST`, to an action that is built in or of the model. */
+/** `POST` to an action, built-in or of the model. */
 export type ActionRoute = BuiltinActionRoute | OperationRoute
 
 export interface BuiltinActionRoute {
@@ -29,11 +29,11 @@ export interface BuiltinActionRoute {
 export interface OperationRoute {
   readonly kind: 'action'
   readonly operation: Action
-  /** Undefined where it is done to no item. */
+  /** Undefined if the action is not on an item. */
   readonly id: number | undefined
 }
 
-/** What belongs to an item and is no item itself; with a key, one of it. */
+/** Entries that belong to an item and are not items themselves; with a key, one entry. */
 export interface SubresourceRoute {
   readonly kind: 'subresource'
   readonly collection: Collection
@@ -42,7 +42,7 @@ export interface SubresourceRoute {
   readonly key: string | undefined
 }
 
-/** `GET`, of a query of the model. */
+/** `GET` of a query of the model. */
 export interface QueryRoute {
   readonly kind: 'query'
   readonly operation: Query
@@ -52,7 +52,7 @@ export function isOperation(route: ActionRoute | QueryRoute): route is Operation
   return 'operation' in route
 }
 
-/** `/actions/{action}` and `/queries/{query}`; of an action, one that belongs to no collection. */
+/** `/queries/{query}`, and `/actions/{action}` for actions without a collection. */
 export function logicRoute(
   { logic }: Model,
   kind: string,
@@ -79,7 +79,7 @@ export function operationRoute(
   return { kind: 'action', operation: action, id }
 }
 
-/** `path`: what follows `/{collection}/{id}/`. */
+/** `path`: the part after `/{collection}/{id}/`. */
 export function routeBelow(
   model: Model,
   collection: Collection,
@@ -100,7 +100,7 @@ export function routeBelow(
 
 const maxSegments = 3
 
-/** Of ids that Portico makes. */
+/** The form of keys, which Portico generates. */
 const isKey = /^[A-Za-z0-9_-]{1,100}$/
 
 function subresourceRoute(

@@ -1,4 +1,4 @@
-/** Reads and ends what belongs to an item and is no item itself: the sessions and grants of an account. */
+/** Reads and ends subresources: the sessions and grants of an account. */
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import type { KeyedAttempt } from '../../idempotency.ts'
@@ -31,7 +31,7 @@ async function admitted(
   return handler
 }
 
-/** GET: 200 with all of it, the newest first. */
+/** GET: 200 with the entries, newest first. */
 export async function answerSubresource(
   services: ActionServices,
   route: SubresourceRoute,
@@ -43,7 +43,7 @@ export async function answerSubresource(
   return { status: 200, headers, body: JSON.stringify({ data, meta: { total } }) }
 }
 
-/** DELETE: 204. Throws NOT_FOUND where there is no such one. */
+/** DELETE: 204. Throws NOT_FOUND if there is no such entry. */
 export async function endSubresource(
   services: ActionServices,
   route: SubresourceRoute,

@@ -1,4 +1,4 @@
-/** POST /api/v1/batch: several operations as one transaction, each with the rules and answers of a request of its own. */
+/** POST /api/v1/batch: several operations in one transaction, each with the rules and the answer of a separate request. */
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
@@ -10,14 +10,14 @@ import { readBody } from '../body.ts'
 import { faultAt } from '../place.ts'
 import { parseQuery, unknownParameter } from '../query/query-string.ts'
 import { makePresentation } from '../reply/headers.ts'
-import { findRoute, prefix } from '../routes.ts'
+import { prefix } from '../routes.ts'
 import { idBody, json, type WriteServices } from '../write.ts'
 import { addCollections } from './collections.ts'
 import { type BatchOperation, parseOperations } from './operations.ts'
 import { Results, resolveBody, resolvePath } from './references.ts'
-import type { BatchRequests, Prepared } from './requests.ts'
+import type { BatchRequests, BatchRoute, Prepared } from './requests.ts'
 
-/** Of all results together: a list of 100 long items may take as much, a hundred such lists may not. */
+/** For all results together: enough for a list of 100 long items, but not for a hundred such lists. */
 const maxResultCharacters = 8 * 1024 * 1024
 
 /** 200 with the results in order. Throws the first operation's fault, with its index. */
@@ -37,7 +37,8 @@ export function answerBatch(
 
 interface Planned {
   readonly operation: BatchOperation
-  /** Undefined: it has references, and is prepared when they are known. */
+  readonly route: BatchRoute
+  /** Undefined: it has references, and is prepared once the results that they name are known. */
   readonly prepared: Prepared | undefined
 }
 
@@ -52,7 +53,7 @@ interface BatchParts {
 class Batch {
   readonly #parts: BatchParts
   readonly #planned: readonly Planned[]
-  /** Of the operation that is under way. */
+  /** The index of the current operation. */
   #index = 0
 
   constructor(parts: BatchParts, operations: readonly BatchOperation[]) {
@@ -60,7 +61,7 @@ class Batch {
     this.#planned = operations.map((operation, index) => {
       this.#index = index
       try {
-        return { operation, prepared: this.#prepared(operation) }
+        return this.#plan(operation)
       } catch (error) {
         throw this.#fault(error)
       }
@@ -68,7 +69,9 @@ class Batch {
   }
 
   async run(): Promise<Reply> {
-    const { services, principal } = this.#parts
+    const { services, call, principal } = this.#parts
+    const further = this.#furtherRequests()
+    if (further > 0) await services.draw?.(call, principal, further)
     const isRead = this.#planned.every(({ operation }) => operation.method === 'GET')
     const acts = this.#acts()
     const program = {
@@ -84,9 +87,18 @@ class Batch {
     }
   }
 
+  /** The requests that the operations draw from the budget besides one each. */
+  #furtherRequests(): number {
+    let further = 0
+    for (const { prepared } of this.#planned) {
+      if (prepared && 'plan' in prepared) further += prepared.furtherRequests ?? 0
+    }
+    return further
+  }
+
   *#steps(isRead: boolean): ProgramSteps<Reply> {
     const { attempt } = this.#parts
-    // What has no effect may be asked again.
+    // Reads have no effect, so they can be repeated without a record.
     if (attempt === undefined || isRead) return (yield* this.#results()).reply
     return yield* attempt.steps(() => this.#results())
   }
@@ -121,25 +133,27 @@ class Batch {
     return { reply, short: resultsBody(short), items }
   }
 
-  /** Checks the operation as far as it is known; undefined where it has references. */
-  #prepared(operation: BatchOperation): Prepared | undefined {
+  /** Checks the operation as far as that is possible without the results of others. */
+  #plan(operation: BatchOperation): Planned {
     const { path, awaits } = operation
     const { requests, principal } = this.#parts
+    const body = awaits ? operation.body : resolveBody(operation.body, new Results())
+    const call = this.#callOf(operation, resolvePath(path), body)
+    const route = requests.admitted(call, principal)
     if (awaits) {
-      const call = this.#callOf(operation, resolvePath(path), operation.body)
-      requests.check(call, principal)
-      return undefined
+      requests.check(route, call, principal)
+      return { operation, route, prepared: undefined }
     }
-    const body = resolveBody(operation.body, new Results())
-    const prepared = requests.prepare(this.#callOf(operation, resolvePath(path), body), principal)
-    return path.includes('$') ? undefined : prepared
+    const prepared = requests.prepare(route, call, principal)
+    return { operation, route, prepared: path.includes('$') ? undefined : prepared }
   }
 
   #resolved(operation: BatchOperation, results: Results): Prepared {
     const path = resolvePath(operation.path, results)
     const body = resolveBody(operation.body, results)
     const { requests, principal } = this.#parts
-    return requests.prepare(this.#callOf(operation, path, body), principal)
+    const call = this.#callOf(operation, path, body)
+    return requests.prepare(requests.admitted(call, principal), call, principal)
   }
 
   #callOf({ method, query, ifMatch }: BatchOperation, path: string, body: unknown): Call {
@@ -161,20 +175,13 @@ class Batch {
   #collections(): readonly string[] {
     const { model } = this.#parts.services
     const found = new Set<string>()
-    for (const { operation } of this.#planned) {
-      const route = findRoute(model, `${prefix}${resolvePath(operation.path)}`)
-      if (route !== undefined) addCollections(model, route, operation.query, found)
-    }
+    for (const { operation, route } of this.#planned) addCollections(model, route, operation.query, found)
     return [...found]
   }
 
   /** The actions and queries among the operations. */
   #acts(): Acts | undefined {
-    const { model } = this.#parts.services
-    const names = this.#planned.flatMap(({ operation }) => {
-      const route = findRoute(model, `${prefix}${resolvePath(operation.path)}`)
-      return route && 'operation' in route ? placeOf(route.operation) : []
-    })
+    const names = this.#planned.flatMap(({ route }) => ('operation' in route ? placeOf(route.operation) : []))
     const { tries, timeMs: limitMs } = this.#parts.requests.limits
     return names.length === 0 ? undefined : { names, tries, limitMs }
   }
@@ -193,7 +200,7 @@ function resultsBody(texts: readonly string[]): string {
   return `{"results":[${texts.join(',')}]}`
 }
 
-/** What a request of its own would answer with. */
+/** The answer of a separate request. */
 function* madeOf(prepared: Prepared): ProgramSteps<Replayable> {
   if ('made' in prepared) return yield* prepared.made()
   const { plan } = prepared
@@ -205,12 +212,12 @@ function* madeOf(prepared: Prepared): ProgramSteps<Replayable> {
   return { reply, short: idBody(item.id), items: [{ ...item, at: [0, body.length] }] }
 }
 
-/** In the batch's body, in which the operation's body begins at `start`. */
+/** The item's place in the body of the batch, in which the operation's body begins at `start`. */
 function placed({ at, ...item }: ShownItem, start: number): ShownItem {
   return at === undefined ? item : { ...item, at: [start + at[0], start + at[1]] }
 }
 
-/** The item that a step has read or written and that is still there. */
+/** The item that a step has read, created or updated. */
 function itemOf({ shape, args }: ProgramPlan, answer: StepAnswer): Omit<ShownItem, 'at'> | undefined {
   if (shape.kind === 'item') return { collection: shape.collection, id: Number(args[shape.id]) }
   if (shape.kind !== 'create' && shape.kind !== 'update') return undefined

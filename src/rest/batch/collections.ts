@@ -1,11 +1,12 @@
-/** Which collections a batch reads or writes. */
+/** The collections that a batch reads or writes. */
 import { collectionsReadBy } from '../../model/computed/fields.ts'
 import type { Collection, Model } from '../../model/model.ts'
+import { relationOf } from '../admission.ts'
 import { collectionsAlong } from '../operations.ts'
 import { parseQuery } from '../query/query-string.ts'
 import type { Route } from '../routes.ts'
 
-/** Adds the collections of a route, and those that its query may lead to by relations: rather too many than too few. */
+/** Adds the collections of a route, and those that its query may reach by relations: possibly more than it uses, never fewer. */
 export function addCollections(model: Model, route: Route, query: string, found: Set<string>): void {
   if (
     route.kind === 'openapi' ||
@@ -15,7 +16,7 @@ export function addCollections(model: Model, route: Route, query: string, found:
     route.kind === 'runs'
   )
     return
-  // What they read and write is known only when they do.
+  // The collections of actions and queries are known only while they run.
   if ('operation' in route) return
   const start = route.kind === 'me' ? model.collections.get('users') : route.collection
   if (start === undefined) return
@@ -24,16 +25,15 @@ export function addCollections(model: Model, route: Route, query: string, found:
   )
   const entered = new Set<Collection>()
   enter(start, model, named, entered)
-  if (route.kind === 'within') {
-    for (const along of collectionsAlong(model, route.relation)) enter(along, model, named, entered)
-  }
+  const relation = relationOf(route)
+  for (const along of relation ? collectionsAlong(model, relation) : []) enter(along, model, named, entered)
   for (const collection of entered) {
     found.add(collection.name)
     for (const name of named) for (const read of collectionsReadBy(name, collection, model)) found.add(read)
   }
 }
 
-/** `named`: the words of the query, among them every relation that it follows. */
+/** `named`: all names in the query, including every relation that it follows. */
 function enter(
   collection: Collection,
   model: Model,

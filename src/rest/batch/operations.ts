@@ -1,4 +1,4 @@
-/** The body of a batch → its operations, with every fault of their form at once. */
+/** The body of a batch → its operations. Reports all faults of their form at once. */
 import { ApiError, type FieldFault } from '../../errors.ts'
 import { brief } from '../../model/json-schema/faults.ts'
 import { didYouMean } from '../../model/nearest.ts'
@@ -12,18 +12,18 @@ const maxFaults = 100
 
 export type BatchMethod = (typeof batchMethods)[number]
 
-/** An operation as the client has sent it. */
+/** An operation as the client sent it. */
 export interface BatchOperation {
   readonly method: BatchMethod
-  /** After `/api/v1`, without the query; may have references. */
+  /** After `/api/v1`, without the query. May contain references. */
   readonly path: string
-  /** What follows the first `?`. */
+  /** The part after the first `?`. */
   readonly query: string
-  /** Undefined: it has none. */
+  /** Undefined: the operation has no body. */
   readonly body: unknown
   readonly as: string | undefined
   readonly ifMatch: string | undefined
-  /** Whether the body has references, so that it is known only when the operations before it are done. */
+  /** Whether the body contains references, so that it is known only once the earlier operations have run. */
   readonly awaits: boolean
 }
 
@@ -59,7 +59,7 @@ function notABatch(what: string): ApiError {
 
 class BatchForm {
   readonly #faults: FieldFault[] = []
-  /** The operations so far that have a name, and those of the whole batch. */
+  /** The names of the operations so far, and those of the whole batch. */
   readonly #names = new Set<string>()
   readonly #all = new Set<unknown>()
 
@@ -164,7 +164,7 @@ class BatchForm {
   }
 }
 
-/** What is wrong with a path; undefined where nothing is. */
+/** The fault of a path; undefined if there is none. */
 function pathFault(path: unknown): string | undefined {
   if (typeof path !== 'string') return 'path must be a text, e.g. /posts/7?fields=id.'
   if (path.length > maxPathLength)

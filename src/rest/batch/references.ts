@@ -1,6 +1,6 @@
 /**
- * References from one operation of a batch to the results of earlier ones: `$post.id` is the `id` of the body that the
- * operation with `"as": "post"` has answered.
+ * References from one operation of a batch to the results of earlier ones: `$post.id` is the `id` in the result of the
+ * operation with `"as": "post"`.
  */
 import { ApiError } from '../../errors.ts'
 
@@ -14,14 +14,14 @@ export interface Reference {
   readonly member: string
 }
 
-/** A whole path segment, or a whole text of a body, as a reference; undefined where it is a text. */
+/** Parses a whole path segment, or a whole text of a body; undefined if it is not a reference. */
 export function referenceOf(text: string): Reference | undefined {
   if (!text.startsWith('$')) return undefined
   const [, name, member] = referenceForm.exec(text) ?? []
   return name === undefined || member === undefined ? undefined : { name, member }
 }
 
-/** What references of one batch may copy, in characters: one long text could otherwise become very many. */
+/** The characters that the references of one batch may copy: otherwise, one long text could be multiplied. */
 const maxCopiedCharacters = 1024 * 1024
 
 /** The results so far, by `as`. */
@@ -35,7 +35,7 @@ export class Results {
     this.#texts.set(name, body)
   }
 
-  /** What a reference leads to. Throws BAD_REQUEST where the result has no such member, or too much is copied. */
+  /** The value of a reference. Throws BAD_REQUEST if the result has no such member, or if too much is copied. */
   valueOf({ name, member }: Reference): string | number | boolean | null {
     const body = this.#bodyOf(name)
     const value: unknown =
@@ -66,7 +66,7 @@ function isScalar(value: unknown): value is string | number | boolean | null {
 
 const placeholder = 1
 
-/** The path with its references replaced; without results, by an id. Throws BAD_REQUEST where one leads to no id. */
+/** The path with its references replaced; without results, by a placeholder. Throws BAD_REQUEST for a value that is no id. */
 export function resolvePath(path: string, results?: Results): string {
   if (!path.includes('$')) return path
   return path
@@ -81,7 +81,7 @@ export function resolvePath(path: string, results?: Results): string {
     .join('/')
 }
 
-/** A copy of the body with its references replaced, and one `$` taken from texts that begin with two. */
+/** A copy of the body with its references replaced. Texts that begin with `$$` lose one `$`. */
 export function resolveBody(value: unknown, results: Results): unknown {
   if (typeof value === 'string') {
     if (value.startsWith('$$')) return value.slice(1)
@@ -90,7 +90,7 @@ export function resolveBody(value: unknown, results: Results): unknown {
   }
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(item => resolveBody(item, results))
-  // Defines members, so that `__proto__` stays one.
+  // `Object.fromEntries` defines members, so that `__proto__` becomes an ordinary one.
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, resolveBody(item, results)]))
 }
 

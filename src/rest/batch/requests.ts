@@ -1,4 +1,4 @@
-/** The operations of a batch as requests: what each asks of the store, and what is made of the answer. */
+/** The operations of a batch as requests: their plans, and the replies to the answers. */
 
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
@@ -10,9 +10,9 @@ import type { Principal } from '../../principal.ts'
 import { type ActionServices, type PreparedRequest, preparedRequest } from '../actions/answer.ts'
 import { isOperation, type OperationRoute, type QueryRoute } from '../actions/routes.ts'
 import { admitTo, noUser, operationOf, refuseMethod } from '../admission.ts'
-import { type AggregateRoute, aggregatedScope, boundAggregate } from '../aggregates.ts'
+import { type AggregateRoute, aggregatedScope, boundAggregate, furtherRequests } from '../aggregates.ts'
 import { allowedMethods } from '../methods.ts'
-import type { CollectionView, CollectionViews, ListScope } from '../query/collection-view.ts'
+import type { CollectionView, ListScope } from '../query/collection-view.ts'
 import { parseItem } from '../query/item.ts'
 import { parseList } from '../query/list.ts'
 import { includedLimit } from '../query/select.ts'
@@ -20,17 +20,19 @@ import { renderAggregate, renderItem, renderList } from '../reply/read-reply.ts'
 import { findRoute, type Route } from '../routes.ts'
 import { prepareCreate, prepareDelete, prepareUpdate, type WriteServices } from '../write.ts'
 
-/** A request that is understood. */
+/** A parsed request. */
 export type Prepared = PreparedPlan | PreparedRequest
 
-/** What it asks of the store, and what is made of the answer. */
+/** A plan, and the reply to its answer. */
 export interface PreparedPlan {
   readonly plan: ProgramPlan
-  /** Throws NOT_FOUND where a read finds nothing. */
+  /** The requests that it draws from the budget besides its own. */
+  readonly furtherRequests?: number
+  /** Throws NOT_FOUND if a read finds nothing. */
   readonly reply: (answer: StepAnswer) => Reply
 }
 
-type Known = Exclude<
+type CollectionRoute = Exclude<
   Route,
   {
     readonly kind:
@@ -45,32 +47,27 @@ type Known = Exclude<
       | 'subresource'
   }
 >
+/** The routes that an operation of a batch may have. */
+export type BatchRoute = CollectionRoute | OperationRoute | QueryRoute
 type WritableRoute = Extract<Route, { readonly kind: 'collection' | 'item' }>
 
-/** An answer is of the kind of its plan. */
+/** Casts rely on this: the answer to a plan has the kind of the plan. */
 export class BatchRequests {
   readonly #services: WriteServices
-  readonly #viewOf: (access: Principal['access']) => CollectionViews
   readonly #actions: ActionServices
 
-  constructor(
-    services: WriteServices,
-    viewOf: (access: Principal['access']) => CollectionViews,
-    actions: ActionServices,
-  ) {
+  constructor(services: WriteServices, actions: ActionServices) {
     this.#services = services
-    this.#viewOf = viewOf
     this.#actions = actions
   }
 
-  /** Of the actions of a batch. */
+  /** The limits of the actions of a batch. */
   get limits(): OperationLimits {
     return this.#actions.logic.limits
   }
 
-  /** Throws what a request of its own would be refused with. */
-  prepare(call: Call, principal: Principal): Prepared {
-    const route = this.#admitted(call, principal)
+  /** Throws the error that a separate request would get. */
+  prepare(route: BatchRoute, call: Call, principal: Principal): Prepared {
     if ('operation' in route) return preparedRequest(this.#actions, route, call, principal)
     return call.method === 'GET'
       ? this.#read(route, call, principal)
@@ -78,15 +75,15 @@ export class BatchRequests {
   }
 
   /** The same for a write whose body is not known yet. */
-  check(call: Call, principal: Principal): void {
-    const admitted = this.#admitted(call, principal)
-    if ('operation' in admitted) return
-    const route = this.#writable(admitted)
-    parseItem(this.#view(route.collection.name, principal), call.query)
-    this.#requirePlain(route, call, principal)
+  check(route: BatchRoute, call: Call, principal: Principal): void {
+    if ('operation' in route) return
+    const writable = this.#writable(route)
+    parseItem(this.#actions.viewOf(writable.collection.name, principal), call.query)
+    this.#requirePlain(writable, call, principal)
   }
 
-  #admitted(call: Call, principal: Principal): Known | OperationRoute | QueryRoute {
+  /** The route of an operation. Throws for a path or method that a batch does not take, or that the caller may not use at all. */
+  admitted(call: Call, principal: Principal): BatchRoute {
     const { model } = this.#services
     const route = findRoute(model, call.path)
     if (route?.kind === 'batch') throw new ApiError('BAD_REQUEST', 'A batch contains no other batch.')
@@ -108,22 +105,16 @@ export class BatchRequests {
     return route
   }
 
-  #writable(route: Known): WritableRoute {
+  #writable(route: CollectionRoute): WritableRoute {
     return route.kind === 'collection' || route.kind === 'item' ? route : refuseMethod(route)
   }
 
-  #view(collection: string, { access }: Principal): CollectionView {
-    const view = this.#viewOf(access).get(collection)
-    if (!view) throw new ApiError('NOT_FOUND')
-    return view
-  }
-
-  #read(route: Known, call: Call, principal: Principal): PreparedPlan {
+  #read(route: CollectionRoute, call: Call, principal: Principal): PreparedPlan {
     if (route.kind === 'me') {
       if (principal.userId === null) throw noUser(principal)
-      return preparedItem(this.#view('users', principal), principal.userId, call, principal)
+      return preparedItem(this.#actions.viewOf('users', principal), principal.userId, call, principal)
     }
-    const view = this.#view(route.collection.name, principal)
+    const view = this.#actions.viewOf(route.collection.name, principal)
     if (route.kind === 'item') return preparedItem(view, route.id, call, principal)
     if (route.kind === 'aggregate') return preparedAggregate(route, view, call, principal)
     if (route.kind === 'collection') return preparedList(view.list, undefined, call, principal)
@@ -140,7 +131,7 @@ export class BatchRequests {
 
   #preparedWrite(route: WritableRoute, call: Call, principal: Principal) {
     const { model } = this.#services
-    const view = this.#view(route.collection.name, principal)
+    const view = this.#actions.viewOf(route.collection.name, principal)
     if (Array.isArray(call.parsed?.body))
       throw new ApiError('BAD_REQUEST', 'A batch contains no bulk creates.')
     if (route.kind === 'collection') return prepareCreate(model, view, call, principal)
@@ -184,6 +175,11 @@ function preparedAggregate(
   call: Call,
   { access }: Principal,
 ): PreparedPlan {
-  const { bound, plan } = boundAggregate(aggregatedScope(route, view), route.within?.id, call.query)
-  return { plan, reply: answer => renderAggregate(answer as ListAnswer, bound, access, call) }
+  const scope = aggregatedScope(route, view)
+  const { bound, plan } = boundAggregate(scope, route.within?.id, call.query)
+  return {
+    plan,
+    furtherRequests: furtherRequests(scope, plan),
+    reply: answer => renderAggregate(answer as ListAnswer, bound, access, call),
+  }
 }

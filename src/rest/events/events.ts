@@ -1,4 +1,4 @@
-/** `GET /api/v1/events`: the log of changes as JSON, with long poll, and as server-sent events. */
+/** `GET /api/v1/events`: the event log as JSON, with long polling, and as server-sent events. */
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import { eventRequest } from '../../events/event-request.ts'
@@ -35,12 +35,12 @@ export function createEventsHandler(parts: EventsHandlerParts): EventsHandler {
     const { json, eventStream } = readAccept(call.headers.accept)
     if (!json && !eventStream) throw notAcceptable()
     const request = eventRequest(model, views, query, eventStream ? streamedEvents : jsonEvents)
-    const asked = { parts, query, request, principal, call }
-    return eventStream ? stream(asked) : pageReply(await readPage(asked))
+    const parsed = { parts, query, request, principal, call }
+    return eventStream ? stream(parsed) : pageReply(await readPage(parsed))
   }
 }
 
-interface Asked {
+interface EventsCall {
   readonly parts: EventsParts
   readonly query: EventsQuery
   readonly request: SubscriptionRequest
@@ -48,16 +48,16 @@ interface Asked {
   readonly call: Call
 }
 
-async function stream({ parts, query, request, principal, call }: Asked): Promise<Reply> {
+async function stream({ parts, query, request, principal, call }: EventsCall): Promise<Reply> {
   const after = lastEventId(call) ?? query.after
-  // As the stream would: throws where the caller may never see an event.
+  // For HEAD as for GET: throws if the caller may never see an event.
   request.rendererFor(principal)
   if (call.method === 'HEAD') return { status: 200, headers: streamHeaders, body: null }
   return streamEvents(parts, { request, principal, client: parts.clientOf(call, principal), after })
 }
 
 /** With `wait`, an empty page at the end of the log waits for the next event. */
-async function readPage({ parts, query, request, principal, call }: Asked): Promise<LogPage> {
+async function readPage({ parts, query, request, principal, call }: EventsCall): Promise<LogPage> {
   const after = query.after ?? (await parts.feed.bounds()).drawn
   const page = await readLogPage(parts.feed, request.rendererFor(principal), { after, limit: query.limit })
   const isEnd = page.replies.length === 0 && !page.hasMore
@@ -73,7 +73,7 @@ function notAcceptable(): ApiError {
   )
 }
 
-/** What a browser sends when it reconnects. It resends the URL too, so this is newer than `after`. */
+/** Browsers send this header when they reconnect, with the same URL, so it is newer than `after`. */
 function lastEventId({ headers }: Call): number | undefined {
   const id = headers['last-event-id']
   if (id === undefined || id === '') return undefined

@@ -1,4 +1,4 @@
-/** Events as responses contain them. */
+/** The representation of events in responses. */
 import type { Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import type { EventForm } from '../../events/event-request.ts'
@@ -14,17 +14,17 @@ export const streamedEvents: EventForm = {
   render: ({ type, text }, event) => `id: ${event}\nevent: ${type}\ndata: ${text}\n\n`,
 }
 
-/** Ignored by readers. */
+/** A comment, which clients ignore. */
 export const comment = ':\n\n'
 
-/** Sets the id from which a reader resumes, and is no event: a block without data is not dispatched (9.2.6). */
+/** Sets the id from which a client resumes. It is not an event: a block without data is not dispatched (9.2.6). */
 export function positionBlock(event: number): string {
   return `:\nid: ${event}\n\n`
 }
 
 /**
- * Tells the reader to read its lists again. The id is the newest event's: a browser reconnects by itself, and then goes
- * on from here instead of being told the same again.
+ * Tells the client to reload its lists. The id is that of the newest event: a browser reconnects automatically, and then
+ * continues from there instead of getting this block again.
  */
 export function resyncBlock({ code, message }: ApiError, newest: number): string {
   const data = JSON.stringify({ error: { code, message } })

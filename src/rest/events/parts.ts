@@ -1,16 +1,16 @@
-/** What the forms of events need of the process. */
+/** The services that pages and streams of events use. */
 import type { Call } from '../../call.ts'
 import type { ChangeFeed } from '../../events/change-feed.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import type { Events } from '../../events/events.ts'
 import type { Principal } from '../../principal.ts'
 
-/** The connection of a caller who listens. */
+/** The connection of a listening caller. */
 export interface EventClient {
-  /** What is checked again while it listens; undefined: nobody is signed in. */
+  /** The credential, which is rechecked while the caller listens; undefined: nobody is signed in. */
   readonly credential: CredentialHeaders | undefined
   readonly address: string
-  /** Calls `listener` once when the client has gone, or has ended its side. Returns what stops that. */
+  /** Calls `listener` when the client closes the connection or its side of it. Returns a function that unsubscribes. */
   onGone(listener: () => void): () => void
 }
 
@@ -18,6 +18,6 @@ export interface EventsParts {
   readonly events: Events
   readonly feed: ChangeFeed
   readonly clientOf: (call: Call, principal: Principal) => EventClient
-  /** Of one event stream; a reader that is further behind is cut off. */
+  /** Per event stream. A client that is further behind is disconnected. */
   readonly maxBufferedBytes: number
 }

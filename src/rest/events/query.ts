@@ -33,7 +33,7 @@ export interface EventsQuery extends WantedEvents {
   readonly waitSeconds: number
 }
 
-/** The parameters that are no filters. */
+/** The parameters that are not filters. */
 export const parameterNames: readonly string[] = ['after', 'limit', 'wait', 'collections', 'types', 'item_id']
 
 export interface EventsQueryParts {
@@ -43,8 +43,8 @@ export interface EventsQueryParts {
 }
 
 /**
- * Throws UNAUTHORIZED, FORBIDDEN or INSUFFICIENT_SCOPE for a collection that the caller may not read, before it throws
- * BAD_REQUEST, naming the parameter. RESYNC_REQUIRED for an `after` that no event has.
+ * Throws UNAUTHORIZED, FORBIDDEN or INSUFFICIENT_SCOPE for a collection that the caller may not read; otherwise BAD_REQUEST,
+ * naming the parameter.
  */
 export function parseEventsQuery(parts: EventsQueryParts, query: string): EventsQuery {
   const parameters = parseQuery(query)

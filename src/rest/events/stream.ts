@@ -14,13 +14,13 @@ interface Listening {
   readonly request: SubscriptionRequest
   readonly principal: Principal
   readonly client: EventClient
-  /** Undefined: from now on. */
+  /** Undefined: only new events. */
   readonly after: number | undefined
 }
 
 /**
- * Opens a stream of events. Throws RATE_LIMITED where too many connections of the caller are open, and what
- * `hub.subscribe` throws; an id that cannot be resumed from ends the stream instead.
+ * Opens a stream of events. Throws RATE_LIMITED if too many connections of the caller are open, and the errors of
+ * `hub.subscribe`, except RESYNC_REQUIRED, which ends the stream.
  */
 export async function streamEvents(parts: EventsParts, listening: Listening): Promise<Reply> {
   const listener = new StreamListener(parts, listening)
@@ -37,7 +37,7 @@ class StreamListener implements ConnectedClient, ReplySink {
   readonly #listening: Listening
   readonly #releaseConnection: Release
   #subscription: Subscription | undefined
-  /** The last id that the reader was sent. */
+  /** The last id that was sent to the client. */
   #sent = 0
   #isOver = false
 
@@ -108,7 +108,7 @@ class StreamListener implements ConnectedClient, ReplySink {
     this.#subscription?.close()
   }
 
-  /** Moves the reader's position over events that it was not shown: what it resumes from must not be pruned meanwhile. */
+  /** Moves the client's position past events that it may not see, so that the id from which it resumes is not pruned. */
   #passed(): string {
     const position = this.#subscription?.position ?? 0
     if (position <= this.#sent) return comment

@@ -1,4 +1,4 @@
-/** Long poll: the reply waits until there is an event for the caller. */
+/** Long polling: the reply waits for the first event that the caller may see. */
 import type { ConnectedClient } from '../../events/credential-monitor.ts'
 import type { Subscription } from '../../events/hub.ts'
 import type { LogPage } from '../../events/log-page.ts'
@@ -16,9 +16,9 @@ export interface Wait {
 }
 
 /**
- * Resolves with the first events after `after`, with none when the time is over, when the client has gone, or when the
- * service stops. Throws RATE_LIMITED where too many connections of the caller wait already; rejects when its credential
- * ends or its rights no longer suffice.
+ * Resolves with the first events after `after`, or with none when the time is over, the client disconnects, or the service
+ * stops. Throws RATE_LIMITED if too many connections of the caller are already open. Rejects when the credential ends or the
+ * caller's rights no longer suffice.
  */
 export function waitForEvents({ events }: EventsParts, wait: Wait): Promise<LogPage> {
   const release = events.connectionQuota.take(wait.principal)
@@ -82,7 +82,7 @@ class Waiting {
     this.#subscription?.changePrincipal(changed)
   }
 
-  /** Events that come together are replied together. */
+  /** Events that arrive in the same turn of the event loop are in the same reply. */
   #take(reply: string, event: number): void {
     if (this.#isOver) return
     this.#last = event
@@ -94,8 +94,8 @@ class Waiting {
   #finish(): void {
     if (!this.#end()) return
     const isFull = this.#replies.length === this.#wait.limit
-    const looked = isFull ? this.#last : Math.max(this.#last, this.#subscription?.position ?? 0)
-    this.#resolve({ replies: this.#replies, position: looked, hasMore: isFull })
+    const position = isFull ? this.#last : Math.max(this.#last, this.#subscription?.position ?? 0)
+    this.#resolve({ replies: this.#replies, position, hasMore: isFull })
   }
 
   #fail(error: unknown): void {

@@ -7,45 +7,47 @@ import { referTo } from './components.ts'
 import { anyFilters } from './filters.ts'
 import { type Document, words } from './names.ts'
 import { base, type Described } from './operation.ts'
-import { parameterName, searchParameters, sharedParameter } from './parameters.ts'
+import { parameterName, queryParameter, searchParameters, sharedParameter } from './parameters.ts'
 import { json, readResponses } from './responses.ts'
 import type { Access } from './security.ts'
 import { shownSchema } from './values.ts'
 
 const text = { type: 'string', minLength: 1 }
 
-function query(name: string, description: string, schema: JsonSchema): JsonSchema {
-  return { name, in: 'query', description, schema }
-}
-
 function figure(name: string, what: string): JsonSchema {
-  return query(name, `Fields, separated by commas, at most ${maxFigures}: ${what}`, text)
+  return queryParameter(name, `Fields, separated by commas, at most ${maxFigures}: ${what}`, text)
 }
 
 const declared: { readonly [name: string]: JsonSchema } = {
   group_by: {
-    ...query(
+    ...queryParameter(
       'group_by',
       `Up to ${maxGroupKeys} fields, separated by commas; of a date or time also \`:year\`, \`:month\`, \`:day\` and \`:hour\`, in UTC. Without it, all items are one group.`,
       text,
     ),
     example: 'created_at:month',
   },
-  count: query('count', 'The number of items; also where no other figure is asked for.', { type: 'boolean' }),
+  count: queryParameter('count', 'The number of items; also where no other figure is asked for.', {
+    type: 'boolean',
+  }),
   sum: figure('sum', 'their sums. Whole and other numbers have one.'),
   avg: figure('avg', 'their averages. Whole and other numbers have one.'),
   min: figure('min', 'their least values.'),
   max: figure('max', 'their greatest values.'),
   group_sort: {
-    ...query(
+    ...queryParameter(
       'sort',
       'Keys of the groups, `count`, or figures as `sum.points`, separated by commas; `-` before one turns it round. Equal groups come in the order of their keys.',
       text,
     ),
     example: '-count',
   },
-  group_page: query('page', 'The page.', shownSchema({ type: 'integer', minimum: 1, maximum: lastPage })),
-  groups_per_page: query(
+  group_page: queryParameter(
+    'page',
+    'The page.',
+    shownSchema({ type: 'integer', minimum: 1, maximum: lastPage }),
+  ),
+  groups_per_page: queryParameter(
     'per_page',
     `Groups on a page; ${maxPerPage} where it is left out.`,
     shownSchema({ type: 'integer', minimum: 1, maximum: maxPerPage }),

@@ -6,7 +6,7 @@ import { referTo } from './components.ts'
 import type { Document } from './names.ts'
 import { headerParameters } from './parameters.ts'
 import { errors, json } from './responses.ts'
-import { securitySchemes } from './security.ts'
+import { requirements } from './security.ts'
 
 const reference = (name: string) => referTo('schemas', name)
 
@@ -67,7 +67,7 @@ export function batchPath(document: Document): [string, JsonSchema] {
         summary: 'Run several operations, or none',
         description,
         tags: ['batch'],
-        security: [{}, ...Object.keys(securitySchemes).map(name => ({ [name]: [] }))],
+        security: requirements(true),
         parameters: headerParameters('Idempotency-Key'),
         requestBody: {
           required: true,

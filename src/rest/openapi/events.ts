@@ -13,6 +13,7 @@ import { type Reference, referTo } from './components.ts'
 import { eventFilters } from './filters.ts'
 import { valuesSchema } from './logic.ts'
 import type { Document } from './names.ts'
+import { queryParameter } from './parameters.ts'
 import { errors } from './responses.ts'
 import { isOpen, requirements } from './security.ts'
 import { shownSchema } from './values.ts'
@@ -160,13 +161,9 @@ export const sharedEventSchemas = {
   },
 } satisfies Readonly<Record<string, JsonSchema>>
 
-function query(name: string, description: string, schema: JsonSchema): JsonSchema {
-  return { name, in: 'query', description, schema }
-}
-
 function listed(name: string, description: string, values: readonly string[]): JsonSchema {
   const schema = { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: values.length }
-  return { ...query(name, description, schema), style: 'form', explode: false }
+  return { ...queryParameter(name, description, schema), style: 'form', explode: false }
 }
 
 function eventParameters(document: Document): readonly JsonSchema[] {
@@ -174,13 +171,17 @@ function eventParameters(document: Document): readonly JsonSchema[] {
   const collections = [...new Set(all.map(({ collection }) => collection))]
   const types = all.map(({ type }) => type)
   return [
-    query('after', 'The id of the last event that you have; without it, from the end of the log.', id),
-    query(
+    queryParameter(
+      'after',
+      'The id of the last event that you have; without it, from the end of the log.',
+      id,
+    ),
+    queryParameter(
       'limit',
       'Events of a page; of no effect on a stream.',
       shownSchema({ type: 'integer', minimum: 1, maximum: maxLimit, default: defaultLimit }),
     ),
-    query(
+    queryParameter(
       'wait',
       'Seconds to wait for the first event, where none is there; of no effect on a stream.',
       shownSchema({ type: 'integer', minimum: 0, maximum: maxWaitSeconds, default: 0 }),
@@ -191,7 +192,7 @@ function eventParameters(document: Document): readonly JsonSchema[] {
       collections.map(({ name }) => name),
     ),
     listed('types', 'Of these types only: `post.created`, or all of one as in `post.*`.', types),
-    query('item_id', 'Of this item only. Needs exactly one collection.', itemId),
+    queryParameter('item_id', 'Of this item only. Needs exactly one collection.', itemId),
     eventFilters,
     {
       name: 'Last-Event-ID',

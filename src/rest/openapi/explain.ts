@@ -4,7 +4,7 @@ import { prefix } from '../routes.ts'
 import { referTo } from './components.ts'
 import type { Document } from './names.ts'
 import { errors, json } from './responses.ts'
-import { securitySchemes } from './security.ts'
+import { requirements } from './security.ts'
 
 const text: JsonSchema = { type: 'string' }
 const id: JsonSchema = { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }
@@ -115,7 +115,7 @@ export function explainPath(document: Document): [string, JsonSchema] {
         summary: 'Say why a request is allowed or refused',
         description,
         tags: ['explain'],
-        security: Object.keys(securitySchemes).map(name => ({ [name]: [] })),
+        security: requirements(false),
         requestBody: {
           required: true,
           content: { 'application/json': { schema: reference('ExplainRequest') } },

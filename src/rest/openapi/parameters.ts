@@ -20,7 +20,7 @@ const names = {
     'limited to scopes needs those to read what they lead to.',
 }
 
-function query(name: string, description: string, schema: JsonSchema): JsonSchema {
+export function queryParameter(name: string, description: string, schema: JsonSchema): JsonSchema {
   return { name, in: 'query', description, schema }
 }
 
@@ -45,28 +45,30 @@ const declared: { readonly [name: string]: JsonSchema } = {
     example: 1,
   },
   // Without a default: a client that sends defaults could never send `cursor`.
-  page: query(
+  page: queryParameter(
     'page',
     'The page; the first where neither this nor `cursor` is there. Not with `cursor`.',
     shownSchema({ type: 'integer', minimum: 1, maximum: lastPage }),
   ),
-  per_page: query(
+  per_page: queryParameter(
     'per_page',
     'Items on a page.',
     shownSchema({ type: 'integer', minimum: 1, maximum: maxPerPage, default: defaultPerPage }),
   ),
   cursor: {
-    ...query('cursor', '`next_cursor` of the page before; empty for the first page.', { type: 'string' }),
+    ...queryParameter('cursor', '`next_cursor` of the page before; empty for the first page.', {
+      type: 'string',
+    }),
     allowEmptyValue: true,
   },
-  total: query(
+  total: queryParameter(
     'total',
     `What \`meta.total\` says: \`exact\` counts all that match, which is what is done without this parameter; \`estimate\` counts up to ${maxCounted} and estimates beyond, with \`total_is_estimate\`; \`none\` counts nothing and leaves \`total\` out. With \`cursor\` only \`none\`.`,
     // Without a default, as `page`.
     referTo('schemas', 'TotalMode'),
   ),
-  fields: query('fields', names.fields, text),
-  include: query('include', names.include, text),
+  fields: queryParameter('fields', names.fields, text),
+  include: queryParameter('include', names.include, text),
   'If-None-Match': {
     name: 'If-None-Match',
     in: 'header',
@@ -126,7 +128,7 @@ function sortParameter(document: Document, collection: Collection): Reference {
   const description = `Fields to sort by, separated by commas; \`-\` before one turns it round. Of ${list}.${rank}`
   const wished = `${pascalCase(collection.singular)}SortParam`
   return document.parameters.refer(collection, wished, () => ({
-    ...query('sort', description, text),
+    ...queryParameter('sort', description, text),
     example: '-created_at',
   }))
 }
@@ -136,7 +138,7 @@ export function searchParameters(document: Document, collection: Collection): re
   if (!isSearchable(collection)) return []
   const description = `Words that must all occur; at most ${maxSearchTerms}.`
   const schema = { ...text, maxLength: maxSearchCharacters }
-  return [document.parameters.refer('q', parameterName('q'), () => query('q', description, schema))]
+  return [document.parameters.refer('q', parameterName('q'), () => queryParameter('q', description, schema))]
 }
 
 /** In a collection with a field of that name, `total` is its filter. */

@@ -7,7 +7,7 @@ import { defaultRuns, maxAskedRuns, maxRuns } from '../runs.ts'
 import { referTo } from './components.ts'
 import type { Document } from './names.ts'
 import { errors, json } from './responses.ts'
-import { securitySchemes } from './security.ts'
+import { requirements } from './security.ts'
 
 const text: JsonSchema = { type: 'string' }
 const orNull = (type: string): JsonSchema => ({ type: [type, 'null'] })
@@ -63,7 +63,7 @@ export function runsSchemas(model: Model): { readonly [name: string]: JsonSchema
 }
 
 const who = 'Who may: administrators, by a credential that no scope limits and that is no app’s.'
-const security = Object.keys(securitySchemes).map(name => ({ [name]: [] }))
+const security = requirements(false)
 
 export function runsPaths(document: Document): [string, JsonSchema][] {
   if (!hasRuns(document.model)) return []

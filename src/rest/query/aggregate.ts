@@ -1,4 +1,4 @@
-/** The parameters of an aggregate → a plan. As for lists, names decide its shape, which is made once. */
+/** The parameters of an aggregate → a plan. As for lists, names determine its shape, which is created once. */
 import type { Deprecation, Field } from '../../model/model.ts'
 import { groupFault, measureFault } from '../../plan/guard.ts'
 import { findField, quoted } from '../../plan/names.ts'
@@ -29,16 +29,16 @@ import { Conditions } from './related-filters.ts'
 import { parseNames } from './select.ts'
 
 export const maxGroupKeys = 3
-/** Of one kind in one request. */
+/** Per kind and request. */
 export const maxFigures = 10
 const maxSortKeys = 8
 
-/** The parameters that are no filters. */
+/** The parameters that are not filters. */
 export const aggregateParameterNames: readonly string[] = [
   ...['group_by', 'count', ...fieldMeasures, 'sort', 'page', 'per_page', 'q'],
 ]
 
-/** Their values decide the shape. */
+/** Their values determine the shape. */
 const structural: ReadonlySet<string> = new Set(['group_by', ...fieldMeasures, 'sort'])
 const paging: ReadonlySet<string> = new Set(['page', 'per_page'])
 const namesOnly = /^[A-Za-z0-9_,.:-]+$/
@@ -123,7 +123,7 @@ function makeConditions(view: CollectionView, parameters: readonly Parameter[], 
   return { filter: conditions.filter, search, values }
 }
 
-/** Names without brackets are parameters, whatever fields there are. */
+/** Names without brackets are always parameters, even if a field has the name. */
 function requireBrackets(view: CollectionView, name: string): void {
   if (name.endsWith(']')) return
   const meant = parameterMeant(view, name)
@@ -134,7 +134,7 @@ function requireBrackets(view: CollectionView, name: string): void {
 }
 
 interface NamedGroup {
-  /** As the client wrote it. */
+  /** As in the request. */
   readonly key: string
   readonly field: Field
   readonly part: string | undefined
@@ -144,7 +144,7 @@ interface NamedMeasure {
   readonly kind: 'count' | FieldMeasure
   /** Undefined for `count`. */
   readonly field: Field | undefined
-  /** As `sort` names it. */
+  /** Its name in `sort`. */
   readonly key: string
 }
 
@@ -180,7 +180,7 @@ function requireNone(parameter: string, fault: string | undefined): void {
   throw parameterFault(parameter, 'not_aggregated', `The parameter "${parameter}" ${fault}`)
 }
 
-/** A group's object has its keys beside the kinds of its figures. */
+/** The object of a group has its group keys and the kinds of its measures as members, so these must differ. */
 function requireDistinctKeys(groups: readonly NamedGroup[], measures: readonly NamedMeasure[]): void {
   const taken = groups.find(({ key }) => measures.some(({ kind }) => kind === key))
   if (taken === undefined) return

@@ -1,6 +1,6 @@
 /**
- * The model as callers see it who can name the same parts of it. Shapes are made once per view and shared by its
- * callers, so that the guard and the store meet the same shape again.
+ * The model as seen by callers for whom the same names exist. Shapes are created once per view and shared by its callers, so
+ * that the guard and the store can cache by shape.
  */
 import { Cache, CacheBound } from '../../cache.ts'
 import type { Collection, Deprecation, ManyToMany, Model, Relation, ToMany } from '../../model/model.ts'
@@ -13,24 +13,24 @@ import { canFollow } from '../operations.ts'
 import type { Presentation } from '../reply/headers.ts'
 import type { AggregateTemplate, ListTemplate } from './list-template.ts'
 
-/** Shapes of all views together. The guard and the store meet them again. */
+/** Shared by the shapes of all views. */
 const shapesBound = new CacheBound('rest_shapes', 4000)
 
 /** The selection of one item, and the headers of its response. */
 export interface ItemTemplate {
   readonly shape: ItemShape
   readonly presentation: Presentation
-  /** Of everything that is selected. */
+  /** The deprecations of everything that is selected. */
   readonly deprecations: readonly Deprecation[]
   /** Whether this is the representation of a read without parameters, with which `If-Match` is compared. */
   readonly plain: boolean
   /** Whether the shape's second argument is `includedLimit`. */
   readonly includes: boolean
-  /** By the fields that a body sets, in its order. */
+  /** By the fields that a body sets, in the order of the body. */
   readonly creates: Cache<string, CreateForm>
 }
 
-/** What creates that set the same fields share. */
+/** Shared by creates that set the same fields. */
 export interface CreateForm {
   readonly names: readonly string[]
   readonly computed: readonly string[]
@@ -51,18 +51,18 @@ export class ListScope {
   }
 }
 
-/** A collection as callers see it who can name the same parts of the model. */
+/** A collection as seen by callers for whom the same names exist. */
 export class CollectionView implements Names {
-  /** The other collections as the same callers see them. */
+  /** All collections, as seen by the same callers. */
   readonly views: CollectionViews
   readonly collection: Collection
   readonly fields: Names['fields']
   readonly computed: Names['computed']
-  /** Those that lead to collections which somebody may read. */
+  /** The relations that somebody may follow. */
   readonly relations: Names['relations']
   readonly searched: Names['searched']
   readonly select: readonly Selected[]
-  /** Whether nobody may store the items, which contain secrets. */
+  /** Whether responses with these items must not be stored, because creates of them reveal secrets. */
   readonly secret: boolean
   readonly list: ListScope
   readonly items = new Cache<string, ItemTemplate>(shapesBound)
@@ -82,7 +82,7 @@ export class CollectionView implements Names {
     this.list = new ListScope(this, undefined)
   }
 
-  /** The list of the items that one item reaches by the relation; undefined when these callers may not follow it. */
+  /** The list of the items that one item reaches by the relation; undefined if these callers may not follow it. */
   sublist(relation: ToMany | ManyToMany): ListScope | undefined {
     const known = this.#sublists.get(relation.name)
     if (known) return known
@@ -94,7 +94,7 @@ export class CollectionView implements Names {
   }
 }
 
-/** Where a relation leads to. */
+/** The target of a relation. */
 export function viewOf({ views }: CollectionView, { target }: Relation): CollectionView {
   const found = views.get(target)
   if (!found) throw new Error(`no view of ${target}`)
@@ -105,7 +105,7 @@ export type CollectionViews = ReadonlyMap<string, CollectionView>
 
 const maxViews = 400
 
-/** Equal for access classes that can name the same parts of a collection. */
+/** Equal for access classes for which the same names exist in a collection. */
 function keyOf(names: Names): string {
   const { relations, searched } = names
   return [...fieldNames(names), ...relations.keys(), ...searched.map(({ name }) => `?${name}`)].join(' ')

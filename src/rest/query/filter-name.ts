@@ -1,4 +1,5 @@
-/** The grammar of filters' names: `or[1][not][author.name][contains]`, of which all but the field may be left out. */
+/** The grammar of filter names: `or[1][not][author.name][contains]`; only the field is required. */
+import { quoted } from '../../plan/names.ts'
 import { parameterFault } from './query-string.ts'
 
 export interface FilterName {
@@ -18,8 +19,8 @@ const groupedName =
   /^(?=(?:or|not)\[)(?:or\[(?<number>[0-9]{1,9})\])?(?<not>\[not\]|not)?\[(?<field>[a-z][a-z0-9_.]*)\](?:\[(?<operator>[a-z_]+)\])?$/
 
 /**
- * Undefined: it has not the form of a filter's name. No field is called `or` or `not`. Throws BAD_REQUEST for an alternative
- * whose number is too large.
+ * Undefined if the name does not have the form of a filter name. No field is called `or` or `not`. Throws BAD_REQUEST for an
+ * alternative whose number is out of range.
  */
 export function parseGrouping(name: string): FilterName | undefined {
   const plain = plainName.exec(name)
@@ -31,13 +32,13 @@ export function parseGrouping(name: string): FilterName | undefined {
   if (field === '') return undefined
   const alternative = number === undefined ? undefined : Number(number)
   if (alternative !== undefined && (alternative < 1 || alternative > maxAlternatives)) {
-    const message = `The parameter "${name.slice(0, 60)}" must number its alternative from 1 to ${maxAlternatives}.`
+    const message = `The parameter ${quoted(name)} must number its alternative from 1 to ${maxAlternatives}.`
     throw parameterFault(name, 'wrong_type', message)
   }
   return { alternative, isNegated: not !== undefined, field, operator }
 }
 
-/** `explicit`: with the operator `eq`, too. */
+/** `explicit`: also writes the operator `eq`. */
 export function writeFilterName(
   { alternative, isNegated, field, operator }: FilterName,
   explicit = false,

@@ -1,4 +1,5 @@
 /** The names and values of filters, `field=value`, `author.name[contains]=value`, `or[1][not][field]=value` → conditions and their arguments. */
+import { isStorable } from '../../model/fields/textual.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import { typeInWords } from '../../model/json-schema/faults.ts'
 import { formats } from '../../model/json-schema/formats.ts'
@@ -19,7 +20,7 @@ export const maxListedValues = 100
 /** The parameters of every list that are not filters. */
 const listParameterNames = ['page', 'per_page', 'cursor', 'sort', 'fields', 'include']
 
-/** The filter of a parameter's name, e.g. `author.name[contains]`. Throws BAD_REQUEST when the name is no filter. */
+/** Parses the name of a filter, e.g. `author.name[contains]`. Throws BAD_REQUEST if it is not one. */
 export function parseFilterName(start: CollectionView, name: string): FilterTemplate {
   const parsed = parseGrouping(name)
   const path = parsed?.field.split('.') ?? []
@@ -42,7 +43,7 @@ export function parseFilterName(start: CollectionView, name: string): FilterTemp
   }
 }
 
-/** `named`: what would be the field, where the name has the form of a filter. */
+/** `named`: the name of the field, if the name has the form of a filter. */
 function unknownFilter(start: CollectionView, name: string, named: string): Error {
   const meant = parameterMeant(start, name)
   if (meant !== undefined) {
@@ -66,7 +67,7 @@ function unknownOperator(name: string, parsed: FilterName, { type }: Field): Err
 
 const storable = 'text without U+0000'
 
-/** What a value must be, for people, e.g. `a whole number`, `one of draft, published`. */
+/** The expected value, for error messages, e.g. `a whole number`, `one of draft, published`. */
 export function describeSchema({ enum: values, format, type }: JsonSchema): string {
   if (Array.isArray(values)) return `one of ${values.join(', ')}`
   const sentence = formats.get(String(format))?.sentence
@@ -97,18 +98,18 @@ function parseListed(parameter: Parameter, field: Field): JsonValue {
 function parseText(parameter: Parameter, faultOf: (text: string) => TextFault | undefined): string {
   const { name, value } = parameter
   requireValue(parameter)
-  if (value.includes('\0')) throw wrongType(parameter, storable)
+  if (!isStorable(value)) throw wrongType(parameter, storable)
   const fault = faultOf(value)
   if (!fault) return value
   throw parameterFault(name, fault.code, `The parameter ${quoted(name)} ${fault.message}.`)
 }
 
-/** The text of a search. Throws BAD_REQUEST when it is too long, or contains U+0000, which no stored text does. */
+/** The text of a search. Throws BAD_REQUEST if it is too long, or if no stored text can contain it. */
 export function parseSearch(parameter: Parameter): string {
   return parseText(parameter, searchFault)
 }
 
-/** The argument of a filter. Throws BAD_REQUEST, naming the parameter, for a value that does not fit its field. */
+/** The argument of a filter. Throws BAD_REQUEST, naming the parameter, if the value does not fit the field. */
 export function parseFilterValue(parameter: Parameter, { field, operator }: FilterTemplate): JsonValue {
   requireValue(parameter)
   if (operator === 'in') return parseListed(parameter, field)

@@ -1,11 +1,11 @@
-/** The parameters of a request for one item → what it selects. */
+/** The parameters of a request for one item → its selection. */
 
 import { makePresentation } from '../reply/headers.ts'
 import { type CollectionView, createForms, type ItemTemplate } from './collection-view.ts'
 import { type Parameter, parseQuery, requireValue, unknownParameter } from './query-string.ts'
 import { makeSelection } from './select.ts'
 
-/** In characters: longer ones are parsed each time. */
+/** In characters. Longer queries are parsed each time. */
 const maxCachedQueryLength = 400
 const known: readonly string[] = ['fields', 'include']
 

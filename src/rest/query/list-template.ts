@@ -1,4 +1,4 @@
-/** Parsed parameters of lists and aggregates, as they are cached. */
+/** Parsed parameters of lists and aggregates, which are cached. */
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import type { Deprecation, Field } from '../../model/model.ts'
 import type { Cursors } from '../../plan/cursor.ts'
@@ -14,9 +14,9 @@ export interface FilterTemplate {
   readonly alternative: number | undefined
   /** Whether the condition, with its whole path, must not hold. */
   readonly isNegated: boolean
-  /** Of the field and of everything on the path to it. */
+  /** The deprecations of the field and of everything on the path to it. */
   readonly deprecations: readonly Deprecation[]
-  /** Whether the path leads through a collection whose items nobody may store. */
+  /** Whether the path leads through a collection whose items must not be stored. */
   readonly secret: boolean
 }
 
@@ -24,12 +24,12 @@ export interface ListTemplate {
   readonly shape: ListShape
   readonly presentation: Presentation
   readonly cursors: Cursors
-  /** Of each filter, and of `q` (without a filter): its index among the parameters that are not about paging. */
+  /** For each filter, and for `q` (without a filter): its index among the parameters other than those of paging. */
   readonly values: readonly { readonly at: number; readonly filter: FilterTemplate | undefined }[]
   readonly includes: boolean
 }
 
-/** A list's query, ready to run; the arguments lack the id of the parent, which comes first. */
+/** A list query, ready to run. Its arguments do not yet have the id of the parent, which comes first. */
 export interface BoundList {
   readonly template: ListTemplate
   readonly args: readonly JsonValue[]
@@ -46,7 +46,7 @@ export interface AggregateTemplate {
   readonly values: ListTemplate['values']
 }
 
-/** An aggregate's query, ready to run; the arguments lack the id of the parent, which comes first. */
+/** An aggregate query, ready to run. Its arguments do not yet have the id of the parent, which comes first. */
 export interface BoundAggregate {
   readonly template: AggregateTemplate
   readonly args: readonly JsonValue[]

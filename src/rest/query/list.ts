@@ -1,6 +1,7 @@
 /**
  * The parameters of a list → a plan. The names of the parameters, and the names in `sort`, `fields` and `include`,
- * decide the plan's shape. A shape is made once and cached; a further query of the same shape has other arguments.
+ * determine the plan's shape. A shape is created once and cached; further queries of the same shape differ only in their
+ * arguments.
  */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
@@ -15,7 +16,7 @@ import { parseFilterName, parseFilterValue, parseSearch } from './filter.ts'
 import type { BoundList, FilterTemplate, ListTemplate } from './list-template.ts'
 import { type Parameter, parameterFault, parseQuery, requireValue, unknownParameter } from './query-string.ts'
 import { Conditions } from './related-filters.ts'
-import { allFields, includedLimit, makeSelection, type Selection } from './select.ts'
+import { includedLimit, makeSelection, type Selection } from './select.ts'
 import { parseSort } from './sort.ts'
 
 export const defaultPerPage = 20
@@ -23,12 +24,12 @@ export const maxPerPage = 100
 /** Keeps the offset well within 2^53. */
 export const lastPage = 1_000_000_000
 
-/** Their values decide the shape. */
+/** Their values determine the shape. */
 const structural = new Set(['sort', 'fields', 'include'])
 const totalModeNames: readonly string[] = totalModes
 const paging = new Set(['page', 'per_page', 'cursor'])
-/** Only names may decide a shape. */
-const namesOnly = /^[A-Za-z0-9_,.-]+$/
+/** A shape is determined by names alone, or `*`. */
+const namesOnly = /^[A-Za-z0-9_,.*-]+$/
 
 /** How a list is paged: by page number, from the first item on, or from a cursor on. */
 type Paging = 'page' | 'first' | 'after'
@@ -46,7 +47,7 @@ function pagingOf(parameters: readonly Parameter[]): Paging {
   return cursor === '' ? 'first' : 'after'
 }
 
-/** Whether the parameter is `total`; in a collection with a field of that name it is a filter. */
+/** Whether the parameter is `total`. In a collection with a field of that name, it is a filter instead. */
 function isTotal(view: CollectionView, name: string): boolean {
   return name === 'total' && namedField(view, name) === undefined
 }
@@ -69,11 +70,11 @@ function totalOf(view: CollectionView, kind: Paging, parameters: readonly Parame
 
 function shapeKeyOf(parameter: Parameter): string {
   const { name, value } = parameter
-  // Where it is a filter, this makes a needless shape for each value that is the name of a mode: there are three.
+  // If it is a filter, this creates up to three unnecessary shapes, for the values that are names of modes.
   if (name === 'total' && totalModeNames.includes(value)) return `total=${value}`
   if (!structural.has(name)) return JSON.stringify(name)
   requireValue(parameter)
-  if (namesOnly.test(name === 'fields' ? value.replace(allFields, '') : value)) return `${name}=${value}`
+  if (namesOnly.test(value)) return `${name}=${value}`
   const message = `The parameter "${name}" must be names separated by commas, not ${quoted(value)}.`
   throw parameterFault(name, 'wrong_type', message)
 }
@@ -109,7 +110,7 @@ interface ListConditions {
   readonly values: ListTemplate['values']
 }
 
-/** `parameters`: without those about paging. */
+/** `parameters`: without those of paging. */
 function makeConditions(
   view: CollectionView,
   parameters: readonly Parameter[],
@@ -134,7 +135,7 @@ function makeConditions(
   return { filter: conditions.filter, search, values }
 }
 
-/** `parameters`: without those about paging. */
+/** `parameters`: without those of paging. */
 function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Parameter[]): ListTemplate {
   const view = scope.target
   const slots: Slots = { next: scope.within ? 1 : 0 }
@@ -200,12 +201,12 @@ export function parseCount(
   throw parameterFault(name, 'wrong_type', message)
 }
 
-/** With what ends it before another parameter. */
+/** With a trailing `&`. */
 export function encodeParameter({ name, value }: Parameter): string {
   return `${encodeURIComponent(name).replaceAll('%5B', '[').replaceAll('%5D', ']')}=${encodeURIComponent(value)}&`
 }
 
-/** `parameters`: without those about paging. */
+/** `parameters`: without those of paging. */
 export function bindValues(
   template: Pick<ListTemplate, 'values'>,
   parameters: readonly Parameter[],
@@ -216,7 +217,7 @@ export function bindValues(
   })
 }
 
-/** `all`: the parameters as they came; `others`: without those about paging. */
+/** `all`: all parameters; `others`: without those of paging. */
 function bindList(
   template: ListTemplate,
   all: readonly Parameter[],
@@ -233,7 +234,7 @@ function bindList(
   return { template, args, page, perPage, rest: others.map(encodeParameter).join('') }
 }
 
-/** A list's query as plan and paging. Throws BAD_REQUEST (naming the parameter) or INVALID_CURSOR. */
+/** Parses the query of a list. Throws BAD_REQUEST (naming the parameter) or INVALID_CURSOR. */
 export function parseList(scope: ListScope, query: string): BoundList {
   const all = parseQuery(query)
   const others = all.filter(({ name }) => !paging.has(name))

@@ -1,4 +1,4 @@
-/** Parameters as other products spell them → what to write here, for the message of a 400. */
+/** Parameter spellings of other products → the spelling to use here, for the message of a 400. */
 
 import type { FieldType } from '../../model/fields/field-type.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
@@ -7,7 +7,7 @@ import { namedField } from '../../plan/names.ts'
 import { type CollectionView, viewOf } from './collection-view.ts'
 import { parseGrouping, writeFilterName } from './filter-name.ts'
 
-/** By operator, its other spellings in lower case, without `$`, `_` and `-`. */
+/** The spellings of each operator, in lower case, without `$`, `_` and `-`. */
 const operatorSpellings: Readonly<Record<FilterOperator, string>> = {
   eq: 'eq equals equal is exact',
   ne: 'ne neq noteq notequals not isnot',
@@ -28,13 +28,13 @@ const operators = new Map(
   ),
 )
 
-/** The operator of this type that was meant by another name; undefined when none was. */
+/** The operator of this type with another spelling; undefined if there is none. */
 export function operatorMeant(spelling: string, type: FieldType): FilterOperator | undefined {
   const found = operators.get(spelling.toLowerCase().replaceAll(/[$_-]/g, ''))
   return found !== undefined && type.operators.includes(found) ? found : undefined
 }
 
-/** Of parameters that are no filters. */
+/** The spellings of parameters that are not filters. */
 const parameterSpellings: readonly (readonly [pattern: RegExp, write: string])[] = [
   [
     /^(?:limit|\$?top|take|first|size|page_?size|page\[(?:size|limit)\]|max_?results)$/i,
@@ -61,10 +61,10 @@ const parameterSpellings: readonly (readonly [pattern: RegExp, write: string])[]
 
 const searchSpelling = /^(?:\$?search|query|s|keywords?)$/i
 
-/** What other products put around the names of fields. */
+/** Wrappers that other products put around the names of fields. */
 const wrappers: ReadonlySet<string> = new Set(['filter', 'filters', 'where', 'query', 'search', 'conditions'])
 
-/** What to write instead; undefined where the name is no known spelling of anything that these callers can name. */
+/** The spelling to use instead; undefined if the name is no known spelling of anything that exists for these callers. */
 export function parameterMeant(view: CollectionView, name: string): string | undefined {
   const filter = filterMeant(view, name)
   if (filter !== undefined) return `\`${filter}=…\``
@@ -103,7 +103,7 @@ function plain(path: readonly string[], operator: string): string {
   return writeFilterName({ alternative: undefined, isNegated: false, field: path.join('.'), operator })
 }
 
-/** The field at the end of a path that these callers can name, if it can be filtered. */
+/** The field at the end of the path, if it exists for these callers and can be filtered. */
 function fieldNamed(start: CollectionView, path: readonly string[]): Field | undefined {
   const end = path.slice(0, -1).reduce<CollectionView | undefined>((view, name) => {
     const relation = view?.relations.get(name)
@@ -116,7 +116,7 @@ function fieldNamed(start: CollectionView, path: readonly string[]): Field | und
 /** PostgREST's `eq.1`, and the like. */
 const operatorBefore = /^(?:not\.)?([a-z]{2,12})[.:]./i
 
-/** The end of the message about a value that does not fit its field: what was probably meant. */
+/** A hint for the message about a value that does not fit its field: the probable intention. */
 export function valueHint(name: string, value: string, { type }: Field): string {
   const parsed = parseGrouping(name)
   if (parsed === undefined) return ''

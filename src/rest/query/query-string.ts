@@ -1,4 +1,4 @@
-/** Parses query strings strictly: `application/x-www-form-urlencoded`, in which every escape is well-formed. */
+/** Parses query strings strictly: `application/x-www-form-urlencoded` with well-formed escapes only. */
 import { ApiError } from '../../errors.ts'
 import { didYouMean } from '../../model/nearest.ts'
 import { longestShown, quoted, type Refuse } from '../../plan/names.ts'
@@ -9,23 +9,24 @@ export interface Parameter {
 }
 
 const maxParameters = 100
+
 /** A 400 that names the parameter. */
 export function parameterFault(name: string, code: string, message: string): ApiError {
   return new ApiError('BAD_REQUEST', message, {
-    details: [{ field: name.slice(0, longestShown), code, message }],
+    details: [{ field: name.slice(0, longestShown).toWellFormed(), code, message }],
   })
 }
 
-/** For names in the value of a parameter. */
+/** Creates errors for names in the value of a parameter. */
 export function refuseIn(parameter: string): Refuse {
   return ({ code, message }) => parameterFault(parameter, code, `The parameter "${parameter}" ${message}`)
 }
 
-/** For an unknown parameter, and for a hidden field, which looks the same. `known`: the parameters of this caller. */
+/** For an unknown parameter, and in the same words for a hidden field. `known`: the parameters that exist for this caller. */
 export function unknownParameter(
   name: string,
   known: Iterable<string> = [],
-  /** The part of the name that is a misspelling of one of them. */
+  /** The part of the name that is compared with `known`. */
   misspelt = name.replace(/\[.*/s, ''),
 ): ApiError {
   const meant = didYouMean(misspelt, known)
@@ -53,7 +54,7 @@ function parsePair(pair: string): Parameter {
 
 /**
  * The parameters of a query string (without `?`), in order.
- * Throws BAD_REQUEST for a bad escape, a name given twice, an empty value (except `cursor`'s) or too many.
+ * Throws BAD_REQUEST for a bad escape, a repeated name, or too many parameters.
  */
 export function parseQuery(query: string): readonly Parameter[] {
   if (query === '') return []

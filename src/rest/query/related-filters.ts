@@ -8,20 +8,20 @@ import { parameterFault } from './query-string.ts'
 
 /** In one parameter's name. */
 export const maxRelationsDeep = 3
-/** In one parameter's name: each multiplies the rows that a condition reads. */
+/** In one parameter's name: each multiplies the number of rows that a condition reads. */
 export const maxToManyRelations = 2
-/** In one request: each is a subquery. Conditions on the same related item are one. */
+/** In one request: each is a subquery. Conditions on the same related item share one. */
 export const maxRelatedConditions = 10
 
 /** The end of a path of relations. */
 interface Followed {
   readonly view: CollectionView
   readonly deprecations: readonly Deprecation[]
-  /** Whether the path leads through a collection whose items nobody may store. */
+  /** Whether the path leads through a collection whose items must not be stored. */
   readonly secret: boolean
 }
 
-/** As for a parameter that nobody knows. `at`: which of the names in the parameter's name is unknown. */
+/** The error is that of an unknown parameter. `at`: the index of the unknown name in the parameter's name. */
 export function refuseAt(parameter: string, names: readonly string[], at: number): Refuse {
   return ({ meant }) => {
     const hint = meant === undefined ? '' : ` Did you mean \`${names.with(at, meant).join('.')}\`?`
@@ -32,7 +32,7 @@ export function refuseAt(parameter: string, names: readonly string[], at: number
 
 /**
  * Follows the relations before the field in a parameter's name. `names`: the relations, then the field.
- * Throws BAD_REQUEST for a relation that does not exist for the caller, and for too many.
+ * Throws BAD_REQUEST for a relation that does not exist for the caller, and for too many relations.
  */
 export function follow(start: CollectionView, parameter: string, names: readonly string[]): Followed {
   const path = names.slice(0, -1)
@@ -59,7 +59,7 @@ function tooDeep(parameter: string, most: string, found: number): Error {
   return parameterFault(parameter, 'too_deep', message)
 }
 
-/** Of the field that holds the relation, and of the collection that it leads to. */
+/** The deprecations of the field that holds the relation, and of the target collection. */
 function deprecationsOf(
   relation: Relation,
   from: CollectionView,
@@ -71,7 +71,7 @@ function deprecationsOf(
   return [field?.deprecated, target.collection.deprecated].filter(each => each !== undefined)
 }
 
-/** Conditions by item: the root is about the list's own item, each branch about a related one. */
+/** Conditions by item: the root has those on the list's own item, each branch those on a related item. */
 interface Branch {
   readonly filters: Filter[]
   readonly related: Map<string, Branch>
@@ -80,7 +80,7 @@ interface Branch {
 const emptyBranch = (): Branch => ({ filters: [], related: new Map() })
 
 /**
- * The conditions of one request. Those along the same relations hold for one and the same related item, unless they are
+ * The conditions of one request. Conditions along the same relations apply to the same related item, unless they are
  * negated or belong to different alternatives.
  */
 export class Conditions {

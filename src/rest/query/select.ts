@@ -1,4 +1,4 @@
-/** `fields` and `include` → the selection of each item. */
+/** `fields` and `include` → the selection for each item. */
 import type { Deprecation } from '../../model/model.ts'
 import { fieldNames, findField, findRelation, namedField, quoted } from '../../plan/names.ts'
 import { orderById } from '../../plan/order.ts'
@@ -6,7 +6,7 @@ import type { Param, Selected, SelectedRelation } from '../../plan/plan.ts'
 import { type CollectionView, viewOf } from './collection-view.ts'
 import { parameterFault, refuseIn } from './query-string.ts'
 
-/** An included to-many relation has at most this many items, in the order of their ids. */
+/** The maximum number of items of an included to-many relation, in the order of their ids. */
 export const includedLimit = 100
 const maxIncludeDepth = 3
 const maxIncludes = 10
@@ -61,8 +61,8 @@ function parseIncludes(value: string): Includes {
   return tree
 }
 
-/** Among the names in `fields`: every field that is not computed. */
-export const allFields = '*'
+/** In `fields`: all fields that are not computed. */
+const allFields = '*'
 
 function selectFields(view: CollectionView, value: string): readonly Selected[] {
   const named = parseNames('fields', value, fieldNames(view).length + 2)
@@ -113,7 +113,7 @@ function gatherFrom(view: CollectionView, select: readonly Selected[], gathered:
 }
 
 /**
- * What `fields` and `include` select; undefined: the parameter was omitted. `limit` returns the parameter of
+ * The selection of `fields` and `include`, each undefined if it was omitted. `limit` returns the argument's index of
  * `includedLimit`. Throws BAD_REQUEST for names that do not exist for the caller.
  */
 export function makeSelection(

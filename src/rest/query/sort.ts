@@ -8,7 +8,7 @@ import { parseNames } from './select.ts'
 
 const maxSortKeys = 8
 
-/** `value` undefined: the parameter was left out. Throws BAD_REQUEST, naming the parameter. */
+/** `value` undefined: the parameter was omitted. Throws BAD_REQUEST, naming the parameter. */
 export function parseSort(view: CollectionView, value: string | undefined, isSearch: boolean): TotalOrder {
   const sort: Sort[] = []
   for (const listed of value === undefined ? [] : parseNames('sort', value, maxSortKeys)) {
@@ -25,7 +25,7 @@ export function parseSort(view: CollectionView, value: string | undefined, isSea
   return totalOrder(sort)
 }
 
-/** The order by rank takes a search, stands alone, and has the best first. */
+/** A sort by rank must be the only key, descending, and needs a search. */
 function requireRank(sort: readonly Sort[], isSearch: boolean): void {
   if (rankFault(sort, isSearch) === undefined) return
   const message =

@@ -8,7 +8,7 @@ const realm = 'realm="api"'
 
 const retryAfter: Partial<Record<ErrorCode, string>> = { RATE_LIMITED: '60', UNAVAILABLE: '1' }
 
-/** What a client may see of what was thrown. */
+/** The error that clients get for a thrown value. */
 function toApiError(error: unknown): ApiError {
   return error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', undefined, { cause: error })
 }
@@ -44,7 +44,7 @@ function sentCredential(call: Call): boolean {
   return authorization !== undefined || key !== undefined || call.keyInQuery === true
 }
 
-/** RFC 6750, 3: only a client that sent a credential is told the error, in the scheme of its credential (RFC 9449, 7.1). */
+/** Only for a client that sent a credential does the challenge have an error (RFC 6750, 3), in the credential's scheme (RFC 9449, 7.1). */
 function challenge(error: ApiError, call: Call): string | undefined {
   const scheme = /^dpop /i.test(call.headers.authorization ?? '') ? 'DPoP' : 'Bearer'
   if (error.code === 'UNAUTHORIZED') {
@@ -55,7 +55,7 @@ function challenge(error: ApiError, call: Call): string | undefined {
   return `${scheme} ${realm}, error="insufficient_scope"${scope}`
 }
 
-/** The headers of the error itself win over those of its code. */
+/** The error's own headers take precedence over those of its code. */
 function specialHeaders(error: ApiError, call: Call): Record<string, string> {
   const headers: Record<string, string> = {}
   const authenticate = challenge(error, call)
@@ -67,7 +67,7 @@ function specialHeaders(error: ApiError, call: Call): Record<string, string> {
 
 /**
  * The response to a failed request: `{"error":{code, message, details?}}`, or problem details (RFC 9457) when the
- * client asks for them. Anything but an `ApiError` becomes INTERNAL_ERROR and does not reveal its cause.
+ * client prefers them. Anything but an `ApiError` becomes INTERNAL_ERROR, which does not reveal its cause.
  */
 export function errorReply(thrown: unknown, call: Call): Reply {
   const error = toApiError(thrown)

@@ -2,13 +2,13 @@
 import type { Deprecation } from '../../model/model.ts'
 import { type AccessClass, isAnonymous } from '../../principal.ts'
 
-/** Flat header lists, shared by all responses of one kind. */
+/** Flat lists of headers, shared by all responses of one kind. */
 export interface Presentation {
-  /** To a caller without a credential. */
+  /** For callers without a credential. */
   readonly open: readonly string[]
-  /** To a caller with one. */
+  /** For callers with a credential. */
   readonly own: readonly string[]
-  /** After a write. */
+  /** For responses to writes. */
   readonly unstored: readonly string[]
 }
 
@@ -28,7 +28,7 @@ function deprecationHeaders(deprecations: readonly Deprecation[]): string[] {
   return headers
 }
 
-/** `secret`: nobody may store the responses. `deprecations`: of everything that the responses contain. */
+/** `secret`: the responses must not be stored. `deprecations`: of everything that the responses contain. */
 export function makePresentation(secret: boolean, deprecations: readonly Deprecation[]): Presentation {
   const special = deprecationHeaders(deprecations)
   const headers = (caching: string) => [

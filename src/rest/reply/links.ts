@@ -2,7 +2,7 @@
 import type { ListAnswer } from '../../plan/answer.ts'
 import type { BoundList } from '../query/list-template.ts'
 
-/** Many clients refuse longer headers. */
+/** In characters. Many clients refuse longer headers. */
 const maxHeaderLength = 6000
 
 function link(path: string, query: string, relation: string): string {
@@ -19,7 +19,7 @@ function linkHeader(links: readonly string[]): readonly string[] {
   return header === '' ? [] : ['Link', header]
 }
 
-/** `next`, `prev`, `first` and `last`: the pages that exist, `last` only where an exact total is known. */
+/** `next`, `prev`, `first` and `last`, if they exist; `last` only if the exact total is known. */
 export function pageLinks(
   path: string,
   { rest, perPage }: Pick<BoundList, 'rest' | 'perPage'>,

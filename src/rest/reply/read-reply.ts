@@ -1,4 +1,4 @@
-/** Responses to GET and HEAD: made once per answer of the store, and reused for as long as the answer is valid. */
+/** Responses to GET and HEAD: created once per answer of the store, and reused while the answer is valid. */
 import { type Call, type Reply, unsent } from '../../call.ts'
 import { matchesNone } from '../../conditional.ts'
 import { ApiError } from '../../errors.ts'
@@ -9,7 +9,7 @@ import type { BoundAggregate, BoundList } from '../query/list-template.ts'
 import { readHeaders } from './headers.ts'
 import { cursorLinks, pageLinks } from './links.ts'
 
-/** About what two replies take, with their headers and entity tag. */
+/** Approximate memory use of two replies, with their headers and entity tag. */
 const repliesBytes = 1000
 
 /** The 200 and the 304 (RFC 9110, 15.4.5) of one answer, stored in `answer.rendered`. */
@@ -19,7 +19,7 @@ class Rendered implements RenderedAnswer {
   readonly full: Reply
   readonly notModified: Reply
 
-  /** `extra`: further headers, flat. `own`: the body is another text than the answer's, and takes memory of its own. */
+  /** `extra`: further headers, flat. `own`: the body is not the text of the answer, so it takes memory of its own. */
   constructor(body: string, headers: readonly string[], extra: readonly string[], own: boolean) {
     this.bytes = repliesBytes + 2 * (own ? body.length : 0) + 2 * extra.join('').length
     this.etag = entityTag(body)
@@ -41,7 +41,7 @@ export function renderText(body: string, headers: readonly string[]): (call: Cal
   return call => choose(rendered, call)
 }
 
-/** Throws NOT_FOUND when the item does not exist, or the caller may not see it. */
+/** Throws NOT_FOUND if the item does not exist, or the caller may not see it. */
 export function renderItem(
   answer: ItemAnswer,
   template: ItemTemplate,
@@ -72,7 +72,7 @@ function totalText({ total, isEstimate }: ListAnswer): string {
   return isEstimate ? `"total":${total},"total_is_estimate":true,` : `"total":${total},`
 }
 
-/** Throws NOT_FOUND when the parent does not exist, or the caller may not see it. */
+/** Throws NOT_FOUND if the parent does not exist, or the caller may not see it. */
 export function renderList(answer: ListAnswer, bound: BoundList, access: AccessClass, call: Call): Reply {
   if (answer.rendered instanceof Rendered) return choose(answer.rendered, call)
   if (answer.text === null) throw new ApiError('NOT_FOUND')
@@ -81,7 +81,7 @@ export function renderList(answer: ListAnswer, bound: BoundList, access: AccessC
   return choose(rendered, call)
 }
 
-/** Throws NOT_FOUND when the parent does not exist, or the caller may not see it. */
+/** Throws NOT_FOUND if the parent does not exist, or the caller may not see it. */
 export function renderAggregate(
   answer: ListAnswer,
   bound: BoundAggregate,
