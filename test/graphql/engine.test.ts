@@ -169,6 +169,13 @@ describe('queries', () => {
     assert.match(other?.message ?? '', /"title" must not be null/)
   })
 
+  test('null is refused after an id that a cache key could confuse with it', async () => {
+    const source = 'query ($id: ID) { posts(filter: { authorId: { eq: $id } }) { id } }'
+    assert.deepEqual(await data(source, ada, { id: 'n:1' }), { posts: [] })
+    const [error] = refused(source, { id: null })
+    assert.match(error?.message ?? '', /"eq" must not be null/)
+  })
+
   test('a connection is walked to its end and back', async () => {
     const page = async (args: string) => {
       const source = `{ postsConnection(orderBy: TITLE_DESC, ${args}) { totalCount nodes { id }
@@ -262,6 +269,16 @@ describe('queries', () => {
       rateLimit: undefined,
     })
     assert.deepEqual(JSON.parse(unlimited.text).data, { rateLimit: null })
+  })
+
+  test('an introspection field that fails has an error of its own', async () => {
+    const source =
+      'query ($name: String = "Post") { wrong: __type(name: $name) { name } __schema { queryType { name } } }'
+    const reply = await ask(source, ada, { name: null })
+    assert.deepEqual(reply.data, { wrong: null, __schema: { queryType: { name: 'Query' } } })
+    const [error, ...others] = reply.errors
+    assert.deepEqual([error.path, error.extensions.code, others], [['wrong'], 'BAD_REQUEST', []])
+    assert.match(error.message, /not to be null/)
   })
 
   test('me is each caller’s own, though the plan is one', async () => {

@@ -153,7 +153,9 @@ export function structureOf(value: unknown, type: GraphQLInputType): string {
 
 function leafStructure(value: unknown, type: GraphQLInputType): string {
   if (typeof value === 'boolean') return String(value)
-  return type === GraphQLID ? (typeOfNode(value) ?? '.') : '.'
+  const nodeType = type === GraphQLID ? typeOfNode(value) : undefined
+  // The colon tells a type named `n` from null.
+  return nodeType === undefined ? '.' : `:${nodeType}`
 }
 
 function listStructure(value: unknown, type: GraphQLInputType): string {
