@@ -169,7 +169,7 @@ describe('queries', () => {
     assert.match(other?.message ?? '', /"title" must not be null/)
   })
 
-  test('null is refused after an id that a cache key could confuse with it', async () => {
+  test('null is refused after an id of a type whose name could be confused with it', async () => {
     const source = 'query ($id: ID) { posts(filter: { authorId: { eq: $id } }) { id } }'
     assert.deepEqual(await data(source, ada, { id: 'n:1' }), { posts: [] })
     const [error] = refused(source, { id: null })
@@ -332,6 +332,14 @@ describe('nodes', () => {
       posts: [{ x: 'Post:1' }],
       usersConnection: { nodes: [{ nodeId: 'User:3', y: 'User:3' }] },
     })
+  })
+
+  test('ids of unknown types do not make plans of their own', () => {
+    const source = 'query ($id: ID!) { node(nodeId: $id) { nodeId } }'
+    const variants = ['Nope:1', 'Other:1', 'x', 'Post:1'].map(id =>
+      Reflect.get(bound(source, { id }), 'variant'),
+    )
+    assert.equal(new Set(variants).size, 2)
   })
 
   test('null is what is found by an id that names nothing', async () => {
