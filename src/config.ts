@@ -318,22 +318,14 @@ type Within<Prefix extends string> = {
     | undefined
 }
 
+type GroupOf<Name> = Name extends `${infer Group}.${string}` ? Group : never
+type Groups = { readonly [Group in GroupOf<keyof Table>]?: Within<Group> | undefined }
+
 /**
  * Settings as a program gives them: those that are left out come from the environment, or are defaults.
  * A group can be an object: `{ graphql: { documents: 'registered' } }`.
  */
-export type GivenSettings = Given & {
-  readonly events?: Within<'events'> | undefined
-  readonly graphql?: Within<'graphql'> | undefined
-  readonly oauth?: Within<'oauth'> | undefined
-  readonly accounts?: Within<'accounts'> | undefined
-  readonly theme?: Within<'theme'> | undefined
-  readonly docs?: Within<'docs'> | undefined
-  readonly mail?: Within<'mail'> | undefined
-  readonly redis?: Within<'redis'> | undefined
-  readonly webhooks?: Within<'webhooks'> | undefined
-  readonly reactions?: Within<'reactions'> | undefined
-}
+export type GivenSettings = Given & Groups
 
 /** Reads every setting: given, else environment, else file, else default. Throws a `SettingsError`. */
 export function readSettings(sources: SettingsSources): Settings {

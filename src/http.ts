@@ -106,7 +106,11 @@ class Http implements HttpServer {
     this.#parts = parts
     this.#addressOf = addressReader(settings.trustProxy)
     this.#constant = settings.cors ? [...everyAnswer, ...crossOrigin] : everyAnswer
-    this.#send = createSend({ constant: this.#constant, keepAliveSeconds: settings.keepAliveTimeout })
+    this.#send = createSend({
+      constant: this.#constant,
+      keepAliveSeconds: settings.keepAliveTimeout,
+      onFault: (error, exchange) => this.#report(error, exchange),
+    })
     this.#replies = corkReplies(
       (exchange, reply) => this.#sendNow(exchange, reply),
       (exchange, error) => this.#sendFailed(exchange, error),
@@ -234,8 +238,12 @@ class Http implements HttpServer {
   }
 
   #errorReply(error: unknown, exchange: Exchange): Reply {
-    if (!(error instanceof ApiError) || error.status >= 500) this.#parts.onFault(error, exchange)
+    this.#report(error, exchange)
     return this.#parts.errorReply(error, exchange)
+  }
+
+  #report(error: unknown, exchange: Exchange): void {
+    if (!(error instanceof ApiError) || error.status >= 500) this.#parts.onFault(error, exchange)
   }
 
   #takeOver(exchange: Exchange, { takeOver }: TakenOver): void {

@@ -7,10 +7,11 @@ export type TrustProxy = false | number | readonly string[]
 export function trustedNetworks(list: readonly string[]): BlockList {
   const networks = new BlockList()
   for (const entry of list) {
-    const [address = '', prefix] = entry.split('/')
+    const [address = '', prefix, ...others] = entry.split('/')
     const version = isIP(address)
     const bits = prefix === undefined ? (version === 6 ? 128 : 32) : Number(prefix)
-    if (version === 0 || !/^\d*$/.test(prefix ?? '') || bits > (version === 6 ? 128 : 32) || prefix === '') {
+    const isBits = prefix === undefined || (/^\d+$/.test(prefix) && bits <= (version === 6 ? 128 : 32))
+    if (version === 0 || !isBits || others.length > 0) {
       throw new RangeError(`\`${entry}\` is neither an address nor a network such as 10.0.0.0/8`)
     }
     networks.addSubnet(address, bits, version === 6 ? 'ipv6' : 'ipv4')

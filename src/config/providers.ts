@@ -111,19 +111,21 @@ const rows: Readonly<Record<ProviderSettings['kind'], Row>> = {
 function providerOf(value: unknown, index: number): ProviderSettings {
   const place = `provider ${index + 1}`
   if (typeof value !== 'object' || value === null) throw new RangeError(`${place} is not an object`)
-  const given = value as Members
-  const kind = given.kind
+  // A member that is undefined counts as left out: it must not replace a default.
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  const given: Members = Object.fromEntries(members)
+  const { kind } = given
   if (typeof kind !== 'string' || !Object.hasOwn(rows, kind))
     throw new RangeError(`${place}: \`kind\` must be one of ${Object.keys(rows).join(', ')}`)
   const { needs, takes, defaults } = rows[kind as ProviderSettings['kind']]
   const checks = { ...common, ...takes, ...needs }
-  for (const [name, member] of Object.entries(given)) {
+  for (const [name, member] of members) {
     const check = Object.hasOwn(checks, name) ? checks[name as keyof typeof checks] : undefined
     if (check === undefined)
       throw new RangeError(
         `${place}: ${kind} has no \`${name.slice(0, 50)}\`; it has ${Object.keys(checks).join(', ')}`,
       )
-    if (member !== undefined && !check(member)) throw new RangeError(`${place}: \`${name}\` is not valid`)
+    if (!check(member)) throw new RangeError(`${place}: \`${name}\` is not valid`)
   }
   const whole: Members = { ...defaults, ...given }
   const missing = ['id', 'name', 'clientId', ...Object.keys(needs)].find(name => whole[name] === undefined)

@@ -10,6 +10,8 @@ export class HostedRequests {
   readonly #waiting: (() => void)[] = []
 
   add(one: Connected): void {
+    // The client has gone: no `close` event will follow.
+    if (one.closed) return
     this.#open.add(one)
     one.once('close', () => {
       this.#open.delete(one)

@@ -22,12 +22,15 @@ export interface SendOptions {
   readonly constant: readonly string[]
   /** How long an idle connection is kept. */
   readonly keepAliveSeconds: number
+  /** A streamed body has failed: the client sees a response that breaks off. */
+  readonly onFault: (error: unknown, exchange: Exchange) => void
 }
 
 /** Returns the number of body bytes, or undefined while a streamed body is still on its way. */
 export type Send = (exchange: Exchange, reply: Reply, closing: boolean) => number | undefined
 
-export function createSend({ constant, keepAliveSeconds }: SendOptions): Send {
+export function createSend(options: SendOptions): Send {
+  const { constant, keepAliveSeconds } = options
   const endResponse = responseEnder(keepAliveSeconds)
   const constantLines = headerLines(constant)
 
@@ -40,7 +43,7 @@ export function createSend({ constant, keepAliveSeconds }: SendOptions): Send {
     const { res } = exchange
     const { body, status } = reply
     if (res.destroyed || res.headersSent) return abandon(body)
-    if (closing || !isPlain(exchange, body)) return sendSlowly(exchange, reply, constant, closing)
+    if (closing || !isPlain(exchange, body)) return sendSlowly(exchange, reply, options, closing)
     const kept = reply.kept ?? unsent()
     if (kept.head === '') fixed(reply, kept)
     const head = `${kept.head}${exchange.added}X-Request-Id: ${exchange.requestId}\r\n`
@@ -80,7 +83,12 @@ function isPlain(exchange: Exchange, body: Reply['body']): body is string | Buff
   return exchange.req.httpVersionMinor === 1 && !exchange.isUnread
 }
 
-function sendSlowly(exchange: Exchange, reply: Reply, constant: readonly string[], closing: boolean) {
+function sendSlowly(
+  exchange: Exchange,
+  reply: Reply,
+  { constant, onFault }: SendOptions,
+  closing: boolean,
+): number | undefined {
   const { res } = exchange
   const { body, status } = reply
   const headers = [
@@ -96,7 +104,10 @@ function sendSlowly(exchange: Exchange, reply: Reply, constant: readonly string[
     res.writeHead(status, headers)
     // The stream may last for days: the request body must not be kept for as long.
     exchange.body = empty
-    stream(exchange, body)
+    stream(exchange, body).catch(error => {
+      onFault(error, exchange)
+      res.destroy()
+    })
     return undefined
   }
   const length = byteLength(body)
@@ -130,16 +141,12 @@ async function stream({ req, res, method }: Exchange, parts: AsyncIterable<strin
   res.once('close', left)
   if (method === 'HEAD') return void res.end()
   endWithReader(req.socket, res)
-  try {
-    for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
-      if (res.destroyed) return
-      if (!res.write(next.value)) await drained(res)
-    }
-    res.off('close', left)
-    res.end()
-  } catch {
-    res.destroy()
+  for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+    if (res.destroyed) return
+    if (!res.write(next.value)) await drained(res)
   }
+  res.off('close', left)
+  res.end()
 }
 
 /**

@@ -9,7 +9,7 @@ export type { Logger } from 'pino'
 /** Anything that looks like a key or client secret of Portico. */
 const keys = /(pk)_[A-Za-z0-9]{6,}|(ps)_[A-Za-z0-9_-]{43}/g
 /** The credentials in an Authorization header. */
-const tokens = /\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]+/gi
+const tokens = /\b(Bearer|Basic|DPoP) +[A-Za-z0-9._~+/=-]+/gi
 /** Query parameters whose names say that they are credentials. */
 const parameters =
   /\b(api_key|access_token|refresh_token|client_secret|password|portico_session)=[^&;\s"\\]*/gi

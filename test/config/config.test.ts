@@ -5,7 +5,8 @@ import { test } from 'node:test'
 import { maxPasswordCharacters } from '../../src/auth/password.ts'
 import { publicName } from '../../src/config/database.ts'
 import { configurationPage, errorsPage } from '../../src/config/pages.ts'
-import { readSettings, SettingsError, settingsTable } from '../../src/config.ts'
+import { readTable } from '../../src/config/read.ts'
+import { type GivenSettings, readSettings, SettingsError, settingsTable } from '../../src/config.ts'
 import { catalogue } from '../../src/errors.ts'
 
 type Name = keyof typeof settingsTable
@@ -519,6 +520,25 @@ test('a group of settings is an object, or names with a dot', () => {
   assert.equal(grouped['graphql.documents'], 'registered')
   assert.equal(dotted['graphql.documents'], 'registered')
   assert.equal(filed['graphql.maxDepth'], 5)
+})
+
+test('the type of given settings has every group', () => {
+  const given: Required<Pick<GivenSettings, 'logic' | 'theme'>> = {
+    logic: { actionTimeout: 500 },
+    theme: { name: 'Blog' },
+  }
+  const settings = readSettings({ given })
+  assert.deepEqual([settings['logic.actionTimeout'], settings['theme.name']], [500, 'Blog'])
+})
+
+test('a member of a provider that is undefined gets its default', () => {
+  const secret = { clientId: 'a', clientSecret: 'b' }
+  const given = {
+    'accounts.providers': [{ kind: 'microsoft', tenant: undefined, name: undefined, ...secret }],
+  }
+  assert.deepEqual(readTable(settingsTable, { given })['accounts.providers'], [
+    { kind: 'microsoft', id: 'microsoft', name: 'Microsoft', tenant: 'common', ...secret },
+  ])
 })
 
 test('a group that is left undefined says nothing', () => {

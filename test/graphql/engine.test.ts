@@ -169,6 +169,13 @@ describe('queries', () => {
     assert.match(other?.message ?? '', /"title" must not be null/)
   })
 
+  test('null is refused after an id of a type whose name could be confused with it', async () => {
+    const source = 'query ($id: ID) { posts(filter: { authorId: { eq: $id } }) { id } }'
+    assert.deepEqual(await data(source, ada, { id: 'n:1' }), { posts: [] })
+    const [error] = refused(source, { id: null })
+    assert.match(error?.message ?? '', /"eq" must not be null/)
+  })
+
   test('a connection is walked to its end and back', async () => {
     const page = async (args: string) => {
       const source = `{ postsConnection(orderBy: TITLE_DESC, ${args}) { totalCount nodes { id }
@@ -264,6 +271,16 @@ describe('queries', () => {
     assert.deepEqual(JSON.parse(unlimited.text).data, { rateLimit: null })
   })
 
+  test('an introspection field that fails has an error of its own', async () => {
+    const source =
+      'query ($name: String = "Post") { wrong: __type(name: $name) { name } __schema { queryType { name } } }'
+    const reply = await ask(source, ada, { name: null })
+    assert.deepEqual(reply.data, { wrong: null, __schema: { queryType: { name: 'Query' } } })
+    const [error, ...others] = reply.errors
+    assert.deepEqual([error.path, error.extensions.code, others], [['wrong'], 'BAD_REQUEST', []])
+    assert.match(error.message, /not to be null/)
+  })
+
   test('me is each caller’s own, though the plan is one', async () => {
     assert.deepEqual(await data('{ me { id } b: me { name } }', ada), { me: { id: '1' }, b: { name: 'Ada' } })
     assert.deepEqual(await data('{ me { id } b: me { name } }', ben), { me: { id: '2' }, b: { name: 'Ben' } })
@@ -315,6 +332,14 @@ describe('nodes', () => {
       posts: [{ x: 'Post:1' }],
       usersConnection: { nodes: [{ nodeId: 'User:3', y: 'User:3' }] },
     })
+  })
+
+  test('ids of unknown types do not make plans of their own', () => {
+    const source = 'query ($id: ID!) { node(nodeId: $id) { nodeId } }'
+    const variants = ['Nope:1', 'Other:1', 'x', 'Post:1'].map(id =>
+      Reflect.get(bound(source, { id }), 'variant'),
+    )
+    assert.equal(new Set(variants).size, 2)
   })
 
   test('null is what is found by an id that names nothing', async () => {

@@ -500,14 +500,15 @@ test('a streamed body comes in parts, and stops when the client leaves', async (
   await left.promise
 })
 
-test('a streamed body that breaks ends the connection without a proper end', async () => {
+test('a streamed body that fails breaks the response off, and the operator learns why', async () => {
   async function* broken() {
     yield 'one'
     throw new Error('broken')
   }
-  const { port } = await open(() => ok(broken()))
+  const { port, faults } = await open(() => ok(broken()))
   const said = await say(port, `GET / HTTP/1.1\r\n${tail}`)
   assert.doesNotMatch(said, /\r\n0\r\n\r\n$/)
+  assert.deepEqual(faults.map(String), ['Error: broken'])
 })
 
 test('a browser of another origin is answered, unless the setting says no', async () => {

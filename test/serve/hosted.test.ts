@@ -254,6 +254,30 @@ test('a half-sent request does not hold a stop up for longer than the grace', as
   )
 })
 
+test('a request that arrives after its client has gone does not hold a stop up', {
+  timeout: 10_000,
+}, async () => {
+  const passed = Promise.withResolvers<void>()
+  const host: Host = (service, req, res) => {
+    res.once('close', () =>
+      setImmediate(() => {
+        service.handler(req, res)
+        passed.resolve()
+      }),
+    )
+  }
+  await hosted(
+    async ({ port }) => {
+      const socket = await dial(port)
+      socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+      setTimeout(() => socket.destroy(), 50)
+      await passed.promise
+    },
+    host,
+    { shutdownGrace: 1 },
+  )
+})
+
 test('`listen: false` needs no port, and no threads', async () => {
   await assert.rejects(
     withService({ listen: false, workers: 2 }, async () => {}),

@@ -210,6 +210,21 @@ describe('operations', () => {
     opened.socket.close()
     await until(() => openSubscriptions(service) === 0)
   })
+  it('an operation that the client has completed counts until its execution ends', async () => {
+    const service = await open({ maxOperations: 2 })
+    const opened = await ready(service)
+    for (const id of ['1', '2', '3']) {
+      opened.say(subscribe(id, '{ slow }'))
+      opened.say({ id, type: 'complete' })
+    }
+    opened.say(subscribe('4', '{ hello }'))
+    await until(() => heard(opened, 'error').length === 1)
+    assert.deepEqual([heard(opened, 'error')[0]?.id, service.engine.executed], ['4', 2])
+    await new Promise(resolve => setTimeout(resolve, 50))
+    opened.say(subscribe('5', '{ hello }'))
+    await until(() => heard(opened, 'next').length === 1)
+    opened.socket.close()
+  })
   it('no more than so many subscriptions of one caller, over all connections', async () => {
     const service = await open({ maxSubscriptions: 2 })
     await listening(service, adaInit)

@@ -64,7 +64,7 @@ export class TokenStore {
     const tokens = this.#tokens
     if (tokens === undefined) return
     this.#forget(tokens)
-    await this.#parts.server.revoke(this.#parts.clientId, tokens.refresh ?? tokens.access)
+    await this.#revoke(tokens)
   }
 
   get #tokens(): Tokens | undefined {
@@ -105,28 +105,46 @@ export class TokenStore {
     return this.#tabs ? this.#tabs.exclusively(work) : work()
   }
 
-  /** Another tab may have done it while this one waited, or was stopped. */
+  /** Another tab may have refreshed the tokens while this tab waited for the lock, or was suspended. */
   async #refresh(old: string): Promise<void> {
     const tokens = this.#tokens
     if (tokens === undefined || tokens.access !== old) return
     if (tokens.refresh === undefined) return this.#forget(tokens)
     const known = await this.#tabs?.ask(tokens.refresh)
+    if (!this.#holds(tokens)) return
     if (known !== undefined) return this.#adopt(known)
     await this.#replace(tokens, tokens.refresh)
   }
 
   async #replace(tokens: Tokens, refresh: string): Promise<void> {
-    try {
-      const response = await this.#parts.server.refreshed(this.#parts.clientId, refresh)
-      const former = [...tokens.former, refresh].slice(-maxFormer)
-      const next = tokensOf({ refresh_token: refresh, ...response }, former)
+    const response = await this.#refreshed(tokens, refresh)
+    if (response === undefined) return
+    const former = [...tokens.former, refresh].slice(-maxFormer)
+    const next = tokensOf({ refresh_token: refresh, ...response }, former)
+    if (this.#holds(tokens)) {
       this.#keep(next)
       this.#tabs?.tell(refresh, next)
+    } else if (!this.isSignedIn) await this.#revoke(next).catch(() => undefined)
+  }
+
+  /** Undefined: the server has refused the refresh token, so the user must sign in again. */
+  async #refreshed(tokens: Tokens, refresh: string): Promise<TokenResponse | undefined> {
+    try {
+      return await this.#parts.server.refreshed(this.#parts.clientId, refresh)
     } catch (error) {
-      // Whoever is told so has to sign in again.
-      if (error instanceof ApiError && error.status === 400) this.#forget(tokens)
-      else throw error
+      if (!(error instanceof ApiError && error.status === 400)) throw error
+      if (this.#holds(tokens)) this.#forget(tokens)
+      return undefined
     }
+  }
+
+  /** Whether these are still the tokens of the tab: the user may have signed out meanwhile. */
+  #holds({ access }: Tokens): boolean {
+    return this.#tokens?.access === access
+  }
+
+  #revoke({ access, refresh = access }: Tokens): Promise<void> {
+    return this.#parts.server.revoke(this.#parts.clientId, refresh)
   }
 }
 

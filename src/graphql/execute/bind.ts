@@ -10,6 +10,7 @@ import { noVariables, structureOf, type Variables } from '../plan/input.ts'
 import { planVariant } from '../plan/operation-plan.ts'
 import type { Variant } from '../plan/variant.ts'
 import { formatted, refused } from '../response.ts'
+import type { Directory } from '../schema/directory.ts'
 import { holdsDocuments } from '../schema/scalars.ts'
 import type { ModelSchema } from '../schema/schema.ts'
 
@@ -30,7 +31,7 @@ const maxParts = 2000
 
 export function createBind(modelSchema: ModelSchema, limits: Limits) {
   function variantFor(operation: Operation, variables: Variables): Variant {
-    const key = structureKey(operation, variables)
+    const key = structureKey(operation, variables, modelSchema.directory.nodes)
     const known = operation.variants.get(key)
     if (known) return known
     const { node, fragments } = operation
@@ -112,10 +113,14 @@ class InvalidVariables extends Error {
 }
 
 /** The same key means the same plan. */
-function structureKey({ node, types }: Operation, { coerced: values }: Variables): string {
+function structureKey(
+  { node, types }: Operation,
+  { coerced: values }: Variables,
+  nodes: Directory['nodes'],
+): string {
   const definitions = node.variableDefinitions ?? []
   return types
-    .map((type, index) => structureOf(values[definitions[index]?.variable.name.value ?? ''], type))
+    .map((type, index) => structureOf(values[definitions[index]?.variable.name.value ?? ''], type, nodes))
     .join()
 }
 

@@ -1,11 +1,13 @@
 /** `__schema` and `__type`, which graphql-js answers. */
 import {
   type DocumentNode,
+  type ExecutionResult,
   executeSync,
   type GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
 } from 'graphql'
+import { ApiError } from '../../errors.ts'
 import type { Operation } from '../documents/prepared-documents.ts'
 import type { QueryVariant } from '../plan/variant.ts'
 
@@ -15,20 +17,22 @@ interface Introspecting {
   readonly given: Readonly<Record<string, unknown>>
 }
 
-/** By response key. */
-export type Introspected = Readonly<Record<string, unknown>>
+/** The value of the field with this response key. Throws BAD_REQUEST where the field fails. */
+export type Introspect = (bound: Introspecting, key: string) => unknown
 
-/** Caches answers by the bound query. Without variables, all requests share one bound query. */
-export function createIntrospection(schema: GraphQLSchema): (bound: Introspecting) => Introspected {
-  const known = new WeakMap<Introspecting, Introspected>()
-  return bound => {
-    const made = known.get(bound) ?? introspect(schema, bound)
-    known.set(bound, made)
-    return made
+/** Caches results by the bound query. Without variables, all requests share one bound query. */
+export function createIntrospection(schema: GraphQLSchema): Introspect {
+  const known = new WeakMap<Introspecting, ExecutionResult>()
+  return (bound, key) => {
+    const result = known.get(bound) ?? introspect(schema, bound)
+    known.set(bound, result)
+    const error = result.errors?.find(({ path = [key] }) => path[0] === key)
+    if (error) throw new ApiError('BAD_REQUEST', error.message)
+    return result.data?.[key]
   }
 }
 
-function introspect(schema: GraphQLSchema, { prepared, variant, given }: Introspecting): Introspected {
+function introspect(schema: GraphQLSchema, { prepared, variant, given }: Introspecting): ExecutionResult {
   const selections = variant.roots
     .filter(({ from }) => from === 'introspection')
     .flatMap(({ replyField }) => replyField.nodes)
@@ -40,5 +44,5 @@ function introspect(schema: GraphQLSchema, { prepared, variant, given }: Introsp
     kind: Kind.DOCUMENT,
     definitions: [operation, ...prepared.fragments.values()],
   }
-  return executeSync({ schema, document, variableValues: given }).data ?? {}
+  return executeSync({ schema, document, variableValues: given })
 }

@@ -5,7 +5,6 @@ import { checkedInput, inputShape, outputShape } from '../../logic/operations/in
 import { operationSteps } from '../../logic/operations/operation.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { CompositeAnswer, WriteAnswer } from '../../plan/answer.ts'
-import type { ItemRoot } from '../../plan/plan.ts'
 import type { Acts, ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import type { Variables } from '../plan/input.ts'
@@ -36,7 +35,7 @@ export function prepareAct(
     acts: { names: [placeOf(operation)], tries: parts.limits.tries, limitMs: parts.limits.timeMs },
     *steps() {
       const result = yield* operationSteps(parts, call)
-      const filled = filledWith(shape.roots as readonly ItemRoot[], args, step, result)
+      const filled = filledWith(step.items, args, result)
       const isEmpty = shape.roots.length === 0 || result.kind === 'absent'
       const read = isEmpty ? {} : yield* readItems(step, filled, as)
       return {
@@ -50,26 +49,18 @@ export function prepareAct(
   }
 }
 
-/** The arguments with the ids of the items that it answers with. */
+/** The arguments, with the ids of the items that the operation returned. */
 function filledWith(
-  roots: readonly ItemRoot[],
+  items: ActStep['items'],
   args: readonly JsonValue[],
-  { replyField, operation: { output } }: ActStep,
   result: OperationResult,
 ): readonly JsonValue[] {
   const filled = [...args]
-  for (const { key, id } of roots) {
-    if (result.kind === 'item') filled[id] = result.id
-    if (result.kind !== 'values' || output.kind !== 'values' || replyField.kind !== 'object') continue
-    const child = replyField.children.find(one => one.key === key)
-    const name = [...output.values.keys()].find(one => child?.name.endsWith(`.${camel(one)}`))
-    filled[id] = name === undefined ? 0 : (result.values[name] ?? 0)
+  for (const { root, value } of items) {
+    if (result.kind === 'item') filled[root.id] = result.id
+    if (result.kind === 'values') filled[root.id] = result.values[value ?? ''] ?? 0
   }
   return filled
-}
-
-function camel(name: string): string {
-  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 function* readItems(

@@ -17,7 +17,7 @@ import { executed } from '../response.ts'
 import { completed } from './asked-mutation.ts'
 import { byPlace, Completion, type ReplyObject } from './completion.ts'
 import { doneQueries, type QueriesDone } from './declared-query.ts'
-import { createIntrospection, type Introspected } from './introspection.ts'
+import { createIntrospection, type Introspect } from './introspection.ts'
 
 export interface BoundQuery {
   readonly prepared: Operation
@@ -42,7 +42,7 @@ export interface QueryParts {
 }
 
 interface Parts extends QueryParts {
-  readonly introspect: (bound: BoundQuery) => Introspected
+  readonly introspect: Introspect
 }
 
 export function createQuery(query: QueryParts, schema: GraphQLSchema): ExecuteQuery {
@@ -157,7 +157,7 @@ class Execution {
         if (data instanceof ApiError) throw data
         return data[source]
       case 'introspection':
-        return this.#parts.introspect(this.#bound)[source]
+        return this.#parts.introspect(this.#bound, source)
       case 'rateLimit':
         return rateLimitOf(this.#context, this.#bound.cost)
       case 'constant':

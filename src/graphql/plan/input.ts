@@ -133,32 +133,37 @@ export function readInput(input: Input, variables: Variables): unknown {
   return Object.fromEntries([...input.fields].map(([key, field]) => [key, readInput(field, variables)]))
 }
 
+/** The types that node ids may name. */
+type NodeTypes = ReadonlyMap<string, unknown>
+
 /**
  * Equal for values of a type that lead to the same plan. The structure includes values that decide a plan's shape:
  * enums, booleans, and the types that node ids name.
  */
-export function structureOf(value: unknown, type: GraphQLInputType): string {
+export function structureOf(value: unknown, type: GraphQLInputType, nodes: NodeTypes): string {
   if (value === undefined) return '_'
   if (value === null) return 'n'
-  if (isNonNullType(type)) return structureOf(value, type.ofType)
-  if (isListType(type)) return listStructure(value, type.ofType)
+  if (isNonNullType(type)) return structureOf(value, type.ofType, nodes)
+  if (isListType(type)) return listStructure(value, type.ofType, nodes)
   if (isEnumType(type)) return JSON.stringify(value)
-  if (!isInputObjectType(type)) return leafStructure(value, type)
+  if (!isInputObjectType(type)) return leafStructure(value, type, nodes)
   const fields = Object.entries(type.getFields()).flatMap(([key, field]) => {
     const part = member(value, key)
-    return part === undefined ? [] : [`${key}:${structureOf(part, field.type)}`]
+    return part === undefined ? [] : [`${key}:${structureOf(part, field.type, nodes)}`]
   })
   return `{${fields.join()}}`
 }
 
-function leafStructure(value: unknown, type: GraphQLInputType): string {
+/** An unknown node type is no structure of its own: clients could name any number of them. */
+function leafStructure(value: unknown, type: GraphQLInputType, nodes: NodeTypes): string {
   if (typeof value === 'boolean') return String(value)
-  return type === GraphQLID ? (typeOfNode(value) ?? '.') : '.'
+  const nodeType = type === GraphQLID ? typeOfNode(value) : undefined
+  return nodeType !== undefined && nodes.has(nodeType) ? `:${nodeType}` : '.'
 }
 
-function listStructure(value: unknown, type: GraphQLInputType): string {
+function listStructure(value: unknown, type: GraphQLInputType, nodes: NodeTypes): string {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value]
   const inner = isNonNullType(type) ? type.ofType : type
   const isWhole = !isListType(inner) && !isInputObjectType(inner) && !isEnumType(inner)
-  return isWhole ? '[.]' : `[${items.map(item => structureOf(item, type)).join()}]`
+  return isWhole ? '[.]' : `[${items.map(item => structureOf(item, type, nodes)).join()}]`
 }

@@ -1,6 +1,6 @@
 /** One operation, planned for variables of one structure. */
 import type { Action, Collection, Query } from '../../model/model.ts'
-import type { CompositeShape, Param, Selected } from '../../plan/plan.ts'
+import type { CompositeShape, ItemRoot, Param, Selected } from '../../plan/plan.ts'
 import type { SubscriptionField } from '../schema/directory.ts'
 import type { Input, Variables } from './input.ts'
 import type { Cost, Getter } from './parameters.ts'
@@ -64,6 +64,12 @@ export interface WriteStep {
   readonly getters: readonly Getter[]
 }
 
+/** `value`: the name of the output value that the item is; undefined where the item is the whole output. */
+export interface OutputItem {
+  readonly root: ItemRoot
+  readonly value: string | undefined
+}
+
 /** An action or a query of the model. */
 export interface ActStep {
   readonly kind: 'act'
@@ -73,7 +79,9 @@ export interface ActStep {
   readonly id: Getter | undefined
   /** The input, by the value's name. */
   readonly values: ReadonlyMap<string, Input>
-  /** Reads the items that it answers with. */
+  /** The items of the output that are selected. */
+  readonly items: readonly OutputItem[]
+  /** Reads these items. */
   readonly shape: CompositeShape
   readonly getters: readonly Getter[]
 }

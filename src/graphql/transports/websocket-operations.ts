@@ -37,14 +37,17 @@ export class RunningOperations {
   readonly #parts: RunningParts
   readonly #peer: Peer
   readonly #running = new Map<string, Running>()
+  /** Those that run, and those that the client has completed while they were executed or opened. */
+  readonly #occupying = new Set<Running>()
 
   constructor(parts: RunningParts, peer: Peer) {
     this.#parts = parts
     this.#peer = peer
   }
 
+  /** How many operations count against `maxOperations`. */
   get size(): number {
-    return this.#running.size
+    return this.#occupying.size
   }
 
   /** Returns false when an operation with this id is running. */
@@ -52,7 +55,12 @@ export class RunningOperations {
     if (this.#running.has(id)) return false
     const running: Running = { id, subscription: undefined }
     this.#running.set(id, running)
-    this.#run(running, payload).catch(error => this.#fail(running, error))
+    this.#occupying.add(running)
+    this.#run(running, payload)
+      .catch(error => this.#fail(running, error))
+      .finally(() => {
+        if (!this.#isRunning(running)) this.#occupying.delete(running)
+      })
     return true
   }
 
@@ -74,6 +82,7 @@ export class RunningOperations {
   close(): void {
     const ended = [...this.#running.values()]
     this.#running.clear()
+    this.#occupying.clear()
     for (const { subscription } of ended) subscription?.close()
   }
 
@@ -82,7 +91,7 @@ export class RunningOperations {
     const account = parts.accountOf(this.#peer.principal, this.#peer.credential)
     const drawn = account.draw(1)
     if (drawn instanceof Promise) await drawn
-    if (this.#running.size > parts.maxOperations) {
+    if (this.size > parts.maxOperations) {
       throw new ApiError(
         'RATE_LIMITED',
         `A connection may have ${parts.maxOperations} operations at once: complete one first.`,
@@ -137,6 +146,8 @@ export class RunningOperations {
 
   /** Returns whether the operation was running. */
   #forget(running: Running): boolean {
-    return this.#isRunning(running) && this.#running.delete(running.id)
+    if (!this.#isRunning(running)) return false
+    if (running.subscription) this.#occupying.delete(running)
+    return this.#running.delete(running.id)
   }
 }

@@ -95,6 +95,10 @@ for (const kind of kinds) {
         const scoped = user(1, 'user', new Set(['archive:project']))
         const fine = await ask(`mutation { archive(id: ${one}, why: "scoped") { archived } }`, scoped)
         assert.deepEqual(fine.data, { archive: { archived: 'scoped' } })
+        const swapped = await ask(
+          `mutation { movePoints(from: ${one}, to: ${two}, points: 1) { left: from { points } from: left } }`,
+        )
+        assert.deepEqual(swapped.data, { movePoints: { left: { points: 1 }, from: 1 } })
       } finally {
         await close()
       }
