@@ -38,6 +38,7 @@ export class CredentialMonitor {
   readonly #onFault: (error: unknown) => void
   readonly #clients = new Set<ConnectedClient>()
   #timer: NodeJS.Timeout | undefined
+  #isRechecking = false
   /** Whether the current failure to check credentials has been reported. */
   #isReported = false
 
@@ -80,9 +81,17 @@ export class CredentialMonitor {
     if (pending.length > 0) return Promise.all(pending).then(() => {})
   }
 
-  #recheck(): void {
-    const checked = this.check()
-    if (checked instanceof Promise) checked.catch(this.#onFault)
+  /** Where a check takes longer than the interval, the next one waits for it: checks must not pile up. */
+  async #recheck(): Promise<void> {
+    if (this.#isRechecking) return
+    this.#isRechecking = true
+    try {
+      await this.check()
+    } catch (error) {
+      this.#onFault(error)
+    } finally {
+      this.#isRechecking = false
+    }
   }
 
   /** Resolves to undefined when the check itself fails: the next one may succeed. */
@@ -102,7 +111,7 @@ export class CredentialMonitor {
   }
 
   #apply(client: ConnectedClient, answer: Principal | ApiError | undefined): void {
-    if (answer === undefined) return
+    if (answer === undefined || !this.#clients.has(client)) return
     this.#isReported = false
     if (answer instanceof ApiError) return void client.disconnect(answer)
     const { userId, access } = client.principal

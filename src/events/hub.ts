@@ -127,7 +127,7 @@ export class Hub {
     subscriber.holdLive()
     this.#live.join(subscriber)
     subscriber.pass(await this.#feed.last())
-    if (subscriber.startLive()) return
+    if (!subscriber.isOpen || subscriber.startLive()) return
     this.#leaveLive(subscriber)
     this.#replays.add(subscriber)
   }

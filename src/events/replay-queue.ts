@@ -5,6 +5,8 @@ import type { Subscriber } from './subscriber.ts'
 export interface Replay {
   readonly position: number
   readonly members: Set<Subscriber>
+  /** Of the members when they were added: a member's rights, and with them its caller, may change while it waits. */
+  readonly callers: Set<string>
 }
 
 export class ReplayQueue {
@@ -18,12 +20,13 @@ export class ReplayQueue {
   }
 
   add(subscriber: Subscriber): void {
-    const { position } = subscriber
-    const replay = this.#byPosition.get(position) ?? { position, members: new Set() }
+    const { position, caller } = subscriber
+    const replay = this.#byPosition.get(position) ?? { position, members: new Set(), callers: new Set() }
     this.#byPosition.set(position, replay)
     replay.members.add(subscriber)
-    const replays = this.#callers.get(subscriber.caller) ?? new Set()
-    this.#callers.set(subscriber.caller, replays.add(replay))
+    replay.callers.add(caller)
+    const replays = this.#callers.get(caller) ?? new Set()
+    this.#callers.set(caller, replays.add(replay))
   }
 
   /**
@@ -44,7 +47,7 @@ export class ReplayQueue {
 
   #remove(replay: Replay): void {
     this.#byPosition.delete(replay.position)
-    for (const caller of new Set([...replay.members].map(member => member.caller))) {
+    for (const caller of replay.callers) {
       const replays = this.#callers.get(caller)
       this.#callers.delete(caller)
       replays?.delete(replay)

@@ -38,6 +38,7 @@ export class Lease {
   /** The payload as this node wrote it; undefined: this node is not the holder. */
   #own: string | undefined
   #renewedAt = 0
+  #renewing: Promise<boolean> | undefined
   #seen: { readonly payload: string; readonly since: number } | undefined
 
   constructor(parts: LeaseParts) {
@@ -68,7 +69,14 @@ export class Lease {
   }
 
   /** Returns whether this node still has it. Rejects while the database is away. */
-  async renew(): Promise<boolean> {
+  renew(): Promise<boolean> {
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined
+    })
+    return this.#renewing
+  }
+
+  async #renew(): Promise<boolean> {
     const own = this.#own
     if (own === undefined) return false
     const { key, records, elapsed } = this.#parts
@@ -86,22 +94,20 @@ export class Lease {
       this.#renewedAt = startedAt
       return true
     }
-    this.forget()
+    this.#own = undefined
     return false
   }
 
   /** Lets another node take it at once. */
   async release(): Promise<void> {
+    // A renewal that ends after the release would take the lease back.
+    await this.#renewing?.catch(() => false)
     const own = this.#own
     if (own === undefined) return
-    this.forget()
+    this.#own = undefined
     const free = JSON.stringify({ ...(JSON.parse(own) as Held), holder: null } satisfies Held)
     const { key, records } = this.#parts
     await records.swap(key, own, free)
-  }
-
-  forget(): void {
-    this.#own = undefined
   }
 
   #take(own: string, term: number, startedAt: number): number {

@@ -100,14 +100,13 @@ export class Scheduler<T extends Task> {
 
   /** The lowest event that waits or is being attempted, of all targets. */
   lowestEvent(): number | undefined {
-    let lowest: number | undefined
-    for (const { items } of this.#targets.values()) {
-      for (const item of items.values()) {
-        const event = item.lowestEvent
-        if (event !== undefined && (lowest === undefined || event < lowest)) lowest = event
-      }
-    }
-    return lowest
+    return lowestOf(this.#targets.keys().map(id => this.lowestEventOf(id)))
+  }
+
+  /** The lowest event that waits or is being attempted, of one target. */
+  lowestEventOf(targetId: TargetId): number | undefined {
+    const items = this.#targets.get(targetId)?.items.values() ?? []
+    return lowestOf(Iterator.from(items).map(({ lowestEvent }) => lowestEvent))
   }
 
   /** `host`: of a webhook's URL, or the target's name. One that is already here, and not being attempted, is replaced. */
@@ -277,4 +276,12 @@ export class Scheduler<T extends Task> {
       this.#start()
     })
   }
+}
+
+function lowestOf(events: Iterable<number | undefined>): number | undefined {
+  let lowest: number | undefined
+  for (const event of events) {
+    if (event !== undefined && (lowest === undefined || event < lowest)) lowest = event
+  }
+  return lowest
 }

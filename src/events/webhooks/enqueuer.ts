@@ -50,14 +50,13 @@ export class Enqueuer {
   readonly #parts: EnqueuerParts
   /** How far the log was read; the stored position may be behind where nothing was to be sent. */
   #read: Place
-  #batch: Batch
+  #batch = new Batch()
   /** Whether it was looked if what follows the stored position is still kept. */
   #isKept = false
 
   constructor(parts: EnqueuerParts) {
     this.#parts = parts
     this.#read = parts.position.place
-    this.#batch = new Batch()
   }
 
   /** The last event that has become deliveries, or that nobody wanted. */
@@ -67,6 +66,8 @@ export class Enqueuer {
 
   /** Does a part of what there is to do. Returns whether more may be left. */
   async work(): Promise<boolean> {
+    // An empty batch is not flushed, and its principals have the rights of an earlier time.
+    this.#batch = new Batch()
     await this.#finishPartial()
     await this.#stopAtPosition()
     const hasMore = await this.#advance()

@@ -64,6 +64,8 @@ export class Session implements LeasedSession {
   readonly #attempt: ReturnType<typeof createAttempt>
   readonly #abort = new AbortController()
   readonly #pauses = new Map<number, PauseReason>()
+  /** Of webhooks that are not live: the lowest event of their pending deliveries, which the scheduler does not have. */
+  readonly #lowestPending = new Map<number, number>()
   /** While requests are read, the deliveries whose attempts ended meanwhile: what was read of them may be outdated. */
   #attempted: Set<number> | undefined
   #enqueuer: Enqueuer | undefined
@@ -165,6 +167,7 @@ export class Session implements LeasedSession {
     this.#version = -1
     this.#reloadAt = 0
     this.#directory.replace([])
+    this.#lowestPending.clear()
     await this.#reload()
     for (const delivery of await readPending(run, undefined)) this.#queue(delivery)
     this.#enqueuer = new Enqueuer({
@@ -188,7 +191,10 @@ export class Session implements LeasedSession {
     const { started, stopped } = this.#directory.replace(await readWebhooks(run))
     const tookMs = performance.now() - startedAt
     this.#reloadAt = clock.now() + Math.max(minReloadIntervalMs, tookMs / maxReloadShare)
-    for (const id of stopped) this.#scheduler.remove(id)
+    for (const id of stopped) this.#unschedule(id)
+    for (const id of this.#lowestPending.keys()) {
+      if (this.#directory.get(id)?.isLive !== false) this.#lowestPending.delete(id)
+    }
     // At the beginning, the deliveries of all webhooks are read at once.
     if (isFirst) return
     for (const { id } of started) {
@@ -216,13 +222,11 @@ export class Session implements LeasedSession {
     if (clock.now() < this.#holdAt) return
     this.#holdAt = clock.now() + holdIntervalMs
     const lowest = this.#scheduler.lowestEvent()
-    const positions = [...this.#directory.all].flatMap(({ isEnabled, position }) =>
-      isEnabled && position !== null ? [position] : [],
-    )
-    const held = positions.reduce(
-      (one, other) => Math.min(one, other),
-      Math.min(event, (lowest ?? event + 1) - 1),
-    )
+    let held = Math.min(event, (lowest ?? event + 1) - 1)
+    for (const { id, isEnabled, position } of this.#directory.all) {
+      const pending = this.#lowestPending.get(id)
+      if (isEnabled) held = Math.min(held, position ?? held, pending === undefined ? held : pending - 1)
+    }
     if (held !== this.#held) await hold(held)
     this.#held = held
   }
@@ -234,8 +238,20 @@ export class Session implements LeasedSession {
 
   #queue(delivery: Delivery): void {
     const webhook = this.#directory.get(delivery.webhookId)
-    if (!this.#maySend(delivery, webhook)) return
-    this.#scheduler.add(delivery, URL.parse(webhook.url)?.host ?? webhook.url)
+    if (this.#maySend(delivery, webhook)) {
+      this.#scheduler.add(delivery, URL.parse(webhook.url)?.host ?? webhook.url)
+    } else this.#notePending(delivery.webhookId, delivery.event)
+  }
+
+  /** Removes what waits for a webhook from memory. It stays in the database, and its events must be kept. */
+  #unschedule(id: number): void {
+    this.#notePending(id, this.#scheduler.lowestEventOf(id) ?? null)
+    this.#scheduler.remove(id)
+  }
+
+  #notePending(id: number, event: number | null): void {
+    if (event === null) return
+    this.#lowestPending.set(id, Math.min(event, this.#lowestPending.get(id) ?? event))
   }
 
   async #pause(enqueuer: Enqueuer): Promise<void> {
@@ -244,7 +260,7 @@ export class Session implements LeasedSession {
       const webhook = this.#directory.get(id)
       if (webhook?.isLive === true) {
         await enqueuer.pause(webhook, new Date(clock.now()).toISOString(), reasons[reason])
-        this.#scheduler.remove(id)
+        this.#unschedule(id)
         counts.paused++
         onPaused(webhook, reason)
       }

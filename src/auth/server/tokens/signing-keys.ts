@@ -62,6 +62,12 @@ export async function loadKeys(records: Records, now = Date.now()): Promise<read
   return keysIn(await stored(records, now))
 }
 
+/** The key as it no longer signs. A key that is retired already keeps its end. `life`: in milliseconds. */
+function retired(key: SigningKey, now: number, life: number): SigningKey {
+  const retiredAt = key.retiredAt ?? now
+  return { ...key, retiredAt, endsAt: key.endsAt ?? retiredAt + life }
+}
+
 /** Whether signatures of the key are still accepted. */
 export function isTrusted({ endsAt }: SigningKey, now: number): boolean {
   return endsAt === undefined || now < endsAt
@@ -83,8 +89,8 @@ export async function rotateKeys(
   for (let isDone = false; !isDone; ) {
     const found = await stored(records, now)
     const kept = keysIn(found)
-      .map(key => (key.retiredAt === null ? { ...key, retiredAt: now, endsAt: now + life } : key))
-      .filter(key => (key.retiredAt ?? now) > now - life && isTrusted(key, now))
+      .map(key => retired(key, now, life))
+      .filter(key => isTrusted(key, now))
     const keys = atOnce ? made : [...made, ...kept]
     isDone = await records.swap(found, found.payload, JSON.stringify(keys))
   }
