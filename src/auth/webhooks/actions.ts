@@ -1,11 +1,10 @@
 /** What the actions of webhooks change, each as one transaction. */
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import { type Awaitable, type ReadAnswer, then } from '../../plan/answer.ts'
-import type { Plan, ReadShape } from '../../plan/plan.ts'
+import { type Awaitable, then } from '../../plan/answer.ts'
 import { requireRecentSignIn } from '../../plan/recent-sign-in.ts'
 import type { Run } from '../../plan/run.ts'
-import { itemShape, readItem, updateShape } from '../../plan/system-plans.ts'
+import { itemShape, readItem, readItemStep, updateShape } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
 import { type Principal, system } from '../../principal.ts'
 import type { WebhookGrants } from './grants.ts'
@@ -22,11 +21,6 @@ export interface WebhookActionParts {
 const versionById = itemShape('webhooks', ['secret_version'])
 const setVersion = updateShape('webhooks', ['secret_version'])
 
-function* readStep<R>(plan: Plan<ReadShape>): ProgramSteps<R | undefined> {
-  const { text } = (yield { as: system, plan }) as ReadAnswer
-  return text === null ? undefined : JSON.parse(text)
-}
-
 /** Steps that replace the secret, and return the new one. They must have their own place in the order of all commits. */
 export function rotateSecret(
   { secrets }: WebhookActionParts,
@@ -37,7 +31,7 @@ export function rotateSecret(
   const { userId } = principal
   return then(secrets.rotation(id, userId ?? 0), ({ secret, replaces, record }) => {
     return function* steps() {
-      const stored = yield* readStep<{ readonly secret_version: number }>({ shape: versionById, args: [id] })
+      const stored = yield* readItemStep<{ readonly secret_version: number }>(versionById, id)
       if (stored?.secret_version !== replaces) {
         throw new ApiError('CONFLICT', 'The secret was replaced at the same moment. Try again.')
       }

@@ -2,7 +2,16 @@
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { UpdateShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
-import { itemShape, listShape, readAll, readItem, updateShape, where } from '../../plan/system-plans.ts'
+import {
+  itemShape,
+  listShape,
+  readAll,
+  readItem,
+  readItemStep,
+  updateShape,
+  where,
+} from '../../plan/system-plans.ts'
+import type { ProgramSteps } from '../../plan/transaction.ts'
 import { commonScopes, type Scopes, system } from '../../principal.ts'
 import { forwarding, type Records } from '../../records.ts'
 import type { AppRights } from '../server/clients/apps.ts'
@@ -88,11 +97,19 @@ export function pauseEnded(run: Run, id: number): Promise<void> {
   return pauseWebhook(run, id, endedReason)
 }
 
-/** Unless it is paused already. It resumes from where it stopped: see `enableWebhook`. */
+/**
+ * Pauses a webhook, unless it is paused already: of parallel attempts, which all find that its grant has ended, one logs
+ * the event. `enableWebhook` resumes it from where it stopped.
+ */
 export async function pauseWebhook(run: Run, id: number, reason: string): Promise<void> {
-  const found = await readItem<{ readonly paused_at: string | null }>(run, pausedAt, id)
-  if (found?.paused_at !== null) return
-  await run.write({ shape: pause, args: [id, new Date().toISOString(), reason] }, system)
+  await run.transaction({
+    serial: ['webhooks'],
+    principal: system,
+    *steps(): ProgramSteps<void> {
+      const found = yield* readItemStep<{ readonly paused_at: string | null }>(pausedAt, id)
+      if (found?.paused_at === null) yield { shape: pause, args: [id, new Date().toISOString(), reason] }
+    },
+  })
 }
 
 /** Pauses the webhooks that a grant has made, which has ended. `grant`: see `Principal.grant`. */

@@ -59,12 +59,12 @@ export class Directory {
       const other = all.get(id)
       return other?.isLive === true && other.url === url
     }
-    const live = (all: Iterable<Webhook>) => [...all].filter(({ isLive }) => isLive)
+    // A test may wait for a webhook that is not live.
+    const isStopped = (webhook: Webhook) =>
+      webhook.isLive ? !isSame(webhook, this.#webhooks) : !this.#webhooks.has(webhook.id)
     return {
-      started: live(webhooks).filter(webhook => !isSame(webhook, before)),
-      stopped: live(before.values())
-        .filter(webhook => !isSame(webhook, this.#webhooks))
-        .map(({ id }) => id),
+      started: webhooks.filter(webhook => webhook.isLive && !isSame(webhook, before)),
+      stopped: [...before.values()].filter(isStopped).map(({ id }) => id),
     }
   }
 

@@ -2,12 +2,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
-import type { ReadAnswer } from '../../../plan/answer.ts'
 import type { Plan, UpdateShape, WriteShape } from '../../../plan/plan.ts'
 import { type Within, writeStep } from '../../../plan/run.ts'
-import { itemShape } from '../../../plan/system-plans.ts'
-import type { ProgramSteps } from '../../../plan/transaction.ts'
-import { isAdministrator, type Principal, system } from '../../../principal.ts'
+import { itemShape, readItemStep } from '../../../plan/system-plans.ts'
+import { isAdministrator, type Principal } from '../../../principal.ts'
 
 const protectedFields = ['redirect_uris', 'scopes'] as const
 const protectedById = itemShape('oauth_apps', ['first_party', ...protectedFields])
@@ -35,12 +33,6 @@ function requireUntouched(app: Protected, given: Partial<Protected>): void {
   throw new ApiError('FORBIDDEN', message)
 }
 
-function* storedApp(id: number): ProgramSteps<StoredApp | undefined> {
-  const plan = { shape: protectedById, args: [id] }
-  const { text } = (yield { as: system, plan }) as ReadAnswer
-  return text === null ? undefined : JSON.parse(text)
-}
-
 function isUpdate(plan: Plan<WriteShape>): plan is Plan<UpdateShape> {
   return plan.shape.kind === 'update'
 }
@@ -60,9 +52,9 @@ export function keepingFirstParty(
   if (Object.keys(given).length === 0) return within
   const id = Number(plan.args[plan.shape.id])
   return function* (last) {
-    const before = yield* storedApp(id)
+    const before = yield* readItemStep<StoredApp>(protectedById, id)
     const answer = yield* (within ?? writeStep)(last)
-    const after = yield* storedApp(id)
+    const after = yield* readItemStep<StoredApp>(protectedById, id)
     if (before && after?.first_party) requireUntouched(before, given)
     return answer
   }
