@@ -7,9 +7,9 @@ import type { Principal } from '../principal.ts'
 export interface CredentialHeaders {
   readonly authorization?: string | undefined
   readonly 'x-api-key'?: string | undefined
-  /** With a session that a request of the service's own pages has brought; a session that is over is refused. */
+  /** The session cookie, of a request from the service's own pages; a session that has ended is refused. */
   readonly cookie?: string | undefined
-  /** The HTTP request that carried the credential was accepted, with the proof that the credential needs (RFC 9449, 7). */
+  /** The HTTP request proved possession of the key, if the credential needs it (RFC 9449, 7). */
   readonly proven?: boolean
 }
 
@@ -17,7 +17,7 @@ export interface CredentialHeaders {
 export type Identify = (credential: CredentialHeaders, address: string) => Awaitable<Principal>
 
 export interface ConnectedClient {
-  /** Undefined: nobody is signed in, and nothing can expire. */
+  /** Undefined for an anonymous client: nothing can expire. */
   readonly credential: CredentialHeaders | undefined
   readonly address: string
   readonly principal: Principal
@@ -27,10 +27,10 @@ export interface ConnectedClient {
   disconnect(error: ApiError): void
 }
 
-/** A revoked credential works no longer than this. */
+/** The longest time for which a revoked credential still works. */
 const recheckIntervalMs = 500
 
-/** A change of one of these may end or change a credential. */
+/** A change in one of these may end or change a credential. */
 const credentialCollections = ['api_keys', 'users']
 
 export class CredentialMonitor {
@@ -60,7 +60,7 @@ export class CredentialMonitor {
     this.#timer = undefined
   }
 
-  /** Checks every credential when changes of these collections may have revoked some. */
+  /** Checks every credential if changes in these collections may have revoked one. */
   checkAfterChangesOf(collections: ReadonlySet<string>): Awaitable<void> {
     if (credentialCollections.some(name => collections.has(name))) return this.check()
   }
@@ -81,7 +81,7 @@ export class CredentialMonitor {
     if (pending.length > 0) return Promise.all(pending).then(() => {})
   }
 
-  /** Where a check takes longer than the interval, the next one waits for it: checks must not pile up. */
+  /** While a check takes longer than the interval, no further check begins: checks must not pile up. */
   async #recheck(): Promise<void> {
     if (this.#isRechecking) return
     this.#isRechecking = true
@@ -94,7 +94,7 @@ export class CredentialMonitor {
     }
   }
 
-  /** Resolves to undefined when the check itself fails: the next one may succeed. */
+  /** Resolves to undefined if the check itself fails: the next one may succeed. */
   #identified({ credential, address }: ConnectedClient): Awaitable<Principal | ApiError | undefined> {
     const failed = (error: unknown) => {
       if (error instanceof ApiError && error.status < 500) return error

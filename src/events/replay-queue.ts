@@ -1,7 +1,7 @@
-/** Whose turn it is where several subscribers replay: callers in turn, each with all that is at one place of the log. */
+/** Decides which replay is next: callers take turns, and a turn serves all subscribers at one position of the log. */
 import type { Subscriber } from './subscriber.ts'
 
-/** Subscribers that have replayed up to the same event: they are read for together. */
+/** Subscribers that have replayed up to the same event: one read of the log serves them all. */
 export interface Replay {
   readonly position: number
   readonly members: Set<Subscriber>
@@ -30,9 +30,9 @@ export class ReplayQueue {
   }
 
   /**
-   * The next replay of the caller whose turn it is. Its turn counts for all callers that have a part in it.
-   * Every other turn goes to what is nearest to the end, and soon done; the rest to what is furthest behind, which on
-   * its way takes along the caller's others.
+   * The next replay of the caller whose turn it is. The turn counts for every caller with a subscriber in it. Turns
+   * alternate between the replay nearest to the end, which is soon done, and the one furthest behind, which on its way
+   * meets the caller's others.
    */
   take(): Replay | undefined {
     const [replays] = this.#callers.values()

@@ -33,7 +33,13 @@ for (const [what, before, after, started, stopped] of [
   ['one that stays paused keeps its waiting test', webhook(1, paused), webhook(1, paused), [], []],
   ['one with another address stops and starts', webhook(1), webhook(1, moved), [1], [1]],
   ['one that was deleted stops', webhook(1), undefined, [], [1]],
-  ['one that was deleted while it was paused stops: a test may wait for it', webhook(1, paused), undefined, [], [1]],
+  [
+    'one that was deleted while it was paused stops: a test may wait for it',
+    webhook(1, paused),
+    undefined,
+    [],
+    [1],
+  ],
 ] as const) {
   test(what, () => {
     const directory = new Directory(() => [])

@@ -1,4 +1,4 @@
-/** Nobody is asked for consent to a first-party app, so only administrators decide where its codes go, and for what. */
+/** A first-party app gets codes without consent, so only administrators may change its redirect URIs and scopes. */
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
@@ -16,7 +16,7 @@ interface StoredApp extends Protected {
   readonly first_party: boolean
 }
 
-/** What an update sets the protected fields to. A PUT that leaves one out sets it to null. */
+/** What an update sets the protected fields to. A PUT that omits one sets it to null. */
 function givenIn({ shape, args }: Plan<UpdateShape>): Partial<Protected> {
   const given = protectedFields.flatMap(name => {
     const found = shape.set.find(({ field }) => field === name)
@@ -38,9 +38,9 @@ function isUpdate(plan: Plan<WriteShape>): plan is Plan<UpdateShape> {
 }
 
 /**
- * For writes of `oauth_apps`: throws FORBIDDEN where somebody else than an administrator changes a protected field of a
- * first-party app. It looks at the app within the transaction, after the write too: an administrator may be marking the app
- * at the same moment, having seen other addresses.
+ * For writes of `oauth_apps`: throws FORBIDDEN if a principal that is no administrator changes a protected field of a
+ * first-party app. It reads the app within the transaction, also after the write: an administrator who marks the app at the
+ * same moment may have seen other redirect URIs.
  */
 export function keepingFirstParty(
   plan: Plan<WriteShape>,
