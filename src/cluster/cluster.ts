@@ -2,11 +2,11 @@
 
 export interface Cluster {
   readonly counters: RateCounters
-  /** Notifies the other nodes that something was committed here. Neither waits nor throws. */
+  /** Notifies the other nodes of a commit of this node. Neither waits nor throws. */
   wake(): void
-  /** Calls `listener` when another node has committed something. Returns a function that ends it. */
+  /** Calls `listener` after commits of other nodes. Returns a function that removes the listener. */
   onWake(listener: () => void): () => void
-  /** What is wrong, in a sentence for anybody; undefined while nothing is. */
+  /** What is wrong, as a sentence that may be public; undefined while nothing is. */
   trouble(): string | undefined
   /** Undefined for a single node. */
   readonly counts?: () => ClusterCounts
@@ -15,9 +15,9 @@ export interface Cluster {
 
 export interface ClusterCounts {
   readonly disconnections: number
-  /** Takes from rate counters that this node counted for itself. */
+  /** Takes that this node counted by itself. */
   readonly localChecks: number
-  /** Batches of takes that were sent. */
+  /** Batches of takes sent to Redis. */
   readonly roundTrips: number
   readonly notificationsSent: number
   readonly notificationsReceived: number

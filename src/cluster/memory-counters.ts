@@ -12,18 +12,18 @@ interface Counter extends Budget {
 interface MemoryCountersOptions {
   /** Milliseconds since the epoch; for tests. */
   readonly now?: () => number
-  /** For each length of a window; beyond it, the oldest keys are forgotten. */
+  /** For each window length; beyond it, the oldest keys are evicted. */
   readonly maxKeys?: number
 }
 
 /** Counters that answer synchronously. */
 export interface MemoryCounters extends RateCounters {
   take(key: string, limit: number, cost: number, window?: number): Budget
-  /** Another counter has counted `used` for the key, in the window that ends at `resetAt`. */
+  /** Sets the count of the key to `used`, as counted elsewhere, in the window that ends at `resetAt`. */
   note(key: string, used: number, resetAt: number, window: number): void
 }
 
-/** The counters of one window length. Windows begin together for every key, so that one `clear` forgets them all. */
+/** The counters of one window length. Windows begin at the same time for all keys, so one `clear` resets them all. */
 class Windows {
   readonly #seconds: number
   readonly #now: () => number

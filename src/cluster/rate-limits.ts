@@ -1,4 +1,4 @@
-/** Rate limits: which budget a request draws from, and the headers that say what remains of it. */
+/** Rate limits: the budget from which a request draws, and the headers that state what remains. */
 import { isIPv6 } from 'node:net'
 import { ApiError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
@@ -10,7 +10,7 @@ export interface RateLimitSettings {
   readonly address: number | 'off'
 }
 
-/** What carries the headers to the reply; errors have them too. */
+/** Carries the headers to the reply, also to that of an error. */
 export interface RateLimited {
   /** Header lines, each with its end (RFC 9112, 5). */
   added: string
@@ -19,15 +19,15 @@ export interface RateLimited {
 }
 
 export interface RateLimits {
-  /** Draws `cost` requests, one unless given. Throws RATE_LIMITED when fewer remain. */
+  /** Draws `cost` requests, one by default. Throws RATE_LIMITED if fewer remain. */
   draw(principal: Principal, answer: RateLimited, cost?: number): undefined | Promise<undefined>
-  /** Gives one request back that should not count after all. */
+  /** Gives back one request that should not count. */
   give(principal: Principal): void
   /** How many requests were refused. */
   readonly counts: { refused: number }
 }
 
-/** The address whose budget counts: an IPv4 address itself, for IPv6 its /64 network, which is what one customer has. */
+/** The address to which a budget belongs: an IPv4 address, or the /64 network of an IPv6 address, which one customer has. */
 export function budgetAddress(address: string): string {
   if (!address.includes(':') || !isIPv6(address)) return address
   const [head = '', tail] = (address.split('%')[0] ?? '').split('::')

@@ -1,4 +1,4 @@
-/** A cluster by Redis, or a server that speaks its protocol. Nothing is kept there that would be missed. */
+/** A cluster on Redis, or a server that speaks its protocol. No data there is durable. */
 import { randomUUID } from 'node:crypto'
 import type { Cluster } from './cluster.ts'
 import type { MemoryCounters } from './memory-counters.ts'
@@ -8,13 +8,13 @@ import { RedisCounters } from './redis-counters.ts'
 export interface RedisClusterOptions {
   /** `redis://`, `rediss://` or `unix://`. */
   readonly url: string
-  /** Before every key and channel. */
+  /** The prefix of every key and channel. */
   readonly prefix: string
   /** How long a request may wait for Redis. */
   readonly timeoutMs: number
-  /** Counts while Redis is away. */
+  /** Counts during an outage of Redis. */
   readonly memory?: MemoryCounters | undefined
-  /** Once when it is lost, once when it is back. */
+  /** Called once when Redis is lost, and `onBack` once when it is back. */
   readonly onLost: (reason: string) => void
   readonly onBack: () => void
 }
@@ -24,7 +24,7 @@ const startTimeoutMs = 1000
 
 const awayMessage = 'Redis is away: every node counts limits for itself and looks for events again and again.'
 
-/** Resolves when Redis answers, or when it has not for a second: the service runs without it too. */
+/** Resolves when Redis answers, or after a second without an answer: the service also runs without it. */
 export async function redisCluster(options: RedisClusterOptions): Promise<Cluster> {
   const cluster = new RedisCluster(options)
   await cluster.first()

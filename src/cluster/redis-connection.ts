@@ -1,4 +1,4 @@
-/** A supervised connection to Redis: whether it answers in time, and a new one where it does not answer at all. */
+/** A supervised connection to Redis: it checks that Redis answers in time, and reconnects if Redis does not answer at all. */
 import { Redis, type RedisOptions } from 'ioredis'
 
 export type ConnectionSettings = Omit<RedisOptions, 'replyMapping'>
@@ -6,9 +6,9 @@ export type ConnectionSettings = Omit<RedisOptions, 'replyMapping'>
 export interface RedisConnectionOptions {
   /** How long an answer may take. */
   readonly timeoutMs: number
-  /** Succeeds where everything works that the connection is for. */
+  /** Succeeds if everything works for which the connection is used. */
   readonly probe: (client: Redis) => Promise<unknown>
-  /** It answers in time again, or no longer. */
+  /** Called when Redis answers in time again, and when it no longer does. */
   readonly onChange: (isUp: boolean) => void
 }
 
@@ -18,12 +18,12 @@ const probeIntervalDownMs = 200
 /** After this many intervals without an answer, the connection is replaced. Intervals, not time: the process may sleep. */
 const maxSilentIntervals = 10
 const connectTimeoutMs = 2000
-/** Redis counts as back after this many answers in time in a row: a slow server must not come and go. */
+/** Redis counts as back after this many consecutive answers in time: a slow server must not alternate between up and down. */
 const answersUntilUp = 3
 
 /**
- * ioredis's options for a URL. The library neither queues commands for a connection, nor sends them twice, nor retries:
- * what cannot be asked now is decided without Redis.
+ * ioredis's options for a URL. The library neither queues commands, nor resends them, nor retries: what cannot be sent now
+ * is decided without Redis.
  */
 export function redisOptions(url: string): ConnectionSettings {
   const common: ConnectionSettings = {
@@ -37,7 +37,7 @@ export function redisOptions(url: string): ConnectionSettings {
     maxRetriesPerRequest: 0,
     connectTimeout: connectTimeoutMs,
     retryStrategy: times => Math.min(50 * 2 ** Math.min(times, 5), 1000) * (0.75 + Math.random() / 2),
-    // The primary has become a replica: the name may lead to another server by now.
+    // The primary has become a replica: the name may now resolve to another server.
     reconnectOnError: error => error.message.startsWith('READONLY'),
     lazyConnect: true,
   }
@@ -56,10 +56,10 @@ export function redisOptions(url: string): ConnectionSettings {
   }
 }
 
-/** What an error says. Of the library's errors only the message: they carry the command with its arguments. */
+/** The text of an error. Only the message: errors of the library contain the command with its arguments. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  // The library's words for a connection that ends just now.
+  // The library's message for a connection that has just ended.
   if (error.message.includes('enableOfflineQueue')) return 'the connection has ended'
   return error.message || (error as { code?: string }).code || error.name
 }
@@ -70,13 +70,13 @@ export class RedisConnection {
   #isUp = false
   #hasBeenUp = false
   #isClosed = false
-  /** Answers in time, one after another, since it was lost. */
+  /** Consecutive answers in time since the connection was lost. */
   #answersInTime = 0
-  /** How many were given up. */
+  /** The number of the current connection. */
   #connection = 0
-  /** One question at a time. */
+  /** Whether a probe waits for its answer. */
   #isAsked = false
-  /** Beats without an answer since it was lost. */
+  /** Probe intervals without an answer since the connection was lost. */
   #silentIntervals = 0
   #reason = 'no connection yet'
   #timer: NodeJS.Timeout | undefined
@@ -105,12 +105,12 @@ export class RedisConnection {
     return this.#isUp
   }
 
-  /** Why it is lost, or not there yet. */
+  /** Why the connection is lost, or not yet made. */
   get reason(): string {
     return this.#reason
   }
 
-  /** Resolves at the first answer, and after `milliseconds` in any case. */
+  /** Resolves at the first answer, but at the latest after `milliseconds`. */
   async first(milliseconds: number): Promise<void> {
     if (this.#isUp) return
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -120,7 +120,7 @@ export class RedisConnection {
     clearTimeout(timer)
   }
 
-  /** Rejects in time. One command without an answer means that the connection is lost for all. */
+  /** Sends a command; rejects if there is no answer in time. Then the connection counts as lost. */
   async ask<T>(send: (client: Redis) => Promise<T>): Promise<T> {
     const { timeoutMs } = this.#options
     if (this.client.status !== 'ready') throw new Error('there is no connection')
@@ -136,7 +136,7 @@ export class RedisConnection {
       this.#fall(reason)
       reject(new Error(reason))
     }
-    // If this process was busy for that long, the answer may have arrived unread: it is read first.
+    // If this process was busy for so long, the answer may have arrived, and is read first.
     const late = () => setImmediate(() => fail(`no answer within ${timeoutMs} ms`))
     const timer = setTimeout(late, timeoutMs)
     send(this.client).then(
@@ -182,7 +182,7 @@ export class RedisConnection {
     this.#isAsked = true
     try {
       await this.ask(this.#options.probe)
-      // A late answer of a replaced connection does not count.
+      // A late answer from a replaced connection does not count.
       if (connection === this.#connection) this.#answersInTime++
       if (!this.#isUp && this.#answersInTime >= (this.#hasBeenUp ? answersUntilUp : 1)) this.#rise()
     } catch {

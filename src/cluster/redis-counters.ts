@@ -1,12 +1,12 @@
-/** Rate counters shared by all nodes. Without Redis each node counts for itself, from the last counts it knows. */
+/** Rate counters shared by all nodes. Without Redis, each node counts by itself, from the last counts that it knows. */
 import type { Redis } from 'ioredis'
 import { type Budget, defaultWindowSeconds, type RateCounters } from './cluster.ts'
 import { type MemoryCounters, memoryCounters } from './memory-counters.ts'
 
 /**
- * KEYS: one for each take. ARGV: limit, cost and window of each; a cost below 0 gives back. Answers for each
- * whether it was granted, what is used, and when the window ends. The time is Redis's, so that a window is the
- * same for all nodes whatever their clocks say.
+ * KEYS: one for each take. ARGV: limit, cost and window of each; a cost below 0 gives back. Returns for each whether it was
+ * granted, what is used, and when the window ends. The time is that of Redis, so that all nodes have the same windows,
+ * whatever their clocks.
  */
 const script = `
 local time = redis.call('TIME')
@@ -17,7 +17,7 @@ for at, key in ipairs(KEYS) do
   local limit, cost, window = tonumber(ARGV[3 * at - 2]), tonumber(ARGV[3 * at - 1]), tonumber(ARGV[3 * at])
   local ends = now - now % window + window
   local used = tonumber(redis.call('GET', key) or '0')
-  -- Longer than a window: the clock was set back.
+  -- The expiry is more than a window away: the clock was set back.
   if used > 0 and redis.call('PTTL', key) > window * 1000 then used = 0 end
   local after = math.max(0, used + cost)
   local granted = cost < 0 or after <= limit
@@ -37,7 +37,7 @@ interface Take {
   readonly limit: number
   readonly cost: number
   readonly window: number
-  /** Undefined where nobody waits for the answer. */
+  /** Undefined if nobody waits for the answer. */
   readonly settle: ((budget: Budget) => void) | undefined
 }
 
@@ -49,9 +49,9 @@ export interface RedisLink {
 
 type Scripted = Redis & { drawAll(keys: number, ...args: (string | number)[]): Promise<number[]> }
 
-/** How many takes one script handles: Redis does nothing else meanwhile. */
+/** The most takes of one script: Redis does nothing else while it runs. */
 const maxBatch = 500
-/** How many takes may wait for Redis. More are counted here, so that the queue has a bound. */
+/** The most takes that wait for Redis: the queue is bounded, and further takes are counted here. */
 const maxPendingTakes = 10_000
 
 export class RedisCounters implements RateCounters {
@@ -68,12 +68,12 @@ export class RedisCounters implements RateCounters {
     this.#memory = memory
   }
 
-  /** Before the first take over a connection. */
+  /** Call it before the first take on a connection. */
   static prepare(client: Redis): void {
     client.defineCommand('drawAll', { lua: script })
   }
 
-  /** Takes nothing, by the same script: a server that refuses writes is of no use. */
+  /** Takes nothing, but runs the same script, so that a server that refuses writes fails the probe. */
   probe(client: Redis): Promise<unknown> {
     return this.#send(client, [
       { key: 'probe', limit: 1, cost: 0, window: defaultWindowSeconds, settle: undefined },
@@ -96,7 +96,7 @@ export class RedisCounters implements RateCounters {
     return this.#memory.take(key, limit, cost, window)
   }
 
-  /** The takes of one turn of the event loop go together. */
+  /** The takes of one turn of the event loop are sent together. */
   #enqueue(take: Take): void {
     this.#waiting++
     if (this.#queue.push(take) === 1) setImmediate(() => this.#flush())

@@ -6,10 +6,10 @@ import { hash, randomBytes } from 'node:crypto'
 import { type Budget, defaultWindowSeconds } from './cluster.ts'
 import type { MemoryCounters } from './memory-counters.ts'
 
-/** The memory of the counters, which threads pass on to each other. */
+/** The memory of the counters, which is passed to every thread. */
 export interface CounterMemory {
   readonly buffer: SharedArrayBuffer
-  /** A secret: without it nobody can choose keys that collide in one slot. */
+  /** A secret, so that nobody can choose keys that collide. */
   readonly seed: string
 }
 
@@ -22,22 +22,22 @@ interface SharedCountersOptions {
 const wordsPerSlot = 4
 const windowEndOffset = 0
 const usedOffset = 1
-/** Grows when the slot is given to another key. */
+/** Grows when the slot is reassigned to another key. */
 const generationOffset = 2
 const slotBytes = 8 + wordsPerSlot * Int32Array.BYTES_PER_ELEMENT
 
-/** How many slots are probed for a key. If all are taken, the key gets the one whose window ended first. */
+/** The most slots that are probed for a key. If all are taken, the key gets the one whose window ended first. */
 const maxProbes = 64
-/** The window's end while a thread begins a new window. */
+/** The value of the window's end while a thread begins a new window. */
 const beginning = -1
 /** How often another thread checks whether the window has begun, before it considers that thread dead. */
 const maxSpins = 10_000_000
 /** Ends of windows are seconds since 2025, so that they fit into 32 bits until 2093. */
 const epochSeconds = 1_735_689_600
-/** How many keys' slots a thread remembers. */
+/** The most keys whose slots a thread caches. */
 const maxKnownKeys = 100_000
 
-/** Memory for the counters of `keys` keys at a time, 24 bytes each. */
+/** Memory for the counters of `keys` keys, 24 bytes each. */
 export function counterMemory(keys = 131_072): CounterMemory {
   return { buffer: new SharedArrayBuffer(keys * slotBytes), seed: randomBytes(16).toString('hex') }
 }
@@ -111,8 +111,8 @@ class SharedCounters implements MemoryCounters {
   }
 
   /**
-   * The end of the slot's window: `end`, for which a window begins if need be, or the next one, when another thread's
-   * clock is a moment ahead. A clock that was set back by more begins a new window.
+   * The end of the slot's window: `end`, for which a window begins if necessary, or the next one, if another thread's clock
+   * is slightly ahead. A clock that was set back further begins a new window.
    */
   #windowAt(at: number, end: number, window: number): number {
     const words = this.#words
@@ -169,7 +169,7 @@ class SharedCounters implements MemoryCounters {
     }
   }
 
-  /** Whether less is lost when the counter in `slot` is forgotten than the one in `other`. */
+  /** Whether evicting the counter in `slot` loses less than evicting the one in `other`. */
   #isOlder(slot: number, other: number): boolean {
     const ends = (at: number) => Atomics.load(this.#words, at * wordsPerSlot + windowEndOffset)
     const used = (at: number) => Atomics.load(this.#words, at * wordsPerSlot + usedOffset)

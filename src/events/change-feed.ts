@@ -1,5 +1,4 @@
-/** The log of committed changes, as readers of events see it. The store provides it. */
-
+/** The log of committed changes, as readers of events see it. The store implements it. */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Awaitable } from '../plan/answer.ts'
 
@@ -20,18 +19,18 @@ export interface LoggedChange {
   readonly changed: readonly string[] | null
   /** Of an event that an action has emitted, which changes nothing: its values; null for others. */
   readonly values: Readonly<Record<string, JsonValue>> | null
-  /** When it was committed: ISO 8601 UTC. */
+  /** When it was committed, as ISO 8601 UTC. */
   readonly at: string
-  /** Who made it, and through which app; null: nobody signed in, Portico itself, no app. */
+  /** The user and the app that made it; null: nobody was signed in, or Portico itself; no app. */
   readonly userId: number | null
   readonly appId: number | null
-  /** The event's type where it is not the usual one of its kind, e.g. `webhook.paused`. */
+  /** The event's type if it is not the usual one of its kind, e.g. `webhook.paused`; else null. */
   readonly type: string | null
-  /** By how many reactions and jobs, each caused by the one before, it came to this. */
+  /** The number of reactions and jobs, each caused by the one before, that led to this change. */
   readonly depth: number
 }
 
-/** The numbers between which a reader may resume. */
+/** The events between which a reader may resume. */
 export interface FeedBounds {
   /** The highest number whose event is no longer kept; 0: none. */
   readonly pruned: number
@@ -39,19 +38,19 @@ export interface FeedBounds {
   readonly drawn: number
 }
 
-/** Readers of the log hold no more rows at once than have so many bytes, and one more. */
+/** A reader of the log stops a batch after the row with which it reaches this size. */
 export const maxBatchBytes = 2 * 1024 * 1024
 
 /**
- * Whether nothing follows what `after` gave for this limit and `maxBatchBytes`: neither of them can have cut it. False where
- * that cannot be told.
+ * Whether `changes`, read by `after` with this limit and `maxBatchBytes`, reach the end of the log: neither bound can have
+ * cut them. False if this is unknown.
  */
 export function isLogEnd(changes: readonly LoggedChange[], limit: number): boolean {
   const characters = changes.reduce((sum, { row, before }) => sum + row.length + (before?.length ?? 0), 0)
   return changes.length === 0 || (changes.length < limit && characters < smallBatchCharacters)
 }
 
-/** A character takes up to three bytes; names of fields and what a row takes besides fit in the rest. */
+/** A character takes up to three bytes; field names and the overhead of a row fit in the rest. */
 const smallBatchCharacters = maxBatchBytes / 8
 
 export interface ChangeFeed {
@@ -59,11 +58,11 @@ export interface ChangeFeed {
   last(): Awaitable<number>
   bounds(): Awaitable<FeedBounds>
   /**
-   * The changes that follow an event, in commit order: at most `limit`, and with `maxBytes` no more once their rows have
-   * so many bytes. So fewer than `limit` need not be all that there are.
+   * The changes after an event, in commit order: at most `limit`. With `maxBytes`, the result ends once the rows have so many
+   * bytes, so fewer than `limit` changes do not mean the end of the log.
    */
   after(event: number, limit: number, maxBytes?: number): Awaitable<readonly LoggedChange[]>
-  /** Calls `listener` after commits of this process, and after commits of other processes that `look` has noticed. */
+  /** Calls `listener` after commits of this process, and of other processes once `look` has noticed them. */
   onCommit(listener: () => void): () => void
   /** Notices what other processes have committed. */
   look(): Awaitable<void>

@@ -7,9 +7,9 @@ import type { Principal } from '../principal.ts'
 export interface CredentialHeaders {
   readonly authorization?: string | undefined
   readonly 'x-api-key'?: string | undefined
-  /** With a session that a request of the service's own pages has brought; a session that is over is refused. */
+  /** The session cookie, of a request from the service's own pages; a session that has ended is refused. */
   readonly cookie?: string | undefined
-  /** The HTTP request that carried the credential was accepted, with the proof that the credential needs (RFC 9449, 7). */
+  /** The HTTP request proved possession of the key, if the credential needs it (RFC 9449, 7). */
   readonly proven?: boolean
 }
 
@@ -17,7 +17,7 @@ export interface CredentialHeaders {
 export type Identify = (credential: CredentialHeaders, address: string) => Awaitable<Principal>
 
 export interface ConnectedClient {
-  /** Undefined: nobody is signed in, and nothing can expire. */
+  /** Undefined for an anonymous client: nothing can expire. */
   readonly credential: CredentialHeaders | undefined
   readonly address: string
   readonly principal: Principal
@@ -27,10 +27,10 @@ export interface ConnectedClient {
   disconnect(error: ApiError): void
 }
 
-/** A revoked credential works no longer than this. */
+/** The longest time for which a revoked credential still works. */
 const recheckIntervalMs = 500
 
-/** A change of one of these may end or change a credential. */
+/** A change in one of these may end or change a credential. */
 const credentialCollections = ['api_keys', 'users']
 
 export class CredentialMonitor {
@@ -38,6 +38,7 @@ export class CredentialMonitor {
   readonly #onFault: (error: unknown) => void
   readonly #clients = new Set<ConnectedClient>()
   #timer: NodeJS.Timeout | undefined
+  #isRechecking = false
   /** Whether the current failure to check credentials has been reported. */
   #isReported = false
 
@@ -59,7 +60,7 @@ export class CredentialMonitor {
     this.#timer = undefined
   }
 
-  /** Checks every credential when changes of these collections may have revoked some. */
+  /** Checks every credential if changes in these collections may have revoked one. */
   checkAfterChangesOf(collections: ReadonlySet<string>): Awaitable<void> {
     if (credentialCollections.some(name => collections.has(name))) return this.check()
   }
@@ -80,12 +81,20 @@ export class CredentialMonitor {
     if (pending.length > 0) return Promise.all(pending).then(() => {})
   }
 
-  #recheck(): void {
-    const checked = this.check()
-    if (checked instanceof Promise) checked.catch(this.#onFault)
+  /** While a check takes longer than the interval, no further check begins: checks must not pile up. */
+  async #recheck(): Promise<void> {
+    if (this.#isRechecking) return
+    this.#isRechecking = true
+    try {
+      await this.check()
+    } catch (error) {
+      this.#onFault(error)
+    } finally {
+      this.#isRechecking = false
+    }
   }
 
-  /** Resolves to undefined when the check itself fails: the next one may succeed. */
+  /** Resolves to undefined if the check itself fails: the next one may succeed. */
   #identified({ credential, address }: ConnectedClient): Awaitable<Principal | ApiError | undefined> {
     const failed = (error: unknown) => {
       if (error instanceof ApiError && error.status < 500) return error
@@ -102,7 +111,7 @@ export class CredentialMonitor {
   }
 
   #apply(client: ConnectedClient, answer: Principal | ApiError | undefined): void {
-    if (answer === undefined) return
+    if (answer === undefined || !this.#clients.has(client)) return
     this.#isReported = false
     if (answer instanceof ApiError) return void client.disconnect(answer)
     const { userId, access } = client.principal

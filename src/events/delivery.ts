@@ -1,5 +1,4 @@
-/** Delivers one change at a time: renders a reply for each group that waits for it, and sends it to the members. */
-
+/** Delivers one change at a time: renders a reply for each group that subscribes to it, and sends it to the members. */
 import type { LoggedChange } from './change-feed.ts'
 import type { Groups } from './groups.ts'
 import type { Rendering } from './rendering.ts'
@@ -11,21 +10,21 @@ const maxBlockingMs = 5
 export interface DeliveryParts {
   readonly groups: Groups
   readonly rendering: Rendering
-  /** Ends subscriptions that missed a change: they must not believe that nothing happened. */
+  /** Ends subscriptions that missed a change: their clients must learn that something is missing. */
   readonly fail: (subscribers: Iterable<Subscriber>, error: unknown) => void
 }
 
 export class Delivery {
   readonly #parts: DeliveryParts
   #change: LoggedChange | undefined
-  /** Deliveries of the current change to subscribers that have joined their group meanwhile. */
+  /** Deliveries of the current change to groups that a subscriber has joined meanwhile. */
   #late: Promise<void>[] = []
 
   constructor(parts: DeliveryParts) {
     this.#parts = parts
   }
 
-  /** Returns undefined when every reply could be rendered at once. */
+  /** Returns undefined if every reply was rendered synchronously. */
   deliver(change: LoggedChange): Promise<void> | undefined {
     this.#change = change
     const groups = this.#parts.groups.of(change)
@@ -37,7 +36,7 @@ export class Delivery {
     return undefined
   }
 
-  /** Returns the index of the group to go on with. */
+  /** Returns the index of the group to continue with. */
   #deliverSlice(
     groups: readonly Group[],
     from: number,
@@ -67,7 +66,7 @@ export class Delivery {
     await this.#finish(pending)
   }
 
-  /** A subscriber that joins a group may miss the change on its way: the group gets it once more. */
+  /** A subscriber that joins a group may miss the change that is being delivered, so the group gets it again. */
   catchUp({ group }: Subscriber): void {
     const change = this.#change
     if (!group || !change || !isWaitedFor(change, group)) return

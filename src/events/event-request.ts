@@ -1,4 +1,4 @@
-/** What a listener of events asks for, as subscriptions and pages of the log take it. */
+/** The events that a listener asks for, as a request for subscriptions and for pages of the log. */
 import { hash } from 'node:crypto'
 import { ApiError } from '../errors.ts'
 import type { Collection, Model } from '../model/model.ts'
@@ -20,7 +20,7 @@ export interface WantedEvents {
   readonly filter: EventFilter | undefined
 }
 
-/** How an event is sent. `name`: equal only for equal forms. */
+/** The format in which an event is sent. `name`: equal only for equal formats. */
 export interface EventForm {
   readonly name: string
   render(shown: ShownEvent, event: number): string
@@ -31,8 +31,8 @@ export function isLogged(collection: Collection): boolean {
 }
 
 /**
- * Every collection of which the principal may read something. Throws UNAUTHORIZED, INSUFFICIENT_SCOPE or FORBIDDEN
- * where there is none.
+ * Every collection of which the principal may read some items. Throws UNAUTHORIZED, INSUFFICIENT_SCOPE or FORBIDDEN if
+ * there is none.
  */
 export function readableCollections(model: Model, { access }: Principal): readonly Collection[] {
   const refusals: ApiError[] = []
@@ -87,7 +87,7 @@ function rendererOf(
   }
 }
 
-/** An update can become a deletion for this listener, and a change of any kind have a type of its own. */
+/** An update can be a deletion to this listener, and a change of any kind can have a type of its own. */
 function topicsOf(collection: Collection, isWanted: (type: string) => boolean): readonly Topic[] {
   const hasOwn = ownTypesOf(collection).some(isWanted)
   const wants = (kind: ChangeKind) => isWanted(eventType(collection, kind))

@@ -1,4 +1,4 @@
-/** The plans that read a logged change as one listener may see it. */
+/** The shapes of plans that read a logged change as one listener may see it. */
 import { Cache, CacheBound } from '../cache.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Model } from '../model/model.ts'
@@ -22,15 +22,15 @@ const beforeParam = 2
 /** The parameters of a filter begin here. */
 export const firstFilterParam = 3
 
-/** What listeners share who can name the same fields and filter alike. */
+/** The shapes for listeners with the same readable fields and the same filter. */
 export interface EventShapes {
-  /** The fields that the data has, in order. */
+  /** The fields of the data, in order. */
   readonly fields: readonly string[]
-  /** Answers with `after`. */
+  /** The answer has `after`. */
   readonly row: CompositeShape
   /**
-   * Answers with `after` and `before`; with a filter, `before` tells whether the row fulfilled it, and `was` is the row
-   * whether it did or not.
+   * The answer has `after` and `before`. With a filter, `before` says only whether the row fulfilled it, and `was` is the
+   * row in either case.
    */
   readonly rows: CompositeShape
 }
@@ -41,14 +41,14 @@ export type ShapesOf = (
   collection: Collection,
   access: AccessClass,
   filter: EventFilter | undefined,
-  /** That must hold for the item besides the collection's own. */
+  /** A rule that must hold for the item, besides the rule of the collection. */
   rule?: Rule,
 ) => EventShapes
 
-/** Equal shapes are made once, so that the guard and the store meet them again. */
+/** Equal shapes are one object: the guard and the store cache by it. */
 export function createEventShapes(model: Model): ShapesOf {
   const all = new Cache<string, EventShapes>(new CacheBound('event_shapes', maxShapes))
-  /** By the filter, or the model where there is none: what a listener asks for stays the same object. */
+  /** By the filter, or the model if there is none. A listener's filter remains the same object. */
   const known = new WeakMap<object, WeakMap<AccessClass, Map<Collection, EventShapes>>>()
 
   function find(
@@ -108,7 +108,7 @@ export function argsOf(change: LoggedChange, filterArgs: readonly JsonValue[]): 
   return [change.id, change.row, change.before, ...filterArgs]
 }
 
-/** A user, where the caller may read them. Arguments: the id. */
+/** A user, if the caller may read that user. Arguments: the id. */
 export const actorShape: CompositeShape = {
   kind: 'composite',
   roots: [{ kind: 'item', key: 'actor', collection: 'users', id: 0, select: selected(['id']) }],

@@ -1,4 +1,4 @@
-/** Server-sent events (HTML Living Standard, 9.2), written as fast as the reader takes them. */
+/** Server-sent events (HTML Living Standard, 9.2), written as fast as the client reads them. */
 import type { Reply } from '../call.ts'
 
 export const eventStreamHeaders = [
@@ -10,9 +10,9 @@ export const eventStreamHeaders = [
   'no',
 ]
 
-/** Keeps proxies from closing an idle stream, and finds out that a reader has gone. */
+/** Keeps proxies from closing an idle stream, and detects that the client has gone. */
 const keepAliveIntervalMs = 12_000
-/** A comment, which readers ignore. */
+/** A comment, which clients ignore. */
 const comment = ':\n\n'
 
 export class EventStream implements AsyncIterableIterator<string> {
@@ -27,8 +27,8 @@ export class EventStream implements AsyncIterableIterator<string> {
   #taken: PromiseWithResolvers<void> | undefined
 
   /**
-   * `onGone` is called once: the reader has left, or was too slow. `keepAlive` makes what is sent now and then, in case
-   * nothing else comes.
+   * `onGone` is called at most once: the client has left, or was too slow. `keepAlive` returns the block that is sent at
+   * intervals.
    */
   constructor(
     maxBufferedBytes: number,
@@ -58,7 +58,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     })
   }
 
-  /** The reader has gone. */
+  /** The client has gone. */
   return(): Promise<IteratorResult<string>> {
     if (!this.#isEnded) {
       this.#close()
@@ -74,7 +74,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     return this
   }
 
-  /** `block`: one event or more, each with its empty line. */
+  /** `block`: one or more events, each with its empty line. */
   send(block: string): void {
     if (this.#isEnded) return
     if (this.#reader) {
@@ -88,7 +88,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     else this.#blocks.push(block)
   }
 
-  /** Undefined where the reader has taken most of what was sent; otherwise resolves when it has, or is gone. */
+  /** Undefined if the client has read most of what was sent; otherwise resolves when it has, or is gone. */
   keptUp(): Promise<void> | undefined {
     if (this.#isEnded || this.#bufferedBytes <= this.#maxBufferedBytes / 4) return undefined
     this.#taken ??= Promise.withResolvers()
@@ -100,7 +100,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#close()
   }
 
-  /** Discards what is buffered: a reader that catches up finds a broken stream, not one with a gap. */
+  /** Discards the buffer: a client that reads on must find a broken stream, not one with a gap. */
   #drop(): void {
     this.#close()
     this.#blocks = []

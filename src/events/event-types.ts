@@ -1,4 +1,4 @@
-/** The types of events, e.g. `post.created`, and the patterns by which listeners name them. */
+/** The types of events, e.g. `post.created`, and the patterns with which listeners select them. */
 import type { Collection, Model } from '../model/model.ts'
 import type { ChangeKind, LoggedChange } from './change-feed.ts'
 
@@ -8,7 +8,7 @@ export function eventType(collection: Collection, kind: ChangeKind): string {
   return `${collection.singular}.${kind}`
 }
 
-/** The type of a change as the log has it; a listener who sees less of it may be told of another. */
+/** The type of a change in the log. A listener that sees less of the item may be sent another type. */
 export function typeOf(change: Pick<LoggedChange, 'type' | 'kind'>, collection: Collection): string {
   return change.type ?? eventType(collection, change.kind)
 }
@@ -32,7 +32,7 @@ export function coversType(pattern: string, type: string): boolean {
   return pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))
 }
 
-/** The collection that a pattern is about; `'all'` for `*`, undefined where the pattern names no known type. */
+/** The collection of a pattern; `'all'` for `*`, undefined if the pattern matches no known type. */
 export function collectionOfPattern(model: Model, pattern: string): Collection | 'all' | undefined {
   if (pattern === '*') return 'all'
   const dot = pattern.lastIndexOf('.')

@@ -1,5 +1,4 @@
-/** Subscribers that ask for the same with the same rights form a group: each event is rendered once per group. */
-
+/** Subscribers with the same request and the same rights form a group: each event is rendered once per group. */
 import type { ChangeRenderer, Group, Subscriber, Topic } from './subscriber.ts'
 
 function keyOf({ kind, collection }: Topic): string {
@@ -10,7 +9,7 @@ export class Groups {
   readonly #groups = new Map<string, Group>()
   readonly #topics = new Map<string, Set<Group>>()
 
-  /** Throws when the subscriber's principal may never see what it asks for. */
+  /** Throws if the subscriber's principal may never see what the request asks for. */
   join(subscriber: Subscriber): void {
     const { principal, request } = subscriber
     const { userId, access, claims } = principal
@@ -30,7 +29,7 @@ export class Groups {
     return true
   }
 
-  /** The groups that wait for changes of a topic. */
+  /** The groups that subscribe to a topic. */
   of(topic: Topic): readonly Group[] {
     return [...(this.#topics.get(keyOf(topic)) ?? [])]
   }

@@ -1,7 +1,7 @@
 /**
  * Connects subscribers to the log of committed changes: one reader per process reads every event once, and the
- * delivery renders it once for each group of subscribers that ask for the same with the same rights. Subscribers that
- * resume replay what they missed beside it, and then join it.
+ * delivery renders it once for each group of subscribers with the same request and the same rights. Subscribers that
+ * resume replay what they missed in parallel, and then join the live groups.
  */
 import { ApiError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
@@ -16,21 +16,21 @@ import { checkResumable } from './resume.ts'
 import { type ReplySink, Subscriber, type SubscriptionRequest } from './subscriber.ts'
 
 export interface Subscription {
-  /** Every event up to this one was looked at, and its reply, where there is one, went to the sink. */
+  /** Every event up to this one was processed, and its reply, if there is one, was sent to the sink. */
   readonly position: number
-  /** From now on these rights count. Ends the subscription when they no longer suffice. */
+  /** Replaces the subscriber's rights. Ends the subscription if they no longer suffice. */
   changePrincipal(principal: Principal): void
   close(): void
 }
 
 export interface Resume {
-  /** The number of the last event that the client has. Undefined: it wants what comes from now on. */
+  /** The last event that the client has. Undefined: it wants only new events. */
   readonly after?: number | undefined
 }
 
 export interface HubParts extends Pick<LogReaderParts, 'feed' | 'beforeDelivery'> {
   readonly onFault: (error: unknown) => void
-  /** How long a failed delivery is retried while the database answers other questions. */
+  /** How long a failed delivery is retried while the database answers other queries. */
   readonly retryLimitMs?: number | undefined
 }
 
@@ -80,9 +80,9 @@ export class Hub {
   }
 
   /**
-   * Sends every change that `request` asks for to `sink`: those after the event `after`, in order and none twice, or
-   * those after this call. Throws when the principal may never see what the request asks for, and RESYNC_REQUIRED
-   * when the log no longer has all that came after `after`.
+   * Sends every change that `request` asks for to `sink`, in order and each once: the changes after the event `after`, or
+   * those after this call. Throws if the principal may never see what the request asks for, and RESYNC_REQUIRED if the
+   * log no longer has all events after `after`.
    */
   async subscribe(
     request: SubscriptionRequest,
@@ -112,7 +112,7 @@ export class Hub {
     }
   }
 
-  /** Ends every subscription, and accepts no more. */
+  /** Ends every subscription, and accepts no new ones. */
   close(): void {
     this.#isClosed = true
     this.#end([...this.#live.subscribers(), ...this.#replaying.subscribers()], undefined)
@@ -127,7 +127,7 @@ export class Hub {
     subscriber.holdLive()
     this.#live.join(subscriber)
     subscriber.pass(await this.#feed.last())
-    if (subscriber.startLive()) return
+    if (!subscriber.isOpen || subscriber.startLive()) return
     this.#leaveLive(subscriber)
     this.#replays.add(subscriber)
   }
@@ -138,7 +138,7 @@ export class Hub {
     subscriber.pass(after)
     this.#replaying.join(subscriber)
     if (this.#reader.position > after) return this.#replays.add(subscriber)
-    // Nothing was missed, or the live reader will read it.
+    // Nothing was missed, or the live reader will read what was.
     this.#joinLive(subscriber)
     subscriber.startLive()
   }
@@ -158,12 +158,12 @@ export class Hub {
   #changePrincipal(subscriber: Subscriber, principal: Principal): void {
     if (!this.#groupsOf(subscriber).leave(subscriber)) return
     subscriber.principal = principal
-    // What waits was rendered for the former rights.
+    // The held replies were rendered for the former rights.
     if (subscriber.isHeld) subscriber.dropHeld()
     if (this.#join(subscriber) && subscriber.isLive) this.#delivery.catchUp(subscriber)
   }
 
-  /** Returns false where the subscriber's rights do not suffice: then its subscription has ended. */
+  /** Returns false if the subscriber's rights do not suffice: then its subscription has ended. */
   #join(subscriber: Subscriber): boolean {
     try {
       this.#groupsOf(subscriber).join(subscriber)
@@ -179,7 +179,7 @@ export class Hub {
     return isReplaying ? this.#replaying : this.#live
   }
 
-  /** A subscriber that missed a change must not believe that nothing happened. */
+  /** Ends the subscriptions of subscribers that missed a change: their clients must learn that something is missing. */
   #fail(subscribers: Iterable<Subscriber>, error: unknown): void {
     const open = [...subscribers].filter(({ isOpen }) => isOpen)
     if (open.length === 0) return

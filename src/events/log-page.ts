@@ -3,12 +3,12 @@ import { type ChangeFeed, isLogEnd, type LoggedChange, maxBatchBytes } from './c
 import { checkResumable } from './resume.ts'
 import type { ChangeRenderer } from './subscriber.ts'
 
-/** Rows of the log that one page reads at most: a listener who may see little makes progress all the same. */
+/** The most rows of the log that one page reads: a listener that may see few of them still makes progress. */
 const maxScannedRows = 1000
 const batchSize = 100
 /** Changes that are rendered at once. */
 const sliceSize = 16
-/** A page ends after so much text. */
+/** A page ends once it has this much text. */
 const maxCharacters = 4_194_304
 /** After this long, other work gets its turn. */
 const maxBlockingMs = 5
@@ -28,8 +28,8 @@ interface Reading {
 }
 
 /**
- * Reads the replies to up to `limit` changes after the event `after`. Throws RESYNC_REQUIRED where the log no longer
- * has all of these, and UNAVAILABLE while the database is away.
+ * Reads the replies to up to `limit` changes after the event `after`. Throws RESYNC_REQUIRED if the log no longer has all
+ * of them, and UNAVAILABLE during a database outage.
  */
 export async function readLogPage(
   feed: Pick<ChangeFeed, 'after' | 'bounds'>,
@@ -40,7 +40,7 @@ export async function readLogPage(
   const page = (hasMore: boolean) => ({ replies: reading.replies, position: reading.position, hasMore })
   for (let scanned = 0; scanned < maxScannedRows; scanned += batchSize) {
     const changes = await feed.after(reading.position, batchSize, maxBatchBytes)
-    // Asked after the changes were read: what is pruned meanwhile is missing among them.
+    // After the changes: those that were pruned meanwhile are missing among them.
     if (changes[0]?.event !== reading.position + 1) checkResumable(reading.position, await feed.bounds())
     const isWhole = await readBatch(reading, changes, renderer, limit)
     if (isWhole && isLogEnd(changes, batchSize)) return page(false)

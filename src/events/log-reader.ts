@@ -18,7 +18,7 @@ export interface LogReaderParts {
   readonly outage: Outage
   /** Called before changes of these collections are delivered: a change may take rights from subscribers. */
   readonly beforeDelivery: (collections: ReadonlySet<string>) => Awaitable<void>
-  /** Events were pruned before they were read. */
+  /** Called when events were pruned before they were read. */
   readonly onLoss: (error: unknown) => void
   /** Returns undefined when the delivery is already complete. */
   readonly deliver: (change: LoggedChange) => Promise<void> | undefined
@@ -32,7 +32,7 @@ export class LogReader {
   #starting: Promise<void> | undefined
   #stop: (() => void) | undefined
   #isReading = false
-  /** Whether there may be events that the current reading does not find. */
+  /** Whether there may be events that the current read does not find. */
   #isBehind = false
   #isDelivering = false
 
@@ -99,7 +99,7 @@ export class LogReader {
     })
   }
 
-  /** After an outage, reading resumes where it failed. */
+  /** After an outage, reading resumes at the event that failed. */
   async #onFailure(error: unknown): Promise<void> {
     const { outage } = this.#parts
     outage.report(error)

@@ -1,11 +1,11 @@
-/** Events wait while the database is unavailable, and are delivered once it answers again. */
+/** An outage of the database: events wait, and are delivered once the database answers again. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { ApiError } from '../errors.ts'
 import type { Awaitable } from '../plan/answer.ts'
 
 const retryIntervalMs = 200
 
-/** Whether the same question may succeed later. */
+/** Whether the same query may succeed later. */
 export function isTemporary(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'UNAVAILABLE'
 }
@@ -31,7 +31,7 @@ export class Outage {
     this.#onFault(error)
   }
 
-  /** Everything works again: the next fault begins another outage. */
+  /** The outage is over: the next fault begins another one. */
   over(): void {
     this.#isReported = false
   }

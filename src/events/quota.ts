@@ -1,4 +1,4 @@
-/** How much each caller may have open. Each worker process counts for itself. */
+/** How many connections each caller may have open. Each worker counts its own. */
 import { ApiError } from '../errors.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
 
@@ -7,13 +7,13 @@ export class Quota {
   readonly #max: number
   readonly #noun: string
 
-  /** `noun`: what is counted, in the plural. */
+  /** `noun`: what is counted, as a plural. */
   constructor(max: number, noun: string) {
     this.#max = max
     this.#noun = noun
   }
 
-  /** Takes one. Throws RATE_LIMITED when the caller has the maximum open. */
+  /** Takes one. Throws RATE_LIMITED if the caller has the maximum open. */
   take(key: string): void {
     const open = this.#open.get(key) ?? 0
     if (open >= this.#max) {

@@ -1,4 +1,4 @@
-/** Renders the replies of a group, also through an outage of the database. */
+/** Renders the replies of a group. An outage of the database delays them. */
 import type { Awaitable } from '../plan/answer.ts'
 import type { LoggedChange } from './change-feed.ts'
 import { isTemporary, type Outage } from './outage.ts'
@@ -8,7 +8,7 @@ const defaultRetryLimitMs = 10_000
 
 export interface RenderingParts {
   readonly outage: Outage
-  /** How long a failed rendering is retried while the database answers other questions. */
+  /** How long a failed rendering is retried while the database answers other queries. */
   readonly retryLimitMs: number | undefined
   readonly hasSubscribers: () => boolean
 }
@@ -20,7 +20,7 @@ export class Rendering {
     this.#parts = parts
   }
 
-  /** Null where the members may not see the change. Throws or rejects when it can never be rendered. */
+  /** Null if the members may not see the change. Throws or rejects if it can never be rendered. */
   render(group: Group, change: LoggedChange): Awaitable<string | null> {
     try {
       const reply = group.renderer.render(change)

@@ -1,10 +1,12 @@
-/** Whose turn it is where several subscribers replay: callers in turn, each with all that is at one place of the log. */
+/** Decides which replay is next: callers take turns, and a turn serves all subscribers at one position of the log. */
 import type { Subscriber } from './subscriber.ts'
 
-/** Subscribers that have replayed up to the same event: they are read for together. */
+/** Subscribers that have replayed up to the same event: one read of the log serves them all. */
 export interface Replay {
   readonly position: number
   readonly members: Set<Subscriber>
+  /** Of the members when they were added: a member's rights, and with them its caller, may change while it waits. */
+  readonly callers: Set<string>
 }
 
 export class ReplayQueue {
@@ -18,18 +20,19 @@ export class ReplayQueue {
   }
 
   add(subscriber: Subscriber): void {
-    const { position } = subscriber
-    const replay = this.#byPosition.get(position) ?? { position, members: new Set() }
+    const { position, caller } = subscriber
+    const replay = this.#byPosition.get(position) ?? { position, members: new Set(), callers: new Set() }
     this.#byPosition.set(position, replay)
     replay.members.add(subscriber)
-    const replays = this.#callers.get(subscriber.caller) ?? new Set()
-    this.#callers.set(subscriber.caller, replays.add(replay))
+    replay.callers.add(caller)
+    const replays = this.#callers.get(caller) ?? new Set()
+    this.#callers.set(caller, replays.add(replay))
   }
 
   /**
-   * The next replay of the caller whose turn it is. Its turn counts for all callers that have a part in it.
-   * Every other turn goes to what is nearest to the end, and soon done; the rest to what is furthest behind, which on
-   * its way takes along the caller's others.
+   * The next replay of the caller whose turn it is. The turn counts for every caller with a subscriber in it. Turns
+   * alternate between the replay nearest to the end, which is soon done, and the one furthest behind, which on its way
+   * meets the caller's others.
    */
   take(): Replay | undefined {
     const [replays] = this.#callers.values()
@@ -44,7 +47,7 @@ export class ReplayQueue {
 
   #remove(replay: Replay): void {
     this.#byPosition.delete(replay.position)
-    for (const caller of new Set([...replay.members].map(member => member.caller))) {
+    for (const caller of replay.callers) {
       const replays = this.#callers.get(caller)
       this.#callers.delete(caller)
       replays?.delete(replay)

@@ -1,6 +1,6 @@
 /**
- * Sends subscribers what they missed: reads the log in batches, in turn for each caller, until a subscriber has all that
- * the live reader has delivered; then the subscriber joins the live groups at exactly that event.
+ * Sends subscribers what they missed: reads the log in batches, with turns for callers, until a subscriber has everything
+ * that the live reader has delivered. Then the subscriber joins the live groups at exactly that event.
  */
 import { type ChangeFeed, type LoggedChange, maxBatchBytes } from './change-feed.ts'
 import { isTemporary, type Outage } from './outage.ts'
@@ -11,9 +11,9 @@ import { type Group, isWaitedFor, type Subscriber } from './subscriber.ts'
 
 /** Batches end at multiples of this, where replays that began at different events meet. */
 const batchSize = 256
-/** Changes of a batch that are rendered at once. */
+/** Changes of a batch that are rendered in parallel. */
 const sliceSize = 16
-/** Batches that are read and rendered at once, of all callers. */
+/** Batches that are read and rendered in parallel, for all callers together. */
 const maxConcurrentTurns = 2
 /** After this long, a replay lets the event loop do other work. */
 const maxBlockingMs = 5
@@ -23,12 +23,12 @@ export interface ReplayParts {
   readonly outage: Outage
   readonly rendering: Rendering
   readonly hasSubscribers: () => boolean
-  /** Up to which event the live reader has delivered. */
+  /** The last event that the live reader has delivered. */
   readonly livePosition: () => number
-  /** Moves the subscriber to the live groups, where what comes is held until `startLive`. */
+  /** Moves the subscriber to the live groups, where replies are held until `startLive`. */
   readonly joinLive: (subscriber: Subscriber) => void
   readonly leaveLive: (subscriber: Subscriber) => void
-  /** Ends subscriptions that can never get what they miss. */
+  /** Ends subscriptions that can never get what they missed. */
   readonly fail: (subscribers: Iterable<Subscriber>, error: unknown) => void
 }
 
@@ -47,7 +47,7 @@ export class Replays {
     this.#parts = parts
   }
 
-  /** Sends the subscriber what came after its position. */
+  /** Sends the subscriber the changes after its position. */
   add(subscriber: Subscriber): void {
     this.#queue.add(subscriber)
     this.#next()
@@ -119,7 +119,7 @@ class BatchDelivery {
     }
   }
 
-  /** Members that change their group meanwhile get it by their new rights. */
+  /** Members that change their group meanwhile get the slice rendered for their new rights. */
   async #deliverSlice(slice: readonly LoggedChange[]): Promise<void> {
     const pending = new Set(this.#members)
     while (pending.size > 0) {
@@ -131,7 +131,7 @@ class BatchDelivery {
     }
   }
 
-  /** Returns the members that have got what is theirs. */
+  /** Returns the members that need nothing more of the slice. */
   async #deliverTo(
     group: Group,
     waiting: readonly Subscriber[],
@@ -162,7 +162,7 @@ class BatchDelivery {
     }
   }
 
-  /** The others need not wait for it. */
+  /** Takes a slow member out, so that the others need not wait for it. */
   #park(member: Subscriber, keptUp: Promise<void>): void {
     this.#members.delete(member)
     if (member.isHeld) this.#parts.leaveLive(member)

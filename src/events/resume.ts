@@ -4,13 +4,13 @@ import type { FeedBounds } from './change-feed.ts'
 
 const eventIdPattern = /^(0|[1-9]\d{0,15})$/
 
-/** The number that an event id stands for, e.g. 1042 for `"1042"`; undefined for what is no event id. */
+/** The number of an event id, e.g. 1042 for `"1042"`; undefined for a text that is not an event id. */
 export function eventNumber(id: string): number | undefined {
   const number = eventIdPattern.test(id) ? Number(id) : Number.NaN
   return Number.isSafeInteger(number) ? number : undefined
 }
 
-/** Throws RESYNC_REQUIRED where the log cannot tell everything that came after the event. */
+/** Throws RESYNC_REQUIRED if the log does not have every event after this one. */
 export function checkResumable(after: number, bounds: FeedBounds): void {
   const { pruned, drawn } = bounds
   if (after < pruned) {

@@ -1,7 +1,7 @@
 /**
- * A change of the log as the event that one listener gets, or nothing. It is computed from two views: the item before
- * the change and after it, each as this listener may read it now. Whatever the event says, reading the item before and
- * after the change would have said too.
+ * Shows a logged change as the event that one listener gets, or nothing. The event is computed from two views: the item
+ * before the change and after it, each as this listener may read it now. It discloses nothing that reading the item before
+ * and after the change would not.
  */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, EmittedEvent, Model } from '../model/model.ts'
@@ -18,25 +18,25 @@ import { eventType, typeOf } from './event-types.ts'
 export interface ShownEvent {
   /** E.g. `post.updated`. An update that takes the item from the listener's view is a `post.deleted`. */
   readonly type: string
-  /** The event as JSON text, as INTERFACE.md describes it. */
+  /** The event as JSON text. */
   readonly text: string
 }
 
 export interface EventViews {
   /**
-   * The event of a change for a principal with its present rights; null where it may not know of it, and for a
-   * collection that it may not read at all. `filter` narrows the view: an item that stops fulfilling it leaves the view.
-   * Fails with UNAVAILABLE while the database is away.
+   * The event of a change for a principal with its present rights; null if the principal may not know of the change, or may
+   * not read the collection at all. `filter` narrows the view: an item that no longer fulfils it leaves the view. Fails
+   * with UNAVAILABLE during a database outage.
    */
   show(change: LoggedChange, principal: Principal, filter?: EventFilter): Awaitable<ShownEvent | null>
   /**
-   * Throws what the guard says to a principal that may never see an event of the collection through this filter:
-   * UNAUTHORIZED, FORBIDDEN, INSUFFICIENT_SCOPE.
+   * Throws the guard's refusal if the principal may never see an event of the collection through this filter:
+   * UNAUTHORIZED, FORBIDDEN or INSUFFICIENT_SCOPE.
    */
   require(collection: Collection, principal: Principal, filter?: EventFilter): void
 }
 
-/** An item as a listener reads it; null where it may not. */
+/** An item as a listener may read it; null if it may not. */
 type View = Readonly<Record<string, JsonValue>> | null
 
 interface Views {
@@ -45,7 +45,7 @@ interface Views {
   readonly was?: View
 }
 
-/** What a change is to a listener. */
+/** What a listener sees of a change. */
 interface Difference {
   readonly kind: 'changed' | 'left'
   /** Undefined: not an update. */
@@ -53,12 +53,12 @@ interface Difference {
   readonly data: View
 }
 
-/** Kept with the answer that it was computed from, for all listeners who get the same answer. */
+/** Stored with the answer from which it was computed, for all listeners that get the same answer. */
 interface Rendered extends RenderedAnswer {
-  /** Changes can be alike and have different numbers: the answer is rendered for one at a time. */
+  /** Equal changes have different event ids, so the rendering is of one change at a time. */
   readonly change: LoggedChange
   readonly difference: Difference | null
-  /** Without the actor, and with it. */
+  /** Without the actor; with the actor. */
   readonly shown: [ShownEvent | undefined, ShownEvent | undefined]
 }
 
@@ -96,7 +96,7 @@ export function createEventViews(model: Model, run: Run): EventViews {
   }
 }
 
-/** Undefined: whoever may read the item is given the event. */
+/** The rule of an emitted event; undefined if everyone who may read the item gets the event. */
 function ruleOf(event: EmittedEvent | undefined): Rule | undefined {
   return event === undefined || event.access.kind === 'anyone' ? undefined : event.access
 }
@@ -149,7 +149,7 @@ function made(
   return { type, text }
 }
 
-/** Null: nothing that the listener can see has changed. */
+/** Null if nothing that the listener can see has changed. */
 function differenceOf(
   answer: CompositeAnswer,
   change: LoggedChange,
@@ -167,7 +167,7 @@ function differenceOf(
   return changed.length > 0 ? { kind: 'changed', changed, data: after } : null
 }
 
-/** For a change whose row before is not known: those of the changed fields that the listener certainly reads. */
+/** For an update whose row before is unknown: the changed fields that the listener can certainly read. */
 function changedBlindly(
   after: NonNullable<View>,
   { changed }: LoggedChange,

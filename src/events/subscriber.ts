@@ -1,14 +1,13 @@
-/** One subscriber: what it asks for, where its replies go, and which replies it already has. */
-
+/** A subscriber: its request, where its replies go, and which replies it already has. */
 import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import type { ChangeKind, LoggedChange } from './change-feed.ts'
 
-/** What a subscriber asks for, in the terms of its transport. */
+/** What a subscriber asks for, in terms of its transport. */
 export interface SubscriptionRequest {
   /** Equal only for requests that ask for the same changes and the same replies. */
   readonly key: string
-  /** Throws when the principal may never see what the request asks for. */
+  /** Throws if the principal may never see what the request asks for. */
   rendererFor(principal: Principal): ChangeRenderer
 }
 
@@ -20,11 +19,11 @@ export interface Topic {
 
 /** Makes the replies of one request for one principal. */
 export interface ChangeRenderer {
-  /** `render` is called for changes of these, and no others. */
+  /** `render` is called only for changes of these topics. */
   readonly topics: readonly Topic[]
   /**
-   * The reply for one change, as the principal may see it now; null when the principal may not see the item.
-   * Principals for whom the same guarded plan gives the same answer get the same reply, which is rendered once.
+   * The reply for one change, as the principal may see it now; null if the principal may not see the item. Principals with
+   * the same answer to the same guarded plan get the same reply, which is rendered once.
    */
   render(change: LoggedChange): Awaitable<string | null>
 }
@@ -33,13 +32,13 @@ export interface ChangeRenderer {
 export interface ReplySink {
   /** `event`: the number of the change in the log. */
   next(reply: string, event: number): void
-  /** Undefined where the client keeps up. Otherwise resolves when it does; a replay waits for that, live replies do not. */
+  /** Undefined if the client keeps up. Otherwise resolves when it does: a replay waits for that, live replies do not. */
   keptUp?(): Promise<void> | undefined
-  /** The subscription has ended: with an error, or (undefined) because the service stops. */
+  /** The subscription has ended: with an error, or, if undefined, because the service stops. */
   end(error: unknown): void
 }
 
-/** The subscribers that ask for the same with the same rights. */
+/** The subscribers with the same request and the same rights. */
 export interface Group {
   readonly key: string
   readonly renderer: ChangeRenderer
@@ -50,7 +49,7 @@ export function isWaitedFor({ collection, kind }: Topic, { renderer }: Group): b
   return renderer.topics.some(topic => topic.collection === collection && topic.kind === kind)
 }
 
-/** Live replies that may wait for one subscriber while it is sent what came before them. */
+/** The most live replies that are held for one subscriber while it is sent the earlier ones. */
 const maxHeldReplies = 256
 const maxHeldCharacters = 32_768
 
@@ -62,11 +61,11 @@ export class Subscriber {
   group: Group | undefined
   /** `held`: live replies wait until the subscriber has what came before them. */
   #state: 'replaying' | 'held' | 'live' = 'replaying'
-  /** Everything up to this event was looked at, and its reply sent. */
+  /** Every event up to this one was processed, and its reply sent. */
   #position = 0
   #held: { readonly event: number; readonly reply: string }[] = []
   #heldCharacters = 0
-  /** Whether live replies are missing in `#held`. */
+  /** Whether live replies were dropped from `#held`. */
   #isIncomplete = false
 
   constructor(request: SubscriptionRequest, principal: Principal, sink: ReplySink) {
@@ -75,7 +74,7 @@ export class Subscriber {
     this.sink = sink
   }
 
-  /** Callers that replay are served in turn. */
+  /** Replays take turns by caller. */
   get caller(): string {
     return this.principal.budgetKey
   }
@@ -84,7 +83,7 @@ export class Subscriber {
     return this.group !== undefined
   }
 
-  /** Whether it is not in the live groups. */
+  /** Whether it is in a replaying group, not a live one. */
   get isReplaying(): boolean {
     return this.#state === 'replaying'
   }
@@ -101,7 +100,7 @@ export class Subscriber {
     return this.#position
   }
 
-  /** A live reply. */
+  /** Sends a live reply, or holds it. */
   send(event: number, reply: string): void {
     if (this.#state === 'live') return void this.sendNow(event, reply)
     if (this.#isIncomplete) return
@@ -117,12 +116,12 @@ export class Subscriber {
     this.sink.next(reply, event)
   }
 
-  /** Everything up to `event` was looked at. */
+  /** Every event up to `event` was processed. */
   pass(event: number): void {
     this.#position = Math.max(event, this.#position)
   }
 
-  /** From now on live replies wait for `startLive`. */
+  /** Holds live replies until `startLive`. */
   holdLive(): void {
     this.#state = 'held'
     this.#held = []
@@ -136,8 +135,8 @@ export class Subscriber {
   }
 
   /**
-   * Sends the live replies that waited, and from now on sends them at once. Returns false where some are missing: then
-   * the log must be read from `position`.
+   * Sends the held replies, and later live replies at once. Returns false if some were dropped: then the log must be read
+   * from `position`.
    */
   startLive(): boolean {
     if (this.#isIncomplete) return false
@@ -146,7 +145,7 @@ export class Subscriber {
     return true
   }
 
-  /** No live replies come any more. */
+  /** Returns to replaying: no more live replies come. */
   leaveLive(): void {
     this.#state = 'replaying'
     this.dropHeld()

@@ -1,19 +1,19 @@
-/** How much one caller may store by its keys in a day (UTC). */
+/** Limits what one caller may store with idempotency keys in a day (UTC). */
 import type { Budget, RateCounters } from '../cluster/cluster.ts'
 import { ApiError } from '../errors.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import { smallPayloadCharacters } from './transaction.ts'
 
 const daySeconds = 24 * 60 * 60
-/** A unit is a record with a small payload. */
+/** A unit is one record with a small payload. */
 const maxUnits = 1_500_000
-/** Beyond these, 64 MiB, only small payloads hold a whole body. */
+/** Beyond these, 64 MiB, only small payloads are stored with their whole body. */
 const longUnits = 32_768
 
 export interface Allowance {
-  /** Takes what a small record needs. Whether a long one may be stored. Throws RATE_LIMITED. */
+  /** Takes the unit of a small record. Returns whether a long one may be stored. Throws RATE_LIMITED. */
   begin(scope: string): Awaitable<boolean>
-  /** Takes what the stored payload needs beyond a small one; gives back all where nothing was stored. */
+  /** Takes the further units of the stored payload; gives back the first one if nothing was stored. */
   end(scope: string, storedCharacters: number): void
 }
 

@@ -2,13 +2,13 @@
 import type { Call } from '../call.ts'
 import { ApiError } from '../errors.ts'
 
-/** Its name, as Node has it. */
+/** The header's name, as Node spells it. */
 export const keyHeader = 'idempotency-key'
 const maxCharacters = 255
 
 /** RFC 8941, 3.3.3. */
 const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
-/** Visible ASCII; without the quotation mark, and without the comma with which two headers are joined. */
+/** Visible ASCII without the quotation mark, and without the comma, which joins repeated headers. */
 const bare = /^[\x21\x23-\x2b\x2d-\x7e]*$/
 
 function refused(what: string): ApiError {
@@ -25,7 +25,7 @@ function contentOf(header: string): string {
   throw refused('is neither a bare key nor a quoted string, or is there twice')
 }
 
-/** The key of a request; undefined without the header. A bare key and the same one in quotes are equal. Throws BAD_REQUEST. */
+/** The key of a request; undefined without the header. A bare key equals the same key in quotes. Throws BAD_REQUEST. */
 export function readKey({ headers }: Pick<Call, 'headers'>): string | undefined {
   const header = headers[keyHeader]
   if (header === undefined) return undefined

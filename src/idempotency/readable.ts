@@ -1,4 +1,4 @@
-/** Which items a caller may read, by its present rights. */
+/** Which items a caller may read with its present rights. */
 import { ApiError, type ErrorCode } from '../errors.ts'
 import type { ListShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
@@ -6,7 +6,7 @@ import { listShape, where } from '../plan/system-plans.ts'
 import type { Principal } from '../principal.ts'
 import type { ShownItem } from './transaction.ts'
 
-/** Of the guard: the caller may read no item of the collection, or not its id. */
+/** Refusals of the guard: the caller may read no item of the collection, or not its id. */
 const refusals: ReadonlySet<ErrorCode> = new Set([
   'BAD_REQUEST',
   'UNAUTHORIZED',
@@ -17,7 +17,7 @@ const refusals: ReadonlySet<ErrorCode> = new Set([
 
 const shapes = new Map<string, ListShape>()
 
-/** One per collection, because each shape is compiled once. */
+/** There is one shape per collection, because each shape is compiled once. */
 function shapeOf(collection: string): ListShape {
   const made = shapes.get(collection) ?? listShape(collection, ['id'], where('id', 'in'))
   shapes.set(collection, made)
@@ -41,7 +41,7 @@ async function readableIds(
   }
 }
 
-/** Those that do not exist any more, or that the caller may not read. */
+/** The items that no longer exist, or that the caller may not read. */
 export async function unreadable(
   run: Run,
   principal: Principal,

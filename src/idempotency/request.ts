@@ -1,15 +1,15 @@
-/** What tells requests with an `Idempotency-Key` apart. */
+/** Identifies requests with an `Idempotency-Key`. */
 import { hash } from 'node:crypto'
 import type { Call } from '../call.ts'
 import type { Principal } from '../principal.ts'
 import { readKey } from './key.ts'
 
 export interface KeyedRequest {
-  /** Of its record: equal for the same key of the same caller. */
+  /** The id of its record: equal for the same key of the same caller. */
   readonly id: string
-  /** Equal for the same request. */
+  /** Equal for equal requests. */
   readonly fingerprint: string
-  /** The caller whose keys these are. */
+  /** The caller to which the key belongs. */
   readonly scope: string
 }
 
@@ -18,9 +18,9 @@ function digest(parts: readonly (string | undefined)[]): string {
 }
 
 /**
- * The request with its key; undefined without the header. A key belongs to whom the rate limit belongs to: the user
- * and the app, the app by itself, or the address of a caller without a credential. `form`: what else the answer
- * depends on, e.g. its media type. Throws BAD_REQUEST.
+ * The request with its key; undefined without the header. A key has the same scope as the rate limit: the user and the
+ * app, the app by itself, or the address of an anonymous caller. `form`: what else the response depends on, e.g. its media
+ * type. Throws BAD_REQUEST.
  */
 export function keyedRequest(
   call: Pick<Call, 'headers' | 'method' | 'path' | 'query' | 'body'>,

@@ -10,43 +10,43 @@ export const kind = 'IdempotencyKey'
 const keptMs = 24 * 60 * 60 * 1000
 /** How long a request waits for another one with the same key. */
 export const waitMs = 2000
-/** A longer payload is stored only where the caller's allowance has room. */
+/** A longer payload is stored only within the caller's allowance. */
 export const smallPayloadCharacters = 2048
 
-/** An item that a body shows. */
+/** An item in a response body. */
 export interface ShownItem {
   readonly collection: string
   readonly id: number
-  /** Where its object begins and ends in the body; left out where the body cannot be cut. */
+  /** Where its object begins and ends in the body; undefined if the body cannot be cut. */
   readonly at?: readonly [from: number, to: number]
 }
 
-/** An answer to a write that had its effect. */
+/** The reply to a write that took effect. */
 export interface Replayable {
-  /** Its body is a text, or null. */
+  /** Its body must be a text or null. */
   readonly reply: Reply
-  /** The body for a caller with other rights, or where it cannot be cut: nothing but ids. */
+  /** The body for a caller with other rights, or if the body cannot be cut: only ids. */
   readonly short: string | null
-  /** Of which the body shows more than the id. A caller who may no longer read one is given its id. */
+  /** The items of which the body shows more than the id. A caller that may no longer read one gets only its id. */
   readonly items: readonly ShownItem[]
 }
 
-/** What a record holds. */
+/** The payload of a record. */
 export interface StoredReply {
   readonly fingerprint: string
-  /** Names the attempt that had the effect. */
+  /** The id of the attempt that took effect. */
   readonly attempt: string
-  /** What the caller's rights were, as a hash. */
+  /** The hash of the caller's rights. */
   readonly access: string
   readonly status: number
   readonly headers: readonly string[]
-  /** Left out where only the short one was stored. */
+  /** Undefined if only the short body was stored. */
   readonly body?: string | null
   readonly short: string | null
   readonly items: readonly ShownItem[]
 }
 
-/** Another request with the key has had its effect: this one is undone. No client sees it. */
+/** Another request with the key has taken effect, so this one is rolled back. No client sees this error. */
 export class KeyTaken extends ApiError {
   constructor() {
     super('INTERNAL_ERROR', 'Another request with the same Idempotency-Key has been carried out.')
@@ -61,7 +61,7 @@ export function stillRunning(): ApiError {
   )
 }
 
-/** The rights of a caller, without its row rules. */
+/** A hash of the caller's rights, without its row rules. */
 export function accessOf({ access, claims }: Principal): string {
   return hash('sha256', claims === undefined ? access.key : `${access.key} ${claims.key}`, 'base64url')
 }
@@ -74,7 +74,7 @@ interface AttemptOptions {
   readonly now: () => number
 }
 
-/** One attempt to carry a request out. */
+/** One attempt to execute a request. */
 export class KeyedAttempt {
   readonly id = randomUUID()
   /** Rejects with CONFLICT when another transaction has held the key for two seconds; never resolves. */
@@ -96,23 +96,23 @@ export class KeyedAttempt {
     return this.#made?.reply
   }
 
-  /** How much the record takes, in characters; 0: nothing was stored. */
+  /** The length of the stored payload; 0 if nothing was stored. */
   get storedCharacters(): number {
     return this.#made?.payload.length ?? 0
   }
 
-  /** It waits for nobody any more. */
+  /** Stops waiting for other requests. */
   end(): void {
     clearTimeout(this.#timer)
   }
 
   /**
-   * Steps with the record: nothing is done where the key is taken (throws `KeyTaken`), and what `body` returns is stored.
-   * All of it belongs to one transaction, and may run again.
+   * The steps of `body` with those of the record: throws `KeyTaken` if the key is taken, before any other step, and stores
+   * what `body` returns. All steps belong to one transaction, and may run again.
    */
   *steps(body: () => ProgramSteps<Replayable>): ProgramSteps<Reply> {
     this.#made = undefined
-    // First, so that another request with the key waits here, and for nothing else that this one holds.
+    // First: another request with the key then waits here, and holds no other lock.
     yield* this.#take()
     const made = yield* body()
     const payload = this.#payload(made)

@@ -7,12 +7,12 @@ import type { ProgramSteps } from '../plan/transaction.ts'
 import type { Principal } from '../principal.ts'
 import type { KeyedAttempt, Replayable } from './transaction.ts'
 
-/** Yields the plan and what belongs to it; returns its answer, and what is stored. */
+/** Yields the plan and its further steps; returns its answer and the reply to store. */
 export type StepsOnce = (
   plan: Plan<WriteShape>,
 ) => ProgramSteps<readonly [answer: WriteAnswer, made: Replayable]>
 
-/** Runs the write with its record in one transaction. Rejects with `KeyTaken` where another request has done it. */
+/** Runs the write and stores its record in one transaction. Rejects with `KeyTaken` if another request has done so. */
 export async function writeOnce(
   run: Run,
   principal: Principal,

@@ -1,12 +1,12 @@
-/** Which addresses requests to strangers' URLs may reach. */
+/** The addresses that requests to URLs of untrusted users may reach. */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * Whether an IP address is reachable from everywhere: neither private, loopback, link-local, shared, multicast nor
- * reserved (the special-purpose registries of RFC 6890), nor an IPv6 address that leads to an IPv4 one by a gateway
+ * Whether an IP address is globally reachable: not private, loopback, link-local, shared, multicast or reserved (the
+ * special-purpose registries of RFC 6890), nor an IPv6 address that leads to an IPv4 address through a gateway
  * (RFC 6052, RFC 3056, RFC 4380, RFC 4291, 2.5.5).
- * @param address as a socket reports it; anything that is no IP address is not public.
+ * @param address as a socket reports it; a text that is not an IP address is not public.
  */
 export function isPublicAddress(address: string): boolean {
   // A zone (`fe80::1%eth0`) names an interface of this machine.
@@ -17,8 +17,8 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * IPv6 hands out global addresses from 2000::/3 alone (RFC 4291, 2.4; IANA's registry): what else is "unicast" to a
- * library may be a site's own. The documentation prefixes (RFC 3849, RFC 9637) are nobody's.
+ * Global IPv6 addresses are allocated only from 2000::/3 (RFC 4291, 2.4; IANA's registry): another address that the
+ * library calls "unicast" may be site-local. The documentation prefixes (RFC 3849, RFC 9637) are not allocated.
  */
 function isGlobalUnicast(address: ipaddr.IPv6): boolean {
   return (

@@ -1,8 +1,8 @@
-/** Why a request to elsewhere has no answer. */
+/** Why an outgoing request has no response. */
 export type OutgoingFailure =
-  /** The URL is none, has another scheme than http and https, or a user name or password. */
+  /** The URL is invalid, its scheme is neither http nor https, or it has a user name or password. */
   | 'url_refused'
-  /** The name leads to an address that is not public. */
+  /** The name resolves to an address that is not public. */
   | 'address_refused'
   /** The name cannot be resolved. */
   | 'name_not_found'
@@ -11,10 +11,10 @@ export type OutgoingFailure =
   | 'tls_failed'
   | 'timed_out'
   | 'body_too_large'
-  /** Nobody waits for the answer any more. */
+  /** The caller has aborted the request. */
   | 'aborted'
 
-/** The message names the host at most, never a path, query, header or body. */
+/** The message names at most the host, never a path, query, header or body. */
 export class OutgoingError extends Error {
   readonly failure: OutgoingFailure
 

@@ -1,6 +1,6 @@
 /**
- * Every HTTP request that leaves the process. Addresses are checked on the connection that is used, so a name that
- * changes its address between look-up and connect gains nothing; redirects are not followed; time and size are bounded.
+ * Sends every HTTP request that leaves the process. Addresses are checked on the connection that is used, so DNS rebinding
+ * between lookup and connect gains nothing. Redirects are not followed. Time and size are bounded.
  */
 import { lookup as resolve } from 'node:dns'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
@@ -9,9 +9,9 @@ import { isPublicAddress } from './addresses.ts'
 import { OutgoingError } from './errors.ts'
 
 export interface OutgoingOptions {
-  /** Whether private, loopback and link-local addresses may be reached too. */
+  /** Whether private, loopback and link-local addresses are allowed. */
   readonly allowPrivate: boolean
-  /** How many connections there may be to one host. 10 by default. */
+  /** The most connections to one host. 10 by default. */
   readonly maxConnectionsPerHost?: number
   /** Resolves names, as `dns.lookup` does. */
   readonly lookup?: typeof resolve
@@ -22,17 +22,17 @@ export interface OutgoingRequest {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** From the look-up of the name to the end of the body. */
+  /** From the DNS lookup to the end of the body. */
   readonly timeoutMs: number
   readonly maxBodyBytes: number
-  /** Takes the first `maxBodyBytes` of a larger body instead of failing. */
+  /** Truncates a larger body to `maxBodyBytes` instead of failing. */
   readonly truncates?: boolean
   readonly signal?: AbortSignal
 }
 
 export interface OutgoingResponse {
   readonly status: number
-  /** By lower-case name; of a header that is given several times, the first. */
+  /** By lower-case name; of a repeated header, the first value. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
 }
@@ -52,12 +52,12 @@ export class Outgoing {
       connect: allowPrivate ? connector : connectedToPublic(connector),
       keepAliveTimeout: 4000,
       maxHeaderSize: 16_384,
-      // A server that answers several requests at once could answer one with another's reply.
+      // With pipelining, a server could answer a request with the response to another one.
       pipelining: 1,
     })
   }
 
-  /** Sends one request. Any status is an answer, also a redirect. Rejects with an `OutgoingError`. */
+  /** Sends one request. Resolves with any status, redirects included. Rejects with an `OutgoingError`. */
   async request(wanted: OutgoingRequest): Promise<OutgoingResponse> {
     const url = urlOf(wanted.url)
     const deadline = AbortSignal.timeout(wanted.timeoutMs)
@@ -77,7 +77,7 @@ export class Outgoing {
     }
   }
 
-  /** Ends its connections. Requests under way are given up. */
+  /** Closes the connections. Requests in progress are aborted. */
   close(): Promise<void> {
     return this.#agent.destroy()
   }
@@ -94,7 +94,7 @@ function urlOf(text: string): URL {
   return url
 }
 
-/** A `lookup` that gives public addresses only. Node asks it for names alone, not for literal addresses. */
+/** A `lookup` that returns only public addresses. Node calls it for names, not for literal addresses. */
 function publicOnly(lookup: typeof resolve): LookupFunction {
   return (name, options, done) => {
     lookup(name, { ...options, all: true }, (error, found) => {
@@ -108,7 +108,7 @@ function publicOnly(lookup: typeof resolve): LookupFunction {
   }
 }
 
-/** Looks at literal addresses before it connects, and at every socket's own peer after it. */
+/** Checks literal addresses before connecting, and the peer address of every socket afterwards. */
 function connectedToPublic(connect: buildConnector.connector): buildConnector.connector {
   return (options, done) => {
     const host = options.hostname.replace(/^\[|\]$/g, '')

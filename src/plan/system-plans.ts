@@ -1,7 +1,7 @@
 /** Plans of Portico itself, for its own collections, run as `system`. */
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import { system } from '../principal.ts'
-import { type Awaitable, then } from './answer.ts'
+import { type Awaitable, type ReadAnswer, then } from './answer.ts'
 import { orderById } from './order.ts'
 import type {
   CreateShape,
@@ -14,6 +14,7 @@ import type {
   UpdateShape,
 } from './plan.ts'
 import type { Run } from './run.ts'
+import type { ProgramSteps } from './transaction.ts'
 
 /** A field's name, or something else to select. */
 type Selection = readonly (string | Selected)[]
@@ -112,4 +113,10 @@ export function readItem<R>(run: Run, shape: ItemShape, id: number): Awaitable<R
   return then(run.item({ shape, args: [id] }, system), ({ text }) =>
     text === null ? undefined : JSON.parse(text),
   )
+}
+
+/** `readItem` as a step of a transaction. */
+export function* readItemStep<R>(shape: ItemShape, id: number): ProgramSteps<R | undefined> {
+  const { text } = (yield { as: system, plan: { shape, args: [id] } }) as ReadAnswer
+  return text === null ? undefined : JSON.parse(text)
 }

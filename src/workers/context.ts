@@ -1,4 +1,4 @@
-/** The worker context: what a worker shares with the others, as the service in it uses it. */
+/** The worker context: what the service in a worker shares with the other workers. */
 import type { MessagePort } from 'node:worker_threads'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { MemoryCounters } from '../cluster/memory-counters.ts'
@@ -9,29 +9,29 @@ import { commitsIndex, failuresIndex } from './shared-memory.ts'
 import { markAlive, WriteLock } from './write-lock.ts'
 
 export interface WorkerContext {
-  /** Its number among the workers of the process, from 0; one that is restarted keeps it. */
+  /** Its number among the workers of the process, from 0. A restarted worker keeps it. */
   readonly index: number
-  /** The threads of this process. */
+  /** The workers of this process as a cluster. */
   readonly cluster: Cluster & { readonly counters: MemoryCounters }
   readonly otherThreads: OtherThreads
-  /** Takes whole lines of the log. */
+  /** Accepts whole lines of the log. */
   readonly log: { write(text: string): void }
   /** The metrics of all workers as one text. */
   allMetrics(): Promise<string>
   /** Ends the process at once, without closing a file. Does not return. */
   abort(): never
-  /** `own` makes this worker's part of the metrics. */
+  /** `own` returns this worker's part of the metrics. */
   reportMetricsBy(own: () => Promise<string>): void
 }
 
-/** Connects a worker with the main thread, which is at `main`. `stop` is called when the worker should end. */
+/** Connects a worker to the main thread through `main`. `stop` is called when the worker should end. */
 export function openContext(start: WorkerStart, main: MessagePort, stop: () => void): OwnContext {
   return new OwnContext(start, main, stop)
 }
 
 type Handlers = { [Kind in ToWorker['kind']]: (message: Extract<ToWorker, { kind: Kind }>) => void }
 
-/** The context, with what only `thread.ts` uses. */
+/** The context, with the methods that only `thread.ts` uses. */
 class OwnContext implements WorkerContext {
   readonly index: number
   readonly cluster: WorkerContext['cluster']
@@ -95,11 +95,11 @@ class OwnContext implements WorkerContext {
 
   abort(): never {
     this.#send({ kind: 'abort' })
-    // Anything that ran on here could still close the database.
+    // Code that continued to run here could still close the database.
     for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   }
 
-  /** The service listens at `url`. */
+  /** Reports that the service listens at `url`. */
   ready(url: string): void {
     this.#send({ kind: 'ready', url })
   }
@@ -121,7 +121,7 @@ class OwnContext implements WorkerContext {
     })
   }
 
-  /** Once for all commits of a turn of the event loop. */
+  /** Sends one notification for all commits of a turn of the event loop. */
   #wakeOthers(): void {
     if (this.#isWakeScheduled) return
     this.#isWakeScheduled = true
@@ -140,7 +140,7 @@ const logBlockCharacters = 8192
 /** How long a line waits for others. */
 const logDelayMs = 100
 
-/** Lines go to the main thread in blocks: it alone writes, so that no line breaks another one. */
+/** Sends lines to the main thread in blocks. Only the main thread writes, so that lines are not interleaved. */
 class LogBuffer {
   readonly #send: (text: string) => void
   #lines = ''
@@ -156,7 +156,7 @@ class LogBuffer {
     else this.#timer ??= setTimeout(() => this.flush(), logDelayMs).unref()
   }
 
-  /** Sends the lines that are still here. */
+  /** Sends the buffered lines. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

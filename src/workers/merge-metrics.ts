@@ -1,8 +1,8 @@
-/** The texts of `/metrics` of several workers as one (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+/** Merges the `/metrics` of several workers (https://prometheus.io/docs/instrumenting/exposition_formats/). */
 
 type Rule = (one: number, other: number) => number
 
-/** What every worker knows of the one event log. */
+/** Metrics of the event log, which all workers share. */
 const ofLog = /^portico_event_log_(oldest_id|newest_id|bytes)$/
 
 const sum: Rule = (one, other) => one + other
@@ -11,7 +11,7 @@ const lowest: Rule = Math.min
 
 const flags: ReadonlySet<string> = new Set(['nodejs_version_info', 'portico_overloaded'])
 
-/** How to merge a metric that every thread reports. Of the process as a whole, each reports the same. */
+/** How to merge a metric that every worker reports. Metrics of the whole process are the same in each report. */
 function ruleOf(name: string): Rule {
   if (name.endsWith('_up')) return lowest
   if (name.startsWith('process_') || flags.has(name)) return highest
@@ -55,7 +55,7 @@ function add(families: Map<string, Family>, text: string): void {
   }
 }
 
-/** The part of a text that only ever grows. */
+/** The counters, histograms and summaries in a text: they never decrease. */
 export function countersIn(text: string): string {
   const families = new Map<string, Family>()
   add(families, text)
@@ -69,7 +69,7 @@ function textOf(value: number): string {
   return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
 }
 
-/** Counters, histograms and most gauges are added up; of metrics of the process, one value counts. */
+/** Adds up counters, histograms and most gauges; of metrics of the process, takes one value. */
 export function merged(texts: readonly string[]): string {
   const families = new Map<string, Family>()
   for (const text of texts) add(families, text)

@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { Settings } from '../config.ts'
 import type { SharedMemory } from './shared-memory.ts'
 
-/** What a worker is started with. */
+/** The `workerData` of a worker. */
 export interface WorkerStart {
   readonly worker: number
   readonly settings: Settings
@@ -12,7 +12,7 @@ export interface WorkerStart {
   readonly fingerprint: string
 }
 
-/** An error on its way from one thread to another. */
+/** An error that is sent from one thread to another. */
 export interface SerializedError {
   readonly name: string
   readonly message: string
@@ -25,7 +25,7 @@ export type FromWorker =
   | { readonly kind: 'failed'; readonly error: SerializedError }
   /** Whole lines of the log. */
   | { readonly kind: 'log'; readonly text: string }
-  /** Asks for the metrics of all workers. */
+  /** Requests the metrics of all workers. */
   | { readonly kind: 'collect-metrics'; readonly id: number }
   /** The process must end at once, without closing a file. */
   | { readonly kind: 'abort' }
@@ -34,12 +34,12 @@ export type FromWorker =
 
 export type ToWorker =
   | { readonly kind: 'stop' }
-  /** A port to another worker, which may replace one that has crashed. */
+  /** A port to another worker, which may be the successor of a crashed one. */
   | { readonly kind: 'peer'; readonly worker: number; readonly port: MessagePort }
   | { readonly kind: 'report-metrics'; readonly id: number }
   | { readonly kind: 'collected-metrics'; readonly id: number; readonly text: string }
 
-/** What one worker tells another: it has the write lock now, or something was committed. */
+/** What one worker tells another: that it now has the write lock, or that something was committed. */
 export type Notification = 'lock' | 'commit'
 
 export function serializeError(error: unknown): SerializedError {

@@ -1,4 +1,4 @@
-/** The worker pool: starts the threads that serve, restarts one that has crashed, and stops them. */
+/** The worker pool: starts the worker threads, restarts those that crash, and stops them. */
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { countersIn, merged } from './merge-metrics.ts'
 import {
@@ -13,16 +13,16 @@ import { markDead } from './write-lock.ts'
 
 export interface PoolOptions {
   readonly memory: SharedMemory
-  /** The file of the thread. */
+  /** The module of the thread. */
   readonly thread: URL
-  /** What the worker with this number is started with. */
+  /** The `workerData` of the worker with this number. */
   readonly startData: (worker: number) => WorkerStart
-  /** Takes whole lines of a worker's log. */
+  /** Receives whole lines of a worker's log. */
   readonly log: (text: string) => void
   readonly onCrash: (crash: WorkerCrash) => void
-  /** How long a stop waits before it terminates a worker. */
+  /** How long a stop waits before it terminates the workers. */
   readonly stopTimeoutMs: number
-  /** The wait before the first restart of a worker: doubled for each crash, up to 64 times. */
+  /** The delay before the first restart of a worker. It doubles with each crash, up to 64 times the delay. */
   readonly restartDelayMs?: number
 }
 
@@ -33,19 +33,19 @@ export interface WorkerCrash {
 }
 
 export interface Pool {
-  /** Starts a worker; resolves with the address at which it listens. Rejects when it cannot serve. */
+  /** Starts a worker. Resolves with the URL at which it listens; rejects if it cannot serve. */
   start(worker: number): Promise<string>
   /** The metrics of all workers. */
   metrics(): Promise<string>
-  /** How many serve, and how often one was restarted. */
+  /** How many workers serve, and how many restarts there were. */
   readonly counts: { readonly serving: number; readonly restarts: number }
   send(worker: number, message: ToWorker): void
   stop(): Promise<void>
 }
 
-/** A worker that has run for this long did not crash because of its start: the delay begins anew. */
+/** A worker that has run for this long did not crash because of its start: the delay is reset. */
 const stableAfterMs = 60_000
-/** A scrape does not wait longer for the metrics of one worker. */
+/** The longest time that a scrape waits for the metrics of one worker. */
 const metricsTimeoutMs = 5000
 
 interface RunningWorker {
@@ -58,7 +58,7 @@ interface RunningWorker {
   readonly ended: Promise<void>
 }
 
-/** An error from another thread, to be thrown in this one. */
+/** An error from another thread, to throw in this one. */
 export class WorkerError extends Error {
   readonly code: string | undefined
 
@@ -79,7 +79,7 @@ class ThreadPool implements Pool {
   readonly #members = new Map<number, RunningWorker>()
   readonly #crashes = new Map<number, number>()
   readonly #timers = new Set<NodeJS.Timeout>()
-  /** The counters of workers that have ended: Prometheus would take a sum that shrinks for a restart of the service. */
+  /** The counters of workers that have ended: Prometheus would take a decrease of the sum for a restart of the service. */
   #endedMetrics = ''
   #restarts = 0
   #requestCount = 0
@@ -131,7 +131,7 @@ class ThreadPool implements Pool {
 
   async metrics(): Promise<string> {
     await Promise.all([...this.#members.values()].map(member => this.#requestMetrics(member)))
-    // A worker that has ended meanwhile is no member any more: it is counted once.
+    // A worker that has ended meanwhile is no longer a member, so it is counted once.
     const texts = [...this.#members.values()].map(({ lastMetrics }) => lastMetrics)
     return merged([...texts, this.#endedMetrics, this.#ownMetrics()])
   }
@@ -164,7 +164,7 @@ class ThreadPool implements Pool {
     ].join('\n')
   }
 
-  /** Gives the new worker and every other one a port to each other. */
+  /** Connects the new worker and every other one by a message channel. */
   #connectToOthers(worker: number, thread: Worker): void {
     const send = (to: Worker, about: number, port: MessageChannel['port1']) =>
       to.postMessage({ kind: 'peer', worker: about, port } satisfies ToWorker, [port])
@@ -188,7 +188,7 @@ class ThreadPool implements Pool {
     }
   }
 
-  /** Resolves also when the worker does not answer in time: a scrape must not hang on one that is stuck. */
+  /** Also resolves if the worker does not answer in time: a stuck worker must not block a scrape. */
   #requestMetrics({ thread, metricsRequests, ended }: RunningWorker): Promise<void> {
     const id = this.#requestCount++
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,4 +1,4 @@
-/** What the workers of one process share in memory. */
+/** The memory that the workers of one process share. */
 import { type CounterMemory, counterMemory } from '../cluster/shared-counters.ts'
 
 /** Cloned to every worker; the buffers are shared. */
@@ -10,18 +10,18 @@ export interface SharedMemory {
 
 /** Grows with each commit. */
 export const commitsIndex = 0
-/** Who has the write lock: a worker's number plus one; 0: nobody. */
+/** The holder of the write lock: a worker's number plus one; 0: nobody. */
 export const writerIndex = 1
 /** Grows with each write that the database could not store. */
 export const failuresIndex = 2
 const firstWorkerIndex = 3
 
-/** Where it says whether a worker is alive. */
+/** The index of the word that says whether a worker is alive. */
 export function aliveIndex(worker: number): number {
   return firstWorkerIndex + worker * 2
 }
 
-/** Where it says whether a worker waits for the write lock. */
+/** The index of the word that says whether a worker waits for the write lock. */
 export function waitingIndex(worker: number): number {
   return firstWorkerIndex + worker * 2 + 1
 }

@@ -1,4 +1,4 @@
-/** A worker: the thread that `pool.ts` starts. It serves the model on a port that it shares with the others. */
+/** A worker: the thread that `pool.ts` starts. It serves the model on a port that it shares with the other workers. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadModel, modelFingerprint } from '../project.ts'
 import { start } from '../serve.ts'
@@ -12,10 +12,10 @@ if (main === null) throw new TypeError('this file runs as a worker thread only')
 const stop = Promise.withResolvers<void>()
 const context = openContext(workerData, main, stop.resolve)
 
-/** Workers with different models would answer the same request in different ways. */
+/** Workers with different models would answer the same request differently. */
 function requireSameModel(): void {
   if (modelFingerprint(settings) === fingerprint) return
-  throw new Error('The model file has changed since the service was started. Start the service anew.')
+  throw new Error('The model file has changed since the service was started. Restart the service.')
 }
 
 async function work(): Promise<void> {

@@ -4,7 +4,7 @@
  */
 import { aliveIndex, waitingIndex, workersIn, writerIndex } from './shared-memory.ts'
 
-/** The next worker after `worker` that is alive and waits; `worker` itself comes last. */
+/** The next worker after `worker` that is alive and waits; `worker` itself is the last candidate. */
 function nextWaiting(words: Int32Array, worker: number): number | undefined {
   const workers = workersIn(words)
   for (let step = 1; step <= workers; step++) {
@@ -15,32 +15,32 @@ function nextWaiting(words: Int32Array, worker: number): number | undefined {
   return undefined
 }
 
-/** Passes the lock, which `worker` has, to a worker that waits, or frees it. Returns who has it now. */
+/** Passes the lock of `worker` to a worker that waits, or frees it. Returns the new holder. */
 function handOn(words: Int32Array, worker: number): number | undefined {
   for (;;) {
     const next = nextWaiting(words, worker)
     if (next === undefined) {
       Atomics.store(words, writerIndex, 0)
-      // One may have begun to wait after it was looked at, and not have seen yet that the lock is free.
+      // A worker may have begun to wait after it was checked, and may not yet have seen that the lock is free.
       if (nextWaiting(words, worker) === undefined) return undefined
       if (Atomics.compareExchange(words, writerIndex, 0, worker + 1) !== 0) return undefined
       continue
     }
     Atomics.store(words, waitingIndex(next), 0)
     Atomics.store(words, writerIndex, next + 1)
-    // It may have ended in between: then `markDead` saw that this worker had the lock.
+    // It may have ended in between: then `markDead` saw that `worker` had the lock.
     if (Atomics.load(words, aliveIndex(next)) === 1) return next
     if (Atomics.compareExchange(words, writerIndex, next + 1, worker + 1) !== next + 1) return undefined
   }
 }
 
-/** The worker has started. */
+/** Call it when a worker has started. */
 export function markAlive(words: Int32Array, worker: number): void {
   Atomics.store(words, waitingIndex(worker), 0)
   Atomics.store(words, aliveIndex(worker), 1)
 }
 
-/** The worker has ended: frees its lock. */
+/** Call it when a worker has ended: frees its lock. */
 export function markDead(words: Int32Array, worker: number): void {
   Atomics.store(words, aliveIndex(worker), 0)
   Atomics.store(words, waitingIndex(worker), 0)
@@ -54,7 +54,7 @@ interface WriteLockOptions {
   readonly timeoutMs?: number
 }
 
-/** How often a worker checks by itself whether it has the lock: a notification may be lost. */
+/** How often a waiting worker checks whether it has the lock: a notification may be lost. */
 const pollIntervalMs = 10
 const defaultTimeoutMs = 5000
 
@@ -72,7 +72,7 @@ export class WriteLock {
     this.#options = options
   }
 
-  /** Whether this worker may write now. If not, calls `again` when it should try again. */
+  /** Returns whether this worker may write now. If not, `again` is called when it should try again. */
   take(again: () => void): boolean {
     if (this.#isOurs() || this.#isTaken()) {
       this.#stopWaiting()
@@ -84,7 +84,7 @@ export class WriteLock {
       return true
     }
     if (this.#again === undefined) this.#since = performance.now()
-    // A worker that has it for so long is stuck: SQLite's own lock decides.
+    // The holder is stuck: SQLite's own lock decides.
     else if (performance.now() - this.#since > (this.#options.timeoutMs ?? defaultTimeoutMs)) {
       this.#stopWaiting()
       return true

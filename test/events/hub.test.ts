@@ -78,6 +78,29 @@ test('a subscriber is not left believing that nothing was lost, where events wer
   assert.equal(hub.size, 0)
 })
 
+test('a subscription that ends while it is being opened stays ended', async () => {
+  const stub = stubFeed()
+  const answers = [Promise.resolve(0)]
+  const position = Promise.withResolvers<number>()
+  answers.push(position.promise)
+  const hub = hubOn({ ...stub, last: () => answers.shift() ?? stub.last() })
+  const ends: unknown[] = []
+  const sink = { next: () => assert.fail('nothing is sent'), end: (error: unknown) => ends.push(error) }
+  const opened = hub.subscribe(stubRequest(), user(1, 'user', 'all'), sink)
+  await pause(20)
+  // More replies than may wait for the subscriber: it would have to replay them.
+  stub.commit(...Array.from({ length: 300 }, () => ({})))
+  await pause(20)
+  hub.close()
+  position.resolve(0)
+  const { close } = await opened
+  assert.equal(hub.size, 0)
+  close()
+  await pause(20)
+  assert.equal(hub.size, 0)
+  assert.deepEqual(ends, [undefined])
+})
+
 test('a number that no event has is no loss', async () => {
   const stub = stubFeed()
   const hub = hubOn(stub)

@@ -32,7 +32,7 @@ export interface ServerParts extends Omit<ProviderParts, 'scopes' | 'consents'> 
   readonly model: Pick<Model, 'scopes' | 'collections'>
   /** The name of the service, which no app may have. */
   readonly serviceName: string
-  /** The country that a trusted proxy tells of a request (ISO 3166-1 alpha-2). */
+  /** The country of a request (ISO 3166-1 alpha-2), if a trusted proxy reports it. */
   readonly countryOf: CountryOf
 }
 
@@ -120,7 +120,7 @@ export class Server implements AuthorizationServer {
 
   async interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction> {
     const found = await this.#interactions.find(await this.#request(req, res))
-    // Who signs in may be somebody else.
+    // At the sign-in page, another account may sign in.
     if (found.prompt !== 'login' && found.userId !== undefined) await this.#requireEnabled(found.userId)
     return found
   }
@@ -226,7 +226,7 @@ export class Server implements AuthorizationServer {
     await this.#consents.endOthers(userId, session)
   }
 
-  /** Throws FORBIDDEN. To be called only after the user has proven who they are. */
+  /** Throws FORBIDDEN if the account is disabled. Call it only after the user has proven who they are. */
   async #requireEnabled(userId: number): Promise<void> {
     if (!(await this.#parts.hasAccount(userId))) throw disabledSignIn(this.#parts.serviceName)
   }

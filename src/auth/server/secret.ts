@@ -1,4 +1,4 @@
-/** Creating, hashing and comparing secrets. All are random, so a hash without salt is enough. */
+/** Creating, hashing and comparing secrets. They are random, so the hash needs no salt. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** What is stored of a secret. */

@@ -14,13 +14,13 @@ export interface App {
   /** What it does with users’ data, and its terms of service. */
   readonly policyUri?: string | undefined
   readonly tosUri?: string | undefined
-  /** Whether it is the service's own; left out: it is not. */
+  /** Whether it is one of the service's own apps; false by default. */
   readonly firstParty?: boolean
   /** Milliseconds since 1970. */
   readonly registeredAt?: number | undefined
 }
 
-/** A scope with its sentence in plain words. */
+/** A scope with a sentence that describes it to users. */
 export interface ScopeSentence {
   readonly scope: string
   readonly sentence: string
@@ -31,11 +31,11 @@ export interface Interaction {
   readonly uid: string
   readonly prompt: 'login' | 'select_account' | 'consent'
   readonly app: App
-  /** Where the answer goes, to be shown: scheme and host of the redirect URI; undefined for a device. */
+  /** The scheme and host of the redirect URI, to be shown to the user; undefined for a device. */
   readonly destination: string | undefined
-  /** Everything that the app asks for, in order; what it asks for by claims under the scope that tells it. */
+  /** Every scope that the app requests, in order, and the scope of each single claim that it requests. */
   readonly scopes: readonly ScopeSentence[]
-  /** What the user has allowed this app before; the rest is new since then. */
+  /** The scopes that the user has already allowed this app. */
   readonly allowedBefore: ReadonlySet<string>
   /** Undefined until somebody has signed in. */
   readonly userId: number | undefined
@@ -58,20 +58,20 @@ export interface SessionInfo {
   readonly expiresAt: number
   /** Where it was last used from; empty when unknown. */
   readonly address: string
-  /** The country of that address (ISO 3166-1 alpha-2), where a trusted proxy tells it. */
+  /** The country of that address (ISO 3166-1 alpha-2), if a trusted proxy reports it. */
   readonly country: string | undefined
   readonly userAgent: string
-  /** Whether it is the one that asks. */
+  /** Whether it is the session of the current request. */
   readonly current: boolean
 }
 
-/** An app that a user has allowed something. */
+/** An app to which a user has granted access. */
 export interface ConnectedApp {
   readonly app: App
   readonly scopes: readonly ScopeSentence[]
-  /** Milliseconds since 1970: when it was last allowed something. */
+  /** When the user last granted it access, in milliseconds since 1970. */
   readonly allowedAt: number
-  /** When it last got an access token, to the hour; undefined where that is not known. */
+  /** When it last got an access token, to the hour; undefined if unknown. */
   readonly usedAt: number | undefined
 }
 
@@ -90,64 +90,64 @@ export interface AuthorizationServer {
   /** The issuer, without a trailing slash; all endpoints stand below it. */
   readonly issuer: string
   /**
-   * Answers every path under `/oauth/` and `/.well-known/` but the interaction pages. `body`: that of a POST or PUT.
-   * Resolves to whether the request was refused for a reason that could mean a guess.
+   * Answers every path under `/oauth/` and `/.well-known/` except the interaction pages. `body`: of a POST or PUT.
+   * Resolves to true if the request was refused in a way that may indicate guessing.
    */
   handle(req: IncomingMessage, res: ServerResponse, body?: RequestBody, address?: string): Promise<boolean>
-  /** Answers most requests for introspection by itself; undefined: the request is for `handle`. */
+  /** Answers most introspection requests without oidc-provider; undefined: pass the request to `handle`. */
   introspect(call: Pick<Call, 'headers'>, form: Parameters): Promise<Reply | undefined>
-  /** What the request `/oauth/interaction/{uid}` of this browser is about; NOT_FOUND where it is over. */
+  /** The interaction of this browser that `/oauth/interaction/{uid}` names. Throws NOT_FOUND when it has ended. */
   interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction>
-  /** The user has signed in: the authorization request goes on. FORBIDDEN where the account is disabled. */
+  /** Continues the authorization request after a sign-in. Throws FORBIDDEN if the account is disabled. */
   finishLogin(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<NextPath>
-  /** The user goes on as who is signed in in this browser. */
+  /** Continues with the account that is signed in in this browser. */
   keepAccount(req: IncomingMessage, res: ServerResponse): Promise<NextPath>
-  /** The user has allowed exactly these scopes, all of them requested; none denies the request. */
+  /** Continues with the scopes that the user has allowed, all of them requested. An empty list denies the request. */
   finishConsent(req: IncomingMessage, res: ServerResponse, scopes: readonly string[]): Promise<NextPath>
   /** Ends the request with `access_denied`. */
   deny(req: IncomingMessage, res: ServerResponse): Promise<NextPath>
   /** Signs this browser out; the request goes on with a sign-in. */
   switchAccount(req: IncomingMessage, res: ServerResponse): Promise<NextPath>
-  /** Who is signed in in this browser, with an account that is enabled. */
+  /** The session of this browser; undefined if nobody is signed in, or the account is disabled. */
   session(req: IncomingMessage, res: ServerResponse): Promise<SessionInfo | undefined>
-  /** Stores that a session is used from this address, at most once an hour. Never rejects. */
+  /** Records that a session was used from this address, at most once an hour. Never rejects. */
   noteUse(session: SessionInfo, req: IncomingMessage, address: string): Promise<void>
-  /** Signs this browser in, with a new session; sets its cookie. FORBIDDEN where the account is disabled. */
+  /** Signs this browser in, with a new session, and sets its cookie. Throws FORBIDDEN if the account is disabled. */
   signIn(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<SessionInfo>
   signOut(req: IncomingMessage, res: ServerResponse): Promise<void>
-  /** All browsers in which the user is signed in, the newest first. `currentId`: the one that asks. */
+  /** The user's sessions, the newest first. `currentId`: the session of the current request. */
   sessions(userId: number, currentId?: string): Promise<readonly SessionInfo[]>
-  /** Whether the user had such a session. */
+  /** Ends a session. Returns whether the user had it. */
   revokeSession(userId: number, sessionId: string): Promise<boolean>
-  /** Those that were used last come first. */
+  /** The most recently used first. */
   connectedApps(userId: number): Promise<readonly ConnectedApp[]>
-  /** How many users have connected an app and not disconnected it, up to `limit`. Costs what reading as many records does. */
+  /** How many users have connected an app and not disconnected it, up to `limit`. Reads that many records. */
   countUsers(clientId: string, limit: number): Promise<number>
   /** How many apps the user has connected, without reading every grant. */
   connectedAppCount(userId: number): Promise<number>
-  /** Takes from an app everything that the user allowed it: its tokens work no more. */
+  /** Revokes everything that the user has granted to an app, its tokens included. */
   revokeApp(userId: number, clientId: string): Promise<void>
-  /** Every session, token, pending code and remembered consent of the user ends. `exceptSession` stays. */
+  /** Ends every session, token, pending code and stored consent of the user, except `exceptSession`. */
   revokeAll(userId: number, exceptSession?: string): Promise<void>
-  /** As `revokeAll`, but what the session itself has allowed stays, with its tokens. */
+  /** As `revokeAll`, but the grants made in `session` stay, with their tokens. */
   revokeOthers(userId: number, session: string): Promise<void>
 }
 
-/** An error that cannot be told to the app by a redirect. */
+/** An error that cannot be reported to the app by a redirect. */
 export interface ProtocolFault {
   /** What it means to the person who reads the page. */
   readonly kind: 'unknown-app' | 'wrong-address' | 'over' | 'sign-out' | 'service' | 'request'
-  /** The protocol's own name for it. */
+  /** The error code of the protocol. */
   readonly error: string
   readonly description: string | undefined
-  /** Where the request names one that is registered. */
+  /** Undefined unless the request names a registered app. */
   readonly app: App | undefined
   readonly requestId: string
   /** Milliseconds since 1970. */
   readonly at: number
 }
 
-/** What pages the authorization server itself shows. Each returns a whole HTML document. */
+/** The pages of the authorization server. Each method returns a whole HTML document. */
 export interface ProtocolPages {
   error(fault: ProtocolFault): string
   /** Asks for the code that a device shows. POST it to `action` with the hidden fields, as `user_code`. */

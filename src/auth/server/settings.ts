@@ -7,10 +7,10 @@ export interface OauthSettings {
   readonly idTokenLife: number
   readonly sessionLife: number
   readonly codeLife: number
-  /** How long the response to a refresh is repeated to the same request; 0: never. */
+  /** How long a repeated refresh request gets the same response; 0: never. */
   readonly refreshReplay: number
-  /** How long an app's secret works after a newer one was created. */
+  /** How long an app's secret remains valid after a newer one is created. */
   readonly secretOverlap: number
-  /** With it, apps may register themselves (RFC 7591); undefined: they may not. */
+  /** The initial access token of dynamic registration (RFC 7591); undefined: registration is off. */
   readonly registrationToken: string | undefined
 }

@@ -1,11 +1,10 @@
-/** What the actions of webhooks change, each as one transaction. */
+/** The actions of webhooks, each as the steps of one transaction. */
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import { type Awaitable, type ReadAnswer, then } from '../../plan/answer.ts'
-import type { Plan, ReadShape } from '../../plan/plan.ts'
+import { type Awaitable, then } from '../../plan/answer.ts'
 import { requireRecentSignIn } from '../../plan/recent-sign-in.ts'
 import type { Run } from '../../plan/run.ts'
-import { itemShape, readItem, updateShape } from '../../plan/system-plans.ts'
+import { itemShape, readItem, readItemStep, updateShape } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
 import { type Principal, system } from '../../principal.ts'
 import type { WebhookGrants } from './grants.ts'
@@ -22,12 +21,7 @@ export interface WebhookActionParts {
 const versionById = itemShape('webhooks', ['secret_version'])
 const setVersion = updateShape('webhooks', ['secret_version'])
 
-function* readStep<R>(plan: Plan<ReadShape>): ProgramSteps<R | undefined> {
-  const { text } = (yield { as: system, plan }) as ReadAnswer
-  return text === null ? undefined : JSON.parse(text)
-}
-
-/** Steps that replace the secret, and return the new one. They must have their own place in the order of all commits. */
+/** Steps that replace the secret and return the new one. Their transaction must be serializable. */
 export function rotateSecret(
   { secrets }: WebhookActionParts,
   id: number,
@@ -37,7 +31,7 @@ export function rotateSecret(
   const { userId } = principal
   return then(secrets.rotation(id, userId ?? 0), ({ secret, replaces, record }) => {
     return function* steps() {
-      const stored = yield* readStep<{ readonly secret_version: number }>({ shape: versionById, args: [id] })
+      const stored = yield* readItemStep<{ readonly secret_version: number }>(versionById, id)
       if (stored?.secret_version !== replaces) {
         throw new ApiError('CONFLICT', 'The secret was replaced at the same moment. Try again.')
       }
@@ -54,8 +48,8 @@ const enabledValues: readonly JsonValue[] = Object.values(enabled)
 const adopt = updateShape('webhooks', ['grant'])
 
 /**
- * Steps that let a webhook send again. One whose credential has ended goes on with the caller's, if that has all its
- * scopes.
+ * Steps that let a webhook send again. A webhook whose credential has ended continues with the caller's, which must have
+ * all its scopes.
  */
 export async function enableWebhook(
   { run, grants }: WebhookActionParts,
@@ -84,7 +78,7 @@ interface WebhookState {
   readonly paused_at: string | null
 }
 
-/** Throws CONFLICT where the delivery would not be sent again. */
+/** Throws CONFLICT if the delivery would not be sent again. */
 export async function requireRedeliverable(run: Run, id: number, deliveryId: number): Promise<void> {
   const state = await readItem<WebhookState>(run, stateById, id)
   const delivery = await readItem<{ readonly event_id: string | null }>(run, deliveryById, deliveryId)

@@ -1,4 +1,4 @@
-/** What a webhook asks for: whether it exists, and which scopes it needs. */
+/** The event types and collections that a webhook names: whether they exist, and which scopes they need. */
 import type { FieldFault } from '../../errors.ts'
 import { webhookTypes } from '../../model/builtin/webhooks.ts'
 import type { Collection, Model } from '../../model/model.ts'
@@ -20,7 +20,7 @@ export class EventTypes {
     this.#collections = new Map(logged)
   }
 
-  /** One for each type or collection that does not exist. */
+  /** A fault for each type or collection that does not exist. */
   faults({ types, collections }: Partial<WantedEvents>): readonly FieldFault[] {
     return [
       ...unknownNames('types', types ?? [], this.#types.keys(), 'event type'),
@@ -28,7 +28,7 @@ export class EventTypes {
     ]
   }
 
-  /** The scopes without which some of it could never be sent. */
+  /** The scopes without which some of the named events could never be sent. */
   scopesFor({ types, collections }: WantedEvents): readonly string[] {
     const named = types.flatMap(type => this.#types.get(type) ?? [])
     const listed = (collections ?? []).flatMap(name => this.#collections.get(name) ?? [])

@@ -1,8 +1,17 @@
-/** A webhook ends with the grant, or the API key, of the credential that made it. */
+/** A webhook ends with the credential that created it: with its API key, or the grant of its access token. */
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { UpdateShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
-import { itemShape, listShape, readAll, readItem, updateShape, where } from '../../plan/system-plans.ts'
+import {
+  itemShape,
+  listShape,
+  readAll,
+  readItem,
+  readItemStep,
+  updateShape,
+  where,
+} from '../../plan/system-plans.ts'
+import type { ProgramSteps } from '../../plan/transaction.ts'
 import { commonScopes, type Scopes, system } from '../../principal.ts'
 import { forwarding, type Records } from '../../records.ts'
 import type { AppRights } from '../server/clients/apps.ts'
@@ -37,7 +46,7 @@ export class WebhookGrants {
     this.#parts = parts
   }
 
-  /** What the webhook may be told of now; undefined: the grant that made it has ended. */
+  /** The scopes of the webhook now; undefined if the credential that created it has ended. */
   scopesOf({ user_id: userId, scopes, grant }: Granted): Awaitable<Scopes | undefined> {
     const own: Scopes = scopes === null ? 'all' : new Set(scopes)
     const [kind, name = ''] = grant?.split(':') ?? []
@@ -58,7 +67,7 @@ export class WebhookGrants {
     })
   }
 
-  /** Those of the app that has the grant. `hash`: see `grantHash`. */
+  /** The rights of the app that has the grant. `hash`: see `grantHash`. */
   #rightsOf(userId: number, hash: string): Awaitable<AppRights | undefined> {
     const { records, rightsOfApp } = this.#parts
     return then(records.byOwner('Grant', String(userId)), grants => {
@@ -83,19 +92,27 @@ const pause: UpdateShape = {
 
 const pausedAt = itemShape('webhooks', ['paused_at'])
 
-/** Pauses a webhook whose grant has ended, unless it is paused already. */
+/** Pauses a webhook whose credential has ended, unless it is already paused. */
 export function pauseEnded(run: Run, id: number): Promise<void> {
   return pauseWebhook(run, id, endedReason)
 }
 
-/** Unless it is paused already. It resumes from where it stopped: see `enableWebhook`. */
+/**
+ * Pauses a webhook, unless it is already paused: of parallel attempts that all find its credential ended, one logs the
+ * event. `enableWebhook` resumes the webhook from where it stopped.
+ */
 export async function pauseWebhook(run: Run, id: number, reason: string): Promise<void> {
-  const found = await readItem<{ readonly paused_at: string | null }>(run, pausedAt, id)
-  if (found?.paused_at !== null) return
-  await run.write({ shape: pause, args: [id, new Date().toISOString(), reason] }, system)
+  await run.transaction({
+    serial: ['webhooks'],
+    principal: system,
+    *steps(): ProgramSteps<void> {
+      const found = yield* readItemStep<{ readonly paused_at: string | null }>(pausedAt, id)
+      if (found?.paused_at === null) yield { shape: pause, args: [id, new Date().toISOString(), reason] }
+    },
+  })
 }
 
-/** Pauses the webhooks that a grant has made, which has ended. `grant`: see `Principal.grant`. */
+/** Pauses the webhooks that were created with a grant that has ended. `grant`: see `Principal.grant`. */
 export async function endWebhooks(run: Run, grant: string): Promise<void> {
   const found = await readAll<{ readonly id: number }>(run, ofGrant, grant)
   await Promise.all(found.map(({ id }) => pauseEnded(run, id)))
@@ -104,15 +121,15 @@ export async function endWebhooks(run: Run, grant: string): Promise<void> {
 const grantsOfUser = listShape('webhooks', ['id', 'grant'], where('user_id'))
 
 /**
- * Pauses the webhooks of a user that end with no credential: those made in a session, which somebody else may have had.
- * For the recovery of an account.
+ * Pauses the webhooks of a user that were created in a browser session: they end with no credential, and somebody else may
+ * have had the session. For the recovery of an account.
  */
 export async function pauseMadeInSessions(run: Run, userId: number): Promise<void> {
   const found = await readAll<Pick<StoredWebhook, 'id' | 'grant'>>(run, grantsOfUser, userId)
   await Promise.all(found.filter(({ grant }) => grant === null).map(({ id }) => pauseEnded(run, id)))
 }
 
-/** The hashes of the OAuth grants by which webhooks of a user were made. */
+/** The hashes of the OAuth grants with which webhooks of a user were created. */
 export async function grantsOfWebhooks(run: Run, userId: number): Promise<ReadonlySet<string>> {
   const found = await readAll<Pick<StoredWebhook, 'id' | 'grant'>>(run, grantsOfUser, userId)
   return new Set(
@@ -122,19 +139,19 @@ export async function grantsOfWebhooks(run: Run, userId: number): Promise<Readon
 
 const ofUser = listShape('webhooks', ['id'], where('user_id'))
 
-/** Pauses the webhooks of an account that was disabled. */
+/** Pauses the webhooks of a disabled account. */
 export async function pauseOfUser(run: Run, userId: number): Promise<void> {
   const found = await readAll<{ readonly id: number }>(run, ofUser, userId)
   await Promise.all(found.map(({ id }) => pauseWebhook(run, id, disabledReason)))
 }
 
 /**
- * `records` that pause the webhooks of every grant that is deleted. What a crash leaves undone is found at the next
- * delivery: see `WebhookGrants`.
+ * Wraps `records` so that deleting a grant pauses the webhooks created with it. If a crash prevents that, the next delivery
+ * finds that the grant has ended: see `WebhookPrincipals`.
  */
 export function withWebhookEnds(records: Records, run: Run): Records {
   const end = (grants: readonly string[]) =>
-    // The grant itself has ended, which is what was asked for.
+    // The deletion has succeeded, so the caller gets no error.
     Promise.all(grants.map(grant => endWebhooks(run, `grant:${grantHash(grant)}`))).catch(() => undefined)
   return {
     ...forwarding(records),

@@ -1,5 +1,4 @@
-/** As whom a webhook's events are shown: its owner, or the users of its app, with their rights of now. */
-
+/** The principals whose events a webhook is sent: its owner, or the users of its app, with their present rights. */
 import { openidScopes } from '../../model/builtin.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
@@ -20,17 +19,17 @@ interface PrincipalParts {
   readonly run: Run
   readonly records: Pick<Records, 'after' | 'version' | 'byOwner'>
   readonly grants: Pick<WebhookGrants, 'scopesOf'>
-  /** In milliseconds, from any beginning. */
+  /** Monotonic time, in milliseconds. */
   readonly elapsed?: () => number
 }
 
-/** What a grant record contains of oidc-provider's grant. */
+/** The payload of a grant's record, as far as it is used here. */
 interface StoredGrant {
   readonly clientId?: string
   readonly openid?: { readonly scope?: string }
 }
 
-/** New grants change no version: they are looked for so often, for at most this share of the time. */
+/** New grants change no version, so grants are read again at this interval, for at most this share of the time. */
 const minRefreshMs = 1000
 const maxRefreshShare = 0.05
 const pageLength = 500
@@ -45,14 +44,14 @@ const appById = itemShape('oauth_apps', ['client_id', 'scopes'])
 
 interface AppRow {
   readonly client_id: string
-  /** What it may ask for now; null: any scope. */
+  /** The scopes that it may request now; null: any. */
   readonly scopes: readonly string[] | null
 }
 
 export class WebhookPrincipals {
   readonly #parts: PrincipalParts
   readonly #elapsed: () => number
-  /** By client id, the users who have granted it something. */
+  /** By client id: the users who have granted the app access. */
   #users = new Map<string, number[]>()
   #version = -1
   #refreshAt = 0
@@ -62,7 +61,7 @@ export class WebhookPrincipals {
     this.#elapsed = parts.elapsed ?? (() => performance.now())
   }
 
-  /** The users who have granted an app's webhook access, in the order of their ids; a new one within a second or so. */
+  /** The users who have granted the webhook's app access, in the order of their ids. A new grant is seen within about a second. */
   async usersOf({ appId }: WebhookOf): Promise<readonly number[]> {
     const app = await this.#appOf(appId)
     if (app === undefined) return []
@@ -70,16 +69,16 @@ export class WebhookPrincipals {
     return this.#users.get(app.client_id) ?? []
   }
 
-  /** The owner, or a user of the app; undefined: the access has ended. */
+  /** The owner, or a user of the app; undefined if the access has ended. */
   async principalOf(webhook: WebhookOf, userId: number | null): Promise<Principal | undefined> {
     const { id, userId: ownerId, scopes, grant, appId } = webhook
     const allowed = await this.#parts.grants.scopesOf({ user_id: ownerId, scopes, grant })
     if (allowed === undefined) {
-      // A crash, or a command, has ended the grant without it.
+      // A crash or a command ended the grant without pausing the webhook.
       await pauseEnded(this.#parts.run, id)
       return undefined
     }
-    // What an app or a key has made sees no more than any app would.
+    // A webhook that an app or a key has created sees no more than an app would.
     const owner = await this.#user(ownerId, allowed, { appId: null, grant, thirdParty: grant !== null })
     if (owner === undefined) await pauseWebhook(this.#parts.run, id, disabledReason)
     if (owner === undefined || userId === null) return owner
@@ -99,7 +98,7 @@ export class WebhookPrincipals {
     return appId === null ? undefined : readItem<AppRow>(this.#parts.run, appById, appId)
   }
 
-  /** The scopes of all grants that a user has given an app, without those that it has lost; undefined: there is none. */
+  /** The scopes of all grants of a user to an app, without those that the app has lost; undefined if there is no grant. */
   async #grantedBy(userId: number, appId: number | null): Promise<ReadonlySet<string> | undefined> {
     const app = await this.#appOf(appId)
     const records = await this.#parts.records.byOwner('Grant', String(userId))

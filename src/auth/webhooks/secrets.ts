@@ -1,4 +1,4 @@
-/** The secrets of webhooks, each webhook's in an encrypted record that is deleted with it. */
+/** The secrets of webhooks. Those of one webhook are one encrypted record, which is deleted with the webhook. */
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
@@ -9,7 +9,7 @@ const kind = recordsOfItems.get('webhooks') ?? ''
 /** Standard Webhooks 1.0 asks for 24 to 64 bytes. */
 const secretBytes = 32
 
-/** More than one: a client that lost the answer to a rotation rotates again, and the first secret is still in use. */
+/** More than one: a client that lost the response to a rotation rotates again, while the first secret is still in use. */
 const maxPrevious = 4
 
 interface StoredSecrets {
@@ -26,7 +26,7 @@ interface PreviousSecret {
   readonly until: number
 }
 
-/** A new secret, and what is stored of it. */
+/** A new secret, and the record to store. */
 export interface Rotation {
   readonly secret: string
   /** The version of the secret that it replaces. */
@@ -54,7 +54,7 @@ export class WebhookSecrets {
   readonly #overlapMs: number
   readonly #now: () => number
 
-  /** `overlapSeconds`: how long a secret signs beside the one that replaces it. */
+  /** `overlapSeconds`: how long a replaced secret still signs. */
   constructor(
     records: Pick<Records, 'get' | 'version'>,
     overlapSeconds: number,
@@ -65,7 +65,7 @@ export class WebhookSecrets {
     this.#now = now
   }
 
-  /** The secrets that sign a delivery now, the newest first; none where the webhook is gone. */
+  /** The secrets that sign a delivery now, the newest first; none if the webhook does not exist. */
   current(webhookId: number): Awaitable<readonly string[]> {
     return then(this.#stored(webhookId), stored => {
       if (stored === undefined) return []
@@ -73,7 +73,7 @@ export class WebhookSecrets {
     })
   }
 
-  /** A new secret, to be stored in a transaction where the version of the webhook's secret is still `replaces`. */
+  /** A new secret. Store it in a transaction that checks that `secret_version` of the webhook is still `replaces`. */
   rotation(webhookId: number, userId: number): Awaitable<Rotation> {
     const secret = newWebhookSecret()
     return then(this.#stored(webhookId), stored => {

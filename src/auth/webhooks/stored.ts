@@ -10,13 +10,13 @@ export interface StoredWebhook {
   readonly collections: readonly string[] | null
   /** Null: all. */
   readonly scopes: readonly string[] | null
-  /** `Principal.grant` of the credential that made it, or took it over. */
+  /** `Principal.grant` of the credential that created it, or last enabled it. */
   readonly grant: string | null
 }
 
 const byId = itemShape('webhooks', ['id', 'user_id', 'types', 'collections', 'scopes', 'grant'])
 
-/** Whoever's it is; undefined where there is none. */
+/** A webhook of any user; undefined if it does not exist. */
 export function webhookById(run: Run, id: number): Awaitable<StoredWebhook | undefined> {
   return readItem<StoredWebhook>(run, byId, id)
 }

@@ -11,8 +11,8 @@ function fault(code: string, message: string): FieldFault {
 }
 
 /**
- * What is wrong with the URL of a webhook; undefined: nothing.
- * @param allowPrivate whether http, and addresses that are not public, are accepted.
+ * What is wrong with the URL of a webhook; undefined if it is valid.
+ * @param allowPrivate whether http and addresses that are not public are accepted.
  */
 export function urlFault(text: string, allowPrivate: boolean): FieldFault | undefined {
   if (!URL.canParse(text))
@@ -27,7 +27,7 @@ export function urlFault(text: string, allowPrivate: boolean): FieldFault | unde
   return fault('not_allowed', `url must lead to a public address, which ${hostname} is not.`)
 }
 
-/** Of a name that is not known to be local, the address is checked at the delivery. */
+/** A name that is not known to be local counts as public: its address is checked at the delivery. */
 function isPublicHost(hostname: string): boolean {
   const address = hostname.replace(/^\[|\]$/g, '')
   return isIP(address) === 0 ? !localName.test(hostname) : isPublicAddress(address)

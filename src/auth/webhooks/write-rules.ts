@@ -1,4 +1,4 @@
-/** Creating and changing webhooks, beyond the rules of the model. */
+/** Rules for creating and changing webhooks, besides those of the model. */
 import { ApiError, type FieldFault } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
@@ -13,7 +13,7 @@ import { type StoredWebhook, webhookById } from './stored.ts'
 import { urlFault } from './url-faults.ts'
 
 export interface WebhookRuleParts {
-  /** Runs writes of Portico itself. */
+  /** For Portico's own reads. */
   readonly run: Run
   readonly types: EventTypes
   readonly allowPrivate: boolean
@@ -26,7 +26,7 @@ const ownerOfApp = itemShape('oauth_apps', ['user_id'])
 
 type Values = Readonly<Record<string, JsonValue | undefined>>
 
-/** What a body asks for; what it leaves out is undefined. The schema of the body has checked it. */
+/** The events that a body names, checked by the schema. What the body omits is undefined. */
 function wantedIn({ types, collections }: Values): Partial<WantedEvents> {
   return {
     ...(types !== undefined && { types: types as readonly string[] }),
@@ -34,7 +34,7 @@ function wantedIn({ types, collections }: Values): Partial<WantedEvents> {
   }
 }
 
-/** Throws VALIDATION_FAILED with everything that is wrong with the values. */
+/** Throws VALIDATION_FAILED with all faults of the values. */
 function requireValid(values: Values, { types, allowPrivate }: WebhookRuleParts): void {
   const { url } = values
   const ofUrl = typeof url === 'string' ? urlFault(url, allowPrivate) : undefined
@@ -47,7 +47,7 @@ function missingScope(scopes: Scopes, needed: readonly string[]): string | undef
   return needed.find(scope => !hasScope(scopes, scope))
 }
 
-/** Throws FORBIDDEN for a credential that expires by itself: the webhook could not end with it. */
+/** Throws FORBIDDEN for a credential that expires without a grant or key: the webhook could not end with it. */
 export function requireLasting({ grant, expiresAt }: Principal): void {
   if (grant !== null || !Number.isFinite(expiresAt)) return
   throw new ApiError(
@@ -56,7 +56,7 @@ export function requireLasting({ grant, expiresAt }: Principal): void {
   )
 }
 
-/** For creates of `webhooks`: a secret, and what the webhook keeps of the credential that makes it. */
+/** For creates of `webhooks`: a secret, and the scopes and grant of the credential. */
 export function newWebhookHook(parts: WebhookRuleParts): CreateHook {
   const { maxPerUser } = parts
   const refusal = `You may have ${maxPerUser} webhooks, and have as many: delete one first.`
@@ -85,7 +85,7 @@ export function newWebhookHook(parts: WebhookRuleParts): CreateHook {
   }
 }
 
-/** Administrators see the apps of others, whose users have not allowed them anything. */
+/** Administrators can read the apps of others, but the users of these apps have granted them nothing. */
 function requireOwnApp(
   { run }: WebhookRuleParts,
   id: JsonValue | undefined,
@@ -101,7 +101,7 @@ function requireOwnApp(
   })
 }
 
-/** As the field `scopes` has them. */
+/** The value of the field `scopes`. */
 function listed(scopes: Scopes): readonly string[] | null {
   return scopes === 'all' || scopes.has('*') ? null : [...scopes].sort()
 }
@@ -110,8 +110,8 @@ function listed(scopes: Scopes): readonly string[] | null {
 const decisive = ['url', 'types', 'collections'] as const
 
 /**
- * For updates of `webhooks`: the rules of creates. A webhook keeps the scopes of the credential that made it, so only a
- * credential that has them all may change what is sent, or where.
+ * For updates of `webhooks`: the rules for creates. A webhook keeps the scopes of the credential that created it, so only a
+ * credential with all of them may change what is sent, or where.
  */
 export function webhookRule(parts: WebhookRuleParts): WriteRule {
   return (plan, principal) => {
@@ -132,7 +132,7 @@ export function webhookRule(parts: WebhookRuleParts): WriteRule {
   }
 }
 
-/** As `recentSignInRule`. Turning a webhook off takes access away, so a write of nothing else needs no new sign-in. */
+/** As `recentSignInRule`. Turning a webhook off removes access, so a write that does only that needs no recent sign-in. */
 export const webhookSignInRule: WriteRule = (plan, principal) =>
   turnsOff(plan) ? undefined : recentSignInRule(plan, principal)
 

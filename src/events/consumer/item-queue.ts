@@ -1,11 +1,11 @@
-/** What is to be done for one item, in the order of its events. */
+/** The tasks of one item, in the order of its events. */
 
-/** Something to be done: a task of a webhook, an event for a reaction, a run of a job. */
+/** A unit of work: a delivery of a webhook, an event for a reaction, a run of a job. */
 export interface Task {
   readonly id: number | string
-  /** What keeps its order. */
+  /** Tasks with the same key keep their order. */
   readonly itemKey: string
-  /** Its number in the log; null: it is about none. */
+  /** The number of its event in the log; null if it has none. */
   readonly event: number | null
   /** In milliseconds since 1970. */
   readonly dueAt: number
@@ -13,9 +13,9 @@ export interface Task {
 
 export class ItemQueue<T extends Task> {
   readonly key: string
-  /** Whether the first task is being done. */
+  /** Whether the first task is in progress. */
   isRunning = false
-  /** For when it is to be looked at again. */
+  /** The time for which the timetable has a call. */
   plannedAt: number | undefined
   readonly #tasks: T[] = []
 
@@ -31,7 +31,7 @@ export class ItemQueue<T extends Task> {
     return this.head?.event ?? undefined
   }
 
-  /** Returns whether it was new. One that is being done stays the first. */
+  /** Returns whether the task was new. A task in progress stays the first. */
   add(task: T): boolean {
     const tasks = this.#tasks
     const known = tasks.findIndex(({ id }) => id === task.id)

@@ -1,7 +1,7 @@
 /**
- * A lane bounds how many attempts run at once, to one host and in all. Hosts take turns, and so do the webhooks of a
- * host. There is a lane for webhooks that answer quickly and one for the others, so that slow endpoints delay only
- * each other.
+ * A lane limits how many attempts run in parallel, per host and in total. Hosts take turns, and so do the targets of a
+ * host. There is a lane for targets that answer quickly and one for the others, so that slow endpoints delay only each
+ * other.
  */
 
 export interface LaneLimits {
@@ -9,23 +9,23 @@ export interface LaneLimits {
   readonly maxPerHost: number
 }
 
-/** `W`: a webhook, which knows its host. */
+/** A target, e.g. a webhook. */
 export interface OfHost {
   readonly host: string
 }
 
-interface Host<W> {
+interface Host<T> {
   readonly name: string
   inFlight: number
   /** In the order of their turns. */
-  readonly waiting: Set<W>
+  readonly waiting: Set<T>
 }
 
-export class Lane<W extends OfHost> {
+export class Lane<T extends OfHost> {
   readonly #limits: LaneLimits
-  readonly #hosts = new Map<string, Host<W>>()
-  /** Hosts with webhooks that wait and with a free slot, in the order of their turns. */
-  readonly #turns = new Set<Host<W>>()
+  readonly #hosts = new Map<string, Host<T>>()
+  /** Hosts with a target that waits and with a free slot, in the order of their turns. */
+  readonly #turns = new Set<Host<T>>()
   #inFlight = 0
 
   constructor(limits: LaneLimits) {
@@ -36,63 +36,63 @@ export class Lane<W extends OfHost> {
     return this.#inFlight
   }
 
-  /** The webhook waits for a slot; nothing changes where it already does. */
-  wait(webhook: W): void {
-    const host = this.#hostOf(webhook)
-    host.waiting.add(webhook)
+  /** The target waits for a slot; nothing changes if it already does. */
+  wait(target: T): void {
+    const host = this.#hostOf(target)
+    host.waiting.add(target)
     this.#takeTurns(host)
   }
 
-  /** The webhook waits no longer. */
-  leave(webhook: W): void {
-    const host = this.#hosts.get(webhook.host)
+  /** The target no longer waits. */
+  leave(target: T): void {
+    const host = this.#hosts.get(target.host)
     if (host === undefined) return
-    host.waiting.delete(webhook)
+    host.waiting.delete(target)
     this.#settle(host)
   }
 
-  /** The webhook whose turn it is, which waits no longer; undefined where there is none or no slot. */
-  next(): W | undefined {
+  /** The target whose turn it is, which then no longer waits; undefined if none waits, or no slot is free. */
+  next(): T | undefined {
     if (this.#inFlight >= this.#limits.maxInFlight) return undefined
     const [host] = this.#turns
     if (host === undefined) return undefined
     this.#turns.delete(host)
-    const [webhook] = host.waiting
-    if (webhook !== undefined) host.waiting.delete(webhook)
+    const [target] = host.waiting
+    if (target !== undefined) host.waiting.delete(target)
     this.#takeTurns(host)
     this.#settle(host)
-    return webhook
+    return target
   }
 
-  /** Takes a slot, also one beyond the limits: an attempt that turned out slow has come from the other lane. */
-  enter(webhook: W): void {
-    const host = this.#hostOf(webhook)
+  /** Takes a slot, even beyond the limits: a slow attempt moves here from the other lane. */
+  enter(target: T): void {
+    const host = this.#hostOf(target)
     this.#inFlight++
     host.inFlight++
     if (host.inFlight >= this.#limits.maxPerHost) this.#turns.delete(host)
   }
 
-  release(webhook: W): void {
-    const host = this.#hostOf(webhook)
+  release(target: T): void {
+    const host = this.#hostOf(target)
     this.#inFlight--
     host.inFlight--
     this.#takeTurns(host)
     this.#settle(host)
   }
 
-  #takeTurns(host: Host<W>): void {
+  #takeTurns(host: Host<T>): void {
     if (host.waiting.size > 0 && host.inFlight < this.#limits.maxPerHost) this.#turns.add(host)
   }
 
-  #hostOf({ host: name }: W): Host<W> {
+  #hostOf({ host: name }: T): Host<T> {
     const known = this.#hosts.get(name)
     if (known) return known
-    const host: Host<W> = { name, inFlight: 0, waiting: new Set() }
+    const host: Host<T> = { name, inFlight: 0, waiting: new Set() }
     this.#hosts.set(name, host)
     return host
   }
 
-  #settle(host: Host<W>): void {
+  #settle(host: Host<T>): void {
     if (host.waiting.size === 0) this.#turns.delete(host)
     if (host.waiting.size === 0 && host.inFlight === 0) this.#hosts.delete(host.name)
   }

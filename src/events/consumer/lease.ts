@@ -1,7 +1,8 @@
 /**
- * Which node does what one node does for all: sends webhooks, runs reactions and jobs. The holder renews a record; when the record has not changed for a while, another node takes it over.
- * Every node measures that while by its own clock, from when it last saw a change, so clocks need not agree (Gray and
- * Cheriton, Leases, 1989). A holder that has not renewed in time stops by itself before another may take over.
+ * Decides which node sends webhooks, or runs reactions and jobs. The holder of the lease renews a record. If the record has
+ * not changed for some time, another node takes it over. Each node measures that time by its own clock, from when it last
+ * saw a change, so clocks need not agree (Gray and Cheriton, Leases, 1989). A holder that has not renewed in time stops
+ * before another node may take over.
  */
 import type { RecordKey, Records } from '../../records.ts'
 
@@ -17,15 +18,15 @@ export type LeaseRecords = Pick<Records, 'get' | 'add' | 'swap'>
 export interface LeaseParts {
   readonly key: RecordKey
   readonly records: LeaseRecords
-  /** Names this process and nobody else. */
+  /** Unique to this process. */
   readonly holder: string
-  /** In milliseconds, from any beginning; never set back. */
+  /** Monotonic time, in milliseconds. */
   readonly elapsed: () => number
 }
 
 /** The record's payload. */
 interface Held {
-  /** Null: nobody. */
+  /** Null: the lease is free. */
   readonly holder: string | null
   /** Grows with every new holder. */
   readonly term: number
@@ -35,9 +36,10 @@ interface Held {
 
 export class Lease {
   readonly #parts: LeaseParts
-  /** The payload as this node wrote it; undefined: this node is not the holder. */
+  /** The payload as this node wrote it; undefined if this node is not the holder. */
   #own: string | undefined
   #renewedAt = 0
+  #renewing: Promise<boolean> | undefined
   #seen: { readonly payload: string; readonly since: number } | undefined
 
   constructor(parts: LeaseParts) {
@@ -48,7 +50,7 @@ export class Lease {
     return this.#own !== undefined && this.#parts.elapsed() - this.#renewedAt < reliedOnMs
   }
 
-  /** Takes the lease where it is free. Returns the term, or undefined where another node has it. */
+  /** Takes the lease if it is free. Returns the term, or undefined if another node has the lease. */
   async take(): Promise<number | undefined> {
     const { key, records, holder, elapsed } = this.#parts
     const record = await records.get(key.kind, key.id)
@@ -67,8 +69,15 @@ export class Lease {
     return (await records.swap(key, payload, own)) ? this.#take(own, term, startedAt) : undefined
   }
 
-  /** Returns whether this node still has it. Rejects while the database is away. */
-  async renew(): Promise<boolean> {
+  /** Returns whether this node still has the lease. Rejects during a database outage. */
+  renew(): Promise<boolean> {
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined
+    })
+    return this.#renewing
+  }
+
+  async #renew(): Promise<boolean> {
     const own = this.#own
     if (own === undefined) return false
     const { key, records, elapsed } = this.#parts
@@ -80,28 +89,26 @@ export class Lease {
       this.#renewedAt = startedAt
       return true
     }
-    // A renewal whose answer was lost has been made all the same.
+    // A renewal whose response was lost has still been made.
     if ((await records.get(key.kind, key.id))?.payload === next) {
       this.#own = next
       this.#renewedAt = startedAt
       return true
     }
-    this.forget()
+    this.#own = undefined
     return false
   }
 
   /** Lets another node take it at once. */
   async release(): Promise<void> {
+    // A renewal that ends after the release would take the lease back.
+    await this.#renewing?.catch(() => false)
     const own = this.#own
     if (own === undefined) return
-    this.forget()
+    this.#own = undefined
     const free = JSON.stringify({ ...(JSON.parse(own) as Held), holder: null } satisfies Held)
     const { key, records } = this.#parts
     await records.swap(key, own, free)
-  }
-
-  forget(): void {
-    this.#own = undefined
   }
 
   #take(own: string, term: number, startedAt: number): number {

@@ -1,4 +1,4 @@
-/** Work that one node does for all: the others watch whether it still does. */
+/** Work that one node does for all: the node with the lease. The others check whether it still has it. */
 import { randomUUID } from 'node:crypto'
 import type { RecordKey } from '../../records.ts'
 import type { ChangeFeed } from '../change-feed.ts'
@@ -7,26 +7,26 @@ import { Lease, type LeaseParts, renewIntervalMs } from './lease.ts'
 import { LeaseLost } from './position.ts'
 import type { Clock } from './timetable.ts'
 
-/** What a node does while it has the lease. */
+/** The work of a node while it has the lease. */
 export interface LeasedSession {
-  /** Whether there is nothing to do, and will not be until `isWanted`: the lease is given back. */
+  /** Whether there is nothing to do until `isWanted`: then the lease is released. */
   readonly isOver: boolean
-  /** How many events it is behind the log. */
+  /** How many events the session is behind the log. */
   readonly lag: number
   /**
-   * Does a part of what there is to do; returns whether more is left. After a failure, the next call begins with what
-   * the database has. Rejects with `LeaseLost` where another node has the lease.
+   * Does a part of the work, and returns whether more is left. After a failure, the next call starts from the state in the
+   * database. Rejects with `LeaseLost` if another node has the lease.
    */
   work(): Promise<boolean>
-  /** Awaits what is under way for a time. */
+  /** Waits for work in progress, for a bounded time. */
   stop(timeoutMs: number): Promise<void>
-  /** Gives up what is under way. */
+  /** Abandons work in progress. */
   drop(): Promise<void>
 }
 
 export interface Holding {
   readonly term: number
-  /** Whether this node may still work. */
+  /** Whether this node still has the lease. */
   readonly isHeld: () => boolean
 }
 
@@ -35,21 +35,21 @@ export interface LeasedLoopParts<S extends LeasedSession> extends Pick<LeasePart
   readonly log: ChangeFeed
   readonly clock: Clock
   readonly begin: (holding: Holding) => S
-  /** Whether there may be something to do for any node. */
+  /** Whether there may be work for any node. */
   readonly isWanted: () => Promise<boolean>
-  /** Whether a failure is to be expected, and is reported only when it comes again and again. */
+  /** Whether a failure is expected, and is reported only if it occurs repeatedly. */
   readonly isExpected: (error: unknown) => boolean
   readonly onFault: (error: unknown) => void
 }
 
-/** How often the holder looks for what no commit of this process told of. */
+/** How often the holder looks for commits of other processes. */
 const pollIntervalMs = 1000
-/** How often a node looks whether there is anything to do at all. */
+/** How often a node checks whether there is any work. */
 const dormantIntervalMs = 2000
-/** What is under way is awaited for so long when the service stops. */
+/** How long a stopping service waits for work in progress. */
 const stopTimeoutMs = 5000
 
-/** A transaction is refused where an item went while it was made. One that is refused again and again is reported. */
+/** A transaction is refused if an item was deleted while it was prepared. Repeated refusals are reported. */
 const maxRefusals = 3
 
 export class LeasedLoop<S extends LeasedSession> {
@@ -88,14 +88,14 @@ export class LeasedLoop<S extends LeasedSession> {
     this.#running ??= this.#run()
   }
 
-  /** Awaits what is under way for a bounded time, and lets another node go on. */
+  /** Waits for work in progress, for a bounded time, and releases the lease. */
   async stop(): Promise<void> {
     this.#isStopping = true
     this.notify()
     await this.#running
   }
 
-  /** There may be something to do. */
+  /** Wakes the loop: there may be work. */
   notify(): void {
     this.#isWoken = true
     this.#wake?.()
@@ -108,7 +108,7 @@ export class LeasedLoop<S extends LeasedSession> {
     await this.#leave(session => session.stop(stopTimeoutMs))
   }
 
-  /** Returns whether to go on at once. */
+  /** Returns whether to continue at once. */
   async #turn(): Promise<boolean> {
     try {
       const hasMore = await this.#work()
@@ -155,7 +155,7 @@ export class LeasedLoop<S extends LeasedSession> {
     return session
   }
 
-  /** Renews the lease, also while a turn takes long. */
+  /** Renews the lease at intervals, also during a long turn. */
   #renewals(): () => void {
     const { clock } = this.#parts
     let isEnded = false
@@ -183,11 +183,11 @@ export class LeasedLoop<S extends LeasedSession> {
     this.#session = undefined
     await end(session)
     this.#endSession()
-    // A database that is away lets the lease run out.
+    // During an outage of the database, the lease expires by itself.
     await this.#lease.release().catch(() => undefined)
   }
 
-  /** Resolves after a while, or when it is notified. */
+  /** Resolves after an interval, or on `notify`. */
   async #idle(): Promise<void> {
     if (!this.#isWoken && !this.#isStopping) {
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,6 +1,6 @@
 /**
- * How far the log has been worked off. Each step forward is one transaction with the rows that it makes, and succeeds
- * only while no other node has taken the lease: a former holder can store nothing twice.
+ * The position up to which the log has been processed. Each step forward is one transaction with the rows that it creates,
+ * and succeeds only while no other node has taken the lease: a former holder can store nothing twice.
  */
 import { ApiError } from '../../errors.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
@@ -28,7 +28,7 @@ interface PositionParts {
   readonly records: Pick<Records, 'get' | 'add' | 'swap'>
 }
 
-/** `P`: a place in the log, as JSON. */
+/** `P`: a position in the log, as JSON. */
 export class Position<P extends object> {
   readonly #parts: PositionParts
   #payload: string
@@ -38,7 +38,7 @@ export class Position<P extends object> {
     this.#payload = payload
   }
 
-  /** Takes it over for a term of the lease. `start`: where the very first holder begins. */
+  /** Takes the position over for a term of the lease. `start`: where the first holder begins. */
   static async take<P extends object>(
     parts: PositionParts,
     term: number,
@@ -64,8 +64,8 @@ export class Position<P extends object> {
   }
 
   /**
-   * Commits the steps, and that the position is now at `place`. Returns the ids of what the steps wrote. One call at a
-   * time. After a failure it is unknown what was committed: take the position anew. Rejects with `LeaseLost`.
+   * Commits the steps together with the new position, `place`. Returns the ids of the items that the steps wrote. Make one
+   * call at a time. After a failure it is unknown what was committed: take the position again. Rejects with `LeaseLost`.
    */
   async commit(steps: readonly Step[], place: P = this.place): Promise<readonly number[]> {
     const before = this.#payload

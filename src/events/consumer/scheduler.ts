@@ -1,38 +1,38 @@
 /**
- * Decides which task is attempted when. Tasks of one item keep their order, others overtake; targets (webhooks, reactions,
- * jobs) and hosts take turns (see `lane.ts`); what must wait for its time is in the timetable.
+ * Decides when each task is attempted. Tasks of one item keep their order; those of other items may overtake. Targets
+ * (webhooks, reactions, jobs) and hosts take turns (see `lane.ts`). Tasks that are not yet due are in the timetable.
  */
 import { ItemQueue, type Task } from './item-queue.ts'
 import { Lane, type LaneLimits } from './lane.ts'
 import { type Clock, Timetable } from './timetable.ts'
 
-/** What became of an attempt. */
+/** The outcome of an attempt. */
 export interface Verdict<T extends Task> {
   readonly succeeded: boolean
-  /** The task as it is tried again; undefined: it is not. */
+  /** The task to attempt again; undefined: it is finished. */
   readonly again: T | undefined
-  /** Until then no task of the target is attempted, in milliseconds since 1970. */
+  /** No task of the target is attempted before this time, in milliseconds since 1970. */
   readonly holdUntil?: number | undefined
 }
 
-/** What tasks belong to, e.g. a webhook. */
+/** The target of tasks, e.g. a webhook. */
 type TargetId = number | string
 
 export interface SchedulerParts<T extends Task> {
   readonly clock: Clock
   readonly targetOf: (task: T) => TargetId
-  /** Makes an attempt, and records what became of it. Rejects where that could not be recorded. */
+  /** Makes an attempt and records its outcome. Rejects if the outcome could not be recorded. */
   readonly attempt: (task: T) => Promise<Verdict<T>>
   readonly onFault: (error: unknown) => void
   readonly limits?: Partial<SchedulerLimits>
 }
 
 export interface SchedulerLimits extends LaneLimits {
-  /** Of one target at once, while it succeeds quickly. */
+  /** Parallel attempts of one target, while they succeed quickly. */
   readonly maxPerTarget: number
-  /** Of one target at once otherwise. */
+  /** Parallel attempts of one target otherwise. */
   readonly maxPerSlowTarget: number
-  /** What takes longer goes on among the slow ones. */
+  /** An attempt that takes longer moves to the slow lane. */
   readonly quickMs: number
 }
 
@@ -44,7 +44,7 @@ const defaultLimits: SchedulerLimits = {
   maxPerSlowTarget: 1,
   quickMs: 2000,
 }
-/** An attempt that could not be recorded is made again after this. */
+/** The delay before an attempt is repeated whose outcome could not be recorded. */
 const faultDelayMs = 5000
 
 interface Target<T extends Task> {
@@ -53,7 +53,7 @@ interface Target<T extends Task> {
   readonly items: Map<string, ItemQueue<T>>
   /** Items whose first task is due, in the order of their turns. */
   readonly ready: Set<ItemQueue<T>>
-  /** Deliveries, those that are being attempted included. */
+  /** Tasks, including those in progress. */
   size: number
   inFlight: number
   isSlow: boolean
@@ -80,7 +80,7 @@ export class Scheduler<T extends Task> {
     this.#slow = new Lane(this.#limits)
   }
 
-  /** How many tasks wait or are being attempted. */
+  /** How many tasks wait or are in progress. */
   get size(): number {
     return this.#size
   }
@@ -98,19 +98,18 @@ export class Scheduler<T extends Task> {
     return this.#targets.get(targetId)?.isSlow ?? false
   }
 
-  /** The lowest event that waits or is being attempted, of all targets. */
+  /** The lowest event of all tasks that wait or are in progress. */
   lowestEvent(): number | undefined {
-    let lowest: number | undefined
-    for (const { items } of this.#targets.values()) {
-      for (const item of items.values()) {
-        const event = item.lowestEvent
-        if (event !== undefined && (lowest === undefined || event < lowest)) lowest = event
-      }
-    }
-    return lowest
+    return lowestOf(this.#targets.keys().map(id => this.lowestEventOf(id)))
   }
 
-  /** `host`: of a webhook's URL, or the target's name. One that is already here, and not being attempted, is replaced. */
+  /** The lowest event of the tasks of one target that wait or are in progress. */
+  lowestEventOf(targetId: TargetId): number | undefined {
+    const items = this.#targets.get(targetId)?.items.values() ?? []
+    return lowestOf(Iterator.from(items).map(({ lowestEvent }) => lowestEvent))
+  }
+
+  /** `host`: of a webhook's URL, or the target's name. Replaces a task with the same id, unless that is in progress. */
   add(task: T, host: string): void {
     if (this.#isStopped) return
     const id = this.#parts.targetOf(task)
@@ -122,7 +121,7 @@ export class Scheduler<T extends Task> {
     this.#start()
   }
 
-  /** Drops what waits. An attempt under way is finished, and not made again. */
+  /** Drops the tasks that wait. An attempt in progress is finished, and not repeated. */
   remove(targetId: TargetId): void {
     const target = this.#targets.get(targetId)
     if (target === undefined) return
@@ -133,12 +132,12 @@ export class Scheduler<T extends Task> {
     this.#slow.leave(target)
   }
 
-  /** Starts what is due: the clock may have been set. */
+  /** Starts the tasks that are due: the clock may have been set. */
   look(): void {
     this.#timetable.look()
   }
 
-  /** Starts no attempt any more. Resolves when those under way are finished. */
+  /** Starts no more attempts. Resolves when those in progress are finished. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#timetable.close()
@@ -166,7 +165,7 @@ export class Scheduler<T extends Task> {
     this.#size += change
   }
 
-  /** Lets the first task of an item wait for its time, or for its turn. */
+  /** Lets the first task of an item wait until it is due, or for its turn. */
   #plan(target: Target<T>, item: ItemQueue<T>): void {
     const { head } = item
     if (head === undefined || item.isRunning || target.isRemoved) return
@@ -182,7 +181,7 @@ export class Scheduler<T extends Task> {
   #planLater(target: Target<T>, item: ItemQueue<T>, dueAt: number): void {
     if (item.plannedAt === dueAt) return
     item.plannedAt = dueAt
-    // Another task may be the first by then, and due later or earlier.
+    // By then, another task may be the first, with another due time.
     this.#timetable.add(dueAt, () => {
       item.plannedAt = undefined
       this.#plan(target, item)
@@ -194,7 +193,7 @@ export class Scheduler<T extends Task> {
     return isSlow ? this.#slow : this.#quick
   }
 
-  /** Lets a target wait for its turn, if it may and has something to do. */
+  /** Lets a target wait for its turn, if it has a task that is due and may start one. */
   #wait(target: Target<T>): void {
     const most = target.isSlow ? this.#limits.maxPerSlowTarget : this.#limits.maxPerTarget
     if (target.isRemoved || target.ready.size === 0 || target.inFlight >= most) return
@@ -277,4 +276,12 @@ export class Scheduler<T extends Task> {
       this.#start()
     })
   }
+}
+
+function lowestOf(events: Iterable<number | undefined>): number | undefined {
+  let lowest: number | undefined
+  for (const event of events) {
+    if (event !== undefined && (lowest === undefined || event < lowest)) lowest = event
+  }
+  return lowest
 }

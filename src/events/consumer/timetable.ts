@@ -1,10 +1,10 @@
-/** Calls at their times, with one timer for all of them. */
+/** Scheduled calls, with one timer for all of them. */
 
-/** The time, and timers. Tests give one of their own. */
+/** The time, and timers. Tests pass their own clock. */
 export interface Clock {
   /** In milliseconds since 1970. */
   now(): number
-  /** Returns what cancels it. */
+  /** Returns a function that cancels the call. */
   after(delayMs: number, run: () => void): () => void
 }
 
@@ -16,7 +16,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** A longer delay is waited for in parts, so that a clock that is set is noticed. Node's limit is 2^31 ms. */
+/** Longer delays are split, so that a change of the clock is noticed. Node's limit is 2^31 ms. */
 const maxTimerMs = 60_000
 
 interface Entry {
@@ -35,7 +35,7 @@ export class Timetable {
     this.#clock = clock
   }
 
-  /** Calls `run` at a time, in milliseconds since 1970; never within this call. */
+  /** Calls `run` at `at`, in milliseconds since 1970, never synchronously. */
   add(at: number, run: () => void): void {
     if (this.#isClosed) return
     const entries = this.#entries
@@ -52,12 +52,12 @@ export class Timetable {
     this.#arm()
   }
 
-  /** Calls what is due: the clock may have been set. */
+  /** Makes the calls that are due: the clock may have been set. */
   look(): void {
     if (!this.#isClosed) this.#callDue()
   }
 
-  /** Calls nothing any more. */
+  /** Cancels all calls. */
   close(): void {
     this.#isClosed = true
     this.#entries.length = 0

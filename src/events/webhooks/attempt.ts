@@ -1,4 +1,4 @@
-/** One attempt to send a delivery: what is sent, as its owner may see it now, and what came back. */
+/** One attempt to send a delivery: the event as its owner may see it now, and the outcome. */
 import { Cache, CacheBound } from '../../cache.ts'
 import { OutgoingError } from '../../outgoing/errors.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
@@ -11,13 +11,13 @@ import type { Show, WebhookOwners } from './owners.ts'
 import { parseRetryAfter } from './schedule.ts'
 import { signatureHeaders } from './signature.ts'
 
-/** From the look-up of the name to the end of the response. */
+/** From the DNS lookup to the end of the response. */
 const timeoutMs = 15_000
 
-/** What became of an attempt. */
+/** The outcome of an attempt. */
 export type Outcome = Answered | Unanswered | Dropped
 
-/** `error`: why it failed, in words for the owner; null: a success. */
+/** `error`: why it failed, as a sentence for the owner; null for a success. */
 interface Answered {
   readonly kind: 'answered'
   readonly status: number
@@ -49,10 +49,10 @@ export interface AttemptParts {
   readonly now: () => number
 }
 
-/** In characters of the rows of changes: one event goes to many webhooks. */
+/** In characters of the rows. Changes are cached because one event goes to many webhooks. */
 const maxCachedCharacters = 4_000_000
 
-/** Makes attempts. Fails only where the database does. */
+/** Returns a function that makes an attempt. It rejects only if the database fails. */
 export function createAttempt(
   parts: AttemptParts,
 ): (delivery: Delivery, webhook: Webhook, signal: AbortSignal) => Promise<Outcome> {
@@ -123,7 +123,7 @@ function errorOf(status: number): string | null {
 
 const dropped = (error: string): Dropped => ({ kind: 'dropped', error })
 
-/** Finds the body of a delivery by its owner's present rights. */
+/** Builds the body of a delivery with its owner's present rights. */
 function createBodies({ log, show, owners }: AttemptParts) {
   const changes = new Cache<number, LoggedChange>(new CacheBound('webhook_events', maxCachedCharacters))
   const find = async (event: number): Promise<LoggedChange | undefined> => {

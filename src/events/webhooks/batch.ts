@@ -1,13 +1,13 @@
-/** What the sender stores at once, and how it shares its process while it prepares that. */
+/** The batch that the sender stores in one transaction, and how it yields to other work while it prepares the batch. */
 import type { Awaitable } from '../../plan/answer.ts'
 import type { Principal } from '../../principal.ts'
 import type { Webhook } from './delivery.ts'
 import type { NewDelivery } from './plans.ts'
 
-/** After this long, other work of the process has a turn. */
+/** After this long, other work of the process gets a turn. */
 const maxBlockingMs = 10
 
-/** What the next transaction contains. */
+/** The contents of the next transaction. */
 export class Batch {
   readonly deliveries: NewDelivery[] = []
   /** By webhook. */
@@ -33,7 +33,7 @@ export class Batch {
   }
 }
 
-/** Lets other work of the process have a turn. */
+/** Gives other work of the process a turn. */
 export class Turns {
   #beganAt = performance.now()
 

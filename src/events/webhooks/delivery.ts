@@ -1,30 +1,30 @@
-/** What the sender knows of webhooks and their deliveries. */
+/** Webhooks and deliveries as the sender has them. */
 
 export interface Webhook {
   readonly id: number
-  /** Whose it is. */
+  /** The owner. */
   readonly userId: number
-  /** The app whose it is; null: the user's own. */
+  /** The app to which it belongs; null: only to the user. */
   readonly appId: number | null
   readonly url: string
   /** E.g. `post.created`, `post.*` or `*`. */
   readonly types: readonly string[]
   /** Null: all. */
   readonly collections: readonly string[] | null
-  /** Of the credential that made it; null: all. */
+  /** The scopes of the credential that created it; null: all. */
   readonly scopes: readonly string[] | null
-  /** With what it ends; null: with nothing. */
+  /** The grant or API key with which it ends; null: none. */
   readonly grant: string | null
   readonly isEnabled: boolean
   /** Enabled and not paused. */
   readonly isLive: boolean
-  /** Up to which event its deliveries are in the queue; null: as far as the sender has read the log. */
+  /** The last event of which deliveries were made; null: it has caught up with the sender. */
   readonly position: number | null
-  /** When its first attempt failed since the last success, in milliseconds since 1970; null: it does not fail. */
+  /** The first failure since the last success, in milliseconds since 1970; null if the last attempt succeeded. */
   readonly failingSince: number | null
 }
 
-/** A delivery that is neither done nor given up. */
+/** A pending delivery. */
 export interface Delivery {
   readonly id: number
   readonly webhookId: number
@@ -35,9 +35,9 @@ export interface Delivery {
   /** Its number in the log; null for a test delivery. */
   readonly event: number | null
   readonly type: string
-  /** What keeps its order: deliveries of one item to one user. */
+  /** Deliveries with the same key keep their order: those of one item to one user. */
   readonly itemKey: string
-  /** How many attempts have been made, since the owner last asked for it. */
+  /** How many attempts were made, since the owner last requested it. */
   readonly attempts: number
   /** When the next one is due, in milliseconds since 1970. */
   readonly dueAt: number

@@ -1,14 +1,14 @@
-/** All webhooks, as the sender last read them, with what it has changed since. */
+/** All webhooks as the sender last read them, with its own changes since. */
 import type { LoggedChange } from '../change-feed.ts'
 import { coversType } from '../event-types.ts'
 import type { Webhook } from './delivery.ts'
 import type { PossibleTypes } from './owners.ts'
 
-/** What has become of webhooks since they were last read. */
+/** The difference to the webhooks as they were last read. */
 export interface DirectoryChanges {
-  /** Those that deliveries may be sent to from now on. */
+  /** Webhooks to which deliveries may now be sent. */
   readonly started: readonly Webhook[]
-  /** Those that are gone, not live any more, or have another URL. */
+  /** Webhooks that were deleted, are no longer live, or have another URL. */
   readonly stopped: readonly number[]
 }
 
@@ -30,7 +30,7 @@ function grouped(webhooks: Iterable<Webhook>): Groups {
 export class Directory {
   readonly #possibleTypes: PossibleTypes
   #webhooks = new Map<number, Webhook>()
-  /** By collection and types: the live webhooks that are as far as the sender. */
+  /** By collection and types: the live webhooks that have caught up and may want such a change. */
   readonly #wanting = new Map<string, readonly Webhook[]>()
   #groups: Groups | undefined
 
@@ -59,16 +59,16 @@ export class Directory {
       const other = all.get(id)
       return other?.isLive === true && other.url === url
     }
-    const live = (all: Iterable<Webhook>) => [...all].filter(({ isLive }) => isLive)
+    // A test may wait for a webhook that is not live.
+    const isStopped = (webhook: Webhook) =>
+      webhook.isLive ? !isSame(webhook, this.#webhooks) : !this.#webhooks.has(webhook.id)
     return {
-      started: live(webhooks).filter(webhook => !isSame(webhook, before)),
-      stopped: live(before.values())
-        .filter(webhook => !isSame(webhook, this.#webhooks))
-        .map(({ id }) => id),
+      started: webhooks.filter(webhook => webhook.isLive && !isSame(webhook, before)),
+      stopped: [...before.values()].filter(isStopped).map(({ id }) => id),
     }
   }
 
-  /** What the sender has stored of a webhook. */
+  /** Applies a change that the sender has stored. */
   change(id: number, change: Partial<Pick<Webhook, 'position' | 'failingSince' | 'isLive'>>): void {
     const webhook = this.#webhooks.get(id)
     if (webhook === undefined) return
@@ -76,7 +76,7 @@ export class Directory {
     if ('position' in change || 'isLive' in change) this.#forget()
   }
 
-  /** The live webhooks that are as far as the sender. */
+  /** The live webhooks that have caught up with the sender. */
   get current(): readonly Webhook[] {
     return this.#grouped.current
   }
@@ -86,7 +86,7 @@ export class Directory {
     return this.#grouped.behind
   }
 
-  /** Those that are not live any more, and whose position is not stored yet. */
+  /** Webhooks that are no longer live, and whose position is not stored yet. */
   get stopping(): readonly Webhook[] {
     return this.#grouped.stopping
   }
@@ -101,7 +101,7 @@ export class Directory {
     this.#groups = undefined
   }
 
-  /** The live webhooks that are as far as the sender and may want a change, in the order of ids. */
+  /** The live webhooks that have caught up and may want a change, in the order of ids. */
   wanting(change: LoggedChange): readonly Webhook[] {
     const types = this.#possibleTypes(change)
     const key = `${change.collection} ${types}`
@@ -112,7 +112,7 @@ export class Directory {
     return found
   }
 
-  /** Whether the change may be an event that the webhook wants, whoever sees it. */
+  /** Whether the change may be an event that the webhook wants, for any listener. */
   mayWant(webhook: Webhook, change: LoggedChange): boolean {
     return this.#possibleTypes(change).some(type => wants(webhook, change.collection, type))
   }

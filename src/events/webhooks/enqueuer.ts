@@ -1,6 +1,6 @@
 /**
- * Makes deliveries of the log's events. Webhooks that are as far as the sender share one reading of the log; one whose
- * queue is full, that is paused or new has a position of its own, and catches up from there.
+ * Creates deliveries from the events of the log. Webhooks that have caught up share one read of the log. A webhook that is
+ * new or was paused, or whose queue is full, has a position of its own, and catches up from there.
  */
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
@@ -14,17 +14,17 @@ import type { PossibleTypes, Show, WebhookOwners } from './owners.ts'
 import type { PartialEvent, Place } from './place.ts'
 import { changeWebhook, type NewDelivery, newDelivery, pauseWebhook, storedDelivery } from './plans.ts'
 
-/** Events that are read at once. */
+/** Events per read. */
 const batchSize = 200
 /** Deliveries and changes of webhooks in one transaction: other writes wait for it. */
 const maxSteps = 200
-/** Deliveries of one webhook that wait in the queue, while its attempts succeed and while they fail. */
+/** The most deliveries of one webhook in the queue, while its attempts succeed and while they fail. */
 const maxQueued = { succeeding: 2000, failing: 200 }
-/** A webhook that is behind goes on when fewer deliveries wait. */
+/** A webhook that is behind continues when fewer deliveries wait. */
 const refillBelow = 100
-/** A position at which nothing was to be sent is stored after so many events. */
+/** If there is nothing to send, the position is stored after this many events. */
 const storeEvery = 1000
-/** In a `PartialEvent`: of a user's own webhook; every user. */
+/** Values of `PartialEvent.user`: for a webhook that is not an app's; for an event that is complete. */
 const noUser = 0
 const allUsers = Number.MAX_SAFE_INTEGER
 
@@ -35,11 +35,11 @@ export interface EnqueuerParts {
   readonly show: Show
   readonly possibleTypes: PossibleTypes
   readonly owners: Pick<WebhookOwners, 'usersOf' | 'principalOf'>
-  /** How many deliveries of a webhook wait, and whether its last attempt failed. */
+  /** How many deliveries of a webhook wait, and whether its last attempt failed or was slow. */
   readonly queue: { sizeOf(webhookId: number): number; isSlow(webhookId: number): boolean }
-  /** Takes what is now stored. */
+  /** Receives each delivery once it is stored. */
   readonly onEnqueued: (delivery: Delivery) => void
-  /** Events that a webhook should have got were pruned before it was enabled again. */
+  /** Events for a webhook were pruned before they became deliveries. */
   readonly onGap: (webhook: Webhook, from: number, to: number) => void
   readonly onFault: (error: unknown) => void
   /** In milliseconds since 1970. */
@@ -48,39 +48,40 @@ export interface EnqueuerParts {
 
 export class Enqueuer {
   readonly #parts: EnqueuerParts
-  /** How far the log was read; the stored position may be behind where nothing was to be sent. */
+  /** How far the log was read. The stored position may be behind if there was nothing to send. */
   #read: Place
-  #batch: Batch
-  /** Whether it was looked if what follows the stored position is still kept. */
+  #batch = new Batch()
+  /** Whether it was checked that the events after the stored position are still kept. */
   #isKept = false
 
   constructor(parts: EnqueuerParts) {
     this.#parts = parts
     this.#read = parts.position.place
-    this.#batch = new Batch()
   }
 
-  /** The last event that has become deliveries, or that nobody wanted. */
+  /** The last event that was processed. */
   get event(): number {
     return this.#read.event
   }
 
-  /** Does a part of what there is to do. Returns whether more may be left. */
+  /** Does a part of the work. Returns whether more may be left. */
   async work(): Promise<boolean> {
+    // An empty batch is not flushed, and its principals have the rights of an earlier time.
+    this.#batch = new Batch()
     await this.#finishPartial()
     await this.#stopAtPosition()
     const hasMore = await this.#advance()
     return (await this.#catchUp()) || hasMore
   }
 
-  /** Pauses a webhook where it is. `at`: ISO 8601 UTC. */
+  /** Pauses a webhook at its position. `at`: ISO 8601 UTC. */
   async pause({ id, position }: Webhook, at: string, reason: string): Promise<void> {
     const last = position ?? this.#read.event
     await this.#commit([pauseWebhook(id, at, reason, last)])
     this.#parts.directory.change(id, { isLive: false, position: last })
   }
 
-  /** Finishes what a former sender began, also for a webhook that was paused meanwhile: it will not begin again. */
+  /** Finishes the event that a former sender began, also for a webhook that was paused meanwhile. */
   async #finishPartial(): Promise<void> {
     const { partial, event } = this.#read
     if (partial === null || partial.user === allUsers) return
@@ -95,7 +96,7 @@ export class Enqueuer {
     await this.#flush({ event, partial: isCatchingUp ? null : { ...partial, user: allUsers } })
   }
 
-  /** Webhooks that are not live any more keep the position up to which they were. */
+  /** Stores the position of webhooks that are no longer live. */
   async #stopAtPosition(): Promise<void> {
     const { partial, event } = this.#read
     for (const { id } of this.#parts.directory.stopping) {
@@ -126,7 +127,7 @@ export class Enqueuer {
     return !isEnd
   }
 
-  /** Tells of events that were pruned before this sender came to them. */
+  /** Reports events that were pruned before this sender read them. */
   async #noticeGap(): Promise<void> {
     const { log, directory, onGap } = this.#parts
     const { event } = this.#read
@@ -136,7 +137,7 @@ export class Enqueuer {
     for (const webhook of directory.current) onGap(webhook, event + 1, pruned)
   }
 
-  /** Makes the deliveries of a change to all webhooks that are as far as the sender. */
+  /** Creates the deliveries of a change to all webhooks that have caught up. */
   async #fanOut(change: LoggedChange, turns: Turns): Promise<void> {
     const { partial } = this.#read
     const done = partial?.event === change.event ? partial.webhook : 0
@@ -149,7 +150,7 @@ export class Enqueuer {
     }
   }
 
-  /** Each webhook that is behind does a part of its way. Returns whether some can go on at once. */
+  /** Advances each webhook that is behind by a batch. Returns whether one can continue at once. */
   async #catchUp(): Promise<boolean> {
     let hasMore = false
     for (const webhook of this.#parts.directory.behind) {
@@ -185,7 +186,7 @@ export class Enqueuer {
     return !isThere && !this.#isFull(webhook)
   }
 
-  /** Makes the deliveries of a change to a webhook: one, or one for each user of an app's. */
+  /** Creates the deliveries of a change to a webhook: one, or, for an app's webhook, one for each user. */
   async #enqueue(change: LoggedChange, webhook: Webhook, from: PartialEvent | undefined): Promise<void> {
     const users = webhook.appId === null ? [null] : await this.#parts.owners.usersOf(webhook)
     const turns = new Turns()
@@ -221,7 +222,7 @@ export class Enqueuer {
     }
   }
 
-  /** Undefined: it is not shown. */
+  /** The type that is shown to the principal; undefined if nothing is. */
   async #shownType(change: LoggedChange, webhook: Webhook, user: number | null): Promise<string | undefined> {
     const { owners, show, possibleTypes, onFault } = this.#parts
     const principal = await this.#batch.principal(webhook, user, () => owners.principalOf(webhook, user))
@@ -230,7 +231,7 @@ export class Enqueuer {
       return (await show(change, principal))?.type
     } catch (error) {
       if (isTemporary(error)) throw error
-      // One event that cannot be shown must not keep all others: its attempts fail, and are recorded.
+      // An event that cannot be shown must not block the others: its attempts fail, and are recorded.
       onFault(error)
       return possibleTypes(change)[0]
     }
@@ -266,12 +267,12 @@ export class Enqueuer {
   }
 }
 
-/** Unique everywhere: a receiver may get messages of several services. */
+/** Globally unique: a receiver may get messages from several services. */
 export function newMessageId(): string {
   return `msg_${randomBytes(18).toString('base64url')}`
 }
 
-/** Whether a webhook or a user went while a batch was made of it: the batch is made again. */
+/** Whether a webhook or user was deleted while a batch was prepared: the batch is prepared again. */
 export function isOutdated(error: unknown): boolean {
   return error instanceof ApiError && error.status < 500
 }

@@ -1,4 +1,4 @@
-/** What the sender asks of others: who may see what, and by which secrets. */
+/** The interfaces through which the sender gets principals, secrets and rendered events. */
 import type { Awaitable } from '../../plan/answer.ts'
 import type { Principal } from '../../principal.ts'
 import type { LoggedChange } from '../change-feed.ts'
@@ -7,20 +7,20 @@ import type { Webhook } from './delivery.ts'
 /** Why a webhook was paused. */
 export type PauseReason = 'gone' | 'failing'
 
-/** All of them fail with UNAVAILABLE while the database is away. */
+/** All methods fail with UNAVAILABLE during a database outage. */
 export interface WebhookOwners {
-  /** The users who have granted the app of an app's webhook access, in the order of their ids. */
+  /** The users who have granted the webhook's app access, in the order of their ids. */
   usersOf(webhook: Webhook): Awaitable<readonly number[]>
   /**
-   * The owner, or `userId` of an app's webhook, with its present rights within the webhook's scopes. Undefined: the
+   * The owner, or user `userId` of an app's webhook, with present rights limited to the webhook's scopes. Undefined if the
    * grant has ended.
    */
   principalOf(webhook: Webhook, userId: number | null): Awaitable<Principal | undefined>
-  /** As Standard Webhooks writes them; two while a secret rotates. */
+  /** In the format of Standard Webhooks; several during a rotation. */
   secretsOf(webhook: Webhook): Awaitable<readonly string[]>
 }
 
-/** An event as it is sent: its type and its JSON text; null where the principal may not know of it. */
+/** The type and the JSON text of an event; null if the principal may not know of it. */
 export type Show = (
   change: LoggedChange,
   principal: Principal,

@@ -1,4 +1,4 @@
-/** How far the log has become deliveries. */
+/** The position up to which deliveries have been made of the log. */
 import type { RecordKey } from '../../records.ts'
 
 const kind = 'WebhookSender'
@@ -6,16 +6,16 @@ const kind = 'WebhookSender'
 export const leaseKey: RecordKey = { kind, id: 'lease' }
 export const positionKey: RecordKey = { kind, id: 'position' }
 
-/** Up to where an event has become deliveries that did not fit into one transaction. */
+/** An event whose deliveries did not fit into one transaction, and the last delivery that was made. */
 export interface PartialEvent {
   readonly event: number
   readonly webhook: number
-  /** The last user, of an app's webhook. */
+  /** For an app's webhook: the last user. */
   readonly user: number
 }
 
 export interface Place {
-  /** The last event that is done. */
+  /** The last event of which all deliveries were made. */
   readonly event: number
   readonly partial: PartialEvent | null
 }

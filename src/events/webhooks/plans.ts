@@ -1,4 +1,4 @@
-/** Webhooks and deliveries in the database. */
+/** The plans that read and write webhooks and deliveries. */
 import type { JsonValue } from '../../model/fields/type.ts'
 import { totalOrder } from '../../plan/order.ts'
 import type { CreateShape, ListShape, Plan, UpdateShape, WriteShape } from '../../plan/plan.ts'
@@ -83,14 +83,14 @@ const pauseShape: UpdateShape = {
   eventType: 'webhook.paused',
 }
 
-/** Its event is a `webhook.paused`. `at`: ISO 8601 UTC. `position`: the last event that is in the queue. */
+/** The event of this write is `webhook.paused`. `at`: ISO 8601 UTC. `position`: the last event in the queue. */
 export function pauseWebhook(id: number, at: string, reason: string, position: number): Plan<UpdateShape> {
   return { shape: pauseShape, args: [id, at, reason, position] }
 }
 
 const shapes = new Map<string, UpdateShape>()
 
-/** Shapes are made once for each set of fields, so that the guard and the store meet them again. */
+/** There is one shape for each set of fields: the guard and the store cache by it. */
 function changePlan(collection: string, id: number, change: object): Plan<UpdateShape> {
   const fields = Object.keys(change)
   const key = `${collection} ${fields}`
@@ -172,8 +172,8 @@ const pendingOfAll = pendingShape(false)
 const pendingOfOne = pendingShape(true)
 
 /**
- * The pending deliveries of one webhook, or of all, in the order of their events: nodes draw ids of deliveries from ranges of
- * their own, so ids say nothing of it.
+ * The pending deliveries of one webhook, or of all, in the order of their events. Nodes draw the ids of deliveries from
+ * separate ranges, so ids are not in that order.
  */
 export async function readPending(run: Run, webhookId: number | undefined): Promise<readonly Delivery[]> {
   const shape = webhookId === undefined ? pendingOfAll : pendingOfOne
@@ -192,7 +192,7 @@ export async function readPending(run: Run, webhookId: number | undefined): Prom
 
 const oneDelivery = itemShape('webhook_deliveries', deliveryFields)
 
-/** Undefined: there is none, or it is not pending. */
+/** Undefined if there is no such delivery, or it is not pending. */
 export async function readPendingDelivery(run: Run, id: number): Promise<Delivery | undefined> {
   const row = await readItem<DeliveryRow>(run, oneDelivery, id)
   return row?.status === 'pending' ? deliveryOf(row) : undefined
@@ -233,7 +233,7 @@ export function newDelivery(values: NewDelivery): Plan<CreateShape> {
   return { shape: createDelivery, args: newFields.map(field => values[field]) }
 }
 
-/** As the sender has it once it is stored. */
+/** The delivery of stored values. */
 export function storedDelivery(id: number, values: NewDelivery): Delivery {
   const { due_at } = values
   return deliveryOf({ ...values, id, attempt: 0, status: 'pending', created_at: due_at })

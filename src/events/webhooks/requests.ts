@@ -1,4 +1,4 @@
-/** Deliveries that an owner asks for. Whichever node sends finds the request in the database. */
+/** Deliveries that an owner requests. The node that sends finds the request in the database. */
 import { ApiError } from '../../errors.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
@@ -10,7 +10,7 @@ import { newMessageId } from './enqueuer.ts'
 import { changeDelivery, newDelivery, readPendingDelivery } from './plans.ts'
 
 const kind = 'WebhookRequest'
-/** A request that nobody has found is not needed any more: the next sender finds the delivery itself. */
+/** A request may expire unread: the next sender reads all pending deliveries anyway. */
 const keptMs = 3_600_000
 const pageLength = 100
 
@@ -20,7 +20,7 @@ function requestRecord(deliveryId: number, now: number): NewRecord {
   return { kind, id: String(deliveryId), payload: '{}', expiresAt: now + keptMs }
 }
 
-/** Sends a test to a webhook, also to one that is paused. Returns the id of the delivery. Throws VALIDATION_FAILED for one that is gone. */
+/** Sends a test to a webhook, even if it is paused. Returns the id of the delivery. Throws VALIDATION_FAILED if there is no such webhook. */
 export function requestTest(
   run: Pick<Run, 'transaction'>,
   webhookId: number,
@@ -51,8 +51,8 @@ export function requestTest(
 const byId = itemShape('webhook_deliveries', ['webhook_id', 'status'])
 
 /**
- * Sends a delivery once more, with the same `webhook-id`. One that is still pending is sent at once. Throws NOT_FOUND
- * where the webhook has no such delivery.
+ * Sends a delivery again, with the same `webhook-id`. A pending one is sent at once. Throws NOT_FOUND if the webhook has no
+ * such delivery.
  */
 export async function requestRedelivery(
   run: Run,
@@ -75,8 +75,8 @@ export async function requestRedelivery(
 }
 
 /**
- * Takes up the requests, and passes on the deliveries that are still pending. `take` returns false for one that it will
- * take when it is asked again.
+ * Passes the requested deliveries that are still pending to `take`, and deletes the requests. `take` returns false to keep
+ * a request for the next call.
  */
 export async function takeRequests(
   run: Run,

@@ -1,4 +1,4 @@
-/** Records what became of attempts, decides what is tried again, and which webhooks are paused. */
+/** Records the outcome of attempts, and decides what is retried and which webhooks are paused. */
 import { ApiError } from '../../errors.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
@@ -11,10 +11,10 @@ import type { PauseReason } from './owners.ts'
 import { changeDelivery, changeWebhook, type DeliveryChange } from './plans.ts'
 import { failingPeriodMs, maxRetryAfterMs, retryAt } from './schedule.ts'
 
-/** Of attempts, by what became of them. */
+/** Counts of attempts by outcome. */
 export interface AttemptCounts {
   succeeded: number
-  /** Failed, and to be tried again. */
+  /** Failed, and will be retried. */
   retried: number
   /** Failed for good. */
   failed: number
@@ -26,7 +26,7 @@ export interface ResultsParts {
   readonly directory: Pick<Directory, 'change' | 'get'>
   /** Called once the failed attempt is recorded. */
   readonly pause: (webhook: Webhook, reason: PauseReason) => void
-  /** A delivery is finished, whatever became of it. */
+  /** Called when a delivery is complete, whatever its outcome. */
   readonly onCompleted: (webhookId: number) => void
   readonly counts: AttemptCounts
   /** In milliseconds since 1970. */
@@ -44,7 +44,7 @@ export class Results {
     this.#parts = parts
   }
 
-  /** Records an attempt. Rejects where the database is away: then the attempt counts as not made. */
+  /** Records an attempt. Rejects during a database outage: then the attempt counts as not made. */
   async settle(delivery: Delivery, webhook: Webhook, outcome: Outcome): Promise<Verdict<Delivery>> {
     const attempt = delivery.attempts + (outcome.kind === 'dropped' ? 0 : 1)
     if (outcome.kind === 'dropped') return this.#complete(delivery, 'dropped', { error: outcome.error })
@@ -71,7 +71,7 @@ export class Results {
     outcome: Exclude<Outcome, { kind: 'dropped' }>,
     change: DeliveryChange,
   ): Promise<Verdict<Delivery>> {
-    // A test is made once, and says nothing of other deliveries.
+    // A test is attempted once, and its failure does not count for the webhook.
     if (delivery.event === null) return this.#complete(delivery, 'failed', change)
     const now = this.#parts.now()
     const isGone = outcome.kind === 'answered' && outcome.status === gone
@@ -87,7 +87,7 @@ export class Results {
     return { ...verdict, holdUntil }
   }
 
-  /** Pauses a webhook that is gone, or that has failed for too long. */
+  /** Pauses a webhook that is gone or has failed for too long. */
   async #judge({ id }: Webhook, isGone: boolean, now: number): Promise<void> {
     const webhook = this.#parts.directory.get(id)
     if (webhook === undefined || !webhook.isLive) return
@@ -123,7 +123,7 @@ export class Results {
     await this.#write(changeWebhook(id, { failing_since }))
   }
 
-  /** Returns whether the item is still there: a webhook takes its deliveries with it. */
+  /** Returns whether the item still exists: deleting a webhook deletes its deliveries. */
   async #write(plan: Plan<WriteShape>): Promise<boolean> {
     try {
       await this.#parts.run.write(plan, system)

@@ -1,5 +1,4 @@
-/** Removes deliveries that were completed long ago, and the oldest of a webhook that has very many; a few at a time. */
-
+/** Deletes old completed deliveries, and the oldest ones of a webhook that has very many, a few at a time. */
 import { totalOrder } from '../../plan/order.ts'
 import type { ListShape, Plan, WriteShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
@@ -9,12 +8,12 @@ import { removeDelivery } from './plans.ts'
 
 const dayMs = 86_400_000
 const keptMs = 30 * dayMs
-/** Completed deliveries of one webhook. */
+/** Per webhook. */
 const maxKept = 1000
-/** A webhook is looked at when it has completed so many more. */
+/** The deliveries of a webhook are trimmed each time it has completed this many more. */
 const trimEvery = 200
 const stepLength = 100
-/** From the end of one round over all deliveries to the next. */
+/** The pause between two rounds over all deliveries. */
 const roundIntervalMs = 3_600_000
 
 interface CompletedRow {
@@ -32,7 +31,7 @@ const oldest: ListShape = {
   select: selected(['id', 'created_at', 'completed_at']),
 }
 
-/** The completed ones of a webhook, newest first. Arguments: the offset, the limit, the webhook, null or not. */
+/** The completed deliveries of a webhook, newest first. Arguments: the offset, the limit, the webhook, false. */
 const newestOfOne: ListShape = {
   ...listShape('webhook_deliveries', ['id', 'created_at', 'completed_at'], {
     kind: 'and',
@@ -67,7 +66,7 @@ export class Retention {
     if (count >= trimEvery) this.#toTrim.add(webhookId)
   }
 
-  /** Removes a few. */
+  /** Deletes a few deliveries. */
   async step(): Promise<void> {
     await this.#removeOld()
     const [webhookId] = this.#toTrim
@@ -84,7 +83,7 @@ export class Retention {
     const before = new Date(now - keptMs).toISOString()
     await this.#remove(rows.filter(({ completed_at }) => completed_at !== null && completed_at < before))
     const last = rows.at(-1)
-    // Ids grow with time: what follows is younger.
+    // Ids grow with time: the deliveries that follow are newer.
     if (last !== undefined && rows.length === stepLength && last.created_at < before) this.#lastId = last.id
     else {
       this.#lastId = 0

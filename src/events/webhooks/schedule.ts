@@ -1,10 +1,10 @@
-/** When a failed delivery is tried again, and when it is given up. */
+/** When a failed delivery is retried, and when it is given up. */
 import { longestBackOffMs, maxAttempts, retryDelayMs } from '../consumer/back-off.ts'
 
 const secondMs = 1000
 const hourMs = 3_600_000
 
-/** `Retry-After` is heeded up to this. */
+/** The longest `Retry-After` that is respected. */
 export const maxRetryAfterMs = 24 * hourMs
 /** No delay is longer. */
 export const longestDelayMs = Math.max(maxRetryAfterMs, longestBackOffMs)
@@ -16,22 +16,22 @@ export interface FailedAttempt {
   readonly failures: number
   /** In milliseconds since 1970. */
   readonly now: number
-  /** How long the endpoint wants to be left alone, in milliseconds. */
+  /** The `Retry-After` of the endpoint, in milliseconds. */
   readonly retryAfterMs: number | undefined
   readonly random: number
 }
 
-/** When to try again, in milliseconds since 1970; undefined: never. */
+/** When to retry, in milliseconds since 1970; undefined: never. */
 export function retryAt({ failures, now, retryAfterMs = 0, random }: FailedAttempt): number | undefined {
   if (failures >= maxAttempts) return undefined
   return now + Math.max(retryDelayMs(failures, random), Math.min(retryAfterMs, maxRetryAfterMs))
 }
 
-/** Reads a `Retry-After` (RFC 9110, 10.2.3), in milliseconds from `now`; undefined for what is none. */
+/** Parses `Retry-After` (RFC 9110, 10.2.3), in milliseconds from `now`; undefined if it is invalid. */
 export function parseRetryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined
   if (/^\d{1,10}$/.test(text)) return Number(text) * secondMs
-  // Other forms than an HTTP date could be read as some date, too.
+  // `Date.parse` also accepts texts that are not HTTP dates.
   const date = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/.test(text)
     ? Date.parse(text)
     : Number.NaN

@@ -1,4 +1,4 @@
-/** Sends webhooks: one node at a time does, the others watch whether it still does. */
+/** Sends webhooks. One node does at a time; the others check whether it still does. */
 import type { Run } from '../../plan/run.ts'
 import { listShape, readFirst } from '../../plan/system-plans.ts'
 import { LeasedLoop, type LeasedLoopParts } from '../consumer/leased-loop.ts'
@@ -7,21 +7,21 @@ import { leaseKey } from './place.ts'
 import { Session, type SessionParts } from './session.ts'
 
 export interface SenderCounts {
-  /** Attempts, by what became of them. */
+  /** Attempts by their outcome. */
   succeeded: number
   retried: number
   failed: number
   dropped: number
-  /** Webhooks that were paused here. */
+  /** Webhooks that this node has paused. */
   paused: number
 }
 
-/** How it is now; zeros on nodes that do not send. */
+/** The current state; zeros on nodes that do not send. */
 export interface SenderState {
   readonly isSending: boolean
   readonly queued: number
   readonly inFlight: number
-  /** Events that have not become deliveries, and for how many seconds there have been some. */
+  /** How many events are not yet deliveries, and for how many seconds there have been any. */
   readonly lagEvents: number
   readonly lagSeconds: number
   /** Webhooks that are paused or not enabled. */
@@ -67,7 +67,7 @@ export class WebhookSender {
     this.#loop.start()
   }
 
-  /** Awaits what is under way for a bounded time, and lets another node send. */
+  /** Waits for attempts in progress, for a bounded time, and lets another node send. */
   stop(): Promise<void> {
     return this.#loop.stop()
   }

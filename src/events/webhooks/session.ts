@@ -1,4 +1,4 @@
-/** What a node does while it is the one that sends. */
+/** The work of the node that sends webhooks. */
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Records } from '../../records.ts'
@@ -34,18 +34,18 @@ export interface SessionParts {
   /** Grows with every commit that may have changed webhooks. */
   readonly version: () => number
   readonly counts: AttemptCounts & { paused: number }
-  /** Keeps the events after a number from being pruned by age. */
+  /** Keeps the events after this one from being pruned by age. */
   readonly hold: (event: number) => Promise<void>
   readonly onPaused: (webhook: Webhook, reason: PauseReason) => void
   readonly onGap: (webhook: Webhook, from: number, to: number) => void
   readonly onFault: (error: unknown) => void
 }
 
-/** How long after it has lost the lease a delivery is looked at again, should it get it back. */
+/** After this node has lost the lease, an attempt is postponed by this: the node may get the lease back. */
 const notHeldDelayMs = 1000
 const requestIntervalMs = 300
 const holdIntervalMs = 10_000
-/** Webhooks are read again at most so often, and for at most this share of the time. */
+/** Webhooks are read again at most at this interval, and for at most this share of the time. */
 const minReloadIntervalMs = 250
 const maxReloadShare = 0.05
 
@@ -64,7 +64,9 @@ export class Session implements LeasedSession {
   readonly #attempt: ReturnType<typeof createAttempt>
   readonly #abort = new AbortController()
   readonly #pauses = new Map<number, PauseReason>()
-  /** While requests are read, the deliveries whose attempts ended meanwhile: what was read of them may be outdated. */
+  /** Of webhooks that are not live: the lowest event of their pending deliveries, which the scheduler does not have. */
+  readonly #lowestPending = new Map<number, number>()
+  /** While requests are read: the deliveries whose attempts ended meanwhile. What was read of them may be outdated. */
   #attempted: Set<number> | undefined
   #enqueuer: Enqueuer | undefined
   #version = -1
@@ -72,7 +74,7 @@ export class Session implements LeasedSession {
   #requestsAt = 0
   #holdAt = 0
   #held: number | undefined
-  /** The newest event when it was last looked at. */
+  /** The newest event when the log was last read. */
   #newest = 0
 
   constructor(parts: SessionParts, holding: Holding) {
@@ -104,7 +106,7 @@ export class Session implements LeasedSession {
     return this.#directory.size === 0
   }
 
-  /** Deliveries that wait in memory or are being attempted. */
+  /** Deliveries that wait in memory or are in progress. */
   get queued(): number {
     return this.#scheduler.size
   }
@@ -113,19 +115,19 @@ export class Session implements LeasedSession {
     return this.#scheduler.inFlight
   }
 
-  /** How many events have not become deliveries yet, about. */
+  /** About how many events are not yet deliveries. */
   get lag(): number {
     return this.#enqueuer === undefined ? 0 : Math.max(0, this.#newest - this.#enqueuer.event)
   }
 
-  /** Those that are not live. */
+  /** Webhooks that are not live. */
   get stopped(): number {
     return [...this.#directory.all].filter(({ isLive }) => !isLive).length
   }
 
   /**
-   * Does a part of what there is to do; returns whether more is left. After a failure, the next call begins with what
-   * the database has. Rejects with `LeaseLost` where another node has begun to send.
+   * Does a part of the work, and returns whether more is left. After a failure, the next call starts from the state in the
+   * database. Rejects with `LeaseLost` if another node has begun to send.
    */
   async work(): Promise<boolean> {
     const enqueuer = this.#enqueuer ?? (await this.#begin())
@@ -144,14 +146,14 @@ export class Session implements LeasedSession {
     }
   }
 
-  /** Awaits the attempts under way for a time; those that are given up are made again by the next sender. */
+  /** Waits for attempts in progress, for a bounded time; the next sender repeats those that are aborted. */
   async stop(timeoutMs: number): Promise<void> {
     const cancel = this.#parts.clock.after(timeoutMs, () => this.#abort.abort())
     await this.#scheduler.stop()
     cancel()
   }
 
-  /** Gives up what is under way. */
+  /** Aborts the attempts in progress. */
   async drop(): Promise<void> {
     this.#abort.abort()
     await this.#scheduler.stop()
@@ -165,6 +167,7 @@ export class Session implements LeasedSession {
     this.#version = -1
     this.#reloadAt = 0
     this.#directory.replace([])
+    this.#lowestPending.clear()
     await this.#reload()
     for (const delivery of await readPending(run, undefined)) this.#queue(delivery)
     this.#enqueuer = new Enqueuer({
@@ -178,7 +181,7 @@ export class Session implements LeasedSession {
     return this.#enqueuer
   }
 
-  /** Reads the webhooks again, where some may have changed. */
+  /** Reads the webhooks again if some may have changed. */
   async #reload(): Promise<void> {
     const { run, version, clock } = this.#parts
     if (version() === this.#version || clock.now() < this.#reloadAt) return
@@ -188,8 +191,11 @@ export class Session implements LeasedSession {
     const { started, stopped } = this.#directory.replace(await readWebhooks(run))
     const tookMs = performance.now() - startedAt
     this.#reloadAt = clock.now() + Math.max(minReloadIntervalMs, tookMs / maxReloadShare)
-    for (const id of stopped) this.#scheduler.remove(id)
-    // At the beginning, the deliveries of all webhooks are read at once.
+    for (const id of stopped) this.#unschedule(id)
+    for (const id of this.#lowestPending.keys()) {
+      if (this.#directory.get(id)?.isLive !== false) this.#lowestPending.delete(id)
+    }
+    // `#begin` reads the deliveries of all webhooks.
     if (isFirst) return
     for (const { id } of started) {
       for (const delivery of await readPending(run, id)) this.#queue(delivery)
@@ -210,32 +216,42 @@ export class Session implements LeasedSession {
     this.#attempted = undefined
   }
 
-  /** Keeps the events that are not sent yet from being pruned by age. */
+  /** Keeps the events of pending deliveries from being pruned by age. */
   async #hold({ event }: Enqueuer): Promise<void> {
     const { clock, hold } = this.#parts
     if (clock.now() < this.#holdAt) return
     this.#holdAt = clock.now() + holdIntervalMs
     const lowest = this.#scheduler.lowestEvent()
-    const positions = [...this.#directory.all].flatMap(({ isEnabled, position }) =>
-      isEnabled && position !== null ? [position] : [],
-    )
-    const held = positions.reduce(
-      (one, other) => Math.min(one, other),
-      Math.min(event, (lowest ?? event + 1) - 1),
-    )
+    let held = Math.min(event, (lowest ?? event + 1) - 1)
+    for (const { id, isEnabled, position } of this.#directory.all) {
+      const pending = this.#lowestPending.get(id)
+      if (isEnabled) held = Math.min(held, position ?? held, pending === undefined ? held : pending - 1)
+    }
     if (held !== this.#held) await hold(held)
     this.#held = held
   }
 
-  /** Tests are sent to any webhook, other deliveries to live ones. */
+  /** Tests are sent to any webhook, other deliveries only to live ones. */
   #maySend({ event }: Delivery, webhook: Webhook | undefined): webhook is Webhook {
     return webhook !== undefined && (webhook.isLive || event === null)
   }
 
   #queue(delivery: Delivery): void {
     const webhook = this.#directory.get(delivery.webhookId)
-    if (!this.#maySend(delivery, webhook)) return
-    this.#scheduler.add(delivery, URL.parse(webhook.url)?.host ?? webhook.url)
+    if (this.#maySend(delivery, webhook)) {
+      this.#scheduler.add(delivery, URL.parse(webhook.url)?.host ?? webhook.url)
+    } else this.#notePending(delivery.webhookId, delivery.event)
+  }
+
+  /** Removes what waits for a webhook from memory. It stays in the database, and its events must be kept. */
+  #unschedule(id: number): void {
+    this.#notePending(id, this.#scheduler.lowestEventOf(id) ?? null)
+    this.#scheduler.remove(id)
+  }
+
+  #notePending(id: number, event: number | null): void {
+    if (event === null) return
+    this.#lowestPending.set(id, Math.min(event, this.#lowestPending.get(id) ?? event))
   }
 
   async #pause(enqueuer: Enqueuer): Promise<void> {
@@ -244,7 +260,7 @@ export class Session implements LeasedSession {
       const webhook = this.#directory.get(id)
       if (webhook?.isLive === true) {
         await enqueuer.pause(webhook, new Date(clock.now()).toISOString(), reasons[reason])
-        this.#scheduler.remove(id)
+        this.#unschedule(id)
         counts.paused++
         onPaused(webhook, reason)
       }
@@ -254,7 +270,7 @@ export class Session implements LeasedSession {
 
   async #attemptOne(delivery: Delivery): Promise<Verdict<Delivery>> {
     const webhook = this.#directory.get(delivery.webhookId)
-    // It is in the database, and found there once it may be sent.
+    // The delivery is in the database, and is read again once it may be sent.
     if (!this.#maySend(delivery, webhook)) return { succeeded: true, again: undefined }
     if (!this.#mayRecord()) return this.#notNow(delivery)
     const outcome = await this.#outcomeOf(delivery, webhook)

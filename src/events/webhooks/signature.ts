@@ -6,14 +6,14 @@ const secretPrefix = 'whsec_'
 export interface SignedMessage {
   /** The same for every attempt: receivers recognise duplicates by it. */
   readonly id: string
-  /** Of this attempt, in Unix seconds: receivers refuse what is too old. */
+  /** The time of this attempt, in Unix seconds: receivers refuse old messages. */
   readonly timestamp: number
   readonly body: string
 }
 
 /**
- * The headers of a signed message. `secrets`: `whsec_` and the key in base64; each gives a signature, so that receivers
- * who know only the former or only the new one accept the message while a secret rotates.
+ * The headers of a signed message. `secrets`: `whsec_` and the key in base64. Each gives a signature, so that receivers with
+ * the former or the new secret accept the message during a rotation.
  */
 export function signatureHeaders(
   message: SignedMessage,

@@ -68,6 +68,18 @@ for (const database of databases) {
     )
 
     it(
+      'that is released during a renewal is free',
+      within(database, async fixture => {
+        const one = holderOf(fixture, 'one', 0)
+        const two = holderOf(fixture, 'two', 0)
+        await one.lease.take()
+        await Promise.all([one.lease.renew(), one.lease.release()])
+        assert.equal(one.lease.isHeld, false)
+        assert.equal(await two.lease.take(), 2)
+      }),
+    )
+
+    it(
       'a former sender moves nothing: neither the position nor what goes with it',
       within(database, async fixture => {
         const { run, store, client, webhook, webhookRow } = fixture

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { newDelivery } from '../../../src/events/webhooks/plans.ts'
 import { requestRedelivery, requestTest } from '../../../src/events/webhooks/requests.ts'
 import { listShape, readAll } from '../../../src/plan/system-plans.ts'
-import { system } from '../../../src/principal.ts'
+import { type Principal, system, user } from '../../../src/principal.ts'
 import type { Changes } from '../../../src/store/store.ts'
 import { databases } from '../../store/databases.ts'
 import { type Fixture, within } from './fixture.ts'
@@ -138,6 +138,61 @@ for (const database of databases.slice(0, 2)) {
         const before = (await deliveries())[1]?.id
         await clock.jump(31 * 86_400_000)
         await until(async () => (await deliveries())[0]?.id === before, 'the first is gone', 3_600_000)
+      }),
+    )
+
+    it(
+      'keeps the events of pending deliveries while their webhook is paused, also on the next sender',
+      within(database, async fixture => {
+        const { store, client, webhook, post, sender, until, endpoints, deliveries, clock, webhookRow } =
+          fixture
+        const id = await webhook()
+        const answers = [500, 410]
+        endpoints.set(one, () => answers.shift() ?? 200)
+        const held: number[] = []
+        const hold = async (event: number) => void held.push(event)
+        const first = sender({ hold })
+        await post('fails')
+        const pending = await store.changes.last()
+        await until(async () => (await deliveries())[0]?.attempt === 1, 'the first has failed')
+        await post('gone')
+        await until(async () => (await webhookRow(id))['paused_at'] !== null, 'it is paused')
+        for (let times = 0; times < 3; times++) await clock.jump(10_000)
+        await until(() => held.at(-1) === pending - 1, 'the event of the pending delivery is kept', 1000)
+        await first.stop()
+        held.length = 0
+        sender({ hold })
+        await until(() => held.length > 0, 'the next sender holds events', 1000)
+        assert.equal(held.at(-1), pending - 1)
+        await client.update('webhooks', id, { paused_at: null })
+        await until(() => eventsAt(fixture, one).length === 3, 'it is sent')
+        await until(() => (held.at(-1) ?? 0) > pending, 'nothing is kept any more', 1000)
+      }),
+    )
+
+    it(
+      'sends what a user may see since the last event that nobody was sent',
+      within(database, async fixture => {
+        const { store, webhook, webhookRow, post, sender, until, owned } = fixture
+        const id = await webhook()
+        let principal: Principal | undefined
+        let asked = 0
+        const owners = {
+          usersOf: () => [],
+          secretsOf: () => owned.secrets,
+          principalOf() {
+            asked++
+            return principal
+          },
+        }
+        sender({ owners })
+        await until(async () => (await webhookRow(id))['position'] === null, 'it is as far as the sender')
+        await post('hidden')
+        await until(() => asked > 0, 'it has looked at the first')
+        principal = user(1, 'user', 'all')
+        await post('shown')
+        await until(() => eventsAt(fixture, one).length === 1, 'the second is sent')
+        assert.deepEqual(eventsAt(fixture, one), [await store.changes.last()])
       }),
     )
 

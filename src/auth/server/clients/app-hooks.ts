@@ -1,4 +1,4 @@
-/** Creating and deleting apps and their secrets, beyond the rules of the model. */
+/** Rules for creating and deleting apps and their secrets, besides those of the model. */
 import { ApiError } from '../../../errors.ts'
 import { then } from '../../../plan/answer.ts'
 import type { CreateHook, Creation, Run, WriteRule } from '../../../plan/run.ts'
@@ -62,7 +62,7 @@ export function secretRule(secrets: AppSecrets): WriteRule {
     if (shape.kind === 'delete') await secrets.beforeDelete(Number(args[shape.id]))
     if (shape.kind !== 'create') return undefined
     const app = shape.set.find(({ field }) => field === 'app_id')
-    // The secret exists, so the caller must get it. Ends that are not stored yet are computed.
+    // The secret exists, so the caller must get it. Expiries that are not stored yet are computed.
     return app && (() => secrets.settle(Number(args[app.param])).catch(() => undefined))
   }
 }

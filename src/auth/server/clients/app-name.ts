@@ -1,17 +1,17 @@
-/** Names of apps. Users decide by them which app gets access to their data. */
+/** Names of apps. Users recognise apps by their names when they grant access to their data. */
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import { unseen } from '../../../model/json-schema/patterns.ts'
 import { normalize } from '../../../unicode.ts'
 
-/** Cyrillic and Greek letters that look like Latin ones, in lower case; digits that look like letters; l and I, which is i. */
+/** Lookalikes of Latin letters, each followed by its letter: Cyrillic and Greek letters, digits, and `l` for `i`. */
 const lookalikes: ReadonlyMap<string, string> = new Map(
   [...'аaвbсcԁdеeһhіiјjкkмmоoрpԛqѕsтtуyхxԝwαaεeιiκkνvοoρpτtυuχx0o1ili'.matchAll(/(.)(.)/gsu)].map(
     ([, letter = '', latin = '']) => [letter, latin],
   ),
 )
 
-/** A name as it looks at a glance: without case, accents, spaces and punctuation, in one alphabet. */
+/** The skeleton of a name, by which similar names are equal: no case, accents, spaces or punctuation; one alphabet. */
 function folded(name: string): string {
   const letters = normalize(name, 'NFKD')
     .toLowerCase()
@@ -25,15 +25,15 @@ function refuse(message: string): never {
   })
 }
 
-/** More than any alphabet needs: piled up they hide the lines above. */
+/** More combining marks than any script needs: stacked, they cover the lines above. */
 const piledMarks = /\p{M}{5}/u
 
-/** Tag characters and variation selectors, which are not seen, but in the flags of regions. */
+/** Tag characters and variation selectors, which are invisible, except in the flags of regions. */
 const tags = /(?<!\u{1f3f4}[\u{e0020}-\u{e007f}]*)[\u{e0000}-\u{e0fff}]/u
 
 /**
- * Throws VALIDATION_FAILED where a name looks like the service's own, is not what it looks like, or begins or ends with a
- * space. `name`: at most 100 characters.
+ * Throws VALIDATION_FAILED if a name looks like the service's own, contains invisible characters, or begins or ends with
+ * a space. `name`: at most 100 characters.
  */
 export function requireName(name: JsonValue | undefined, serviceName: string): void {
   if (typeof name !== 'string') return

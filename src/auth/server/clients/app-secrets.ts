@@ -1,7 +1,7 @@
 /**
  * The secrets of apps, each a row of `oauth_app_secrets`. Creating one stores when the older ones expire; deleting one ends
- * it at once and revives no other. Older versions kept an app's first secret in the column `secret_hash` and computed the
- * ends; their secrets are migrated when they are first read.
+ * it at once and revives no other. Older versions of Portico kept an app's first secret in the column `secret_hash`, and
+ * computed when secrets expire; these secrets are migrated when the app is first read.
  */
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
@@ -33,7 +33,7 @@ export interface SecretHash {
 const movedPrefix = 'ps_'
 
 const ENDED = 'EndedSecret'
-/** How long a deleted secret is noted: longer than a node takes from reading the column to storing the row. */
+/** How long the note of a deleted secret is kept: longer than a node takes from reading the column to storing the row. */
 const endedNoteMs = 24 * 60 * 60 * 1000
 
 type End = number | undefined
@@ -52,14 +52,14 @@ function earliest(ends: readonly End[]): End {
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-/** When a secret expires that is older than these. */
+/** When a secret expires that is older than all of `newer`. */
 function endedBy(newer: readonly AppSecretRow[], overlapSeconds: number): End {
   return earliest(newer.map(({ created_at }) => Date.parse(created_at) + overlapSeconds * 1000))
 }
 
 /**
- * When a secret expires, in milliseconds since 1970: the stored time, or else computed from newer secrets, so that a
- * rotation takes effect before its ends are stored.
+ * When a secret expires, in milliseconds since 1970: as stored, or else computed from the newer secrets, so that a rotation
+ * takes effect before the expiries are stored.
  */
 function endOf(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSeconds: number): End {
   if (secret.expires_at !== null) return Date.parse(secret.expires_at)
@@ -69,7 +69,7 @@ function endOf(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSecond
   )
 }
 
-/** The end of the secret in the column. Migrated secrets are not newer than it. */
+/** When the secret in the column expires. Migrated secrets are not newer than it. */
 function endOfFirst(secrets: readonly AppSecretRow[], overlapSeconds: number): End {
   return endedBy(
     secrets.filter(one => !isMoved(one)),
@@ -77,15 +77,15 @@ function endOfFirst(secrets: readonly AppSecretRow[], overlapSeconds: number): E
   )
 }
 
-/** The end to be stored. A rotation after the setting was shortened may move a stored end forward, never back. */
+/** The expiry to store. If the overlap was shortened, a rotation may make a stored expiry earlier, but never later. */
 function endToStore(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSeconds: number): End {
   const current = all.filter(one => one.expires_at === null && isNewer(one, secret))
   return earliest([endOf(secret, all, overlapSeconds), endedBy(current, overlapSeconds)])
 }
 
 /**
- * The secrets that an app may use, the newest first. `overlapSeconds`: how long a secret works after a newer one was
- * created, where its end is not stored yet.
+ * The secrets that an app may use, the newest first. `overlapSeconds`: how long a secret remains valid after a newer one
+ * is created, if its expiry is not stored yet.
  */
 export function secretHashes(
   { secrets, secret_hash: first }: Pick<AppRow, 'secrets' | 'secret_hash'>,
@@ -95,7 +95,7 @@ export function secretHashes(
     hash: secret.hash,
     expiresAt: endOf(secret, secrets, overlapSeconds),
   }))
-  // Where the secret has a row, the row counts.
+  // If the secret has a row, the row decides.
   if (first === null || secrets.some(({ hash }) => hash === first)) return hashes
   return [...hashes, { hash: first, expiresAt: endOfFirst(secrets, overlapSeconds) }]
 }
@@ -109,10 +109,10 @@ const unmoved = listShape('oauth_apps', ['id'], where('secret_hash', 'null'))
 
 const secretById = itemShape('oauth_app_secrets', ['app_id', 'hash', 'prefix'])
 
-/** How many apps are migrated at once: their writes share commits. */
+/** How many apps are migrated in parallel: their writes share commits. */
 const movedAtOnce = 50
 
-/** The row exists already, or its target or parent does not exist any more. */
+/** The row already exists, or its target or parent no longer does. */
 const refusals: ReadonlySet<string> = new Set(['CONFLICT', 'NOT_FOUND', 'VALIDATION_FAILED'])
 
 async function unlessRefused<T>(write: Promise<T>): Promise<T | undefined> {
@@ -143,7 +143,7 @@ export function* addFirst(appId: number, { computed }: NewSecret): ProgramSteps<
 export interface AppSecretsParts {
   readonly run: Run
   readonly records: Records
-  /** How long a secret works after a newer one was created. */
+  /** How long a secret remains valid after a newer one is created. */
   readonly overlapSeconds: number
 }
 
@@ -162,13 +162,13 @@ export class AppSecrets {
     return secret
   }
 
-  /** Deletes a secret, which ends it at once. Throws NOT_FOUND where there is none. */
+  /** Deletes a secret, which ends it at once. Throws NOT_FOUND if it does not exist. */
   async end(id: number): Promise<void> {
     await this.beforeDelete(id)
     await this.#parts.run.write({ shape: removal, args: [id] }, system)
   }
 
-  /** Stores the ends of the other secrets, which the deletion must not change, and that this one was deleted. */
+  /** Stores the expiries of the other secrets, which the deletion must not change, and that this one was deleted. */
   async beforeDelete(id: number): Promise<void> {
     const { run, records } = this.#parts
     const found = await readItem<AppSecretRow & { readonly app_id: number }>(run, secretById, id)
@@ -202,14 +202,14 @@ export class AppSecrets {
     for (;;) {
       const { text } = await run.list({ shape: unmoved, args: [0, movedAtOnce, false] }, system)
       const ids = (JSON.parse(text ?? '[]') as { readonly id: number }[]).map(({ id }) => id)
-      // Secrets that cannot be migrated would be found again and again.
+      // Apps that cannot be migrated are found again each time.
       if (ids.every(id => seen.has(id))) return
       await Promise.all(ids.map(id => this.settle(id)))
       for (const id of ids) seen.add(id)
     }
   }
 
-  /** The row first: where the process dies in between, the next one finds the secret in the column. */
+  /** The row first: if the process dies in between, the next one finds the secret in the column. */
   async #move(app: AppRow, hash: string): Promise<void> {
     const { run, records, overlapSeconds } = this.#parts
     const end = endOfFirst(app.secrets, overlapSeconds)
@@ -220,7 +220,7 @@ export class AppSecrets {
       // For nodes of older versions the row with the highest id is the newest, and its time ends the others.
       if (app.secrets.length === 0) computed.created_at = app.created_at
       const made = await unlessRefused(createBySystem(run, 'oauth_app_secrets', {}, computed))
-      // Another node has migrated the secret first, and it was deleted since.
+      // Another node migrated the secret first, and it has been deleted since.
       if (made !== undefined && (await records.get(ENDED, hash))) {
         await unlessRefused(run.write({ shape: removal, args: [made] }, system))
       }

@@ -18,7 +18,7 @@ export interface AppSecretRow {
   readonly hash: string
   readonly prefix: string
   readonly created_at: string
-  /** Null: not before a newer one is created. */
+  /** Null: it does not expire before a newer one is created. */
   readonly expires_at: string | null
 }
 
@@ -39,7 +39,7 @@ export interface AppRow {
   readonly tos_uri: string | null
   readonly first_party: boolean
   readonly client_id: string
-  /** Where older versions keep the first secret. */
+  /** The first secret, as older versions of Portico store it. */
   readonly secret_hash: string | null
   /** The newest first. */
   readonly secrets: readonly AppSecretRow[]
@@ -95,7 +95,7 @@ export function appById(run: Run, id: number): Awaitable<AppRow | undefined> {
 export interface Apps {
   /** By client id. */
   find(clientId: string): Awaitable<AppRow | undefined>
-  /** Changes with every write of an app or secret. */
+  /** Grows with every write of an app or secret. */
   version(): number
 }
 
@@ -105,8 +105,8 @@ const maxCachedApps = 10_000
 const isClientId = /^[\x20-\x7e]{1,100}$/
 
 /**
- * Apps, cached while no app and no secret has changed. `version`: see `Store.version`; `settle`: migrates an app that an
- * older version has stored.
+ * Apps, cached while no app and no secret has changed. `version`: see `Store.version`; `settle`: see `AppSecrets`, for
+ * apps that an older version of Portico has stored.
  */
 export function createApps(
   run: Run,
@@ -124,7 +124,7 @@ export function createApps(
       if (!isClientId.test(clientId)) return undefined
       const found = then(findBy(run, byClientId, clientId), app => {
         if (!app || app.secret_hash === null) return app
-        // Where nothing can be written now, the app counts as it is stored.
+        // If nothing can be written now, the app is used as it is stored.
         const settled = settle(app.id).catch(() => undefined)
         return settled.then(() => findBy(run, byClientId, clientId))
       })
@@ -136,7 +136,7 @@ export function createApps(
   }
 }
 
-/** The scopes of a request that names none: the app's default ones, or all of a dynamically registered app. */
+/** The scopes of a request that names none: the app's default scopes, or all scopes of a dynamically registered app. */
 export function defaultScopesOf(
   apps: Apps,
   records: Records,
@@ -151,17 +151,17 @@ export function defaultScopesOf(
   })
 }
 
-/** What tokens of an app depend on. */
+/** The properties of an app on which the rights of its tokens depend. */
 export interface AppRights {
-  /** The item of `oauth_apps`; null for an app that registered dynamically. */
+  /** The id in `oauth_apps`; null for a dynamically registered app. */
   readonly id: number | null
-  /** The scopes that it may ask for now; `'all'`: any. */
+  /** The scopes that it may request now; `'all'`: any. */
   readonly scopes: ReadonlySet<string> | 'all'
   /** Whether it is the service's own. */
   readonly firstParty: boolean
 }
 
-/** Undefined: there is no such app, registered dynamically or not. */
+/** Undefined if there is no such app. */
 export function rightsOfApp(
   apps: Apps,
   records: Records,
@@ -182,8 +182,9 @@ export function rightsOfApp(
 }
 
 /**
- * For writes of `oauth_apps`: the rules of creates also hold for updates, for default scopes even where only they or only
- * the scopes change. Two parallel changes may still break the rule; then requests without a scope are refused.
+ * For writes of `oauth_apps`: the rules for creates also apply to updates. Default scopes must be among the scopes even if
+ * an update changes only one of the two. Two parallel updates may still break this; then requests without a scope are
+ * refused.
  */
 export function appRule(run: Run, serviceName: string): WriteRule {
   return ({ shape, args }, { userId, access }) => {
@@ -200,7 +201,7 @@ export function appRule(run: Run, serviceName: string): WriteRule {
     if (isHarmless && !(foreign && isAdministrator(access))) return undefined
     return then(findBy(run, byId, Number(args[shape.id])), app => {
       if (app?.user_id !== userId) {
-        // The guard refuses an app of another user as if it did not exist, unless an administrator asks.
+        // The guard refuses an app of another user as if it did not exist, except to administrators.
         if (app && foreign && isAdministrator(access)) throw ownersAlone(foreign.field)
         return undefined
       }
@@ -216,7 +217,7 @@ function ownersAlone(field: string): ApiError {
   return new ApiError('FORBIDDEN', message, { details: [{ field, code: 'forbidden', message }] })
 }
 
-/** Throws VALIDATION_FAILED for what matches the pattern but is no URL, e.g. with the host 1.2.3.999. */
+/** Throws VALIDATION_FAILED for a text that matches the pattern but is not a URL, e.g. with the host 1.2.3.999. */
 export function requireAddresses(uris: JsonValue | undefined): void {
   if (!Array.isArray(uris)) return
   const wrong = uris.findIndex(uri => !URL.canParse(String(uri)))
@@ -227,7 +228,7 @@ export function requireAddresses(uris: JsonValue | undefined): void {
   })
 }
 
-/** Throws VALIDATION_FAILED where default scopes are not among the scopes. */
+/** Throws VALIDATION_FAILED if default scopes are not among the scopes. */
 export function requireWithin(
   defaults: JsonValue | readonly string[] | undefined,
   scopes: JsonValue | readonly string[] | undefined,

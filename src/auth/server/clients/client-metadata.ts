@@ -6,7 +6,7 @@ import { shownName } from './app-name.ts'
 import { type SecretHash, secretHashes } from './app-secrets.ts'
 import type { AppRow } from './apps.ts'
 
-/** Metadata that only this service knows. */
+/** Metadata that only this service defines. */
 export const ownMetadata = [
   'app_id',
   'default_scopes',
@@ -63,11 +63,11 @@ export function clientMetadata(app: AppRow, secretOverlap: number): Record<strin
 }
 
 function isCurrent({ hash, expiresAt }: SecretHash, actual: string, now: number): boolean {
-  // Compared even where it has expired, so that the time taken tells nothing.
+  // Compared even if it has expired: the duration must reveal nothing.
   return isSame(hash, actual) && (expiresAt === undefined || expiresAt > now)
 }
 
-/** Whether it is one of the secrets, and has not expired. */
+/** Whether `actual` is one of the secrets, and has not expired. */
 export function isSecretOf(hashes: readonly SecretHash[], actual: string): boolean {
   const given = secretHash(actual)
   const now = Date.now()
@@ -77,8 +77,8 @@ export function isSecretOf(hashes: readonly SecretHash[], actual: string): boole
 const loopbackAddress = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?(?=[/?]|$)/
 
 /**
- * `http://127.0.0.1:4711/cb` → `http://127.0.0.1/cb`; undefined for what is no loopback address. `localhost` is
- * none: the name may resolve to something else (RFC 8252, 7.3 and 8.3).
+ * `http://127.0.0.1:4711/cb` → `http://127.0.0.1/cb`; undefined unless the host is a loopback address. `localhost` is
+ * not one: the name may resolve to another address (RFC 8252, 7.3 and 8.3).
  */
 function withoutPort(uri: string): string | undefined {
   const [found, host = '', port = '80'] = loopbackAddress.exec(uri) ?? []
@@ -86,12 +86,12 @@ function withoutPort(uri: string): string | undefined {
   return host + uri.slice(found.length)
 }
 
-/** Whether it is one of the client's secrets that still work. */
+/** Whether `actual` is one of the client's valid secrets. */
 export function hasCurrentSecret({ secret_hashes: hashes }: Client, actual: string): boolean {
   return isSecretOf((hashes ?? []) as readonly SecretHash[], actual)
 }
 
-/** Exactly a registered one, or a loopback address that differs in its port only (RFC 8252, 7.3). */
+/** Whether a redirect URI is a registered one, or a registered loopback address with another port (RFC 8252, 7.3). */
 export function isRegisteredRedirectUri(
   { redirectUris }: Pick<Client, 'redirectUris'>,
   uri: string,
@@ -101,7 +101,7 @@ export function isRegisteredRedirectUri(
   return asked !== undefined && redirectUris.some(known => withoutPort(known) === asked)
 }
 
-/** Undefined where it has a user name: `https://this.service@app.example` looks like another's address. */
+/** Undefined if it has a user name: `https://this.service@app.example` looks like an address of this service. */
 function shownAddress(address: string | undefined): string | undefined {
   if (address === undefined || !URL.canParse(address)) return undefined
   const { username, password } = new URL(address)
@@ -119,7 +119,7 @@ export function appOf(client: Client): App {
     policyUri: shownAddress(client.policyUri),
     tosUri: shownAddress(client.tosUri),
     firstParty: client.first_party === true,
-    // Apps that registered themselves have none.
+    // Dynamically registered apps have none.
     registeredAt: typeof client.registered_at === 'string' ? Date.parse(client.registered_at) : undefined,
   }
 }

@@ -1,13 +1,11 @@
-/** Nobody is asked for consent to a first-party app, so only administrators decide where its codes go, and for what. */
+/** A first-party app gets codes without consent, so only administrators may change its redirect URIs and scopes. */
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
-import type { ReadAnswer } from '../../../plan/answer.ts'
 import type { Plan, UpdateShape, WriteShape } from '../../../plan/plan.ts'
 import { type Within, writeStep } from '../../../plan/run.ts'
-import { itemShape } from '../../../plan/system-plans.ts'
-import type { ProgramSteps } from '../../../plan/transaction.ts'
-import { isAdministrator, type Principal, system } from '../../../principal.ts'
+import { itemShape, readItemStep } from '../../../plan/system-plans.ts'
+import { isAdministrator, type Principal } from '../../../principal.ts'
 
 const protectedFields = ['redirect_uris', 'scopes'] as const
 const protectedById = itemShape('oauth_apps', ['first_party', ...protectedFields])
@@ -18,7 +16,7 @@ interface StoredApp extends Protected {
   readonly first_party: boolean
 }
 
-/** What an update sets the protected fields to. A PUT that leaves one out sets it to null. */
+/** What an update sets the protected fields to. A PUT that omits one sets it to null. */
 function givenIn({ shape, args }: Plan<UpdateShape>): Partial<Protected> {
   const given = protectedFields.flatMap(name => {
     const found = shape.set.find(({ field }) => field === name)
@@ -35,20 +33,14 @@ function requireUntouched(app: Protected, given: Partial<Protected>): void {
   throw new ApiError('FORBIDDEN', message)
 }
 
-function* storedApp(id: number): ProgramSteps<StoredApp | undefined> {
-  const plan = { shape: protectedById, args: [id] }
-  const { text } = (yield { as: system, plan }) as ReadAnswer
-  return text === null ? undefined : JSON.parse(text)
-}
-
 function isUpdate(plan: Plan<WriteShape>): plan is Plan<UpdateShape> {
   return plan.shape.kind === 'update'
 }
 
 /**
- * For writes of `oauth_apps`: throws FORBIDDEN where somebody else than an administrator changes a protected field of a
- * first-party app. It looks at the app within the transaction, after the write too: an administrator may be marking the app
- * at the same moment, having seen other addresses.
+ * For writes of `oauth_apps`: throws FORBIDDEN if a principal that is no administrator changes a protected field of a
+ * first-party app. It reads the app within the transaction, also after the write: an administrator who marks the app at the
+ * same moment may have seen other redirect URIs.
  */
 export function keepingFirstParty(
   plan: Plan<WriteShape>,
@@ -60,9 +52,9 @@ export function keepingFirstParty(
   if (Object.keys(given).length === 0) return within
   const id = Number(plan.args[plan.shape.id])
   return function* (last) {
-    const before = yield* storedApp(id)
+    const before = yield* readItemStep<StoredApp>(protectedById, id)
     const answer = yield* (within ?? writeStep)(last)
-    const after = yield* storedApp(id)
+    const after = yield* readItemStep<StoredApp>(protectedById, id)
     if (before && after?.first_party) requireUntouched(before, given)
     return answer
   }

@@ -1,6 +1,6 @@
 /**
  * Dynamic registration (RFC 7591 and 7592) by the rules of `oauth_apps`. Only the metadata listed here reaches
- * oidc-provider. Others are ignored, as RFC 7591, 2, allows, so that none can make this server send requests.
+ * oidc-provider. All other metadata is ignored, as RFC 7591, 2, allows, so that none makes this server send requests.
  */
 import { ApiError } from '../../../errors.ts'
 import type { Collection } from '../../../model/model.ts'
@@ -83,7 +83,7 @@ const names: Readonly<Record<string, string>> = {
 const uriRule =
   'each must be an https address, http on localhost, 127.0.0.1 or [::1], or of a scheme of its own with a dot in it, in lower case up to the path, with a port of at most 65535; no fragment, no user name, no spaces, at most 2048 characters, none twice'
 
-/** Throws `Refused` with the message of `oauth_apps` and the name of the metadata. */
+/** Throws `Refused` with the message of `oauth_apps`. `shown`: the metadata name of a field. */
 function checkAsApp({ apps, serviceName }: Rules, body: Metadata, shown: (field: string) => string): void {
   try {
     const { values } = bodyValidator(apps).create(body)
@@ -107,7 +107,7 @@ function scopesOf({ scope }: Metadata): readonly string[] | undefined {
   return [...new Set(scope.split(' ').filter(one => one !== ''))]
 }
 
-/** RFC 7591, 2: without a name, the app gets the host of its redirect URI as one. */
+/** RFC 7591, 2: an app without a name is called by the host of its redirect URI. */
 function nameOf({ client_name: name, redirect_uris: uris }: Metadata): unknown {
   if (name !== undefined && name !== null && name !== '') return name
   const [first] = Array.isArray(uris) ? uris : []
@@ -182,7 +182,7 @@ function made(metadata: Metadata, rules: Rules): Metadata {
   }
 }
 
-/** The part of a client's metadata that is registered, or its fault. */
+/** The metadata to register, or why it is refused. */
 export function checkedRegistration(rules: Rules, given: unknown): Registration {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     const description = 'the body must be a JSON object of client metadata'

@@ -1,4 +1,4 @@
-/** What an app asks for, as its user decides about it: in groups, reading folded into writing, with whose data it reaches. */
+/** The scopes of a consent request as its page shows them: in groups, reading folded into writing, with their reach. */
 import { openidScopes } from '../../../model/builtin.ts'
 import type { Collection, CollectionAccess, Model } from '../../../model/model.ts'
 import { type Reach, reachOf } from '../../../plan/guard.ts'
@@ -10,13 +10,13 @@ import { withCovered } from './scopes.ts'
 export type ReachOfOperations = Readonly<Record<keyof CollectionAccess, Reach>>
 
 export interface ScopeChoice extends ScopeSentence {
-  /** Not allowed before, although something was. */
+  /** The user has not allowed it yet, but has allowed the app other scopes. */
   readonly isNew: boolean
-  /** Without it the request is no sign-in (OpenID Connect Core, 3.1.2.1), so it cannot be unticked. */
+  /** It cannot be unticked: without `openid` the request is not a sign-in (OpenID Connect Core, 3.1.2.1). */
   readonly fixed: boolean
-  /** What is left where this is unticked: reading, where writing covers it. */
+  /** What remains if this is unticked: the requested read scope that this write scope covers. */
   readonly narrower: ScopeSentence | undefined
-  /** Of the scope of a collection. */
+  /** For the scope of a collection. */
   readonly access:
     | {
         readonly collection: string
@@ -30,13 +30,13 @@ export type ScopeGroupKind = 'person' | 'data' | 'operations' | 'account'
 
 export interface ScopeGroup {
   readonly kind: ScopeGroupKind
-  /** What is new first. */
+  /** New choices come first. */
   readonly choices: readonly ScopeChoice[]
 }
 
 type Asked = Pick<Interaction, 'scopes' | 'allowedBefore'>
 
-/** The scopes without those for reading that another one covers. */
+/** The scopes without read scopes that a write scope covers. */
 export function widest<Scope extends { readonly scope: string }>(scopes: readonly Scope[]): readonly Scope[] {
   const all = new Set(scopes.map(({ scope }) => scope))
   return scopes.filter(({ scope }) => !(scope.startsWith('read:') && all.has(writing(scope))))
@@ -65,14 +65,14 @@ function newFirst(choices: readonly ScopeChoice[]): readonly ScopeChoice[] {
 
 const throughOther = { appId: null, grant: null, thirdParty: true }
 
-/** `who`: the user who decides. An app can do no more than they, so their role decides what a scope reaches. */
+/** `who`: the user who decides. An app can do no more than its user, so the user's role limits what a scope reaches. */
 export function scopeGroups(
   model: Model,
   { scopes, allowedBefore }: Asked,
   who: { readonly id: number; readonly role: string },
 ): readonly ScopeGroup[] {
   const asked = withCovered(scopes.map(({ scope }) => scope))
-  // A first-party app can do more, and hardly ever asks.
+  // A first-party app can do more, but rarely shows this page.
   const { access } = user(who.id, who.role, asked, undefined, undefined, throughOther)
   const choiceOf = ({ scope, sentence }: ScopeSentence, of: Collection | undefined): ScopeChoice => ({
     scope,

@@ -16,7 +16,7 @@ const scopeOfClaim: ReadonlyMap<string, string> = new Map(
   Object.entries(claimsOfScopes).flatMap(([scope, claims]) => claims.map(claim => [claim, scope])),
 )
 
-/** Claims that a request may name for the ID token and that are not about its user. */
+/** Claims about the sign-in, not the user, that a request may name for the ID token. */
 const idTokenClaims: ReadonlySet<string> = new Set(['acr', 'auth_time'])
 
 const maxCharacters = 4000
@@ -33,7 +33,7 @@ function isObjectOrNull(value: unknown): boolean {
   return typeof value === 'object' && !Array.isArray(value)
 }
 
-/** Whether the client may still ask for the scope of the claim. */
+/** Whether the client may still request the scope of the claim. */
 function mayAsk(claim: string, client: Pick<Client, 'scope'> | undefined): boolean {
   const scope = scopeOfClaim.get(claim)
   if (scope === undefined || client?.scope === undefined) return true
@@ -51,8 +51,8 @@ function kept(requested: unknown, target: Target, client: Client): Members {
 }
 
 /**
- * Removes unknown claims and those that the client may not ask for; they are ignored (Core 1.0, 5.5.1). Throws
- * `invalid_request` where the parameter is too large. For oidc-provider's option `assertClaimsParameter`.
+ * Removes unknown claims and those that the client may not request (Core 1.0, 5.5.1: they are ignored). Throws
+ * `invalid_request` if the parameter is too large. For oidc-provider's option `assertClaimsParameter`.
  */
 export function narrowClaims(ctx: Context, claims: Members, client: Client): void {
   const { params } = ctx.oidc
@@ -93,7 +93,7 @@ export function grantClaims(grant: Grant, claims: unknown, allowed: readonly str
   grant.rejectOIDCClaims(asked.filter(claim => !isAllowed(claim)))
 }
 
-/** The claims of a grant that its app may still ask for. */
+/** The claims of a grant that its app may still request. */
 export function allowedClaims(
   claims: readonly string[],
   client: Pick<Client, 'scope'> | undefined,

@@ -1,4 +1,4 @@
-/** Consents: what users have allowed apps, stored so that they are not asked again, and revoked. */
+/** Consents: the scopes that users have allowed apps, stored so that users are not asked again. */
 import type Provider from 'oidc-provider'
 import type { Context, Grant } from 'oidc-provider'
 import { hasScope } from '../../../principal.ts'
@@ -11,7 +11,7 @@ import { scopeSet } from './scopes.ts'
 
 const KIND = 'Consent'
 
-/** The app that gets the consent, and the session in which it is given. */
+/** The app that gets a consent, and the session in which it is given. */
 interface ConsentTarget {
   readonly clientId: string
   readonly sessionUid: string | undefined
@@ -36,15 +36,15 @@ interface StoredGrant {
   readonly openid?: { readonly scope?: string }
 }
 
-/** That a user has connected an app, in the order of the apps, so that an app's users are counted by their ids. */
+/** A user of an app. The ids begin with the client id, so the users of an app are counted by a range of ids. */
 const USER = 'AppUser'
 
-/** The kinds of records that give an app access to a user's data, or say that it has some. */
+/** The kinds of records that give an app access to a user's data, or record that it has access. */
 const granting = [
   ...['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode', 'Grant'],
   ...[KIND, USER, 'AppUse'],
 ]
-/** Those that store their session. */
+/** The kinds that store their session. */
 const ofSessions = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode']
 
 function idOf(userId: number, clientId: string): string {
@@ -62,7 +62,7 @@ export class Consents {
   readonly #grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks']
   readonly #uses: Pick<LastUses, 'begin'> | undefined
 
-  /** `grantsOfWebhooks` and `uses` are for those that make grants. */
+  /** `grantsOfWebhooks` and `uses`: needed only where grants are made. */
   constructor(
     records: Records,
     grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks'] = noWebhooks,
@@ -83,7 +83,7 @@ export class Consents {
     return found.map(({ payload }) => JSON.parse(payload) as Consent)
   }
 
-  /** What apps hold by grants without a consent: those that are first-party, or were. */
+  /** The access of apps that hold grants without a consent: apps that are first-party, or were. */
   async withoutConsent(userId: number): Promise<readonly Consent[]> {
     const asked = new Set((await this.all(userId)).map(({ clientId }) => clientId))
     const grants = await this.#records.byOwner('Grant', String(userId))
@@ -98,7 +98,7 @@ export class Consents {
     return [...held.values()]
   }
 
-  /** The client ids of the apps that the user has allowed something, and of those that have used their access. */
+  /** The client ids of apps that the user has given consent, or that have used their access. */
   async clientIds(userId: number): Promise<ReadonlySet<string>> {
     const owner = String(userId)
     const used = await this.#records.byOwner('AppUse', owner)
@@ -109,7 +109,7 @@ export class Consents {
     ])
   }
 
-  /** Replaces the consent for the `asked` scopes by the `allowed` ones. Stores nothing where the session has ended. */
+  /** Replaces the consent to the `asked` scopes with the `allowed` ones. Stores nothing if the session has ended. */
   async remember(
     userId: number,
     { clientId, sessionUid }: ConsentTarget,
@@ -137,7 +137,7 @@ export class Consents {
     await this.#forget(userId, clientId)
   }
 
-  /** Counts the user among those of an app. */
+  /** Counts the user as one of the app's users. */
   async noteUser(userId: number, clientId: string): Promise<void> {
     const id = userIdOf(userId, clientId)
     if (await this.#records.get(USER, id)) return
@@ -150,7 +150,7 @@ export class Consents {
     return found.filter(({ id }) => id.startsWith(`${clientId} `)).length
   }
 
-  /** Revokes every grant of the app, and with it every token. */
+  /** Revokes every grant of the app, and so every token. */
   async revoke(userId: number, clientId: string): Promise<void> {
     await this.#forget(userId, clientId)
     await this.#records.delete('AppUse', appUseId(userId, clientId))
@@ -160,7 +160,7 @@ export class Consents {
     }
   }
 
-  /** To be called when the app has got a grant: ends those that are too many. */
+  /** Call it when the app has got a grant: ends grants in excess of the limit. */
   async boundGrants(userId: number, clientId: string): Promise<void> {
     this.#uses?.begin({ kind: 'AppUse', id: appUseId(userId, clientId) })
     const parts = { records: this.#records, grantsOfWebhooks: this.#grantsOfWebhooks }
@@ -172,7 +172,7 @@ export class Consents {
     await this.#records.deleteOwned(String(userId), granting)
   }
 
-  /** As `endAll`, for everything that was not allowed in this session. */
+  /** As `endAll`, except for what was allowed in this session. */
   async endOthers(userId: number, session: string): Promise<void> {
     const owner = String(userId)
     const spared = await this.#grantsOf(owner, session)
@@ -186,7 +186,7 @@ export class Consents {
     }
   }
 
-  /** The grants that were given in a session. */
+  /** The grants that were made in a session. */
   async #grantsOf(owner: string, session: string): Promise<ReadonlySet<string>> {
     const found = await Promise.all(ofSessions.map(kind => this.#records.byOwner(kind, owner)))
     const own = found.flat().filter(({ payload }) => JSON.parse(payload).sessionUid === session)
@@ -204,7 +204,7 @@ export class Consents {
   }
 }
 
-/** Whether the user has allowed the app all of it before. `prompt=consent` asks again. */
+/** Whether the user has already allowed the app all of the scopes. `prompt=consent` asks again. */
 async function isAllowed(
   consents: Consents,
   { oidc }: Context,
@@ -218,8 +218,8 @@ async function isAllowed(
 }
 
 /**
- * The grant of an authorization request: the one just consented to, or a new one where the user has allowed all of it
- * before, or the app is the service's own. Each authorization has its own grant, so that revoking one leaves the app's others in force.
+ * The grant of an authorization request: the one of the consent just given, or a new one if the user has already allowed
+ * all of it, or the app is first-party. Each authorization has its own grant, so revoking one leaves the others in force.
  */
 export async function loadGrant(
   provider: Provider,

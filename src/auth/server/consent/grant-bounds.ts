@@ -1,25 +1,25 @@
 /**
- * How many grants a user's authorizations of one app leave behind. Each authorization makes one, also those of which nobody
- * sees a page, and a grant is kept for a year.
+ * Limits the grants of one user for one app. Each authorization makes a grant, also one that shows no page, and a grant is
+ * kept for a year.
  */
 import { hasScope } from '../../../principal.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
 import { grantHash } from '../tokens/deny-list.ts'
 import { scopeSet } from './scopes.ts'
 
-/** Of one user and app. */
+/** Per user and app. */
 const maxGrants = 100
-/** How many remain where enough of them give access to nothing any more: not every authorization has to end some. */
+/** How many remain if enough of them are unused: then not every further authorization has to end some. */
 const keptGrants = 80
-/** A younger one may be about to get its code, or to be polled for by a device. */
+/** A younger grant may still be waiting for its code, or for the next poll of its device. */
 const youngSeconds = 900
 
-/** The kinds of records that are of use to an app while they live. */
+/** The kinds of records by which an app uses a grant. */
 const tokenKinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode']
 
 export interface GrantBoundParts {
   readonly records: Records
-  /** The hashes of the grants by which webhooks of a user were made: see `grantHash`. */
+  /** The hashes of the grants with which webhooks of a user were created: see `grantHash`. */
   readonly grantsOfWebhooks: (userId: number) => Promise<ReadonlySet<string>>
 }
 
@@ -45,8 +45,8 @@ async function withTokens(records: Records, owner: string): Promise<ReadonlySet<
 }
 
 /**
- * Of grants, the newest first, those that still give access: by a token or a webhook, or as the only one with a scope, which
- * decides what the app's own webhooks are told of.
+ * The grants that are in use: by a token or a webhook, or because no newer grant has one of their scopes, which decide what
+ * the app's own webhooks are sent. `grants`: the newest first.
  */
 async function inUse(
   { records, grantsOfWebhooks }: GrantBoundParts,
@@ -69,8 +69,8 @@ async function inUse(
 }
 
 /**
- * The ids of the grants that have to end: beyond `maxGrants`, the oldest of those that give access to nothing any more; where
- * all others are in use, the oldest of these, as elsewhere (Google ends the oldest of 100 refresh tokens, too).
+ * The ids of the grants that must end: beyond `maxGrants`, the oldest that are not in use; if all are in use, the oldest of
+ * all (as Google does with more than 100 refresh tokens).
  */
 export async function excessGrants(
   parts: GrantBoundParts,

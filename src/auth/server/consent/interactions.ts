@@ -96,7 +96,7 @@ export class Interactions {
   }
 
   /**
-   * The same request, as if nobody had signed in yet: for who wants to answer it by another account. The caller
+   * Restarts the request as if nobody had signed in, so that the user can continue with another account. The caller
    * signs the browser out.
    */
   async startAgain(request: InteractionRequest): Promise<NextPath> {

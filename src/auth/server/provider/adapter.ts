@@ -1,6 +1,6 @@
 /**
  * Our records as oidc-provider's storage (its `adapter` option). Ids that are secrets are stored as hashes. A record that
- * is found by another key gets the hash as its id, with a mark, so that it is never taken for the secret itself.
+ * was found by another key has its hash as its id, behind a mark, so that the hash is never taken for the secret.
  */
 import { ApiError } from '../../../errors.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
@@ -14,20 +14,20 @@ import type { BrowserInfo } from './request-state.ts'
 
 type Payload = Record<string, unknown>
 
-/** Kinds whose ids leave the service never, and so are stored as they are. */
+/** Kinds whose ids never leave the service, and are stored as they are. */
 const plainIds = new Set(['Grant'])
 
-/** Kinds that a token request issues. Nobody has one before the response. */
+/** Kinds that a token request issues. No client has one before the response. */
 const issuedKinds = new Set(['AccessToken', 'RefreshToken', 'ClientCredentials'])
 
-/** Kinds that a session in a browser authorizes. */
+/** Kinds that are issued in a browser session. */
 const sessionKinds = new Set(['AuthorizationCode', 'DeviceCode'])
 
 const accessTokenKinds = new Set(['AccessToken', 'ClientCredentials'])
 
 /**
- * How long records are kept after they expire, in milliseconds, so that clients are told that the code or token has
- * expired. Readers of these kinds must check `exp`.
+ * How long records are kept after they expire, so that the error can say that the code or token has expired. Readers of
+ * these kinds must check `exp`.
  */
 const keptAfterExpiryMs: Readonly<Record<string, number>> = {
   AuthorizationCode: 10 * 60_000,
@@ -35,28 +35,28 @@ const keptAfterExpiryMs: Readonly<Record<string, number>> = {
   RefreshToken: 24 * 60 * 60_000,
 }
 
-/** Stands before an id that is a hash already. No id contains it. */
+/** Precedes an id that is already a hash. No other id begins with it. */
 const MARK = '#'
 
 export interface AdapterParts {
   readonly records: Records
   /** Metadata of an app, for kind `Client`. */
   readonly findClient: (clientId: string) => Awaitable<Payload | undefined>
-  /** Those that exist. */
+  /** The scopes of the model. */
   readonly scopes: ReadonlySet<string>
-  /** The id of the record of an access token that is a JWT; undefined for any other text. */
+  /** The record id of an access token that is a JWT; undefined for any other text. */
   readonly jwtRecordId: (token: string) => string | undefined
   /** The browser of the current request, to be stored with its session. */
   readonly browser: () => BrowserInfo
-  /** Stores that an app has got access to a user's data, at most once an hour. Never rejects. */
+  /** Records that an app got an access token for a user, at most once an hour. Never rejects. */
   readonly noteUse: (userId: string, clientId: string) => Promise<void>
-  /** Whether the current request's ids come from a client: marked ones are then refused. */
+  /** Whether the ids of the current request come from a client: marked ids are then refused. */
   readonly isExposed: () => boolean
-  /** Whether the current request signs out. Otherwise a session that is destroyed only gets another id. */
+  /** Whether the current request signs out. Otherwise oidc-provider destroys a session only to give it another id. */
   readonly isSignOut: () => boolean
   /** The error for a code or token that was consumed before. */
   readonly consumedError: () => Error
-  /** The error for a token that was deleted meanwhile. */
+  /** The error for a registration access token that another request has replaced. */
   readonly unknownTokenError: () => Error
 }
 
@@ -89,7 +89,7 @@ export class Adapter {
       return this.#putOfSession(record, payload.sessionUid, payload.authTime)
     }
     if (this.#kind !== 'ReplayDetection') return records.put(record)
-    // oidc-provider checks first and stores later, so of parallel uses exactly one must succeed here.
+    // oidc-provider checks before it stores: of parallel uses, exactly one must succeed here.
     if (!(await records.add(record))) throw consumedError()
   }
 
@@ -101,13 +101,13 @@ export class Adapter {
       await writeWithResponse(() => noteUse(owner, clientId))
   }
 
-  /** Stores a session, or what it has authorized, unless the session has ended meanwhile. */
+  /** Stores a session, or a code issued in it, unless the session has ended meanwhile. */
   async #putOfSession(record: NewRecord, uid: unknown, signedInAt: unknown): Promise<void> {
     const { records } = this.#parts
     try {
       await records.put(record)
     } catch (error) {
-      // Another request of this browser has stored the session under a new cookie.
+      // Another request of this browser has already stored the session under a new cookie.
       if (this.#kind !== 'Session' || !(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
       return
     }
@@ -136,7 +136,7 @@ export class Adapter {
     return found && this.#inForce(payloadOf(found, id))
   }
 
-  /** The payload as it counts now: without scopes that its app has lost since it was stored. */
+  /** The payload without the scopes that its app has lost since it was stored. */
   async #inForce(payload: Payload): Promise<Payload> {
     if (this.#kind === 'AuthorizationCode') requireRedirectUri(payload)
     const scope = textOf(payload.scope)
@@ -156,14 +156,14 @@ export class Adapter {
     return writeWithResponse(() => this.#consume(id))
   }
 
-  /** Exactly one of many parallel uses succeeds; every other revokes what the first one got (RFC 9700, 4.14.2). */
+  /** Exactly one of several parallel uses succeeds; every other use revokes the tokens of the first (RFC 9700, 4.14.2). */
   async #consume(id: string): Promise<void> {
     const { records, consumedError } = this.#parts
     const stored = storedId(this.#kind, id)
     if (await records.consume(this.#kind, stored)) return
     const grant = (await records.get(this.#kind, stored))?.grant
     if (grant) {
-      // The grant as well: the tokens of the first use may not be stored yet, and are invalid without their grant.
+      // The grant too: the tokens of the first use may not be stored yet, and are invalid without their grant.
       await records.delete('Grant', grant)
       await records.deleteGrant(grant)
     }
@@ -178,7 +178,7 @@ export class Adapter {
       if (session?.alias) await noteEnd(records, session.alias, session.owner ?? undefined)
     }
     const wasThere = await records.delete(this.#kind, stored)
-    // RFC 7592: each change replaces the token. Of several changes at once only one may succeed.
+    // RFC 7592: each change replaces the token, so only one of several parallel changes may succeed.
     if (this.#kind === 'RegistrationAccessToken' && !wasThere) throw unknownTokenError()
   }
 
@@ -218,7 +218,7 @@ export class Adapter {
     return this.#kind === 'DeviceCode' ? textOf(payload.userCode) : undefined
   }
 
-  /** Without the scopes that the model has no more: oidc-provider would refuse the whole client. */
+  /** Without scopes that the model no longer has: with one, oidc-provider would refuse the whole client. */
   async #findClient(id: string): Promise<Payload | undefined> {
     const metadata = await this.#clientMetadata(id)
     const scope = textOf(metadata?.scope)
@@ -234,7 +234,7 @@ export class Adapter {
     return registered && (JSON.parse(registered.payload) as Payload)
   }
 
-  /** A dynamic registration (RFC 7591). Of its secret only a hash is stored. */
+  /** A dynamic registration (RFC 7591). Only the hash of its secret is stored. */
   async #putClient(id: string, metadata: Payload): Promise<void> {
     const secret = textOf(metadata.client_secret)
     const known = (await this.#findClient(id))?.client_secret
@@ -257,14 +257,14 @@ function partOf(value: unknown): Payload {
   return typeof value === 'object' && value !== null ? (value as Payload) : {}
 }
 
-/** The user of a record; of an interaction, who has just signed in there or had signed in before it began. */
+/** The user of a record; of an interaction, the user who has signed in during it, or else before it. */
 function ownerOf({ accountId, result, session }: Payload): string | undefined {
   return (
     textOf(accountId) ?? textOf(partOf(partOf(result).login).accountId) ?? textOf(partOf(session).accountId)
   )
 }
 
-/** oidc-provider copies the session's cookie into it, and never reads it. */
+/** oidc-provider copies the session's cookie into interactions, but never reads it there. */
 function removeCookie(payload: Payload): void {
   if (payload.session === undefined) return
   const { cookie: _secret, ...shown } = partOf(payload.session)

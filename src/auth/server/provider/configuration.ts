@@ -36,7 +36,7 @@ export interface ConfigurationParts {
   readonly adapter: (kind: string) => object
   readonly hasAccount: HasAccount
   readonly findAccount: FindAccount
-  /** A grant made of earlier consents, where they cover the request. */
+  /** The grant of a request: see `loadGrant`. */
   readonly loadGrant: (ctx: Context) => Promise<Grant | undefined>
   readonly sources: Sources
   readonly invalidTarget: () => Error
@@ -66,12 +66,12 @@ export const deviceCodeLifeSeconds = 600
 /** A grant expires after this at the latest, however often it is refreshed. */
 const maxGrantSeconds = 365 * 24 * 60 * 60
 
-/** RFC 7662, 4: anyone may register an app here, so an app learns of its own tokens only. */
+/** RFC 7662, 4: anyone may register an app here, so an app can inspect only its own tokens. */
 function isOwn(_ctx: Context, client: { clientId: string }, token: { clientId: string }): boolean {
   return token.clientId === client.clientId
 }
 
-/** Nor does it learn of tokens whose user was deleted. */
+/** Tokens of deleted and disabled users are inactive. */
 function isOwnAndLive({ hasAccount }: ConfigurationParts) {
   return (ctx: Context, client: { clientId: string }, token: { clientId: string; accountId?: string }) =>
     isOwn(ctx, client, token) && (token.accountId === undefined || hasAccount(Number(token.accountId)))
@@ -114,7 +114,7 @@ function features(parts: ConfigurationParts): Options {
       issueRegistrationAccessToken: true,
     },
     registrationManagement: { enabled: registrationToken !== undefined, rotateRegistrationAccessToken: true },
-    // Our own resources are removed from requests before, so this one is of another server.
+    // `parameters.ts` removes our own resources from requests, so this one belongs to another server.
     resourceIndicators: {
       enabled: true,
       defaultResource: () => undefined,
@@ -139,7 +139,7 @@ function ttl(settings: OauthSettings): Options {
   }
 }
 
-/** Only asymmetric algorithms: secrets are stored as hashes, so nothing can be signed or encrypted with them. */
+/** Only asymmetric algorithms: client secrets are stored as hashes, which cannot sign or encrypt. */
 const signing = ['RS256', 'ES256']
 const enabledJWA = {
   idTokenSigningAlgValues: signing,
@@ -151,7 +151,7 @@ const enabledJWA = {
   dPoPSigningAlgValues: [...dpopAlgorithms],
 }
 
-/** Most requests only need to know whether the account exists, so claims are read on demand. */
+/** Most requests need only to know that the account exists, so claims are read on demand. */
 function account({ hasAccount, findAccount }: ConfigurationParts) {
   return async (_ctx: Context, id: string) => {
     if (!(await hasAccount(Number(id)))) return undefined
@@ -186,7 +186,7 @@ export function configurationOf(parts: ConfigurationParts): Options {
     claims: claimsOfScopes,
     // ID tokens contain name and e-mail too, because many clients do not read userinfo.
     conformIdTokenClaims: false,
-    // A hook for our own checks of the request: it runs after oidc-provider's own.
+    // A hook for our own checks: it runs after oidc-provider's.
     extraParams: {
       claims: (ctx: Context) => checkRequest(ctx, known),
       [omittedRedirectUri]: null,
@@ -221,7 +221,7 @@ export function configurationOf(parts: ConfigurationParts): Options {
     pkce: {
       required: (_ctx: Context, client: { clientAuthMethod: string }) => client.clientAuthMethod === 'none',
     },
-    // A grant outlives the browser session in which it was given.
+    // A grant outlives the browser session in which it was made.
     expiresWithSession: () => false,
     issueRefreshToken: (
       _ctx: Context,

@@ -1,4 +1,4 @@
-/** oidc-provider, set up with our records, apps, pages and one set of signing keys. */
+/** Creates oidc-provider with our records, apps and pages, anew for each set of signing keys. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Records } from '../../../records.ts'
 import { appUseId, type LastUses } from '../../last-use.ts'
@@ -23,7 +23,7 @@ import { applyPatches } from './patches.ts'
 import { currentContext, currentState } from './request-state.ts'
 
 export interface ProviderParts {
-  /** Where the service is reached, without a trailing slash. */
+  /** The URL of the service, without a trailing slash. */
   readonly issuer: string
   readonly settings: OauthSettings
   readonly scopes: readonly string[]
@@ -34,20 +34,20 @@ export interface ProviderParts {
   readonly pages: ProtocolPages
   readonly consents: Consents
   readonly lastUses: LastUses
-  /** Called with errors that no client may see. */
+  /** Receives errors that no client may see. */
   readonly onFault: (error: unknown) => void
   /** Called when a code or refresh token is refused. */
   readonly onGrantRefusal: OnGrantRefusal
 }
 
-/** The provider with one set of signing keys. */
+/** A provider and the signer for its set of signing keys. */
 export interface KeyedProvider {
   readonly provider: Provider
   readonly callback: (req: IncomingMessage, res: ServerResponse) => Promise<void>
   readonly signer: TokenSigner
 }
 
-/** The provider for the present signing keys: replaced when they change, or one of them ends. */
+/** The provider for the current signing keys. It is replaced when they change, and when one of them is no longer trusted. */
 export class CurrentProvider {
   readonly #parts: ProviderParts
   #made: { readonly keyed: KeyedProvider; readonly version: number; readonly untilMs: number } | undefined
@@ -76,7 +76,7 @@ export class CurrentProvider {
   }
 }
 
-/** Longer than any grant, so that what is known of an app ends after its access. */
+/** Longer than any grant: the last use of an app is known for as long as its access lasts. */
 const appUseKeptMs = 400 * 24 * 60 * 60 * 1000
 
 function adapterFactory(parts: ProviderParts, jwts: JwtParts) {

@@ -1,6 +1,6 @@
 /**
- * A token request is one commit. The tokens that it issues and the code that it consumes are written together, once
- * oidc-provider has made its response, and the response waits until they are on disk.
+ * A token request is one commit: the tokens that it issues and the code that it consumes are written together after
+ * oidc-provider has built the response. The response is sent once they are on disk.
  */
 import { noteInvalidGrant } from '../responses/invalid-grant.ts'
 import type { Provider } from './load.ts'
@@ -8,7 +8,7 @@ import { currentState } from './request-state.ts'
 
 type Write = () => Promise<unknown>
 
-/** Defers a write of a token request; does any other at once. */
+/** Defers a write of a token request; does any other write at once. */
 export async function writeWithResponse(write: Write): Promise<void> {
   const deferred = currentState()?.deferredWrites
   if (deferred) deferred.push(write)
@@ -27,9 +27,9 @@ function isProtocolError(error: unknown): error is ProtocolError {
   return error instanceof Error && 'error' in error && 'statusCode' in error
 }
 
-/** Returns the error that the client gets in place of its tokens. */
+/** Returns the error that the client gets instead of its tokens, if a write was refused. */
 async function writeAll(writes: readonly Write[]): Promise<ProtocolError | undefined> {
-  // Started in one turn of the event loop, they share a commit.
+  // Writes that start in one turn of the event loop share a commit.
   const outcomes = await Promise.allSettled(writes.map(write => write()))
   const failed = outcomes.find(outcome => outcome.status === 'rejected')
   if (!failed) return undefined
@@ -37,7 +37,7 @@ async function writeAll(writes: readonly Write[]): Promise<ProtocolError | undef
   throw failed.reason
 }
 
-/** To be used after every middleware that reads the response. */
+/** Install it after every middleware that reads the response. */
 export function deferWrites(provider: Provider, path: string): void {
   provider.use(async (ctx, next) => {
     const state = currentState()

@@ -1,11 +1,11 @@
-/** When users are prompted (OpenID Connect Core 1.0, 3.1.2.3 and 3.1.2.4). No request may prompt in an endless loop. */
+/** When users are prompted (OpenID Connect Core 1.0, 3.1.2.3 and 3.1.2.4). No prompt may lead to itself again. */
 import type { Context, InteractionPolicy, PromptCheck, PromptChecks } from 'oidc-provider'
 import { needsNoConsent } from '../consent/first-party.ts'
 import { errors, interactionPolicy } from './load.ts'
 
 type Check = PromptCheck['check']
 
-/** Replaces a check by `changed` of it. */
+/** Replaces a check with `changed(check)`. */
 function change(checks: PromptChecks, reason: string, changed: (check: Check) => Check): void {
   const found = checks.get(reason)
   if (!found) throw new Error(`oidc-provider has no check ${reason}.`)
@@ -33,7 +33,7 @@ function failingAtOnce(check: Check): Check {
   }
 }
 
-/** The session outlives the time in which its account is disabled, and counts for nothing meanwhile. */
+/** A session is kept while its account is disabled, but does not count. */
 function orWithoutAccount(check: Check): Check {
   return async ctx => (await check(ctx)) || (ctx.oidc.session.accountId !== undefined && !ctx.oidc.account)
 }
@@ -43,7 +43,7 @@ function mustChoose({ oidc }: Context): boolean {
   return oidc.promptPending('select_account') && !oidc.result?.login
 }
 
-/** The service's own apps need no consent, native ones neither (RFC 8252, 8.6). */
+/** First-party apps need no consent, except where RFC 8252, 8.6, requires it. */
 function unlessFirstParty(check: Check): Check {
   return async ctx => !needsNoConsent(ctx) && (await check(ctx))
 }

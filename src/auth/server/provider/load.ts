@@ -1,5 +1,5 @@
 /// <reference path="./oidc-provider.d.ts" />
-/** Loads oidc-provider without the warning that it prints on every release of Node that is not LTS yet. */
+/** Loads oidc-provider without the warning that it prints on releases of Node that are not yet LTS. */
 const sentence = 'oidc-provider WARNING: Unsupported runtime. Use Node.js v22.x LTS, or a later LTS release.'
 
 /** Suppresses exactly this warning while `work` runs. */

@@ -1,11 +1,11 @@
-/** The pages that oidc-provider renders (its `…Source` options and `renderError`), made of the service's own. */
+/** Our pages as the functions with which oidc-provider renders pages: its `…Source` options and `renderError`. */
 import type { Client, Context } from 'oidc-provider'
 import { isForPeople } from '../../accounts/paths.ts'
 import { appOf } from '../clients/client-metadata.ts'
 import type { App, ProtocolFault, ProtocolPages } from '../server.ts'
 import { routes, type Sources } from './configuration.ts'
 
-/** Messages of the device page, by the name of oidc-provider's error. */
+/** Messages of the device page, by the name of the error of oidc-provider. */
 const deviceFaults: Readonly<Record<string, string>> = {
   NoCodeError: 'Enter the code that your device shows.',
   NotFoundError: 'There is no such code. Compare it with the one on your device.',
@@ -34,7 +34,7 @@ function show(ctx: Context, document: string): void {
   ctx.body = document
 }
 
-/** The registered app of the request's `client_id`, even where the request was refused before it was looked up. */
+/** The registered app that `client_id` names, even if the request was refused before the client was looked up. */
 async function appNamedIn({ oidc, query }: Context): Promise<App | undefined> {
   const known = oidc?.entities?.Client as Client | undefined
   if (known) return appOf(known)
@@ -54,7 +54,7 @@ function kindOf({ path }: Context, error: string, thrown: unknown, isKnown: bool
 export function pageSources(pages: ProtocolPages): Sources {
   return {
     error: async (ctx, out, thrown) => {
-      // RFC 6749, 5.2: JSON, whatever the program accepts.
+      // RFC 6749, 5.2: JSON, whatever the client accepts.
       if (!isForPeople(ctx.path)) {
         ctx.body = out
         return

@@ -1,8 +1,8 @@
 /**
- * Every place where oidc-provider's own objects are changed, because it has neither an option nor a hook for it. All
- * else goes through its configuration, its adapter, its events and Koa's middleware. A test compares the code that is
- * replaced here, and the few inner parts that are read elsewhere, to the version that was checked; when it fails, read
- * the library's changes before you take over the new values.
+ * Every patch of oidc-provider's own objects, where it has neither an option nor a hook. Everything else goes through its
+ * configuration, its adapter, its events and Koa's middleware. A test compares the code that is replaced here, and the few
+ * internals that are read elsewhere, with the version that was checked. When it fails, read the library's changes before
+ * you update the expected values.
  */
 import type Provider from 'oidc-provider'
 import type { Client, Grant, Model } from 'oidc-provider'
@@ -25,7 +25,7 @@ export const checkedVersion = '9.13.3'
 
 export interface PatchParts extends JwtParts {
   readonly scopes: ReadonlySet<string>
-  /** The format for apps that have none of their own. */
+  /** The format for apps that do not set one. */
   readonly accessTokenFormat: 'opaque' | 'jwt'
 }
 
@@ -49,8 +49,8 @@ function compareHashedSecrets({ Client }: Provider): void {
 }
 
 /**
- * `Client.prototype.redirectUriAllowed` lets any port vary on `localhost`, and only for native clients. RFC 8252, 7.3 and
- * 8.3, wants that for loopback addresses, whatever else the app has registered.
+ * `Client.prototype.redirectUriAllowed` ignores the port for `localhost`, and for native clients only. RFC 8252, 7.3 and
+ * 8.3, requires that for loopback addresses, whatever else the app has registered.
  */
 function matchRedirectUris({ Client }: Provider): void {
   Client.prototype.redirectUriAllowed = function redirectUriAllowed(this: Client, uri: string) {
@@ -59,9 +59,9 @@ function matchRedirectUris({ Client }: Provider): void {
 }
 
 /**
- * `Grant.prototype.getOIDCScopeFiltered` and `getOIDCClaimsFiltered` say what a token gets of a grant. With us `write:x`
- * covers `read:x`, and a token gets nothing that its app has lost since the grant; of a lost `write:x` the app may keep
- * `read:x`. Not done by the adapter: a grant without `write:x` would not give that `read:x`.
+ * `Grant.prototype.getOIDCScopeFiltered` and `getOIDCClaimsFiltered` decide which part of a grant a token gets. Here
+ * `write:x` covers `read:x`, and a token gets nothing that its app has lost since the grant; an app that has lost `write:x`
+ * may keep `read:x`. The adapter cannot do this: a stored grant without `write:x` would not cover `read:x` either.
  */
 function narrowGrants({ Grant }: Provider): void {
   const { prototype } = Grant
@@ -81,8 +81,8 @@ function currentClient(): Client | undefined {
 }
 
 /**
- * `RefreshToken.prototype.scopes` is what a refresh may name (RFC 6749, 6). With us `write:x` covers `read:x`. Not done by
- * the adapter: a refresh that names no scope must get exactly what was granted.
+ * `RefreshToken.prototype.scopes` is what a refresh may request (RFC 6749, 6). Here `write:x` covers `read:x`. The adapter
+ * cannot do this: a refresh that requests no scope must get exactly what was granted.
  */
 function coverScopesOfRefreshes({ RefreshToken }: Provider): void {
   Object.defineProperty(RefreshToken.prototype, 'scopes', {
@@ -95,8 +95,8 @@ function coverScopesOfRefreshes({ RefreshToken }: Provider): void {
 }
 
 /**
- * `ClientCredentials.prototype.getValueAndPayload`, called when the token is stored: oidc-provider would drop unknown
- * scopes silently and issue tokens without any scope. RFC 6749, 3.3, wants a default or an error.
+ * `ClientCredentials.prototype.getValueAndPayload` is called when the token is stored. oidc-provider would silently drop
+ * unknown scopes, and issue tokens without any scope. RFC 6749, 3.3, requires a default or an error.
  */
 function scopeClientCredentials({ ClientCredentials }: Provider, known: ReadonlySet<string>): void {
   const { getValueAndPayload } = ClientCredentials.prototype
@@ -112,7 +112,7 @@ function scopeClientCredentials({ ClientCredentials }: Provider, known: Readonly
 }
 
 /**
- * `getValueAndPayload` of both kinds of access token: the client gets a JWT, the record stays that of an opaque token.
+ * `getValueAndPayload` of both kinds of access token: the client gets a JWT, the record remains that of an opaque token.
  * The library's own JWTs have no record, so they can be neither introspected nor revoked.
  */
 function issueJwts({ AccessToken, ClientCredentials }: Provider, parts: PatchParts): void {

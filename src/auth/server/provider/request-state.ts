@@ -1,23 +1,23 @@
-/** What is known of the request that oidc-provider is answering, beyond what oidc-provider looks at itself. */
+/** Data about the current request that oidc-provider does not have. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'oidc-provider'
 import type { Parameters } from '../requests/form.ts'
 import { Provider } from './load.ts'
 
-/** What a session remembers of its browser. */
+/** What a session stores about its browser. */
 export interface BrowserInfo {
   readonly userAgent: string
   readonly address: string
-  /** ISO 3166-1 alpha-2; undefined where no trusted proxy tells it. */
+  /** ISO 3166-1 alpha-2; undefined unless a trusted proxy reports it. */
   readonly country?: string | undefined
 }
 
-/** A request that is refused whatever oidc-provider would answer. */
+/** Why a request is refused, whatever oidc-provider would answer. */
 export interface Refusal {
   readonly error: string
   readonly description: string
-  /** Whether only a client that oidc-provider has authenticated may learn of it. */
+  /** Whether only a client that oidc-provider has authenticated may see it. */
   readonly afterAuthentication: boolean
 }
 
@@ -26,7 +26,7 @@ export interface RequestState {
   /** The form in the body, as oidc-provider gets it. */
   readonly form?: Parameters | undefined
   readonly refusal?: Refusal | undefined
-  /** Set where the answer is an error that could mean a guess. */
+  /** Set if the response is an error that may indicate guessing. */
   wasRefused?: boolean
   /** Why the code or refresh token was refused. */
   invalidGrantReason?: string
@@ -40,7 +40,7 @@ export function withRequestState<T>(state: RequestState, work: () => Promise<T>)
   return states.run(state, work)
 }
 
-/** Undefined outside of a request. */
+/** Undefined outside a request. */
 export function currentState(): RequestState | undefined {
   return states.getStore()
 }

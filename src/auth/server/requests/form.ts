@@ -1,14 +1,14 @@
-/** Forms as apps send them. A body is parsed here and nowhere else; whoever needs a parameter gets what was parsed. */
+/** Forms as apps send them. Each body is parsed once, here. */
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** In the order in which they came. A parameter may come twice. */
+/** In the order in which they were sent. A parameter may occur twice. */
 export type Parameters = readonly (readonly [name: string, value: string])[]
 
 export const formType = 'application/x-www-form-urlencoded'
 
 export interface RequestBody {
   readonly bytes: Buffer
-  /** Undefined where the body is no form. */
+  /** Undefined if the body is not a form. */
   readonly form: Parameters | undefined
 }
 
@@ -25,7 +25,7 @@ export function formText(parameters: Parameters): string {
   return new URLSearchParams(parameters.map(([name, value]) => [name, value])).toString()
 }
 
-/** Parses the body of a request where it is a form. */
+/** Parses the body of a request if it is a form. */
 export function parseBody({ headers, body }: { headers: IncomingHttpHeaders; body: Buffer }): RequestBody {
   const isForm = mediaTypeOf(headers) === formType
   return { bytes: body, form: isForm ? parseForm(body.toString()) : undefined }

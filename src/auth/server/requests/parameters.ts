@@ -1,7 +1,6 @@
 /**
- * The parameters of a request as oidc-provider takes them. Apps may leave out `response_type` and `grant_type` and
- * separate scopes by commas, as those of GitHub's dialect of OAuth do. Parameters that come twice stay as they are, so
- * that the request is refused.
+ * The parameters of a request as oidc-provider expects them. Apps may omit `response_type` and `grant_type` and separate
+ * scopes by commas, as in GitHub's dialect of OAuth. Repeated parameters stay repeated, so that the request is refused.
  */
 import { impliedConsent } from '../consent/first-party.ts'
 import type { Parameters } from './form.ts'
@@ -9,11 +8,11 @@ import type { Parameters } from './form.ts'
 export interface RequestRules {
   /** Our own resource identifiers (RFC 8707). Every token is for them, so naming one changes nothing. */
   readonly resources: ReadonlySet<string>
-  /** The scopes that a request of this client gets when it names none. */
+  /** The scopes of this client's requests that name none. */
   readonly defaultScopes: (clientId: string) => Promise<readonly string[]> | readonly string[]
 }
 
-/** The first parameter that comes twice (RFC 6749, 3.1 and 3.2). Several resources are fine if they differ (RFC 8707, 2). */
+/** The first repeated parameter (RFC 6749, 3.1 and 3.2). `resource` may be repeated with different values (RFC 8707, 2). */
 export function repeatedParameter(parameters: Parameters): string | undefined {
   const seen = new Set<string>()
   for (const [name, value] of parameters) {
@@ -33,7 +32,7 @@ function singleValue(parameters: Parameters, name: string): string | undefined {
   return found.length === 1 ? found[0]?.[1] : undefined
 }
 
-/** RFC 6749, 3.3, separates scopes by spaces. Commas do too here: no scope of ours contains one. */
+/** RFC 6749, 3.3, separates scopes by spaces. Commas are accepted too: no scope contains one. */
 function spaceSeparated(scope: string): string {
   return scope
     .split(/[ ,]+/)
@@ -63,14 +62,14 @@ function scopesIn(parameters: Parameters): readonly string[] {
 
 /**
  * An authorization request (RFC 6749, 4.1.1), pushed or not. A request for `openid` must name its `response_type`
- * (OpenID Connect Core, 3.1.2.1). `offline_access` needs consent (11), so the request gets `prompt=consent`, which no page
- * follows for a first-party app.
+ * (OpenID Connect Core, 3.1.2.1). `offline_access` needs consent (11), so the request gets `prompt=consent`; for a
+ * first-party app it shows no page.
  */
 export async function authorizationRequest(given: Parameters, rules: RequestRules): Promise<Parameters> {
   const sent = given.filter(([name]) => name !== impliedConsent)
   // A pushed request (RFC 9126) was completed when it was pushed.
   if (has(sent, 'request_uri')) return sent
-  // oidc-provider would fall back to the only registered address.
+  // For an empty or repeated one, oidc-provider would use the only registered redirect URI.
   if (has(sent, 'redirect_uri') && !singleValue(sent, 'redirect_uri')) {
     return [...sent.filter(([name]) => name !== 'redirect_uri'), ['redirect_uri', 'named twice, or empty']]
   }

@@ -1,18 +1,18 @@
 /**
- * Requests for pages that apps post: sign-outs (OpenID Connect RP-Initiated Logout 1.0, 2) and authorization requests
+ * Requests for pages that apps may send by POST: sign-out (OpenID Connect RP-Initiated Logout 1.0, 2) and authorization
  * (OpenID Connect Core 1.0, 3.1.2.1).
  */
 import type { Call, Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { formText, formType, parseForm, type RequestBody } from './form.ts'
 
-/** Proxies and servers on the way accept URLs of about this length. */
+/** Proxies and servers between accept URLs of about this length. */
 const maxLocationCharacters = 8000
 
 /**
  * Redirects the browser to the same request by GET. A form posted from another site carries no cookies
- * (RFC 6265bis, 5.5.7.1), so answering it directly would start a new session instead of asking about the existing one.
- * Throws PAYLOAD_TOO_LARGE where the URL would get too long; `hint` says how to shorten the request.
+ * (RFC 6265bis, 5.5.7.1), so answering it directly would start a new session instead of using the existing one.
+ * Throws PAYLOAD_TOO_LARGE if the URL would be too long; `hint` says how to shorten the request.
  */
 export function redirectPostToGet(
   { path, query }: Pick<Call, 'path' | 'query'>,

@@ -1,4 +1,4 @@
-/** A request as oidc-provider gets it: with normalized parameters, and without what clients must not set. */
+/** The request that oidc-provider gets: with normalized parameters, and without those that clients must not set. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Collection } from '../../../model/model.ts'
@@ -22,7 +22,7 @@ export interface PrepareParts {
   readonly issuer: string
   readonly signer: TokenSigner
   readonly rules: RequestRules
-  /** The collection whose rules a registration must fulfil. */
+  /** The collection whose rules a registration must satisfy. */
   readonly oauthApps: Collection
   /** The name of the service, which no app may have. */
   readonly serviceName: string
@@ -34,7 +34,7 @@ export interface PreparedRequest {
   readonly refusal?: Refusal | undefined
 }
 
-/** Every token is for this server: by its own address, or by that of REST or GraphQL. */
+/** The resource identifiers of this server: its issuer, REST and GraphQL. Every token is valid for all of them. */
 export function resourcesOf(issuer: string): ReadonlySet<string> {
   return new Set([issuer, `${issuer}/api/v1`, `${issuer}/graphql`])
 }
@@ -56,7 +56,7 @@ async function preparedForm(path: string, sent: Parameters, parts: PrepareParts)
   }
 }
 
-/** The same request with another body, as a stream that nobody has read yet. */
+/** The same request with another body, as a stream that has not been read. */
 function withBody(req: IncomingMessage, text: string | Buffer): IncomingMessage {
   const body = Buffer.from(text)
   const headers: IncomingHttpHeaders = { ...req.headers, 'content-length': String(body.length) }
@@ -80,7 +80,7 @@ function parseJson({ headers }: IncomingMessage, body: Buffer): unknown {
   }
 }
 
-/** RFC 7592, 2.2: an update names its client and may repeat the secret, of which only a hash is stored. */
+/** RFC 7592, 2.2: an update names its client and may repeat the secret. Only the hash of the secret is stored. */
 function identityOf(req: IncomingMessage, given: unknown): object {
   if (req.method !== 'PUT' || typeof given !== 'object' || given === null) return {}
   const { client_id, client_secret } = given as Readonly<Record<string, unknown>>
@@ -91,8 +91,8 @@ function identityOf(req: IncomingMessage, given: unknown): object {
 }
 
 /**
- * A registration with the metadata that we accept. One with a fault still goes to oidc-provider, with metadata that it
- * refuses: only a client whose credential it accepts may learn of the fault.
+ * A registration with the metadata that we accept. A faulty one still goes to oidc-provider, with metadata that it refuses:
+ * only a client whose credential it accepts may see the fault.
  */
 function prepareRegistration(
   req: IncomingMessage,
@@ -115,7 +115,7 @@ function refusalOf(sent: Parameters): Refusal | undefined {
   return { error: 'invalid_request', description, afterAuthentication: false }
 }
 
-/** `body`: that of a POST or PUT, read already. */
+/** `body`: of a POST or PUT, already read. */
 export async function prepareRequest(
   req: IncomingMessage,
   body: RequestBody | undefined,

@@ -10,7 +10,7 @@ const names: Readonly<Record<number, string>> = {
   503: 'temporarily_unavailable',
 }
 
-/** The reply to an error as RFC 6749, 5.2, RFC 7009, 2.2.1, and RFC 7591, 3.2.2, want its body. */
+/** The reply to an error, with a body as in RFC 6749, 5.2, RFC 7009, 2.2.1, and RFC 7591, 3.2.2. */
 export function asOauthError(reply: Reply, thrown: unknown): Reply {
   const { message } = thrown instanceof ApiError ? thrown : new ApiError('INTERNAL_ERROR')
   const headers = [...reply.headers]

@@ -3,7 +3,7 @@ import type { Client, Context } from 'oidc-provider'
 import { currentState } from '../provider/request-state.ts'
 import { printable } from './error-response.ts'
 
-/** By the details that oidc-provider and the adapter give. */
+/** By the error details of oidc-provider and the adapter. */
 const reasons: ReadonlyMap<string, string> = new Map([
   [
     'authorization code not found',
@@ -22,7 +22,10 @@ const reasons: ReadonlyMap<string, string> = new Map([
     'the refresh token is not known: it was never issued, was revoked, or expired long ago',
   ],
   ['refresh token is expired', 'the refresh token has expired'],
-  ['refresh token already used', 'the refresh token was used before: what came of this consent is revoked'],
+  [
+    'refresh token already used',
+    'the refresh token was used before: everything issued by this consent is revoked',
+  ],
   ['device code not found', 'the device code is not known: it was never issued, or expired long ago'],
   ['device code already consumed', 'the device code was used before: what was issued for it is revoked'],
   ['it was used already', 'it was used before, or at the same time: what was issued for it is revoked'],
@@ -33,7 +36,7 @@ const reasons: ReadonlyMap<string, string> = new Map([
 
 const fallback = 'it is wrong, expired or revoked'
 
-/** A refusal as the service's log gets it. */
+/** A refusal, for the log. */
 export interface GrantRefusal {
   readonly clientId: string
   readonly reason: string
@@ -45,15 +48,15 @@ function reasonOf(detail = fallback): string {
   return reasons.get(detail) ?? printable(detail)
 }
 
-/** Keeps why the request is refused. Errors other than `invalid_grant` say so themselves. */
+/** Stores why the request is refused. Errors other than `invalid_grant` say it themselves. */
 export function noteInvalidGrant(error: { readonly error?: unknown; readonly error_detail?: string }): void {
   const state = currentState()
   if (state && error.error === 'invalid_grant') state.invalidGrantReason = reasonOf(error.error_detail)
 }
 
 /**
- * The body of the error with its reason. A client that has not authenticated could be anybody, and gets no more than
- * oidc-provider says.
+ * The body of the error with its reason. A client that has not authenticated could be anybody, and gets only the text of
+ * oidc-provider.
  */
 export function withReason(
   ctx: Context,

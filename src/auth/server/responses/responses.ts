@@ -1,4 +1,4 @@
-/** oidc-provider's responses as our clients expect them. */
+/** Changes oidc-provider's responses to what our clients expect. */
 import type Provider from 'oidc-provider'
 import type { Client, Context } from 'oidc-provider'
 import type { Records } from '../../../records.ts'
@@ -19,8 +19,8 @@ interface ResponseParts {
 }
 
 /**
- * Pages are shown in no frame and load only pictures from other sites. oidc-provider adds the hashes of its own scripts.
- * No `form-action`: browsers apply it to redirects too, and apps are on other sites.
+ * Pages cannot be framed, and load only images from other sites. oidc-provider adds the hashes of its own scripts. There
+ * is no `form-action`: browsers apply it to redirects too, and apps are on other sites.
  */
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data:; frame-ancestors 'none'; base-uri 'none'"
@@ -31,7 +31,7 @@ function isObject(body: unknown): body is Body {
   return typeof body === 'object' && body !== null && !Buffer.isBuffer(body)
 }
 
-/** The response to a device whose code is not approved yet. */
+/** The response to a poll for a device code that is not approved yet. */
 async function paced(
   ctx: Context,
   pending: Body,
@@ -59,7 +59,7 @@ async function shapeToken(ctx: Context, given: Body, parts: ResponseParts): Prom
   ctx.type = formType
 }
 
-/** RFC 8628, 3.2: users type the short address. Adds the polling interval. */
+/** RFC 8628, 3.2: shortens the address that users type, and adds the polling interval. */
 function shapeDevice(ctx: Context, body: Body): void {
   const shorten = (value: unknown) =>
     typeof value === 'string' ? value.replace(routes.code_verification, routes.device_authorization) : value
@@ -80,7 +80,7 @@ function refuseClient(ctx: Context): void {
 /** RFC 7662, 2.2: the audience of every token is this server, and the `jti` that of the JWT. */
 function shapeIntrospection(ctx: Context, body: Body, { issuer }: ResponseParts): void {
   const client = ctx.oidc.entities.Client as Client | undefined
-  // Whatever the token: clients must authenticate (RFC 7662, 2.1).
+  // Clients must authenticate, whatever the token (RFC 7662, 2.1).
   if (client?.clientAuthMethod === 'none') {
     refuseClient(ctx)
     return
@@ -95,7 +95,7 @@ function shapeIntrospection(ctx: Context, body: Body, { issuer }: ResponseParts)
   }
 }
 
-/** RFC 7591, 3.2.1: the registered metadata. The secret is shown once, since only its hash is stored. */
+/** RFC 7591, 3.2.1: the registered metadata. The secret is shown once, because only its hash is stored. */
 function shapeRegistration(ctx: Context, body: Body): void {
   const { secret_hashes: _hashes, ...shown } = body
   const before = ctx.status === 201 ? undefined : (ctx.oidc.entities.Client as Client | undefined)
@@ -134,19 +134,19 @@ function fail(provider: Provider, ctx: Context, error: unknown): void {
   ctx.body = { error: 'server_error', error_description: 'Something went wrong on our side.' }
 }
 
-/** Metadata may be cached; keys must be revalidated, because they rotate; all else must not be stored. */
+/** Metadata may be cached. Keys must be revalidated, because they rotate. Nothing else may be stored. */
 function cachingOf({ path, status }: Context): string {
   if (status !== 200) return 'no-store'
   if (path === routes.jwks) return 'public, no-cache'
   return path.startsWith('/.well-known/') ? 'public, max-age=3600' : 'no-store'
 }
 
-/** RFC 7009, 2.2: the body is ignored, but some clients insist on JSON. */
+/** RFC 7009, 2.2: the body is ignored, but some clients parse it as JSON. */
 function shapeRevocation(ctx: Context): void {
   if (ctx.path === routes.revocation && ctx.status === 200) ctx.body = {}
 }
 
-/** Whether oidc-provider has accepted the client's credential and refuses the metadata. */
+/** Whether oidc-provider has accepted the client's credential and refused the metadata. */
 function isAboutMetadata({ status, body }: Context): boolean {
   return (
     status === 400 && isObject(body) && /^invalid_(redirect_uri|client_metadata)$/.test(String(body.error))
@@ -162,7 +162,7 @@ function noteRefusal({ status, body }: Context): void {
   state.wasRefused = true
 }
 
-/** Responds in place of oidc-provider. */
+/** Responds instead of oidc-provider. */
 function refuse(ctx: Context, { error, description }: Refusal): void {
   ctx.status = 400
   ctx.set('cache-control', 'no-store')

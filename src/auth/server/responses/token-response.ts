@@ -1,7 +1,7 @@
 /** The token response as apps expect it. */
 import { formText } from '../requests/form.ts'
 
-/** `scope` joined by the separator, `token_type` in lower case (RFC 6749, 5.1, compares it without case). */
+/** `scope` joined by the separator, and `token_type` in lower case (RFC 6749, 5.1: it is case-insensitive). */
 export function tokenResponse(body: Record<string, unknown>, separator: ',' | ' '): Record<string, unknown> {
   const { scope, token_type: type } = body
   return {
@@ -11,7 +11,7 @@ export function tokenResponse(body: Record<string, unknown>, separator: ',' | ' 
   }
 }
 
-/** Whether the client asks for a form instead of JSON. */
+/** Whether the client accepts a form and does not name JSON. */
 export function acceptsOnlyForm(accept: string | undefined): boolean {
   if (accept === undefined) return false
   const types = accept.split(',').map(part => part.split(';')[0]?.trim().toLowerCase())

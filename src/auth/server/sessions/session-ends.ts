@@ -1,6 +1,6 @@
 /**
- * Sessions that were ended early, one by one or all of an account. A request that is under way then stores its session
- * again, and perhaps a code. Both are checked here after they are stored, so that neither survives the end.
+ * Sessions that were ended early, singly or for a whole account. A concurrent request may store its session again, and
+ * perhaps a code. Both are checked here after they are stored, so that neither outlives the end of the session.
  */
 import type { NewRecord, Records } from '../../../records.ts'
 
@@ -8,7 +8,7 @@ const sessionEndKind = 'EndedSession'
 /** Longer than any request takes. */
 const sessionEndKeptMs = 10 * 60 * 1000
 
-/** To be called before anything of the session is deleted. `uid`: its name, which does not change with its cookie. */
+/** Call it before anything of the session is deleted. `uid`: the session's id, which does not change with its cookie. */
 export function noteEnd(records: Records, uid: string, owner: string | undefined): Promise<void> {
   return records.put({
     kind: sessionEndKind,
@@ -19,16 +19,16 @@ export function noteEnd(records: Records, uid: string, owner: string | undefined
   })
 }
 
-/** The stored end of all sign-ins of an account. */
+/** A stored record that all sign-ins of an account have ended. */
 interface AccountEnd {
   /** Seconds since 1970. */
   readonly at: number
-  /** The `uid` of the session that stays. */
+  /** The `uid` of the session that does not end. */
   readonly except: string | undefined
 }
 
 const accountEndKind = 'AccountEnd'
-/** Longer than an authorization request waits for its user. */
+/** Longer than an interaction lives. */
 const accountEndKeptMs = 24 * 60 * 60 * 1000
 
 async function accountEnd(records: Records, owner: string): Promise<AccountEnd | undefined> {
@@ -37,8 +37,8 @@ async function accountEnd(records: Records, owner: string): Promise<AccountEnd |
 }
 
 /**
- * The time of a sign-in, in seconds since 1970: after every known end of the account, even one in the same second. To be
- * taken before the credential is checked, so that an end during the check counts as later.
+ * The time of a sign-in, in seconds since 1970: after every known end of the account, even one in the same second. Take
+ * it before the credential is checked, so that an end during the check counts as later.
  */
 export async function signInTime(records: Records, userId: number, nowMs: number): Promise<number> {
   const end = await accountEnd(records, String(userId))
@@ -46,7 +46,7 @@ export async function signInTime(records: Records, userId: number, nowMs: number
 }
 
 /**
- * The record that ends every earlier sign-in, including one under way. To be stored together with the new credential. The
+ * The record that ends every earlier sign-in, including one in progress. Store it together with the new credential. The
  * clocks of the nodes must agree to the second.
  */
 export async function accountEndRecord(
@@ -61,7 +61,7 @@ export async function accountEndRecord(
   return { kind: accountEndKind, id: owner, payload: JSON.stringify(end), expiresAt, owner }
 }
 
-/** How long ago the account's sign-ins were ended, in milliseconds; undefined where not within a day. */
+/** How long ago the account's sign-ins were ended, in milliseconds; undefined if more than a day ago, or never. */
 export async function sinceAccountEnd(
   records: Records,
   userId: number,

@@ -1,4 +1,4 @@
-/** Sessions: the browsers in which users are signed in. They are oidc-provider's own. */
+/** The browser sessions of users. oidc-provider stores them. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Session } from 'oidc-provider'
@@ -16,7 +16,7 @@ interface StoredSession {
     readonly userAgent?: string
     readonly address?: string
     readonly country?: string
-    /** Milliseconds since 1970; undefined where an older version has stored it. */
+    /** Milliseconds since 1970; undefined if an older version of Portico stored the session. */
     readonly storedAt?: number
   }
 }
@@ -25,7 +25,7 @@ interface StoredInteraction {
   readonly session?: { readonly uid?: string }
 }
 
-/** `lastUse`: since the session itself was last stored. */
+/** `lastUse`: may be newer than the session as it is stored. */
 function infoOf(
   record: StoredRecord,
   currentId: string | undefined,
@@ -50,7 +50,7 @@ function infoOf(
   }
 }
 
-/** Of one user: whoever signs in without a cookie leaves a session each time. */
+/** Per user. Each sign-in without a cookie creates a session. */
 const maxSessions = 100
 
 export class Sessions {
@@ -74,7 +74,7 @@ export class Sessions {
     return accountId === undefined ? undefined : this.#find(uid, uid)
   }
 
-  /** With a new identifier, whatever the browser had before (session fixation). */
+  /** Creates a session with a new id, whatever the browser had before (session fixation). */
   async signIn(
     provider: Provider,
     req: IncomingMessage,
@@ -93,7 +93,7 @@ export class Sessions {
     await session.save(this.#life)
     this.#setCookie(provider, req, res, session, remember)
     const info = await this.#find(session.uid, session.uid)
-    // The account's sign-ins were ended after the credential was checked.
+    // All sign-ins of the account were ended after its credential was checked.
     if (!info) throw new ApiError('FORBIDDEN', 'The account was changed meanwhile. Sign in again.')
     await this.endOldest(userId, info.id)
     return info
@@ -121,7 +121,7 @@ export class Sessions {
       .sort((one, other) => other.signedInAt - one.signedInAt)
   }
 
-  /** Stores that the session is used, where that was not stored within the hour. */
+  /** Records that the session was used, at most once an hour. */
   async noteUse({ id, userId, usedAt, expiresAt }: SessionInfo, place: Place, nowMs: number): Promise<void> {
     if (nowMs - usedAt < useStepMs) return
     await this.#uses.note({ kind: 'SessionUse', id, owner: String(userId), expiresAt, place })
@@ -146,7 +146,7 @@ export class Sessions {
     }
   }
 
-  /** Ends the oldest beyond 100. `newest`: the one that has just begun, or none that begins now. */
+  /** Ends the oldest sessions beyond 100. `newest`: the session that has just begun; undefined: one is about to begin. */
   async endOldest(userId: number, newest?: string): Promise<void> {
     const others = (await this.all(userId, undefined)).filter(({ id }) => id !== newest)
     for (const { id } of others.slice(maxSessions - 1)) await this.#end(id, String(userId))
@@ -159,7 +159,7 @@ export class Sessions {
   async #end(uid: string | null, owner: string | undefined): Promise<void> {
     if (uid === null) return
     await noteEnd(this.#records, uid, owner)
-    // Looked up again: before the end was noted, the session may have got another cookie.
+    // By its `uid`: the session may have got another cookie before its end was noted.
     const found = await this.#records.byAlias('Session', uid)
     if (found) await this.#records.delete('Session', found.id)
     await this.#uses.forget('SessionUse', uid)

@@ -4,12 +4,12 @@ import { currentContext } from '../provider/request-state.ts'
 import type { Parameters } from '../requests/form.ts'
 
 /**
- * Marks an authorization request without `redirect_uri`. oidc-provider fills in the only registered one, and from then on
- * does not know that the client left it out. Clients cannot send this parameter.
+ * Marks an authorization request without `redirect_uri`. oidc-provider fills in the only registered one, and then no longer
+ * knows that the client omitted it. Clients cannot send this parameter.
  */
 export const omittedRedirectUri = 'portico_without_redirect_uri'
 
-/** The parameters of an authorization request as `normalize` makes them of what was sent, marked where they lack an address. */
+/** The normalized parameters of an authorization request, marked if they lack a `redirect_uri`. */
 export async function markOmittedRedirectUri(
   sent: Parameters,
   normalize: (own: Parameters) => Promise<Parameters>,
@@ -22,17 +22,17 @@ export async function markOmittedRedirectUri(
 
 type Payload = Record<string, unknown>
 
-/** A code as it is stored: with the mark of its request. */
+/** The payload of a code with the mark of its request. */
 export function codeToStore(code: Payload): Payload {
   const isMarked = currentContext()?.oidc.params[omittedRedirectUri] !== undefined
   return isMarked ? { ...code, redirectUriOmitted: true } : code
 }
 
-/** Throws `invalid_request` for an exchange that lacks the address that its code was requested with. */
+/** Throws `invalid_request` for an exchange without the `redirect_uri` that its authorization request had. */
 export function requireRedirectUri({ clientId, redirectUriOmitted }: Payload): void {
   const ctx = currentContext()
   if (ctx?.oidc.route !== 'token' || clientId !== ctx.oidc.client.clientId) return
-  // The body as it was sent: in the parameters oidc-provider may have filled in the registered address already.
+  // The body as it was sent: in the parameters, oidc-provider may already have filled in the registered one.
   if (ctx.oidc.body?.redirect_uri || redirectUriOmitted === true) return
   throw new errors.InvalidRequest('redirect_uri is missing: the authorization request had it')
 }

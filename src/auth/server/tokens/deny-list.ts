@@ -1,6 +1,6 @@
 /**
- * Revoked JWT access tokens. A JWT is checked without its record, so revocations are listed here for as long as a JWT can
- * live: grants by their hash, single tokens by their `jti`.
+ * Revoked JWT access tokens. A JWT is verified without its record, so revocations are listed here for the lifetime of a JWT:
+ * grants by their hash, single tokens by their `jti`.
  */
 import { type Awaitable, then } from '../../../plan/answer.ts'
 import { forwarding, type Records } from '../../../records.ts'
@@ -16,7 +16,7 @@ export function grantHash(grant: string): string {
   return secretHash(grant)
 }
 
-/** `records` that list every grant and token that is deleted. `life`: of an access token, in seconds. */
+/** Wraps `records` so that every deleted grant and token is added to the deny list. `life`: of an access token, in seconds. */
 export function withDenials(records: Records, life: number): Records {
   const denying = new Map<string, Promise<void>>()
   const deny = (id: string): Promise<void> => {
@@ -27,7 +27,7 @@ export function withDenials(records: Records, life: number): Records {
     denying.set(id, put)
     return put
   }
-  // Denied first: a reader that sees the version of a deletion must find the denial.
+  // Denied first: a reader that sees the version after a deletion must find the denial.
   return {
     ...forwarding(records),
     async delete(kind, id) {

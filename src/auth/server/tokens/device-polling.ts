@@ -1,6 +1,6 @@
 /**
- * How often a device may poll the token endpoint (RFC 8628, 3.2 and 3.5). Stored among the records, so that polls count
- * over all nodes.
+ * How often a device may poll the token endpoint (RFC 8628, 3.2 and 3.5). Polls are stored as records, so that all nodes
+ * count them together.
  */
 import type { Records } from '../../../records.ts'
 import { secretHash } from '../secret.ts'
@@ -10,7 +10,7 @@ const KIND = 'DevicePoll'
 /** The first interval, and what each `slow_down` adds to it. */
 export const pollIntervalSeconds = 5
 
-/** How much earlier a poll may arrive, because of the network. */
+/** How much earlier a poll may arrive because of network delays. */
 const leewayMs = 500
 
 interface Poll {
@@ -23,8 +23,8 @@ interface Poll {
 const first = pollIntervalSeconds * 1000
 
 /**
- * Notes a poll and returns whether it came too early, which lengthens the interval. One of several parallel polls counts
- * as the first. `lifeMs`: the life of the code.
+ * Records a poll and returns whether it came too early, which lengthens the interval. Of parallel polls, one counts as the
+ * first. `lifeMs`: the lifetime of the code.
  */
 export async function isTooFast(
   records: Records,

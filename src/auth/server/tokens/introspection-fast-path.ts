@@ -1,6 +1,6 @@
 /**
- * Introspection (RFC 7662) without oidc-provider, for the requests that nearly all resource servers send: a form, from
- * an app with its secret. Any other request, and every one with a fault, is left to oidc-provider; nothing was written.
+ * Introspection (RFC 7662) without oidc-provider, for the requests that nearly all resource servers send: a form, from an
+ * app with its secret. All other requests, and all faulty ones, are left to oidc-provider; this path writes nothing.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Reply } from '../../../call.ts'
@@ -29,7 +29,7 @@ const knownParameters: ReadonlySet<string> = new Set([
 const formTypes = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i
 /** Headers that change what oidc-provider does. */
 const otherHeaders = ['origin', 'dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop']
-/** RFC 7617, 2, with an id and a secret of ours, in which nothing is escaped. */
+/** RFC 7617, 2. Our client ids and secrets contain nothing that must be escaped. */
 const basicScheme = /^Basic ([A-Za-z0-9+/]{20,200}={0,2})$/
 const ownCredentials = /^(app_[A-Za-z0-9_-]{20}):(ps_[A-Za-z0-9_-]{43})$/
 
@@ -39,7 +39,7 @@ function isPlain(headers: IncomingHttpHeaders): boolean {
   return formTypes.test(type) && accept?.includes('urlencoded') !== true
 }
 
-/** Undefined where a parameter is unknown, empty, or comes twice. */
+/** Undefined if a parameter is unknown, empty or repeated. */
 function parametersOf(sent: Parameters): Form | undefined {
   const form: Record<string, string> = Object.create(null)
   for (const [name, value] of sent) {
@@ -69,7 +69,7 @@ export class IntrospectionFastPath {
     this.#parts = parts
   }
 
-  /** Undefined: the request is for oidc-provider. */
+  /** Undefined: pass the request to oidc-provider. */
   async answer(
     headers: IncomingHttpHeaders,
     sent: Parameters,

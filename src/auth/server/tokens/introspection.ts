@@ -1,4 +1,4 @@
-/** The state of a token as introspection (RFC 7662) tells it, read from the records. */
+/** The introspection response for a token (RFC 7662), from the records. */
 import type { Reply } from '../../../call.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
 import type { AppRow } from '../clients/apps.ts'
@@ -35,7 +35,7 @@ export class Introspection {
     this.#parts = parts
   }
 
-  /** What an authenticated app learns of a token; undefined for a text that is no token of ours. */
+  /** The response to an authenticated app; undefined if the text is not one of our tokens. */
   async answer(app: AppRow, token: string, signer: TokenSigner): Promise<Reply | undefined> {
     const isJwt = looksLikeJwt(token)
     if (!isJwt && !opaqueToken.test(token)) return undefined
@@ -54,7 +54,7 @@ export class Introspection {
     return undefined
   }
 
-  /** Undefined where the token is not the app's, or no longer valid. */
+  /** Undefined if the token belongs to another app, or is no longer valid. */
   async #bodyOf(
     { kind, payload, consumedAt }: StoredRecord,
     app: AppRow,

@@ -1,7 +1,7 @@
 /**
- * Access tokens as JWTs (RFC 9068). oidc-provider stores a token under a random id, as it does for opaque ones. The
- * client gets a JWT whose `jti` is the hash of that id, so a JWT can be introspected and revoked, and other servers
- * need nothing but our public keys to check one.
+ * Access tokens as JWTs (RFC 9068). oidc-provider stores a token under a random id, as it does for opaque tokens. The
+ * client gets a JWT whose `jti` is the hash of that id, so a JWT can be introspected and revoked, and other servers need
+ * only our public keys to verify one.
  */
 import { randomBytes } from 'node:crypto'
 import type { Client, Model } from 'oidc-provider'
@@ -14,10 +14,10 @@ export interface JwtParts {
   readonly signer: TokenSigner
 }
 
-/** Stands before the `jti` of a JWT in requests that oidc-provider would refuse a JWT in; only this process knows it. */
+/** Precedes the `jti` of a JWT in requests in which oidc-provider would refuse a JWT. Only this process knows it. */
 const handlePrefix = `${randomBytes(24).toString('base64url')}~`
 
-/** The token of an introspection or revocation as oidc-provider takes it: it refuses anything that is a JWT. */
+/** The token of an introspection or revocation request as oidc-provider accepts it: it refuses JWTs. */
 export function handleOf(token: string, { signer, issuer }: JwtParts): string {
   if (!looksLikeJwt(token)) return token
   const claims = signer.verify(token, issuer, Date.now())
@@ -36,7 +36,7 @@ export interface IssuedToken extends Model {
   jkt?: string
 }
 
-/** `value`, `times`: the id and the times that oidc-provider has given the token. */
+/** The JWT of a token. `value`, `times`: the id and the times that oidc-provider has assigned. */
 export function jwtOf(
   token: IssuedToken,
   value: string,

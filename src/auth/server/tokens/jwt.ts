@@ -27,7 +27,7 @@ export function looksLikeJwt(text: string): boolean {
   return grammar.test(text)
 }
 
-/** A part of a JWT as an object; undefined where it is not one. */
+/** A part of a JWT as an object; undefined if it is not one. */
 export function jwtPart(text: string, index: 0 | 1): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(text.split('.')[index] ?? '', 'base64url').toString())
@@ -69,7 +69,7 @@ export class TokenSigner {
   verify(token: string, issuer: string, now: number): AccessClaims | undefined {
     if (!looksLikeJwt(token)) return undefined
     const header = jwtPart(token, 0)
-    // RFC 8725, 3.1 and 3.11; a `crit` that nobody here knows must be refused (RFC 7515, 4.1.11).
+    // RFC 8725, 3.1 and 3.11. No `crit` extension is supported, so any must be refused (RFC 7515, 4.1.11).
     if (header?.alg !== algorithm || header.typ !== tokenType || 'crit' in header) return undefined
     const known = typeof header.kid === 'string' ? this.#public.get(header.kid) : undefined
     if (known === undefined || !isTrusted(known.key, now) || !isSigned(token, known.object)) return undefined

@@ -1,7 +1,7 @@
 /**
- * Repeats the response to a refresh for a few seconds, to exactly the same request. An app that refreshes twice at once
- * gets the same tokens both times, and its refresh token does not count as reused. Any node can repeat it: the response
- * is a record, encrypted with the refresh token, of which the database holds only a hash.
+ * Repeats the response to a refresh, for some seconds, when exactly the same request is sent again. An app that refreshes
+ * twice at the same time gets the same tokens both times, and its refresh token does not count as reused. Any node can
+ * repeat the response: it is stored as a record, encrypted with the refresh token, of which the database has only a hash.
  */
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -26,12 +26,12 @@ export interface ReplayParts {
 }
 
 const KIND = 'RefreshReplay'
-/** Longer than any refresh takes. A claim that is older was left by a process that has died. */
+/** Longer than any refresh takes: the process that made an older claim has died. */
 const claimMs = 10_000
 const pollIntervalMs = 20
 
 export function replayRefreshes({ records, seconds, onFault }: ReplayParts): Middleware {
-  /** The response that another request got; `first`: this request is the one that the others wait for. */
+  /** The stored response to an equal request; `first`: no other request has begun, and others now wait for this one. */
   const claim = async (id: string): Promise<StoredRecord | 'first' | undefined> => {
     for (const end = performance.now() + claimMs; performance.now() < end; ) {
       const found = await records.get(KIND, id)
@@ -53,7 +53,7 @@ export function replayRefreshes({ records, seconds, onFault }: ReplayParts): Mid
       const { status, type, body } = ctx
       if (status === 200) payload = encrypt({ status, type, body }, token, id)
     } finally {
-      // The tokens are issued, so the app must get them even where the copy cannot be stored.
+      // The tokens are issued, so the app must get them even if the response cannot be stored.
       await keep(id, payload).catch(onFault)
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Signing keys. The newest key of each algorithm signs. Older ones stay published and trusted until every token that they
- * have signed has expired.
+ * Signing keys. The newest key of each algorithm signs. Older ones remain published and trusted until every token that
+ * they have signed has expired.
  */
 import { createPublicKey, generateKeyPair, hash, type KeyObject, type webcrypto } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -20,7 +20,7 @@ export interface SigningKey {
   readonly createdAt: number
   /** When it stopped signing; null while it signs. */
   readonly retiredAt: number | null
-  /** When it stops being trusted; set on retirement, and missing in keys that older versions have retired. */
+  /** When it stops being trusted; set on retirement, and missing in keys that older versions of Portico retired. */
   readonly endsAt?: number
 }
 
@@ -42,24 +42,30 @@ function keyOf(key: KeyObject, alg: 'ES256' | 'RS256', createdAt: number): Signi
   return { jwk: { ...jwk, kid, alg, use: 'sig' }, createdAt, retiredAt: null }
 }
 
-/** The keys as they are stored, the newest first. */
+/** The stored keys, the newest first. */
 function keysIn({ payload }: StoredRecord): readonly SigningKey[] {
   return JSON.parse(payload) as readonly SigningKey[]
 }
 
-/** The record of the keys, created where there is none. */
+/** The record of the keys; creates it if there is none. */
 async function stored(records: Records, now: number): Promise<StoredRecord> {
   const found = await records.get(KIND, ID)
   if (found) return found
   const payload = JSON.stringify(await newKeys(now))
-  // Where another process has added its keys first, those count.
+  // If another process has added its keys first, those are used.
   await records.add({ kind: KIND, id: ID, payload, expiresAt: null })
   return stored(records, now)
 }
 
-/** The keys, created where there are none. */
+/** The keys; creates them if there are none. */
 export async function loadKeys(records: Records, now = Date.now()): Promise<readonly SigningKey[]> {
   return keysIn(await stored(records, now))
+}
+
+/** The key in retirement. A key that was retired before keeps its end. `life`: in milliseconds. */
+function retired(key: SigningKey, now: number, life: number): SigningKey {
+  const retiredAt = key.retiredAt ?? now
+  return { ...key, retiredAt, endsAt: key.endsAt ?? retiredAt + life }
 }
 
 /** Whether signatures of the key are still accepted. */
@@ -68,9 +74,9 @@ export function isTrusted({ endsAt }: SigningKey, now: number): boolean {
 }
 
 /**
- * Creates new keys, which sign from now on, and returns their ids. `longest`: the longest life of a token in seconds; keys
- * retired longer ago are deleted. `atOnce`: the older keys, and their tokens, end now. Parallel rotations happen one after
- * the other.
+ * Creates new keys, which sign from now on, and returns their ids. `longest`: the longest life of a token, in seconds:
+ * retired keys are trusted for this long and an hour more. `atOnce`: the older keys are deleted, and their tokens end now.
+ * Parallel rotations happen one after the other.
  */
 export async function rotateKeys(
   records: Records,
@@ -83,8 +89,8 @@ export async function rotateKeys(
   for (let isDone = false; !isDone; ) {
     const found = await stored(records, now)
     const kept = keysIn(found)
-      .map(key => (key.retiredAt === null ? { ...key, retiredAt: now, endsAt: now + life } : key))
-      .filter(key => (key.retiredAt ?? now) > now - life && isTrusted(key, now))
+      .map(key => retired(key, now, life))
+      .filter(key => isTrusted(key, now))
     const keys = atOnce ? made : [...made, ...kept]
     isDone = await records.swap(found, found.payload, JSON.stringify(keys))
   }

@@ -1,16 +1,16 @@
-/** Tokens of oidc-provider: their form, and what is stored of one. */
+/** Tokens of oidc-provider: their format, and their stored payload. */
 
-/** The form that oidc-provider gives 256 random bits. */
+/** 256 random bits, as oidc-provider encodes them. */
 export const opaqueToken = /^[A-Za-z0-9_-]{43}$/
 
 /** The payload of the record of an access or refresh token. */
 export interface StoredToken {
   readonly clientId: string
-  /** Undefined for a token of the app by itself. */
+  /** Undefined for a token of the client credentials grant. */
   readonly accountId?: string
   readonly grantId?: string
   readonly scope?: string
-  /** The thumbprint of the key that the sender must prove to have (RFC 9449, 6). */
+  /** The thumbprint of the key whose possession the sender must prove (RFC 9449, 6). */
   readonly jkt?: string
   /** Unix seconds. */
   readonly iat: number

@@ -53,6 +53,20 @@ test('keys are made once, whoever asks first', async () => {
   await other.close()
 })
 
+test('a retired key stays as long as was promised when it was retired, also where tokens live shorter now', async () => {
+  const { store } = open()
+  const { records } = store
+  const [first] = await loadKeys(records, 0)
+  await rotateKeys(records, 24 * 3600, 10 * HOUR)
+  await rotateKeys(records, 3600, 20 * HOUR)
+  const kids = (await loadKeys(records)).map(({ jwk }) => jwk.kid)
+  assert.ok(first && kids.includes(first.jwk.kid))
+  await rotateKeys(records, 3600, 35 * HOUR)
+  const later = (await loadKeys(records)).map(({ jwk }) => jwk.kid)
+  assert.ok(!later.includes(first.jwk.kid))
+  await store.close()
+})
+
 test('after a rotation new keys come first, and old ones stay until what they signed has expired', async () => {
   const { store } = open()
   const { records } = store

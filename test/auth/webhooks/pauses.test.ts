@@ -1,0 +1,34 @@
+/** Webhooks that are paused because their credential has ended. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { endedReason, pauseEnded } from '../../../src/auth/webhooks/grants.ts'
+import { within } from '../../events/webhooks/fixture.ts'
+import { databases } from '../../store/databases.ts'
+
+for (const database of databases.slice(0, 2)) {
+  describe(`pausing a webhook on ${database.name}`, () => {
+    it(
+      'logs one event, however many attempts find at the same time that the credential has ended',
+      within(database, async ({ run, store, webhook, webhookRow }) => {
+        const id = await webhook()
+        const from = await store.changes.last()
+        await Promise.all(Array.from({ length: 4 }, () => pauseEnded(run, id)))
+        const logged = await store.changes.after(from, 100)
+        assert.deepEqual(
+          logged.map(({ type }) => type),
+          ['webhook.paused'],
+        )
+        assert.equal((await webhookRow(id))['pause_reason'], endedReason)
+      }),
+    )
+
+    it(
+      'changes nothing where the webhook is gone',
+      within(database, async ({ run, store }) => {
+        const from = await store.changes.last()
+        await pauseEnded(run, 999)
+        assert.deepEqual(await store.changes.after(from, 100), [])
+      }),
+    )
+  })
+}

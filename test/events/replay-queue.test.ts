@@ -1,0 +1,41 @@
+/** Whose turn it is where several subscribers replay. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ReplayQueue } from '../../src/events/replay-queue.ts'
+import { Subscriber } from '../../src/events/subscriber.ts'
+import { type Principal, user } from '../../src/principal.ts'
+import { stubRequest } from './stub.ts'
+
+function subscriberAt(position: number, principal: Principal): Subscriber {
+  const subscriber = new Subscriber(stubRequest(), principal, { next: () => {}, end: () => {} })
+  subscriber.pass(position)
+  return subscriber
+}
+
+test('a replay whose subscriber has become another caller is taken once', () => {
+  const queue = new ReplayQueue()
+  const subscriber = subscriberAt(7, user(1, 'user', 'all'))
+  queue.add(subscriber)
+  subscriber.principal = user(2, 'user', 'all')
+  assert.deepEqual([...(queue.take()?.members ?? [])], [subscriber])
+  assert.equal(queue.take(), undefined)
+  assert.ok(queue.isEmpty)
+})
+
+test('subscribers at one event are taken together, and that is a turn of each of their callers', () => {
+  const queue = new ReplayQueue()
+  const [ada, ben] = [user(1, 'user', 'all'), user(2, 'user', 'all')]
+  for (const [position, principal] of [
+    [5, ada],
+    [5, ben],
+    [9, ada],
+    [3, ben],
+  ] as const) {
+    queue.add(subscriberAt(position, principal))
+  }
+  const turns = [queue.take(), queue.take(), queue.take(), queue.take()]
+  assert.deepEqual(
+    turns.map(turn => turn && [turn.position, turn.members.size]),
+    [[9, 1], [3, 1], [5, 2], undefined],
+  )
+})

@@ -1,0 +1,50 @@
+/** What the sender does about webhooks that others have changed. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Webhook } from '../../../src/events/webhooks/delivery.ts'
+import { Directory } from '../../../src/events/webhooks/directory.ts'
+
+function webhook(id: number, change: Partial<Webhook> = {}): Webhook {
+  return {
+    id,
+    userId: 1,
+    appId: null,
+    url: 'https://one.example/hook',
+    types: ['*'],
+    collections: null,
+    scopes: null,
+    grant: null,
+    isEnabled: true,
+    isLive: true,
+    position: null,
+    failingSince: null,
+    ...change,
+  }
+}
+
+const paused = { isLive: false }
+const moved = { url: 'https://two.example/hook' }
+
+for (const [what, before, after, started, stopped] of [
+  ['a new webhook starts', undefined, webhook(1), [1], []],
+  ['one that is as it was goes on', webhook(1), webhook(1), [], []],
+  ['one that was paused stops', webhook(1), webhook(1, paused), [], [1]],
+  ['one that was enabled starts', webhook(1, paused), webhook(1), [1], []],
+  ['one that stays paused keeps its waiting test', webhook(1, paused), webhook(1, paused), [], []],
+  ['one with another address stops and starts', webhook(1), webhook(1, moved), [1], [1]],
+  ['one that was deleted stops', webhook(1), undefined, [], [1]],
+  [
+    'one that was deleted while it was paused stops: a test may wait for it',
+    webhook(1, paused),
+    undefined,
+    [],
+    [1],
+  ],
+] as const) {
+  test(what, () => {
+    const directory = new Directory(() => [])
+    directory.replace(before ? [before] : [])
+    const changes = directory.replace(after ? [after] : [])
+    assert.deepEqual([changes.started.map(({ id }) => id), changes.stopped], [started, stopped])
+  })
+}
