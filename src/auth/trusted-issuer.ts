@@ -12,6 +12,7 @@ import { Cache, CacheBound } from '../cache.ts'
 import { isStorable } from '../model/fields/textual.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import { type Claims, type Principal, user } from '../principal.ts'
+import { emailFrom } from './accounts/providers/claims.ts'
 import type { PlainReader } from './authenticate.ts'
 import { disabledCredential } from './disabled-account.ts'
 import { jwtPart, looksLikeJwt } from './server/tokens/jwt.ts'
@@ -203,15 +204,15 @@ export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader 
   }
 }
 
-/** The e-mail address counts only where the issuer has verified it. */
+/** By e-mail address only where the issuer has verified it. */
 function userOf(
   { sub, email, email_verified: isVerified }: JWTPayload,
   issuer: TrustedIssuer,
   { findById, findByEmail }: TrustedIssuerOptions,
 ): Awaitable<LocalUser | undefined> {
   if (issuer.user === 'sub') return /^[1-9]\d{0,15}$/.test(sub ?? '') ? findById(Number(sub)) : undefined
-  if (isVerified !== true || typeof email !== 'string') return undefined
-  return findByEmail(email.toLowerCase())
+  const address = isVerified === true ? emailFrom(email) : undefined
+  return address === undefined ? undefined : findByEmail(address)
 }
 
 /** The token's scopes that this service knows: `scope` (RFC 9068, 2.2.3), or `scp` as a list. */

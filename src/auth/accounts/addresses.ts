@@ -23,14 +23,12 @@ export interface Addresses {
   remember(userId: number, email: string): Promise<void>
   /** Whether the account was made by sign-up and its address is unconfirmed: it may be someone else's. */
   isUnproven(userId: number): Promise<boolean>
-  /** Stores the address of an account made by sign-up. */
-  signedUp(userId: number, email: string, verified: boolean): Promise<void>
-  /** That of an account made by sign-up whose address is proven, for the transaction that creates it. */
-  provenRecord(userId: number, email: string): NewRecord
+  /** The record of an account made by sign-up, for the transaction that creates the account. */
+  signedUpRecord(userId: number, email: string, verified: boolean): NewRecord
   /** Stores that the user has proven the address. */
   confirm(userId: number, email: string): Promise<void>
-  /** Stores an address that an administrator has set: unproven, but links may be sent there. */
-  assign(userId: number, email: string): Promise<void>
+  /** The record of another address that is unproven, but trusted; for the transaction that stores the address. */
+  assignedRecord(userId: number, email: string): Promise<NewRecord>
   /** Stores an address that the account gets once it is proven. One at a time, for a day. */
   wait(userId: number, email: string): Promise<void>
   /** The address that is to be proven. */
@@ -65,15 +63,14 @@ export function createAddresses(records: Records, now: () => number = Date.now):
       const stored = await find(userId)
       return stored?.signedUp === true && !stored.verified
     },
-    signedUp: (userId, email, verified) => records.put(recordOf(userId, { email, verified, signedUp: true })),
-    provenRecord: (userId, email) => recordOf(userId, { email, verified: true, signedUp: true }),
+    signedUpRecord: (userId, email, verified) => recordOf(userId, { email, verified, signedUp: true }),
     async confirm(userId, email) {
       const signedUp = (await find(userId))?.signedUp === true
       await records.put(recordOf(userId, { email, verified: true, signedUp }))
     },
-    async assign(userId, email) {
+    async assignedRecord(userId, email) {
       const signedUp = (await find(userId))?.signedUp === true
-      await records.put(recordOf(userId, { email, verified: false, signedUp }))
+      return recordOf(userId, { email, verified: false, signedUp })
     },
     wait(userId, email) {
       const owner = String(userId)

@@ -1,7 +1,8 @@
 /** Rows of `users` as Portico's own code reads and writes them. */
-import type { Run } from '../../plan/run.ts'
+import { type Run, writeWith } from '../../plan/run.ts'
 import { itemShape, listShape, readFirst, readItem, updateShape, where } from '../../plan/system-plans.ts'
 import { system } from '../../principal.ts'
+import type { NewRecord } from '../../records.ts'
 
 export interface UserRow {
   readonly id: number
@@ -38,9 +39,12 @@ export async function hasStill(
   return (await findUser(run, id))?.password_hash === password_hash
 }
 
-/** Throws CONFLICT where another account has it. */
-export async function storeEmail(run: Run, id: number, email: string): Promise<void> {
-  await run.write({ shape: newEmail, args: [id, email] }, system)
+/** Stores an e-mail address and, in the same transaction, its record. Throws CONFLICT where another account has the address. */
+export async function storeEmail(run: Run, id: number, email: string, record: NewRecord): Promise<void> {
+  const withRecord = writeWith(function* () {
+    yield { kind: 'put', record }
+  })
+  await run.write({ shape: newEmail, args: [id, email] }, system, withRecord)
 }
 
 export async function storePasswordHash(run: Run, id: number, hashed: string): Promise<void> {

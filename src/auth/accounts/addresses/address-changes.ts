@@ -7,7 +7,7 @@ import type { RateCounters } from '../../../cluster/cluster.ts'
 import { ApiError } from '../../../errors.ts'
 import type { CreateShape, Plan, UpdateShape } from '../../../plan/plan.ts'
 import { requireRecentSignIn } from '../../../plan/recent-sign-in.ts'
-import type { Run, Within } from '../../../plan/run.ts'
+import { type Run, type Within, writeWith } from '../../../plan/run.ts'
 import { isAdministrator, type Principal } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import type { Background } from '../../background.ts'
@@ -52,10 +52,12 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
   /** Undefined: the mails may be sent; otherwise in how many seconds they may. */
   const allowance = ({ userId }: Principal, email: string) => mails.take(email, `user:${userId}`)
   const create = async ({ principal, within }: Asking, plan: Plan<CreateShape>, email: string) => {
-    const answer = await run.write(plan, principal, within)
+    if (isAdministrator(principal.access)) return run.write(plan, principal, within)
     // As after a sign-up: nobody has proven the address.
-    if (!isAdministrator(principal.access)) await addresses.signedUp(answer.id, email.toLowerCase(), false)
-    return answer
+    const withAddress = writeWith(function* (id) {
+      yield { kind: 'put', record: addresses.signedUpRecord(id, email.toLowerCase(), false) }
+    }, within)
+    return run.write(plan, principal, withAddress)
   }
   const assign = async (
     { principal, within }: Asking,
@@ -65,8 +67,11 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
   ) => {
     // Whoever has the address can reset the password.
     requireRecentSignIn(principal)
-    const answer = await run.write(plan, principal, within)
-    await addresses.assign(user.id, email)
+    const record = await addresses.assignedRecord(user.id, email)
+    const withAddress = writeWith(function* () {
+      yield { kind: 'put', record }
+    }, within)
+    const answer = await run.write(plan, principal, withAddress)
     await records.deleteOwned(String(user.id), ['PendingAddress', 'AddressVerification', 'PasswordReset'])
     notifyOfAddress(sender(), user, { kind: 'changed', address: email, by: 'administrator' })
     return answer

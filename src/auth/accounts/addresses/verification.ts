@@ -115,7 +115,7 @@ async function takeAddress(base: AccountBase, user: UserRow, email: string): Pro
   const { addresses, run, records } = base
   if ((await addresses.waiting(user.id)) !== email || !(await addresses.drop(user.id))) return false
   try {
-    await storeEmail(run, user.id, email)
+    await storeEmail(run, user.id, email, await addresses.assignedRecord(user.id, email))
   } catch (error) {
     if (error instanceof ApiError && error.code === 'CONFLICT') return false
     throw error

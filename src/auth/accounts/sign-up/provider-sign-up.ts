@@ -63,7 +63,7 @@ async function create(base: AccountBase, values: SignUpFields, linked: Linked): 
   const { run, addresses, identities } = base
   let isTaken = false
   const withIdentity = writeWith(function* (id) {
-    yield { kind: 'put', record: addresses.provenRecord(id, String(values.email)) }
+    yield { kind: 'put', record: addresses.signedUpRecord(id, String(values.email), true) }
     isTaken = !(yield { kind: 'add', record: identities.recordOf(id, linked) })
     if (isTaken) throw new ApiError('CONFLICT')
   })

@@ -110,7 +110,7 @@ export async function openScene(
       hashed ??= hashPassword(password)
       const computed = has ? { password_hash: await hashed } : {}
       const id = await createBySystem(opened.run, 'users', { name: 'Ada', email }, computed)
-      if (signedUp) await addresses.signedUp(id, email, confirmed)
+      if (signedUp) await opened.records.put(addresses.signedUpRecord(id, email, confirmed))
       else if (confirmed) await addresses.confirm(id, email)
       return id
     },
