@@ -16,6 +16,7 @@ import {
   type NewAccountAnswer,
   signUpByProvider,
 } from '../../sign-up/provider-sign-up.ts'
+import { askerOf } from '../asker.ts'
 import { methodNotAllowed, type RouteParts, redirect, safeNext, tooMany, type Visit } from '../context.ts'
 import { readForm, readQuery } from '../form-body.ts'
 import { accountContext, answersIn, askedFields, linkSent, type SignInContext, settled } from '../sign-in.ts'
@@ -274,7 +275,8 @@ async function create(
   entered: Entered,
 ): Promise<Reply> {
   const address = parts.throttleAddress(visit.address)
-  const answer: NewAccountAnswer = await signUpByProvider(parts.base, result, entered, address)
+  const asker = askerOf(visit)
+  const answer: NewAccountAnswer = await signUpByProvider(parts.base, result, entered, address, asker)
   switch (answer.kind) {
     case 'faults':
       return ask(parts, visit, context, result, { faults: answer.faults, entered })
