@@ -209,12 +209,7 @@ export async function signUp(base: AccountBase, account: NewAccount): Promise<Si
   return { kind: 'sent' }
 }
 
-/** The address that a link for a new account was sent to. */
-export async function pendingAddress(base: AccountBase, token: string): Promise<string | undefined> {
-  return (await pendingSignUp(base, token))?.email
-}
-
-/** `provider`: the id of the one by which the account signs in; undefined: by a password. */
+/** The address to which a link for a new account was sent. `provider`: its id; undefined: the account gets a password. */
 export async function pendingSignUp({ tokens }: AccountBase, token: string) {
   const pending = await tokens.peek<Pending>('PendingAccount', token)
   return pending && { email: String(pending.values.email), provider: pending.linked?.provider }
