@@ -23,7 +23,7 @@ export interface NewAccount {
   readonly email: string
   readonly password: string
   readonly address: string
-  /** SignUpFields of the model's further fields, by the name of the field. */
+  /** Entered texts of the model's further fields, by the name of the field. */
   readonly answers?: ReadonlyMap<string, string>
   readonly asker?: Asker
 }
@@ -36,12 +36,12 @@ export type SignUpAnswer =
   | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, string> }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
-export type SignUpFields = Readonly<Record<string, JsonValue>>
+export type SignUpValues = Readonly<Record<string, JsonValue>>
 
 /** An account that is created when its link is opened. */
 interface Pending {
-  readonly values: SignUpFields
-  /** What whoever opens the link must prove to have: the password of this hash, or the identity. */
+  readonly values: SignUpValues
+  /** Whoever opens the link must know the password of this hash, or have the identity. */
   readonly hashed?: string
   readonly linked?: Linked
 }
@@ -52,7 +52,7 @@ const sentences: ReadonlyMap<string, string> = new Map([
   ['email', 'Enter an e-mail address, e.g. ada@example.com.'],
 ])
 
-/** What the fields may contain: the faults that validation finds, in the order of the form. */
+/** The faults that validation has found, in the order of the form. */
 function valueFaults(error: unknown, fields: readonly SignUpField[]): Map<string, string> {
   if (!(error instanceof ApiError) || !error.details) throw error
   return new Map(
@@ -85,16 +85,16 @@ function inOrder(faults: ReadonlyMap<string, string>, names: readonly string[]):
 
 type WithoutPassword = Pick<NewAccount, 'name' | 'email' | 'answers'>
 
-/** The model's faults. Only the fields that a stranger may set are checked. */
+/** The values of a new account and their faults, checked by the model. Only fields that anybody may set are read. */
 export function checkedValues({ model }: AccountBase, account: WithoutPassword) {
   const { name, email, answers = new Map<string, string>() } = account
   const users = model.collections.get('users')
   const fields = signUpFields(model)
   const { values: given, missing } = valuesOf(fields, answers)
-  let values: SignUpFields = {}
+  let values: SignUpValues = {}
   let faults = new Map<string, string>()
   try {
-    // An empty name is missing; to the model it would be a text like any other.
+    // An empty name is treated as missing: the model would accept it.
     const body = { ...given, ...(name.trim() !== '' && { name: name.trim() }), email: email.trim() }
     if (users) ({ values } = bodyValidator(users).create(body))
   } catch (error) {
@@ -115,11 +115,11 @@ function checked(base: AccountBase, account: NewAccount) {
 
 async function create(
   base: AccountBase,
-  values: SignUpFields,
+  values: SignUpValues,
   hashed: string,
   verified: boolean,
 ): Promise<number> {
-  // In one transaction: without its record, the account would count as one that an administrator has made.
+  // In one transaction: without the record, the account would be treated as one that an administrator has created.
   const withAddress = writeWith(function* (id) {
     yield { kind: 'put', record: base.addresses.signedUpRecord(id, String(values.email), verified) }
   })
@@ -135,7 +135,7 @@ export function hasAddress(error: unknown): boolean {
   )
 }
 
-/** Why the model refused a new account: what `check` finds, a limit, a value that is taken. Throws every other error. */
+/** Why the model refused a new account: by `check`, by a limit, or because a value is taken. Rethrows every other error. */
 export function refusal(error: unknown, { model }: AccountBase): ReadonlyMap<string, string> {
   const isRefusal = error instanceof ApiError && ['VALIDATION_FAILED', 'CONFLICT'].includes(error.code)
   if (!isRefusal) throw error
@@ -148,12 +148,12 @@ async function sendKnown({ mail, issuer }: AccountBase, user: UserRow, asker?: A
 }
 
 /**
- * Known and unknown addresses take the same reads and commits, so timing reveals nothing. The model refuses both alike: its
+ * Known and unknown addresses cause the same reads and commits, so timing reveals nothing. The model refuses both alike: its
  * `check` runs before the database finds that the address is taken.
  */
 async function createOpen(
   base: AccountBase,
-  values: SignUpFields,
+  values: SignUpValues,
   hashed: string,
   asker?: Asker,
 ): Promise<SignUpAnswer> {
@@ -173,7 +173,7 @@ async function createOpen(
   return { kind: 'ready' }
 }
 
-/** A commit without effect, in place of the one that creates an account. */
+/** Makes a commit without effect in place of the one that creates an account. */
 async function commitOnce({ records, now }: AccountBase, email: string): Promise<void> {
   const id = hash('sha256', email, 'base64url')
   await records.put({ kind: 'SignUpAttempt', id, payload: '{}', expiresAt: now() + 60_000 })
@@ -181,7 +181,7 @@ async function commitOnce({ records, now }: AccountBase, email: string): Promise
 
 export async function sendLink(
   base: AccountBase,
-  values: SignUpFields,
+  values: SignUpValues,
   proof: string | Linked,
   asker?: Asker,
 ): Promise<void> {
@@ -215,12 +215,12 @@ export async function pendingSignUp({ tokens }: AccountBase, token: string) {
   return pending && { email: String(pending.values.email), provider: pending.linked?.provider }
 }
 
-/** What the account gets that waits for this identity. Consumes the link. */
+/** The values of the account that is pending for this identity. Consumes the link. */
 export async function redeemSignUp(
   { tokens }: AccountBase,
   token: string,
   { provider, profile }: Linked,
-): Promise<SignUpFields | undefined> {
+): Promise<SignUpValues | undefined> {
   const waiting = await tokens.peek<Pending>('PendingAccount', token)
   const wanted = waiting?.linked
   const isSame =
@@ -234,15 +234,15 @@ export async function redeemSignUp(
 export type FinishAnswer =
   | { readonly kind: 'made'; readonly userId: number }
   | { readonly kind: 'wrong' }
-  /** The link is used or expired, or the address was taken meanwhile. */
+  /** The link is used or expired, or the address was taken in the meantime. */
   | { readonly kind: 'over' }
-  /** By the model, for these reasons. */
+  /** The model has refused the account for these reasons. */
   | { readonly kind: 'refused'; readonly messages: readonly string[] }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
 /**
- * Creates the account when its link is opened, for whoever knows the password of the sign-up. Without the password, the
- * receiver of the mail would create an account that the sender of the form could sign in to.
+ * Creates the account when its link is opened and the password of the sign-up is entered. Without the password, the recipient
+ * of the mail would create an account to which the sender of the form could sign in.
  */
 export async function finishSignUp(
   base: AccountBase,

@@ -1,4 +1,4 @@
-/** Rows of `users` as Portico's own code reads and writes them. */
+/** Items of `users` as Portico's own code reads and writes them. */
 import { type Run, writeWith } from '../../plan/run.ts'
 import { itemShape, listShape, readFirst, readItem, updateShape, where } from '../../plan/system-plans.ts'
 import { system } from '../../principal.ts'
@@ -9,7 +9,7 @@ export interface UserRow {
   readonly name: string
   readonly email: string
   readonly role: string
-  /** Its credentials are refused: see `disabled-accounts.ts`. */
+  /** Whether its credentials are refused: see `disabled-account.ts`. */
   readonly disabled: boolean
   readonly password_hash: string | null
 }
@@ -31,7 +31,7 @@ export async function findByEmail(run: Run, email: string): Promise<UserRow | un
   return email.includes('\0') ? undefined : readFirst(run, byEmail, email.trim().toLowerCase())
 }
 
-/** Whether the password is still the one that was read. Comparing takes long, so it may have changed meanwhile. */
+/** Whether the password is still the one that was read. It may have changed while it was compared, which takes long. */
 export async function hasStill(
   run: Run,
   { id, password_hash }: Pick<UserRow, 'id' | 'password_hash'>,

@@ -10,7 +10,7 @@ import type { Asker } from '../../mail/mailer.ts'
 import type { AccountBase } from '../accounts.ts'
 import type { Linked } from '../identities.ts'
 import type { Profile } from '../providers/provider.ts'
-import { checkedValues, hasAddress, redeemSignUp, refusal, type SignUpFields, sendLink } from '../sign-up.ts'
+import { checkedValues, hasAddress, redeemSignUp, refusal, type SignUpValues, sendLink } from '../sign-up.ts'
 import { findByEmail } from '../users.ts'
 import { signUpFields, takenAnswers } from './sign-up-fields.ts'
 
@@ -60,7 +60,7 @@ export function enoughFor(
 const taken = { kind: 'taken' } as const
 
 /** The user, their proven address and their identity in one transaction: all of them, or none. */
-async function create(base: AccountBase, values: SignUpFields, linked: Linked): Promise<NewAccountAnswer> {
+async function create(base: AccountBase, values: SignUpValues, linked: Linked): Promise<NewAccountAnswer> {
   const { run, addresses, identities } = base
   let isTaken = false
   const withIdentity = writeWith(function* (id) {
