@@ -298,7 +298,7 @@ const encryption: readonly Mutant[] = [
     'auth/encryption/open-records',
     ['auth/encryption/open-records', 'auth/encryption/plain-records'],
     [
-      ['records beyond the first part stay plain', "    id = part.at(-1)?.id ?? ''\n", '    return\n'],
+      ['records beyond the first batch stay plain', "    id = batch.at(-1)?.id ?? ''\n", '    return\n'],
       [
         'a wrong key is noticed only when something is opened',
         "  requireRight(recordCipher, proven?.payload ?? '')\n",
@@ -306,10 +306,10 @@ const encryption: readonly Mutant[] = [
       ],
       [
         'the older key is forgotten before everything is encrypted again',
-        '  await reencryptAll(records, cipherOf(known))\n',
+        '    await reencryptAll(records, cipherOf(known))\n',
         '',
       ],
-      ['nobody waits until running services have noticed the new key', '  await wait()\n', ''],
+      ['nobody waits until running services have noticed the new key', '    await wait()\n', ''],
     ],
   ),
 ]

@@ -29,7 +29,7 @@ interface TokenUser {
 
 const userById = itemShape('users', ['role', 'disabled'])
 
-/** What is known of an access token. */
+/** The properties of an access token, opaque or JWT. */
 interface Token extends Pick<StoredToken, 'clientId' | 'accountId' | 'scope' | 'jkt'> {
   /** See `deny-list.ts`. */
   readonly grantHash?: string | undefined
@@ -41,12 +41,12 @@ interface Accepted {
   readonly jkt: string | undefined
 }
 
-/** Valid while nothing that it depends on has changed. */
+/** Valid until something that it depends on changes. */
 interface CachedToken extends Accepted {
   /** Milliseconds since 1970. */
   readonly expiresAt: number
   readonly stamp: number
-  /** Of a JWT: its signature was verified with these keys. */
+  /** For a JWT: the claims, and the version of the keys that verified them. */
   readonly checked: CheckedJwt | undefined
 }
 
@@ -60,18 +60,18 @@ export interface AccessTokenOptions {
   readonly records: Records
   /** See `Store.version`. */
   readonly version: (collection: string) => number
-  /** Undefined: there is no such app. */
+  /** Returns undefined if there is no such app. */
   readonly rightsOfApp: (clientId: string) => Awaitable<AppRights | undefined>
-  /** Undefined while the service's address is unknown. */
+  /** Undefined until the service's address is known. */
   readonly issuer: () => string | undefined
-  /** How long access tokens live, in seconds: see `withDenials`. */
+  /** The lifetime of access tokens, in seconds: see `withDenials`. */
   readonly life: number
-  /** How long refresh tokens live, in seconds. */
+  /** The lifetime of refresh tokens, in seconds. */
   readonly refreshLife: number
   readonly now?: () => number
 }
 
-/** Reads access tokens. A revoked one is refused as soon as the store's versions show it, in every process. */
+/** Reads access tokens. Every process refuses a revoked token as soon as the store's versions show the change. */
 export function accessTokenReader(options: AccessTokenOptions): CredentialReader {
   const reader = new AccessTokenReader(options)
   return {
@@ -89,7 +89,7 @@ class AccessTokenReader {
   readonly #now: () => number
   readonly #denials: Denials
   readonly #known = new Cache<string, CachedToken>(new CacheBound('access_tokens', maxCachedTokens))
-  /** The same by the token's text, because hashing costs more than everything else. */
+  /** The same entries by the token's text, because hashing costs more than everything else. */
   readonly #byText = new Cache<string, CachedToken>(new CacheBound('access_token_texts', maxCachedTexts))
   readonly #roles = new Cache<number, string>(new CacheBound('roles', maxCachedRoles))
   #signer: { readonly version: number; readonly signer: TokenSigner } | undefined
@@ -108,7 +108,7 @@ class AccessTokenReader {
     return found instanceof Promise ? found.then(later => unbound(later, source)) : unbound(found, source)
   }
 
-  /** RFC 9449, 7.1: a token bound to a key, with a proof that the sender has the key. */
+  /** RFC 9449, 7.1: a token that is bound to a key, with a proof that the sender has the key. */
   bound({ text }: Credential, source: CredentialSource): Awaitable<Principal> {
     return then(this.#find(text) ?? null, accepted => {
       if (accepted === null) throw dpopRefusal('invalid_token', 'The token is wrong, expired or revoked')
@@ -145,7 +145,7 @@ class AccessTokenReader {
     return this.#findRecord(key, key, stamp)
   }
 
-  /** Changes when a token, a grant, an app or a user may have changed: each version only grows. */
+  /** Changes when a token, a grant, an app or a user may have changed. No version ever decreases, so neither does the sum. */
   #stamp(): number {
     const { records, version } = this.#options
     return (
@@ -190,7 +190,7 @@ class AccessTokenReader {
     })
   }
 
-  /** A JWT is valid unless it is denied. For one that could outlive its denial the record is read. */
+  /** A JWT is valid unless it is denied. If it could outlive its denial, its record is read instead. */
   #judge(key: string, checked: CheckedJwt, stamp: number): Awaitable<Accepted | null> {
     const { claims } = checked
     const { jti, iat, exp, sub, client_id: clientId, grant_id: grant, scope, cnf } = claims
@@ -211,7 +211,7 @@ class AccessTokenReader {
     const accept = (record: StoredRecord) => {
       const token = JSON.parse(record.payload) as StoredToken
       const { grantId } = token
-      // Two parallel exchanges of a code may leave a token whose grant was deleted.
+      // Two concurrent exchanges of one code may leave a token whose grant was deleted.
       return then(grantId === undefined || records.get('Grant', grantId), grant =>
         grant
           ? this.#accept(key, hashed(token), { expiresAt: record.expiresAt ?? 0, stamp, checked: undefined })
@@ -242,12 +242,12 @@ class AccessTokenReader {
     expiresAt: number,
   ): Awaitable<Principal | null> {
     const granted = new Set((scope ?? '').split(' ').filter(one => one !== ''))
-    // A scope that the app has lost is lost for its tokens too.
+    // A scope that the app no longer has is removed from its tokens too.
     const scopes = allowed === 'all' ? granted : commonScopes(granted, allowed)
     if (accountId === undefined) return app(clientId, scopes, { appId, grant: null, thirdParty: !firstParty })
     const id = Number(accountId)
     const { life, refreshLife } = this.#options
-    // The grant lasts for as long as the app may wait before its next refresh.
+    // The grant lasts as long as the app can wait before its next refresh.
     const end = granted.has('offline_access') ? expiresAt + (refreshLife - life) * 1000 : expiresAt
     const grant = grantHash === undefined ? null : `grant:${grantHash}`
     const through = { appId, grant, thirdParty: !firstParty }
@@ -256,7 +256,7 @@ class AccessTokenReader {
     )
   }
 
-  /** Throws UNAUTHORIZED where the account is disabled. */
+  /** Throws UNAUTHORIZED if the account is disabled. */
   #roleOf(id: number): Awaitable<string | undefined> {
     const { run, version } = this.#options
     const at = version('users')

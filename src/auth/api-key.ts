@@ -10,7 +10,7 @@ import { isKey, keyHash } from './key.ts'
 import { type Used, useStepMs } from './last-use.ts'
 
 const maxCachedKeys = 100_000
-/** Apart, so that guessed keys drive out no valid ones. */
+/** A separate cache, so that guessed keys do not evict valid ones. */
 const maxCachedRefusals = 10_000
 
 const byHash = listShape(
@@ -53,12 +53,12 @@ function principalOf(
 /** The owner of a key. */
 interface KeyOwner {
   readonly principal: Principal | null
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly expiresAt: number
-  /** The key would be accepted if its user's account were enabled. */
+  /** Whether the key is refused only because its user's account is disabled. */
   readonly isDisabled: boolean
   readonly keyId: number
-  /** When its next use is noted, in milliseconds since 1970. */
+  /** The next use is stored from this time on, in milliseconds since 1970. */
   noteFrom: number
 }
 
@@ -66,7 +66,7 @@ interface ApiKeyOptions {
   readonly run: Run
   /** See `Store.version`. */
   readonly version: (collection: string) => number
-  /** A key from the settings, which may lack the checksum of generated keys. */
+  /** A key from the settings, which need not have the checksum of generated keys. */
   readonly adminApiKey?: string | undefined
   /** Called at most once an hour for each key in the cache. */
   readonly onUse?: ((used: Used) => void) | undefined
@@ -85,10 +85,10 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
   const known = new Cache<string, KeyOwner>(new CacheBound('api_keys', maxCachedKeys))
   const refused = new Cache<string, KeyOwner>(new CacheBound('refused_api_keys', maxCachedRefusals))
   const counts = { hits: 0, misses: 0 }
-  /** Valid keys by their text, because hashing costs more than everything else. As many as are cached by hash. */
+  /** Valid keys by their text, because hashing costs more than everything else. As many as are cached by their hash. */
   const byText = new Cache<string, KeyOwner>(new CacheBound('api_key_texts', maxCachedKeys))
 
-  /** The rights of a key depend on its own row and on its user's role. Each version only grows, so their sum does. */
+  /** The rights of a key depend on its own row and on its user's role. No version decreases, so neither does their sum. */
   const currentStamp = () => version('api_keys') + version('users')
 
   const remember = (hash: string, row: KeyRow | undefined, stamp: number) => {

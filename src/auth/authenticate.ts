@@ -1,11 +1,11 @@
-/** Credential → Principal. A new kind of credential is one more reader in the list. */
+/** Credential → Principal. Each kind of credential has a reader. */
 import { ApiError } from '../errors.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import { anonymous, type Principal } from '../principal.ts'
 import { type Credential, type CredentialSource, findCredential } from './credentials.ts'
 
 export interface CredentialReader {
-  /** Undefined where the credential is of another kind; null where it is wrong, expired or revoked. */
+  /** Undefined if the credential is of another kind; null if it is wrong, expired or revoked. */
   read(credential: Credential, source: CredentialSource): Awaitable<Principal | null> | undefined
 }
 
@@ -21,14 +21,14 @@ function accepted(principal: Principal | null): Principal {
   throw new ApiError('UNAUTHORIZED', 'The credential is wrong, expired or revoked.')
 }
 
-/** Reads the session of a browser, which sends its cookie unasked: null where it counts for nothing. */
+/** Reads the session of a browser, which sends its cookie with every request. Null if the session is not a credential here. */
 export type SessionReader = (headers: CredentialSource['headers']) => Awaitable<Principal | null>
 
 const noSession: SessionReader = () => null
 
 /**
- * Asks the readers in order, and for the session only where there is no other credential. Throws UNAUTHORIZED or
- * BAD_REQUEST; without a credential the principal is anonymous.
+ * Tries the readers in order, and the session only if there is no other credential. Throws UNAUTHORIZED or BAD_REQUEST;
+ * without a credential the principal is anonymous.
  */
 export function createAuthenticate(
   readers: readonly CredentialReader[],

@@ -1,10 +1,9 @@
 /** Work that no request waits for, so that its duration reveals nothing. */
-
 export type Background = (work: () => Promise<void>) => void
 
 export interface BackgroundWork {
   readonly background: Background
-  /** Resolves when all work that was started is done. */
+  /** Resolves when no work is left, including what other work has started. */
   idle(): Promise<void>
 }
 
@@ -18,7 +17,7 @@ export function createBackground(onFault: (error: unknown) => void): BackgroundW
       running.add(job)
     },
     async idle() {
-      await Promise.all(running)
+      while (running.size > 0) await Promise.all(running)
     },
   }
 }

@@ -13,7 +13,7 @@ import { hashPassword, verifyPassword } from './password.ts'
 
 export interface FirstAdministrator {
   readonly email: string
-  /** Undefined where the settings give it: the operator knows it already. */
+  /** Undefined if the settings contain it: the operator knows it already. */
   readonly password: string | undefined
   readonly key: string | undefined
 }
@@ -28,29 +28,29 @@ const KIND = 'FirstStart'
 const FINISHED = '{}'
 
 /**
- * What the first start creates. Every process that finds it unfinished creates exactly the same, in parallel or after the
- * first process has died, so nothing is created twice.
+ * What the first start creates. Every process that finds an unfinished claim creates exactly the same, concurrently or after
+ * the first process has died, so nothing is created twice.
  */
 interface Claim {
   readonly email: string
   readonly password: string
   readonly key: string
-  /** Given by the settings. */
+  /** Whether the settings contain it. */
   readonly given: { readonly password: boolean; readonly key: boolean }
 }
 
-const anybody = listShape('users', ['id'])
+const anyUser = listShape('users', ['id'])
 
 async function hasUsers(run: Run): Promise<boolean> {
-  return (await readFirst(run, anybody)) !== undefined
+  return (await readFirst(run, anyUser)) !== undefined
 }
 
-/** Of a password. */
+/** Hashes a password. */
 type Hash = (password: string) => Promise<string>
 
 type UserFields = Readonly<Record<string, JsonValue>>
 
-/** Creates an item as the system. Returns its id. */
+/** Creates an item as the service. Returns its id. */
 export async function createBySystem(
   run: Run,
   collection: string,
@@ -60,7 +60,7 @@ export async function createBySystem(
   return (await run.write(createPlan(collection, set, computed), system)).id
 }
 
-/** Creates an account. Throws CONFLICT where the address has one. */
+/** Creates an account. Throws CONFLICT if the address has one already. */
 export async function createUser(
   run: Run,
   values: UserFields,
@@ -70,7 +70,7 @@ export async function createUser(
   return createBySystem(run, 'users', values, { password_hash: await hash(password) })
 }
 
-/** Creates an API key of a user. Returns the key, of which only a hash is stored. */
+/** Creates an API key for a user. Returns the key; only its hash is stored. */
 export async function createKey(run: Run, userId: number, values: UserFields, key?: string): Promise<string> {
   const { computed, revealed } = keyCreation(key)
   await createBySystem(run, 'api_keys', values, { user_id: userId, ...computed })
@@ -81,7 +81,7 @@ export function generatePassword(): string {
   return randomBytes(15).toString('base64url')
 }
 
-/** Undefined where it exists already. */
+/** Undefined if it exists already. */
 async function ignoringConflict<T>(made: Promise<T>): Promise<T | undefined> {
   try {
     return await made
@@ -100,7 +100,7 @@ function newClaim({ adminEmail, adminPassword, adminApiKey }: BootstrapSettings)
   }
 }
 
-/** The claim of an unfinished start; a new one where there are no users; else undefined. */
+/** The claim of an unfinished start; a new claim if there are no users; otherwise undefined. */
 async function openClaim(
   run: Run,
   records: Records,
@@ -131,8 +131,8 @@ async function makeAdministrator(
 }
 
 /**
- * Creates the administrator and a key. Undefined where there are users already, or another process has created them.
- * Exactly one of several processes gets them, also where they finish what a dead process has left.
+ * Creates the administrator and a key. Undefined if there are users already, or if another process has created them: of
+ * several processes, exactly one gets them, even when they finish what a dead process has started.
  */
 export async function bootstrap(
   run: Run,
@@ -149,8 +149,8 @@ export async function bootstrap(
   if (id !== undefined) {
     await ignoringConflict(createKey(run, id, { name: 'First key', scopes: ['*'] }, key))
   }
-  const isTheOne = await records.swap(open, open.payload, FINISHED)
-  if (!isTheOne || id === undefined) return undefined
+  const isFirst = await records.swap(open, open.payload, FINISHED)
+  if (!isFirst || id === undefined) return undefined
   return {
     email,
     password: given.password ? undefined : password,

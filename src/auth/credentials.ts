@@ -6,19 +6,19 @@ import { ApiError } from '../errors.ts'
 
 /** The parts of a request that may carry a credential. `api_key` is removed from `query`. */
 export interface CredentialSource {
-  /** Of the request that a proof is for (RFC 9449, 4.2); undefined outside of a request. */
+  /** Of the request to which a proof belongs (RFC 9449, 4.2); undefined in a WebSocket message. */
   readonly method?: string
   readonly path?: string
-  /** Whether the sender has proven possession of the key before, on this connection. */
+  /** Whether the sender has already proven possession of the key on this connection. */
   readonly proven?: boolean | undefined
   readonly headers: IncomingHttpHeaders
   query: string
-  /** Set where `api_key` was removed from the query. */
+  /** True if `api_key` was removed from the query. */
   keyInQuery?: boolean
 }
 
 export interface Credential {
-  /** `bearer`: any kind; `key`: sent where only an API key is accepted; `dpop`: with a proof (RFC 9449). */
+  /** `bearer`: any kind; `key`: sent in a place for API keys only; `dpop`: with a proof (RFC 9449). */
   readonly place: 'bearer' | 'key' | 'dpop'
   readonly text: string
 }
@@ -29,10 +29,10 @@ const bearer = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i
 /** RFC 9449, 7.1 */
 const dpop = /^DPoP +([A-Za-z0-9._~+/-]+=*) *$/i
 
-const BEARER = 'Bearer '.length
+const prefixCharacters = 'Bearer '.length
 const plainBearer = /^Bearer [A-Za-z0-9._~+/-]+=*$/
 
-/** Long headers, those with JWTs, are cached: matching each character costs more than everything else. */
+/** Long headers, such as those with JWTs, are cached: matching each character costs more than everything else. */
 const minCachedCharacters = 128
 const maxCachedCharacters = 4096
 const maxCachedHeaders = 2000
@@ -42,7 +42,7 @@ function plainly(header: string): Credential | undefined {
   const known = header.length < minCachedCharacters ? undefined : longHeaders.get(header)
   if (known !== undefined) return known
   if (!plainBearer.test(header)) return undefined
-  const credential: Credential = { place: 'bearer', text: header.slice(BEARER) }
+  const credential: Credential = { place: 'bearer', text: header.slice(prefixCharacters) }
   if (header.length >= minCachedCharacters && header.length <= maxCachedCharacters) {
     longHeaders.set(header, credential)
   }
@@ -85,8 +85,8 @@ function takeFromQuery(source: CredentialSource): string[] {
 }
 
 /**
- * The credential of a request; null where there is none. Removes `api_key` from the query. Throws BAD_REQUEST where there
- * are two different ones, UNAUTHORIZED where it has no known form.
+ * The credential of a request; null if there is none. Removes `api_key` from the query. Throws BAD_REQUEST if there are two
+ * different credentials, UNAUTHORIZED if the form of the credential is unknown.
  */
 export function findCredential(source: CredentialSource): Credential | null {
   const fromQuery = takeFromQuery(source)

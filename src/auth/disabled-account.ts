@@ -1,4 +1,4 @@
-/** What a disabled account is refused with: only by whoever has shown a valid credential of it. */
+/** The refusals of a disabled account, shown only to clients that have sent a valid credential of it. */
 import { ApiError } from '../errors.ts'
 
 const fact = 'The account is disabled.'
@@ -11,7 +11,7 @@ export function disabledCredential(): ApiError {
   )
 }
 
-/** For a person who has proven who they are. `name`: of the service. */
+/** For somebody who has authenticated. `name`: of the service. */
 export function disabledSignIn(name: string): ApiError {
   return new ApiError('FORBIDDEN', `This account is disabled. Write to whoever runs ${name}.`)
 }

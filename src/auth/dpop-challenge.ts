@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts'
 /** The signature algorithms of proofs. Asymmetric only: the client signs with its own key. */
 export const dpopAlgorithms: readonly string[] = ['ES256', 'Ed25519', 'EdDSA']
 
-/** UNAUTHORIZED with a challenge. `fault`: printable ASCII without quotes; `hint`: how to do it right. */
+/** UNAUTHORIZED with a challenge. `fault`: printable ASCII without quotes; `hint`: what to do instead. */
 export function dpopRefusal(
   error: 'invalid_token' | 'invalid_dpop_proof',
   fault: string,

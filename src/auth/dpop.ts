@@ -1,4 +1,4 @@
-/** DPoP proofs: the sender of a bound access token has the key that it is bound to (RFC 9449, 4.3 and 7.1). */
+/** DPoP proofs: the sender of a bound access token has the key to which the token is bound (RFC 9449, 4.3 and 7.1). */
 
 import { hash } from 'node:crypto'
 import {
@@ -14,7 +14,7 @@ import { Cache, CacheBound } from '../cache.ts'
 import type { Records } from '../records.ts'
 import { dpopAlgorithms, dpopRefusal } from './dpop-challenge.ts'
 
-/** How far from now a proof's `iat` may be: as at the token endpoint. */
+/** The maximum distance of a proof's `iat` from now, the same as at the token endpoint. */
 const windowMs = 300_000
 const maxProofCharacters = 8192
 const maxKeys = 10_000
@@ -28,7 +28,7 @@ const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 export interface ProvenRequest {
   readonly method: string
   readonly path: string
-  /** The header `DPoP`; repeated headers are joined by a comma. */
+  /** The `DPoP` header; Node joins repeated headers with a comma. */
   readonly proof: unknown
 }
 
@@ -75,7 +75,7 @@ function normalised(address: string): string | undefined {
   return url.origin + path
 }
 
-/** Checks proofs. Imported keys are cached; proofs are stored so that none works twice. */
+/** Checks proofs. Caches imported keys, and stores proofs so that none works twice. */
 export class Proofs {
   readonly #options: ProofsOptions
   readonly #keys = new Cache<string, CryptoKey>(new CacheBound('dpop_keys', maxKeys))
@@ -84,7 +84,7 @@ export class Proofs {
     this.#options = options
   }
 
-  /** UNAUTHORIZED unless the request proves possession of the key with this thumbprint, for this token. */
+  /** Throws UNAUTHORIZED unless the request proves possession of the key with this thumbprint, for this token. */
   async check(request: ProvenRequest, token: string, thumbprint: string): Promise<void> {
     const { proof } = request
     if (proof === undefined) throw invalid('The header DPoP with a proof is missing')
@@ -133,7 +133,7 @@ export class Proofs {
     }
   }
 
-  /** RFC 9449, 11.1: stored for all nodes while the proof could be sent again. */
+  /** RFC 9449, 11.1: the proof is stored for all nodes as long as it could be sent again. */
   async #useUp({ iat = 0, jti }: JWTPayload, thumbprint: string): Promise<void> {
     const id = hash('sha256', JSON.stringify([thumbprint, jti]), 'base64url')
     const expiresAt = iat * 1000 + windowMs + 1000

@@ -5,8 +5,8 @@ const maxBodyBytes = 262_144
 const timeoutMs = 5000
 
 /**
- * A function that gives the JSON document at an https URL with a public address. It rejects whatever is not a whole
- * JSON document with status 200, in time.
+ * Returns a function that fetches the JSON document at an https URL with a public address. The function rejects unless a
+ * complete JSON document with status 200 arrives in time.
  */
 export function keyFetcher(
   outgoing = new Outgoing({ allowPrivate: false }),

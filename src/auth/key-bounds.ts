@@ -18,7 +18,7 @@ function endOf(value: JsonValue | undefined): number {
   return typeof value === 'string' ? Date.parse(value) : Number.POSITIVE_INFINITY
 }
 
-/** When the key would expire after the write; undefined where the write does not change that. */
+/** When the key would expire after the write; undefined if the write does not change that. */
 function newEnd({ shape, args }: Plan<WriteShape>): number | undefined {
   if (shape.kind === 'delete') return undefined
   const computed = shape.kind === 'create' ? shape.computed : []
@@ -36,8 +36,8 @@ function refuse({ expiresAt }: Principal): never {
   )
 }
 
-/** The end that the key has already: shortening or keeping it is always allowed. */
-function knownEnd(run: Run, { shape, args }: Plan<WriteShape>, principal: Principal): Awaitable<number> {
+/** The latest expiry that the caller may set: shortening or keeping the present one is always allowed. */
+function latestEnd(run: Run, { shape, args }: Plan<WriteShape>, principal: Principal): Awaitable<number> {
   if (shape.kind !== 'update') return principal.expiresAt
   return then(readItem<StoredKey>(run, stored, Number(args[shape.id])), key => {
     // The guard refuses a key of another user as if it did not exist.
@@ -46,13 +46,13 @@ function knownEnd(run: Run, { shape, args }: Plan<WriteShape>, principal: Princi
   })
 }
 
-/** For writes of `api_keys`: FORBIDDEN where the key would expire after the caller's credential. */
+/** For writes of `api_keys`. Throws FORBIDDEN if the key would expire after the caller's credential. */
 export function keyRule(run: Run): WriteRule {
   return (plan, principal) => {
     const end = newEnd(plan)
     if (end === undefined || end <= principal.expiresAt) return undefined
-    return then(knownEnd(run, plan, principal), known => {
-      if (end > known) refuse(principal)
+    return then(latestEnd(run, plan, principal), latest => {
+      if (end > latest) refuse(principal)
       return undefined
     })
   }

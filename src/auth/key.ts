@@ -6,7 +6,7 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const PREFIX = 'pk_'
 const randomCharacters = 32
 const checksumCharacters = 6
-/** The length of the prefix that is stored in plain text, to recognise a key by. */
+/** The length of the prefix that is stored as plain text, by which users recognise a key. */
 const prefixCharacters = 10
 
 const wellFormed = /^pk_[0-9A-Za-z]{32,200}$/
@@ -23,7 +23,7 @@ function checksum(text: string): string {
   return base62(crc32(text), checksumCharacters)
 }
 
-/** A new key, of 190 random bits. */
+/** Generates a key with 190 random bits. */
 export function generateKey(): string {
   let text = PREFIX
   for (let at = 0; at < randomCharacters; at++) text += alphabet[randomInt(62)] ?? ''
@@ -35,12 +35,12 @@ export function isKey(text: string): boolean {
   return wellFormed.test(text) && text.endsWith(checksum(text.slice(0, -checksumCharacters)))
 }
 
-/** The stored hash of a key. It needs no salt: 190 random bits cannot be guessed. */
+/** The hash of a key as it is stored. It needs no salt: 190 random bits cannot be guessed. */
 export function keyHash(key: string): string {
   return hash('sha256', key, 'base64url')
 }
 
-/** The part of a key that may be shown. */
+/** The part of a key that may be displayed. */
 export function keyPrefix(key: string): string {
   return key.slice(0, prefixCharacters)
 }

@@ -1,4 +1,4 @@
-/** API keys and webhooks that are created while their user recovers the account. */
+/** Deletes API keys and webhooks that are created while their user recovers the account. */
 import { ApiError } from '../errors.ts'
 import type { Run } from '../plan/run.ts'
 import { deleteShape } from '../plan/system-plans.ts'
@@ -7,17 +7,17 @@ import { sinceAccountEnd } from './server/sessions/session-ends.ts'
 import { removeItem } from './user-keys.ts'
 
 /**
- * Longer than a request takes: one that was authenticated before the recovery may store its key after it. By then no
- * credential is left but those issued since.
+ * Longer than any request takes: a request that was authenticated before the recovery may store its key after it. Later, every
+ * valid credential was issued after the recovery.
  */
 const pauseMs = 60_000
 
-/** What is deleted again, by its collection. A webhook that a session makes ends with no credential. */
+/** How items are deleted again, by collection. A webhook made in a session ends with no credential. */
 const removals = new Map(['api_keys', 'webhooks'].map(name => [name, deleteShape(name)]))
 
 /**
- * `run` that checks each new key and webhook again after it is stored: for a minute after an account recovery it deletes it
- * and throws FORBIDDEN.
+ * Returns `run` with a check after each new key and webhook is stored: within a minute after an account recovery, the item is
+ * deleted and FORBIDDEN is thrown.
  */
 export function keysAfterEnd(run: Run, records: Records, now: () => number = Date.now): Run {
   const checked: Run['write'] = async (plan, principal, within) => {

@@ -1,24 +1,24 @@
 /**
- * When an API key, a session or an app was last used, and from where, to the hour. Stored beside it in a record of its
- * own: a write of the key or session itself would empty every cache of its kind, and a key's would be an event as well.
- * All nodes together write it at most once an hour. Each node remembers when that was, so that most requests ask nothing.
+ * When an API key, a session or an app was last used, and from where, to the hour. Stored in a separate record: writing the
+ * key or session itself would invalidate every cache of its kind, and writing a key would also be an event. All nodes
+ * together write a record at most once an hour. Each node remembers when it was written, so most requests read nothing.
  */
 import { Cache, CacheBound } from '../cache.ts'
 import type { Records } from '../records.ts'
 
 export type LastUseKind = 'KeyUse' | 'SessionUse' | 'AppUse'
 
-/** From where a browser asks. */
+/** Where a browser is. */
 export interface Place {
   readonly address: string
-  /** ISO 3166-1 alpha-2; undefined where no proxy tells it. */
+  /** ISO 3166-1 alpha-2; undefined unless a proxy supplies it. */
   readonly country?: string | undefined
 }
 
 export interface LastUse {
   /** Milliseconds since 1970. */
   readonly at: number
-  /** Undefined where the use told none. */
+  /** Undefined if it is not known. */
   readonly place?: Place | undefined
 }
 
@@ -28,7 +28,7 @@ export interface Used {
   readonly id: string
   /** The id of the user. */
   readonly owner: string
-  /** Milliseconds since 1970; null: when the record is deleted. */
+  /** Milliseconds since 1970; null: the record is kept until it is deleted. */
   readonly expiresAt: number | null
   readonly place?: Place | undefined
 }
@@ -39,12 +39,12 @@ function keyOf({ kind, id }: UsedName): string {
   return `${kind}:${id}`
 }
 
-/** Uses are known to the hour. */
+/** Uses are stored to the hour. */
 export const useStepMs = 60 * 60 * 1000
 const maxRemembered = 100_000
 const neverMs = Number.NEGATIVE_INFINITY
 
-/** Of an app of a user. */
+/** The id of the last use of an app by a user. */
 export function appUseId(userId: string | number, clientId: string): string {
   return `${userId}:${clientId}`
 }
@@ -54,7 +54,7 @@ type LastUseRecords = Pick<Records, 'get' | 'add' | 'swap' | 'delete'>
 export class LastUses {
   readonly #records: LastUseRecords
   readonly #now: () => number
-  /** When a use was last written, as far as this process knows. */
+  /** When each use was last written, as far as this process knows. */
   readonly #written = new Cache<string, number>(new CacheBound('last_uses', maxRemembered))
   readonly #storing = new Set<Promise<void>>()
 
@@ -63,29 +63,29 @@ export class LastUses {
     this.#now = now
   }
 
-  /** Whether a use should be noted now. */
+  /** Whether a use should be stored now. */
   isDue(used: UsedName): boolean {
     const before = this.#written.get(keyOf(used))
     return before === undefined || this.#now() - before >= useStepMs
   }
 
-  /** Stores the time, unless one of the last hour is stored. A use without a place keeps the one that is known. */
+  /** Stores the time unless a use within the last hour is stored. A use without a place keeps the place that is stored. */
   note(used: Used): Promise<void> {
     if (!this.isDue(used)) return Promise.resolve()
     const at = this.#now()
-    // Before anything is awaited: requests come in parallel.
+    // Before anything is awaited: requests are concurrent.
     this.#written.set(keyOf(used), at)
     const storing = this.#store(used, at).finally(() => this.#storing.delete(storing))
     this.#storing.add(storing)
     return storing
   }
 
-  /** Resolves when no use is being stored any more. */
+  /** Resolves when every use that was being stored is stored. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#storing)
   }
 
-  /** Of several processes that store the same use at once, one does. */
+  /** If several processes store the same use at once, one succeeds. */
   async #store({ kind, id, owner, expiresAt, place }: Used, at: number): Promise<void> {
     const found = await this.#records.get(kind, id)
     const before = found && lastUseOf(found.payload)
@@ -96,7 +96,7 @@ export class LastUses {
     else await this.#records.add({ kind, id, payload, expiresAt, owner })
   }
 
-  /** To be called when something of this id begins anew: whatever was stored of its last use may have been deleted. */
+  /** To be called when something with this id starts again: the record of its last use may have been deleted. */
   begin(used: UsedName): void {
     this.#written.set(keyOf(used), neverMs)
   }
@@ -106,7 +106,7 @@ export class LastUses {
   }
 }
 
-/** The last uses of one kind of a user, by id. */
+/** A user's last uses of one kind, by id. */
 export async function lastUsesOf(
   records: Pick<Records, 'byOwner'>,
   kind: LastUseKind,

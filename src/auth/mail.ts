@@ -1,22 +1,22 @@
-/** Mail over SMTP. Without a mail server messages go to the log, marked as such, for trying the service out. */
+/** Mail over SMTP. Without a mail server, messages are written to the log and marked as not sent, for trying the service out. */
 import { ApiError } from '../errors.ts'
 
 export interface Message {
   readonly to: string
   readonly subject: string
   readonly text: string
-  /** Shown instead of the text where the reader's program shows HTML. */
+  /** Displayed instead of the text by mail programs that display HTML. */
   readonly html?: string
-  /** BCP 47, where it is known. */
+  /** BCP 47, if it is known. */
   readonly language?: string
-  /** The name of Portico's own mail; undefined where the model's code sends it. */
+  /** The name of Portico's own mail; undefined if the model's code sends it. */
   readonly template?: string
 }
 
 export interface Mail {
   /** Whether messages are really sent. */
   readonly delivers: boolean
-  /** Throws UNAVAILABLE where the mail server refuses the message. */
+  /** Throws UNAVAILABLE if the mail server refuses the message. */
   send(message: Message): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export interface MailSettings {
 const timeoutMs = 15_000
 
 /**
- * No automatic reply answers it: RFC 3834, 5, and for Exchange. `List-Unsubscribe` is for mail that people can do without.
+ * Prevents automatic replies: RFC 3834, 5, and for Exchange. There is no `List-Unsubscribe`, which is for optional mail.
  */
 const automatic = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
 
@@ -44,13 +44,13 @@ function logged(log: MailLog): Mail {
     async send({ to, subject, text }) {
       log.warn(
         { to, subject, text },
-        'NOT SENT: there is no mail server (`mail.smtp`), so the message stands here',
+        'NOT SENT: there is no mail server (`mail.smtp`), so the message is logged instead',
       )
     },
   }
 }
 
-/** Also shows every message. Without a mail server nothing else happens to it. */
+/** Passes every message to `show`, in addition to sending it if there is a mail server. */
 export function shownMail(mail: Mail, show: (message: Message, isSent: boolean) => void): Mail {
   return {
     delivers: mail.delivers,
@@ -74,7 +74,7 @@ export function createMail({ smtp, from }: MailSettings, log: MailLog): Mail {
     async send({ to, subject, text, html, language }) {
       transport ??= open()
       try {
-        // An object, not a text: a text could contain several receivers.
+        // An object, not a text: a text could contain several recipients.
         const message = {
           from,
           to: { name: '', address: to },

@@ -1,4 +1,4 @@
-/** Creating an API key: its defaults, and what is generated. */
+/** Creating an API key: its defaults, and its generated values. */
 import { ApiError } from '../errors.ts'
 import { openidScopes } from '../model/builtin.ts'
 import type { JsonValue } from '../model/fields/type.ts'
@@ -6,12 +6,12 @@ import type { CreateHook, Creation } from '../plan/run.ts'
 import { type AccessClass, hasScope, type Principal } from '../principal.ts'
 import { generateKey, keyHash, keyPrefix } from './key.ts'
 
-/** The scopes of a key that names none: the creator's, without those that only tokens of apps can have. */
+/** The default scopes of a key: the creator's, without those that only tokens of apps can have. */
 function ownScopes({ scopes }: AccessClass): readonly string[] {
   return scopes === 'all' ? ['*'] : [...scopes].filter(scope => !openidScopes.has(scope)).sort()
 }
 
-/** The scopes and expiry of a key that names none: those of the creating credential. */
+/** The default scopes and expiry of a key: those of the credential that creates it. */
 function inherited(values: Readonly<Record<string, JsonValue>>, { access, expiresAt }: Principal) {
   return {
     ...(!Array.isArray(values.scopes) && { scopes: ownScopes(access) }),
@@ -20,7 +20,7 @@ function inherited(values: Readonly<Record<string, JsonValue>>, { access, expire
   }
 }
 
-/** Throws FORBIDDEN where the caller's credential lacks one of the scopes. */
+/** Throws FORBIDDEN if the caller's credential lacks one of the scopes. */
 function checkScopes(asked: readonly JsonValue[], { scopes }: AccessClass): void {
   const missing = asked.filter(scope => !hasScope(scopes, String(scope)))
   if (missing.length === 0) return
@@ -35,7 +35,7 @@ export function keyCreation(key = generateKey()): Creation {
   return { computed: { prefix: keyPrefix(key), hash: keyHash(key) }, revealed: { key } }
 }
 
-/** For creates of `api_keys`, of which a user may have `maxKeysPerUser`. */
+/** For creates of `api_keys`: a user may have `maxKeysPerUser`. */
 export function newKeyHook(maxKeysPerUser: number): CreateHook {
   const refusal = `You may have ${maxKeysPerUser} API keys, and have as many: revoke one first.`
   const most = { field: 'user_id', count: maxKeysPerUser, refusal }

@@ -31,13 +31,13 @@ interface OwnCollectionsParts {
   readonly records: Records
   readonly secrets: AppSecrets
   readonly maxKeysPerUser: number
-  /** The name of the service, which no app may have. */
+  /** The name of the service. No app may have it. */
   readonly serviceName: string
   /** Handles writes that set an account's e-mail address: see `addressChanges`. */
   readonly writeAddress: Run['write']
-  /** Called when an account was disabled that was enabled before. */
+  /** Called when an enabled account was disabled. */
   readonly onDisabled?: (user: UserRow) => void
-  /** Mails that follow a new key or secret; left out: nobody is told. */
+  /** Sends mails after a new key or secret; omitted: none are sent. */
   readonly credentialNotices?: CredentialNotices
   readonly webhooks: Pick<WebhookRuleParts, 'types' | 'allowPrivate' | 'maxPerUser' | 'lastEvent'>
 }
@@ -70,7 +70,7 @@ function keyEndRule(run: Run): WriteRule {
   return ({ shape, args }) => {
     if (shape.kind !== 'delete') return undefined
     const grant = `key:${args[shape.id]}`
-    // The key itself is deleted, and what fails here is found at the next delivery.
+    // The key is deleted already. If pausing fails, the next delivery finds that the key is gone.
     return () => endWebhooks(run, grant).catch(() => undefined)
   }
 }
@@ -125,7 +125,7 @@ function withRules({ run, checked, rules, writeAddress, onDisabled }: RuledParts
     const before = id === undefined ? undefined : await findUser(run, id)
     const answer = await writeUser(plan, principal, within)
     if (before === undefined) return answer
-    // What fails, or goes another way, is found at the next delivery.
+    // If pausing fails, the next delivery finds that the account is disabled.
     await pauseOfUser(run, before.id).catch(() => undefined)
     if (!before.disabled) onDisabled?.(before)
     return answer

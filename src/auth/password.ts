@@ -12,7 +12,7 @@ export function isPasswordTooLong(password: string): boolean {
   return isLongerThan(password, maxPasswordCharacters)
 }
 
-/** What a hash costs. */
+/** The cost of a hash. */
 export interface HashParameters {
   /** In KiB. */
   readonly memory: number
@@ -26,16 +26,16 @@ const saltBytes = 16
 const derive = promisify(argon2)
 
 /**
- * Each hash takes a thread of libuv's pool, which file access and name resolution need too, and which all workers share.
+ * Each hash occupies a thread of libuv's pool, which file access and name resolution also need, and which all workers share.
  */
 const maxParallelHashes = isMainThread ? 2 : 1
-/** Beyond this, users would give up before their turn comes. */
+/** In a longer queue, users would give up before their turn. */
 const maxQueuedHashes = 200
 
 let running = 0
 const waiting: (() => void)[] = []
 
-/** Runs `work` when a slot is free. Throws UNAVAILABLE where too many wait already. */
+/** Runs `work` when a slot is free. Throws UNAVAILABLE if too many are waiting already. */
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (running >= maxParallelHashes) {
     if (waiting.length >= maxQueuedHashes) {
@@ -64,8 +64,8 @@ function tagOf(password: string, nonce: Buffer, chosen: HashParameters): Promise
 }
 
 /**
- * `$argon2id$v=19$m=…,t=…,p=…$salt$tag`. Takes 20 ms of a thread of the pool. Throws a `RangeError` for a password that is
- * too long to sign in with. `chosen`: what the hash costs, for good, since it says so itself.
+ * Returns `$argon2id$v=19$m=…,t=…,p=…$salt$tag`. Takes 20 ms of a thread of the pool. Throws a `RangeError` if the password is
+ * too long to sign in with. `chosen`: the cost, which is stored in the hash and so applies to every later comparison.
  */
 export async function hashPassword(password: string, chosen = parameters): Promise<string> {
   if (isPasswordTooLong(password)) {
@@ -80,16 +80,16 @@ export async function hashPassword(password: string, chosen = parameters): Promi
 const phc =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{16,86})$/
 
-/** Compared where an account has no password, so that it takes as long as a real comparison. */
-const nobodys = `$argon2id$v=19$m=${parameters.memory},t=${parameters.passes},p=1$${unpadded(randomBytes(saltBytes))}$${unpadded(randomBytes(parameters.tagLength))}`
+/** Compared if an account has no password, so that this takes as long as a real comparison. */
+const dummyHash = `$argon2id$v=19$m=${parameters.memory},t=${parameters.passes},p=1$${unpadded(randomBytes(saltBytes))}$${unpadded(randomBytes(parameters.tagLength))}`
 
 /**
  * Whether the password matches the hash. Without a hash it is false after the same work, so timing does not reveal whether
- * an account exists. A password that is too long is false at once.
+ * an account exists. A password that is too long never matches.
  */
 export async function verifyPassword(password: string, hashed: string | undefined): Promise<boolean> {
   const [, memory, passes, parallelism, salt = '', tag = ''] =
-    phc.exec(hashed ?? nobodys) ?? phc.exec(nobodys) ?? []
+    phc.exec(hashed ?? dummyHash) ?? phc.exec(dummyHash) ?? []
   const expected = Buffer.from(tag, 'base64')
   const isTooLong = isPasswordTooLong(password)
   const computed = await tagOf(isTooLong ? '' : password, Buffer.from(salt, 'base64'), {

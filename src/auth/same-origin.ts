@@ -1,9 +1,9 @@
-/** Where a browser says that a request comes from. */
+/** Where a request comes from, according to the browser. */
 import type { IncomingHttpHeaders } from 'node:http'
 
 /**
- * Whether a request comes from a page of `origin`; `'unknown'`: nothing tells. Browsers send `Sec-Fetch-Site` to
- * `https:` and `localhost` (Fetch Metadata, 2.1), elsewhere at most `Origin` or `Referer`. No page can set any of them.
+ * Whether a request comes from a page of `origin`; `'unknown'`: no header says so. Browsers send `Sec-Fetch-Site` to
+ * `https:` and `localhost` (Fetch Metadata, 2.1), elsewhere at most `Origin` or `Referer`. No page can set these headers.
  */
 export function cameFrom(
   headers: IncomingHttpHeaders,

@@ -14,7 +14,7 @@ import { secretHash } from './server/secret.ts'
 import { sessionPrincipal } from './session-principal.ts'
 
 const maxCachedSessions = 100_000
-/** Apart, so that guessed cookies drive out no valid ones. */
+/** A separate cache, so that guessed cookies do not evict valid ones. */
 const maxCachedRefusals = 10_000
 
 /** The form of a session's id. oidc-provider gives it 256 random bits. */
@@ -22,7 +22,7 @@ const form = /^[A-Za-z0-9_-]{43}$/
 
 const userById = itemShape('users', ['role', 'disabled'])
 
-/** The name of the session's cookie. RFC 6265bis, 4.1.3.2: no other host of the domain can set one with the prefix. */
+/** The name of the session's cookie. RFC 6265bis, 4.1.3.2: no other host of the domain can set a cookie with the prefix. */
 export function sessionCookieName(issuer: string): string {
   return issuer.startsWith('https:') ? '__Host-portico_session' : 'portico_session'
 }
@@ -43,7 +43,7 @@ interface KnownSession {
   readonly principal: Principal | null
   /** Milliseconds since 1970. */
   readonly expiresAt: number
-  /** What `onUse` gets; undefined where nobody is signed in. */
+  /** The argument of `onUse`; undefined if nobody is signed in. */
   readonly used?: Used | undefined
   /** Milliseconds since 1970. */
   usedAt?: number
@@ -51,11 +51,11 @@ interface KnownSession {
 
 export interface SessionCookieReader {
   /**
-   * Who is signed in in the browser; null where nobody is: the cookie is missing, sent twice, unknown, or its session is
-   * over. For pages, which other sites may link to.
+   * The user who is signed in in the browser; null if the cookie is missing, sent twice or unknown, or its session is over.
+   * For pages, to which other sites may link.
    */
   signedIn(headers: IncomingHttpHeaders): Awaitable<Principal | null>
-  /** The same, as a credential of the API: null also unless a page of the service's own origin has sent the request. */
+  /** The same as a credential of the API: null too if the request does not come from a page of the service's own origin. */
   read(headers: IncomingHttpHeaders): Awaitable<Principal | null>
 }
 
@@ -64,7 +64,7 @@ export function sessionCookieReader(options: SessionCookieOptions): SessionCooki
   const known = new Cache<string, KnownSession>(new CacheBound('sessions', maxCachedSessions))
   const refused = new Cache<string, KnownSession>(new CacheBound('refused_sessions', maxCachedRefusals))
 
-  /** A session depends on its own record and on its user. Each version only grows, so their sum does. */
+  /** A session depends on its own record and on its user. No version decreases, so neither does their sum. */
   const currentStamp = () => records.version('Session') + version('users')
 
   const remember = (cookie: string, session: KnownSession, stamp: number) => {
@@ -132,7 +132,7 @@ function useOf({ alias, owner, expiresAt, payload }: StoredRecord): Pick<KnownSe
   return { used, usedAt: Math.max(loginTs * 1000, browser?.storedAt ?? 0) }
 }
 
-/** Who has signed in, if anybody has, and when, in milliseconds since 1970. */
+/** The user who has signed in, if any, and the time in milliseconds since 1970. */
 function signInOf({ payload }: StoredRecord): { readonly userId?: number; readonly signedInAt?: number } {
   const { accountId, loginTs = 0 } = JSON.parse(payload) as StoredSession
   return accountId === undefined ? {} : { userId: Number(accountId), signedInAt: loginTs * 1000 }

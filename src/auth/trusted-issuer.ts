@@ -12,6 +12,7 @@ import { Cache, CacheBound } from '../cache.ts'
 import { isStorable } from '../model/fields/textual.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import { type Claims, type Principal, user } from '../principal.ts'
+import { emailFrom } from './accounts/providers/claims.ts'
 import type { PlainReader } from './authenticate.ts'
 import { disabledCredential } from './disabled-account.ts'
 import { jwtPart, looksLikeJwt } from './server/tokens/jwt.ts'
@@ -24,7 +25,7 @@ export interface TrustedIssuer {
   readonly user: 'email' | 'sub'
 }
 
-/** Whom a token stands for: an account of this service. */
+/** The account of this service for which a token stands. */
 export interface LocalUser {
   readonly id: number
   readonly role: string
@@ -35,15 +36,15 @@ export interface TrustedIssuerOptions {
   readonly issuers: readonly TrustedIssuer[]
   /** The JSON document at an address: see `fetchKeys`. */
   readonly fetchKeys: (address: string) => Promise<unknown>
-  /** Called when an issuer's keys cannot be fetched, with the reason; undefined: they can again. */
+  /** Called when an issuer's keys cannot be fetched, with the reason; with undefined when they can be fetched again. */
   readonly onChange?: (issuer: string, trouble: string | undefined) => void
   readonly findById: (id: number) => Awaitable<LocalUser | undefined>
-  /** Finds only accounts whose address is proven. */
+  /** Finds only accounts whose address is proven. `email`: in lower case. */
   readonly findByEmail: (email: string) => Awaitable<LocalUser | undefined>
   /** See `Store.version`. */
   readonly version: (collection: string) => number
   readonly scopes: ReadonlySet<string>
-  /** The claims that rules name: no others are kept. */
+  /** The claims that rules name. No others are kept. */
   readonly claims: readonly string[]
   readonly now?: () => number
 }
@@ -59,7 +60,7 @@ const firstRetryMs = 1000
 
 const maxCachedTokens = 10_000
 
-/** How many of an issuer's keys are tried for a token that names none. */
+/** At most this many of an issuer's keys are tried for a token without `kid`. */
 const maxKeysTried = 10
 
 /** The latest `datetime`: API keys get the expiry of the token that creates them. */
@@ -73,7 +74,7 @@ interface CachedToken {
 
 type KeySet = ReturnType<typeof createLocalJWKSet>
 
-/** The keys of one issuer. Fetched once at a time, and with exponential back-off after failures. */
+/** The keys of one issuer, fetched by one request at a time, and with exponential back-off after failures. */
 class Keys {
   readonly #issuer: TrustedIssuer
   readonly #options: TrustedIssuerOptions
@@ -90,7 +91,7 @@ class Keys {
     this.#now = now
   }
 
-  /** `again`: the cached keys lack one. Rejects while there are none. */
+  /** `again`: the cached keys lack the one that is needed. Rejects while there are no keys. */
   async get(again: boolean): Promise<KeySet> {
     const now = this.#now()
     const known =
@@ -131,7 +132,7 @@ class Keys {
   }
 }
 
-/** RFC 7515, 4.1.4: `kid` is optional. Without it every suitable key is tried; during a rotation there are two. */
+/** RFC 7515, 4.1.4: `kid` is optional. Without it, every suitable key is tried; during a rotation there are two. */
 async function verifiedByAny(
   text: string,
   keys: errors.JWKSMultipleMatchingKeys,
@@ -203,15 +204,15 @@ export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader 
   }
 }
 
-/** The e-mail address counts only where the issuer has verified it. */
+/** By e-mail address only where the issuer has verified it. */
 function userOf(
   { sub, email, email_verified: isVerified }: JWTPayload,
   issuer: TrustedIssuer,
   { findById, findByEmail }: TrustedIssuerOptions,
 ): Awaitable<LocalUser | undefined> {
   if (issuer.user === 'sub') return /^[1-9]\d{0,15}$/.test(sub ?? '') ? findById(Number(sub)) : undefined
-  if (isVerified !== true || typeof email !== 'string') return undefined
-  return findByEmail(email.toLowerCase())
+  const address = isVerified === true ? emailFrom(email) : undefined
+  return address === undefined ? undefined : findByEmail(address)
 }
 
 /** The token's scopes that this service knows: `scope` (RFC 9068, 2.2.3), or `scp` as a list. */
@@ -220,10 +221,10 @@ function scopesOf({ scope, scp }: JWTPayload, known: ReadonlySet<string>): Reado
   return new Set(named.filter(one => known.has(one)))
 }
 
-/** A longer text is no claim that a field could hold the same of. */
+/** A longer text equals no field. */
 const maxClaimLength = 1000
 
-/** Those that rules name, of the types that fields have. Undefined: there are none. */
+/** The claims that rules name, if their types are those of fields. Undefined if there are none. */
 function claimsOf(payload: JWTPayload, names: readonly string[]): Claims | undefined {
   const found = names.flatMap(name => {
     const value = Object.hasOwn(payload, name) ? payload[name] : undefined

@@ -33,10 +33,10 @@ export interface Run {
 /** The transaction of one write: yields the plan, which may differ from the one that was passed, and returns its answer. */
 export type Within = (plan: Plan<WriteShape>) => ProgramSteps<WriteAnswer>
 
-/** A write, and the steps that follow it in its transaction. */
-export function writeWith(following: (id: number) => ProgramSteps<void>): Within {
+/** A write followed by further steps in its transaction. `within`: how the write itself is made. */
+export function writeWith(following: (id: number) => ProgramSteps<void>, within: Within = writeStep): Within {
   return function* (plan) {
-    const answer = yield* writeStep(plan)
+    const answer = yield* within(plan)
     yield* following(answer.id)
     return answer
   }

@@ -75,3 +75,22 @@ test('an account that a stranger made with this address is nobody’s until the 
     assert.equal(await whoIs('made@example.com'), null)
   })
 })
+
+test('an address that only becomes an account’s in lower case is another one', async () => {
+  await withFixture({}, async ({ base: { model, run, records }, user }) => {
+    const { fetchKeys, token } = await trustedIssuer()
+    const settings = readSettings({ given: { 'oauth.trustedIssuers': [issuer] }, environment: {} })
+    const [reader] = await trustedIssuerReaders({
+      ...{ model, run, records, settings, fetchKeys },
+      version: () => 0,
+    })
+    const whoIs = async (email: string) => {
+      const sent = { place: 'bearer' as const, text: await token(email) }
+      return (await reader?.read(sent, { headers: {}, query: '' } as never))?.userId
+    }
+    const kevin = await user('kevin@example.com', 'correct horse battery')
+    assert.equal(await whoIs('KEVIN@example.com'), kevin)
+    // U+212A, the Kelvin sign: its lower case is k.
+    assert.equal(await whoIs('\u212aevin@example.com'), undefined)
+  })
+})

@@ -67,6 +67,6 @@ test('before the first start there is nothing to rotate', async () => {
     rmSync(file.replace(/\.db$/, '.key'))
     const { code, err } = await portico(['secrets', 'rotate'], { DATABASE_URL: file })
     assert.equal(code, 1)
-    assert.match(err, /^There is no key file .+: the first start makes it, or a backup has it\.\n$/)
+    assert.match(err, /^There is no key file .+: the first start creates it, or a backup contains it\.\n$/)
   })
 })

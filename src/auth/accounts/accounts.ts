@@ -1,4 +1,4 @@
-/** Accounts: who a user is, and how they prove it. The pages are in `pages/`. */
+/** Accounts: who users are, and how they authenticate. The pages are in `auth/pages/`. */
 import type { RateCounters } from '../../cluster/cluster.ts'
 import type { Model } from '../../model/model.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
@@ -49,7 +49,7 @@ export interface AccountParts {
   readonly now?: () => number
 }
 
-/** What the parts of the accounts share. */
+/** What all operations on accounts share. */
 export interface AccountBase extends AccountParts, BackgroundWork {
   readonly now: () => number
   readonly tokens: Tokens
@@ -57,15 +57,15 @@ export interface AccountBase extends AccountParts, BackgroundWork {
   readonly codes: OneTimeCodes
   readonly devices: Devices
   readonly identities: Identities
-  /** Passwords. */
+  /** Attempts to enter a password. */
   readonly attempts: Throttle
   readonly codeAttempts: Throttle
   readonly passkeyAttempts: Throttle
-  /** Sign-ins with a provider that are started. */
+  /** Starts of sign-ins with a provider. */
   readonly providerStarts: Throttle
   /** Requests for a new password. */
   readonly resets: Throttle
-  /** Each purpose has its own throttle: attempts that strangers use up for one do not block another. */
+  /** Each purpose has its own throttle, so that strangers who use up the attempts for one do not block the other. */
   readonly signUpMails: Throttle
   readonly confirmationMails: Throttle
   readonly exports: Throttle
@@ -97,7 +97,7 @@ export function createAccountBase(parts: AccountParts): AccountBase {
 
 const disabledById = itemShape('users', ['disabled'])
 
-/** Whether there is such an account, and it is enabled. */
+/** Returns a function that says whether an account exists and is enabled. */
 export function accountFinder(run: Run) {
   return (userId: number): Awaitable<boolean> =>
     then(
@@ -106,7 +106,7 @@ export function accountFinder(run: Run) {
     )
 }
 
-/** `profile` and `email` claims of an account (OpenID Connect Core, 5.1); undefined where it was deleted. */
+/** Reads the `profile` and `email` claims of an account (OpenID Connect Core, 5.1); undefined if it was deleted. */
 export function claimsReader(run: Run, records: Records) {
   const addresses = createAddresses(records)
   return async (userId: number): Promise<AccountClaims | undefined> => {

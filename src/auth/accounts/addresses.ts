@@ -1,41 +1,39 @@
 /**
- * The e-mail addresses that users have proven to be theirs. The record contains the address, so one that has changed
- * since does not count as confirmed, however it was changed.
+ * The e-mail addresses that users have proven to be theirs. The record contains the address, so an address that has changed
+ * since then is not confirmed, however it was changed.
  */
 import { addressRecord as kind, type NewRecord, type Records } from '../../records.ts'
 
-const waitingKind = 'PendingAddress'
+const pendingKind = 'PendingAddress'
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Rules read it in SQL, too: see `store/sql/condition.ts`. */
+/** Rules also read it in SQL: see `store/sql/condition.ts`. */
 interface StoredAddress {
   readonly email: string
   readonly verified: boolean
-  /** Whether the account was made by sign-up, not by an administrator. */
+  /** Whether the account was created by sign-up, not by an administrator. */
   readonly signedUp: boolean
 }
 
 export interface Addresses {
   isVerified(userId: number, email: string): Promise<boolean>
-  /** Whether a link sent to this address may change the account. Not where the address was set only recently. */
+  /** Whether a link sent to this address may change the account: not if the user has changed the address without proof. */
   isTrusted(userId: number, email: string): Promise<boolean>
   /** Stores the address of a user who has just signed in, unless one is stored. */
   remember(userId: number, email: string): Promise<void>
-  /** Whether the account was made by sign-up and its address is unconfirmed: it may be someone else's. */
+  /** Whether the account was created by sign-up and its address is unconfirmed: the address may be someone else's. */
   isUnproven(userId: number): Promise<boolean>
-  /** Stores the address of an account made by sign-up. */
-  signedUp(userId: number, email: string, verified: boolean): Promise<void>
-  /** That of an account made by sign-up whose address is proven, for the transaction that creates it. */
-  provenRecord(userId: number, email: string): NewRecord
+  /** The record of an account that is created by sign-up, for the transaction that creates it. */
+  signedUpRecord(userId: number, email: string, verified: boolean): NewRecord
   /** Stores that the user has proven the address. */
   confirm(userId: number, email: string): Promise<void>
-  /** Stores an address that an administrator has set: unproven, but links may be sent there. */
-  assign(userId: number, email: string): Promise<void>
-  /** Stores an address that the account gets once it is proven. One at a time, for a day. */
+  /** The record of a new address that is trusted, but not proven yet, for the transaction that stores the address. */
+  assignedRecord(userId: number, email: string): Promise<NewRecord>
+  /** Stores an address that the account gets once it is proven. There is one at a time, for a day. */
   wait(userId: number, email: string): Promise<void>
-  /** The address that is to be proven. */
+  /** The address that the account gets once it is proven. */
   waiting(userId: number): Promise<string | undefined>
-  /** Whether there was one. */
+  /** Drops the pending address. Returns whether there was one. */
   drop(userId: number): Promise<boolean>
 }
 
@@ -65,25 +63,24 @@ export function createAddresses(records: Records, now: () => number = Date.now):
       const stored = await find(userId)
       return stored?.signedUp === true && !stored.verified
     },
-    signedUp: (userId, email, verified) => records.put(recordOf(userId, { email, verified, signedUp: true })),
-    provenRecord: (userId, email) => recordOf(userId, { email, verified: true, signedUp: true }),
+    signedUpRecord: (userId, email, verified) => recordOf(userId, { email, verified, signedUp: true }),
     async confirm(userId, email) {
       const signedUp = (await find(userId))?.signedUp === true
       await records.put(recordOf(userId, { email, verified: true, signedUp }))
     },
-    async assign(userId, email) {
+    async assignedRecord(userId, email) {
       const signedUp = (await find(userId))?.signedUp === true
-      await records.put(recordOf(userId, { email, verified: false, signedUp }))
+      return recordOf(userId, { email, verified: false, signedUp })
     },
     wait(userId, email) {
       const owner = String(userId)
       const payload = JSON.stringify({ email })
-      return records.put({ kind: waitingKind, id: owner, payload, expiresAt: now() + dayMs, owner })
+      return records.put({ kind: pendingKind, id: owner, payload, expiresAt: now() + dayMs, owner })
     },
     async waiting(userId) {
-      const record = await records.get(waitingKind, String(userId))
+      const record = await records.get(pendingKind, String(userId))
       return record && JSON.parse(record.payload).email
     },
-    drop: userId => records.delete(waitingKind, String(userId)),
+    drop: userId => records.delete(pendingKind, String(userId)),
   }
 }

@@ -1,4 +1,4 @@
-/** What administrators and operators do to accounts of others, beside a service that may be running. */
+/** What administrators and operators do to the accounts of other users, also beside a running service. */
 import type { Run } from '../../plan/run.ts'
 import { updateShape } from '../../plan/system-plans.ts'
 import { system } from '../../principal.ts'
@@ -16,19 +16,19 @@ import { findUser, type UserRow } from './users.ts'
 
 export interface AdministrationParts {
   readonly run: Run
-  /** Tells people what was done to their accounts; left out: nobody is told. */
+  /** Sends mails about what was done to an account; omitted: none are sent. */
   readonly notices?: NoticeParts | undefined
-  /** Those that deny the JWTs of ended grants: see `withDenials`. */
+  /** Records that deny the JWTs of ended grants: see `withDenials`. */
   readonly records: Records
-  /** How long sessions live, in seconds. */
+  /** The lifetime of sessions, in seconds. */
   readonly sessionLife: number
 }
 
 const setDisabled = updateShape('users', ['disabled'])
 
 /**
- * Throws CONFLICT for the last enabled administrator. Sessions and tokens are suspended, and webhooks paused. Tells the
- * person. Returns false where the account was disabled already.
+ * Suspends the account's sessions and tokens, pauses its webhooks, and notifies its user. Throws CONFLICT for the last enabled
+ * administrator. Returns false if the account was disabled already.
  */
 export async function disableUser({ run, notices }: AdministrationParts, userId: number): Promise<boolean> {
   const user = await findUser(run, userId)
@@ -39,7 +39,7 @@ export async function disableUser({ run, notices }: AdministrationParts, userId:
   return true
 }
 
-/** What the account had before works again, but its webhooks, which their owner enables. */
+/** Everything works again except webhooks, which their owner has to enable. */
 export async function enableUser({ run }: AdministrationParts, userId: number): Promise<void> {
   await run.write({ shape: setDisabled, args: [userId, false] }, system)
 }
@@ -48,7 +48,7 @@ function sessionsIn({ records, sessionLife }: AdministrationParts): Sessions {
   return new Sessions(records, sessionLife)
 }
 
-/** The newest first. */
+/** The sessions of a user, the newest first. */
 export function sessionsOf(parts: AdministrationParts, userId: number): Promise<readonly SessionInfo[]> {
   return sessionsIn(parts).all(userId, undefined)
 }
@@ -58,7 +58,7 @@ export function endSession(parts: AdministrationParts, userId: number, id: strin
   return sessionsIn(parts).revoke(userId, id)
 }
 
-/** Ends every sign-in, also one that is under way. What apps were granted stays. Returns how many sessions there were. */
+/** Ends every sign-in, including pending ones. Grants of apps stay. Returns how many sessions there were. */
 export async function endSessions(parts: AdministrationParts, userId: number): Promise<number> {
   const { records } = parts
   const { length } = await sessionsOf(parts, userId)
@@ -67,7 +67,7 @@ export async function endSessions(parts: AdministrationParts, userId: number): P
   return length
 }
 
-/** What the user has allowed apps, and what the service's own apps hold without being asked for. The newest first. */
+/** What the user has granted apps, and what first-party apps hold without consent. The newest first. */
 export async function grantsOf(
   { records }: AdministrationParts,
   userId: number,
@@ -94,8 +94,8 @@ export function revokeGrants({ records }: AdministrationParts, userId: number): 
 }
 
 /**
- * As a reset does: sessions, tokens, consents and API keys end. Passkeys, identities at other providers and one-time codes
- * end only where the password is to be the one way to sign in. Tells the person.
+ * Ends sessions, tokens, consents and API keys, as a reset does. Passkeys, identities at other providers and one-time codes
+ * end only if the password is to be the only way to sign in. Notifies the user.
  */
 export async function setPassword(
   parts: AdministrationParts,

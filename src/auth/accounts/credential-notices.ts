@@ -1,6 +1,6 @@
 /**
- * Tells users that a credential of theirs was made: whoever is at their account for a minute can make one that outlives a
- * new password. By mail, in the background, and not more than a few a day: programs may make keys all the time.
+ * Notifies users of new credentials: an intruder who uses an account for a minute can create one that outlives a new password.
+ * Notices are sent by mail, in the background, and only a few a day: programs may create keys all the time.
  */
 
 import type { RateCounters } from '../../cluster/cluster.ts'
@@ -22,7 +22,7 @@ export interface CredentialNoticeParts {
   readonly records: Records
   readonly counters: Pick<RateCounters, 'take'>
   readonly mail: Mailer
-  /** The service’s own address, for links. */
+  /** The service's own address, for links. */
   readonly issuer: () => string
   readonly background: Background
 }
@@ -43,7 +43,7 @@ function assigned({ shape, args }: Plan<WriteShape>, name: string): JsonValue {
   return found ? (args[found.param] ?? null) : null
 }
 
-async function isLeft(counters: CredentialNoticeParts['counters'], userId: number): Promise<boolean> {
+async function mayNotify(counters: CredentialNoticeParts['counters'], userId: number): Promise<boolean> {
   const { attempts, window }: Allowance = credentialMails
   return (await counters.take(`mail-credential:${userId}`, attempts, 1, window)).granted
 }
@@ -52,10 +52,10 @@ async function send(parts: CredentialNoticeParts, userId: number, [name, values]
   const { run, records, counters, mail } = parts
   const addresses = createAddresses(records)
   const user = await findUser(run, userId)
-  // The names in it are texts of the user’s: nobody sends them to an address that is not proven to be theirs.
+  // The names in the mail are chosen by the user, who must not send them to somebody else's address.
   if (!user || (await addresses.isUnproven(userId)) || !(await addresses.isTrusted(userId, user.email)))
     return
-  if (!(await isLeft(counters, userId))) return
+  if (!(await mayNotify(counters, userId))) return
   const receiver = { to: user.email, userId }
   if (name === 'keyCreated') await mail.sendTemplate(name, receiver, values)
   else await mail.sendTemplate(name, receiver, values)

@@ -1,6 +1,6 @@
 /**
- * Identities: accounts of users at other providers, by which they sign in here. One is its issuer and subject, whatever
- * address or name it has there: those change, and are given to others.
+ * Identities: the accounts at other providers by which users sign in here. Issuer and subject name an identity. Addresses and
+ * names do not: they change, and are given to other people.
  */
 import { hash } from 'node:crypto'
 import type { NewRecord, Records, StoredRecord } from '../../records.ts'
@@ -14,16 +14,16 @@ interface StoredIdentity {
   readonly provider: string
   readonly issuer: string
   readonly subject: string
-  /** To recognise it by: the address or name at the provider when it was linked. */
+  /** By which users recognise it: the address or name at the provider when it was linked. */
   readonly label: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** In which it was linked; undefined where it has made the account. */
+  /** The session in which it was linked; undefined if the account was created with it. */
   readonly session?: string | undefined
 }
 
 export interface Identity {
-  /** Safe in a form: a hash. */
+  /** A hash, which may be part of a form. */
   readonly id: string
   /** The id of the provider in the settings. */
   readonly provider: string
@@ -42,7 +42,7 @@ export interface IdentityMaker {
   readonly session: string
 }
 
-/** The account at a provider that is linked. */
+/** An account at a provider that is linked, or to be linked. */
 export interface Linked {
   readonly provider: string
   readonly profile: Profile
@@ -50,19 +50,19 @@ export interface Linked {
 
 export interface Identities {
   list(userId: number): Promise<readonly Identity[]>
-  /** Whose identity it is, and the time of the sign-in. */
+  /** The user whose identity it is, and the time of the sign-in. */
   find(profile: Profile): Promise<IdentityProof | undefined>
-  /** `full`: the user has as many as there may be; `taken`: it is linked already, to this user or another. */
+  /** `full`: the user has as many identities as are allowed; `taken`: it is linked already, to this user or another one. */
   add(maker: IdentityMaker, linked: Linked): Promise<'added' | 'taken' | 'full'>
-  /** That of a new account, for the transaction that creates it. */
+  /** The record of a new account's identity, for the transaction that creates the account. */
   recordOf(userId: number, linked: Linked): NewRecord
-  /** The identity that was removed. */
+  /** Removes an identity and returns its record; undefined if the user has no such identity. */
   remove(userId: number, id: string): Promise<StoredRecord | undefined>
-  /** Removes one that no user has any more. */
+  /** Removes an identity whose user no longer exists. */
   forget(profile: Profile): Promise<void>
 }
 
-/** JSON, because an issuer and a subject can have any character between them. */
+/** The hash of JSON: no separator is possible, since both texts can contain any character. */
 function idOf({ issuer, subject }: Profile): string {
   return hash('sha256', JSON.stringify([issuer, subject]), 'base64url')
 }
@@ -102,7 +102,7 @@ export function createIdentities(records: Records, now: () => number): Identitie
       const owner = (await records.get(identityKind, idOf(profile)))?.owner
       if (!owner) return undefined
       const at = await signInTime(records, Number(owner), now())
-      // Looked up again: an end of the account's sign-ins since then has removed it.
+      // Read again: an account recovery may have removed it in the meantime.
       const record = await records.get(identityKind, idOf(profile))
       return record?.owner === owner ? { userId: Number(owner), at } : undefined
     },

@@ -1,4 +1,4 @@
-/** One-time secrets in links and forms. Only their hashes are stored. */
+/** One-time tokens in links and forms. Only their hashes are stored. */
 import { hash, randomBytes } from 'node:crypto'
 import type { Records } from '../../records.ts'
 
@@ -11,9 +11,9 @@ export type TokenKind =
   | 'PasskeyChallenge'
   /** Between the start of a sign-in with a provider and its callback. */
   | 'ProviderSignIn'
-  /** Whom a provider has signed in, until that becomes a session. */
+  /** The person that a provider has signed in, until there is a session. */
   | 'ProviderResult'
-  /** An identity that its owner may link to their account. */
+  /** An identity that the owner of an account may link to it. */
   | 'IdentityOffer'
 
 const minuteMs = 60_000
@@ -29,7 +29,7 @@ const lifetimes: Readonly<Record<TokenKind, number>> = {
   IdentityOffer: 30 * minuteMs,
 }
 
-/** How long a link of the kind works. */
+/** The lifetime of a token of the kind. */
 export function lifetimeMinutes(kind: TokenKind): number {
   return lifetimes[kind] / minuteMs
 }
@@ -39,16 +39,16 @@ const form = /^[A-Za-z0-9_-]{20,128}$/
 
 export interface TokenOptions {
   readonly owner?: string | undefined
-  /** A secret made elsewhere, e.g. a challenge. */
+  /** A token that was generated elsewhere, e.g. a challenge; omitted: a random one. */
   readonly token?: string
 }
 
 export interface Tokens {
-  /** Stores `payload` under a fresh secret, and returns it. */
+  /** Stores `payload` under a new token, and returns the token. */
   issue(kind: TokenKind, payload: object, options?: TokenOptions): Promise<string>
-  /** The payload of the token; undefined where it is wrong, used or expired. Does not consume it. */
+  /** The payload of the token; undefined if the token is wrong, used or expired. Does not consume the token. */
   peek<T>(kind: TokenKind, token: string | undefined): Promise<T | undefined>
-  /** As `peek`, and consumes the token: exactly one of several parallel calls gets the payload. */
+  /** Like `peek`, but consumes the token: of several concurrent calls, exactly one gets the payload. */
   redeem<T>(kind: TokenKind, token: string | undefined): Promise<T | undefined>
 }
 

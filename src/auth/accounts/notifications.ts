@@ -1,4 +1,4 @@
-/** Messages that tell a user what happened to their account. Sent in the background. */
+/** Mails that notify users of changes to their account, sent in the background. */
 import type { Asker } from '../mail/mailer.ts'
 import type { MailName, MailValues, ProtectionChange } from '../mail/values.ts'
 import type { AccountBase } from './accounts.ts'
@@ -7,10 +7,10 @@ import type { UserRow } from './users.ts'
 
 type Receiver = Pick<UserRow, 'id' | 'email'>
 
-/** What sends the messages. */
+/** What sending the mails needs. */
 export type NoticeParts = Pick<AccountBase, 'mail' | 'addresses' | 'background' | 'issuer'>
 
-/** Sends to the account's address, unless it was set only recently. */
+/** Sends to the account's address, unless the user has changed it without proof. */
 function notify<Name extends MailName>(
   { mail, addresses, background }: NoticeParts,
   { id, email }: Receiver,
@@ -40,7 +40,7 @@ export function notifyOfDisabling(parts: NoticeParts, user: Receiver): void {
   notify(parts, user, undefined, ['accountDisabled', {}])
 }
 
-/** The ways to sign in have changed. `provider`: the name of the one that was linked or unlinked. */
+/** The ways to sign in have changed. `provider`: the name of the provider that was linked or unlinked. */
 export function notifyOfProtection(
   base: AccountBase,
   user: Receiver,
@@ -56,7 +56,7 @@ export type AddressNotice =
   | { readonly kind: 'requested'; readonly address: string }
   | { readonly kind: 'changed'; readonly address: string; readonly by: 'owner' | 'administrator' }
 
-/** Sends to the previous or present address of the account, which `user` has. */
+/** Sends to the address that `user` has: the previous or present one of the account. */
 export function notifyOfAddress(
   { background, mail, issuer }: Pick<AccountBase, 'background' | 'mail' | 'issuer'>,
   { id: userId, email: to }: Receiver,

@@ -1,4 +1,4 @@
-/** Which paths are pages of accounts: in a file of its own, so that a request for others loads none of them. */
+/** Which paths are pages of accounts. A separate file, so that requests for other paths do not load the pages. */
 import type { Call } from '../../call.ts'
 
 export const interactionPrefix = '/oauth/interaction/'
@@ -7,14 +7,14 @@ export function isAccountPath(path: string): boolean {
   return path === '/account' || path.startsWith('/account/') || path.startsWith(interactionPrefix)
 }
 
-/** Whether a call to such a path speaks JSON, in place of forms and pages. */
+/** Whether a call to such a path sends or accepts JSON instead of forms and pages. */
 export function isJsonCall({ method, headers }: Pick<Call, 'method' | 'headers'>): boolean {
   if (method === 'POST') return /^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '')
   const { accept = '' } = headers
   return accept.includes('application/json') && !accept.includes('text/html')
 }
 
-/** Where apps send browsers, and the authorization server's own pages. What else asks it is a program. */
+/** Where apps send browsers, and the authorization server's own pages. All other requests to it come from programs. */
 const forPeople = ['/oauth/authorize', '/oauth/device/verify', '/oauth/logout']
 
 export function isForPeople(path: string): boolean {

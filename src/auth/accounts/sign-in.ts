@@ -1,4 +1,4 @@
-/** Signing in: by password and, where turned on, a one-time code, or by a passkey. */
+/** Signing in: by password, by a provider, each with a one-time code where codes are on, or by a passkey. */
 import { verifyPassword } from '../password.ts'
 import { signInTime } from '../server/sessions/session-ends.ts'
 import type { AccountBase } from './accounts.ts'
@@ -23,7 +23,7 @@ export type SignInAnswer =
   | { readonly kind: 'wrong' }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
-/** Whose attempts are counted: an address, and the secrets of a browser. */
+/** What attempts are counted by: an address, and the secrets of a browser. */
 export interface From {
   readonly address: string
   /** From the browser's cookie: see `Devices`. */
@@ -39,14 +39,14 @@ export interface PasswordAttempt extends From {
 interface Pending {
   readonly userId: number
   readonly remember: boolean
-  /** How the first step was done, where not by password. */
+  /** The methods (RFC 8176) unless the first step was a password. */
   readonly methods?: readonly string[]
   readonly at: number
 }
 
 const wrong = { kind: 'wrong' } as const
 
-/** An unknown address and a wrong password get the same answer, after the same work. */
+/** Unknown addresses and wrong passwords get the same answer after the same work. */
 export async function signInByPassword(base: AccountBase, attempt: PasswordAttempt): Promise<SignInAnswer> {
   const { run, records, attempts, addresses, codes, tokens, devices, now } = base
   const { password, remember, address, secrets = [] } = attempt
@@ -71,8 +71,8 @@ export async function signInByPassword(base: AccountBase, attempt: PasswordAttem
 }
 
 /**
- * By an account at a provider, which is found by issuer and subject alone; undefined: it is no user's. What the provider
- * has asked for is not known here, so it names no method (RFC 8176), and one-time codes are asked for as after a password.
+ * By an account at a provider, found by issuer and subject alone; undefined if no user has it. What the provider asked for is
+ * unknown here, so no method (RFC 8176) is stated, and a one-time code is required as after a password.
  */
 export async function signInByProvider(
   { run, identities, codes, tokens }: AccountBase,
@@ -82,7 +82,7 @@ export async function signInByProvider(
   if (!proof) return undefined
   const { userId, at } = proof
   if (!(await findUser(run, userId))) {
-    // The record of a deleted user, which the clean-up has not reached.
+    // The record of a deleted user, which was not removed yet.
     await identities.forget(profile)
     return undefined
   }
@@ -95,7 +95,7 @@ export async function signInByProvider(
   }
 }
 
-/** Checks the password of a user who is signed in already; undefined: it is right. */
+/** Checks the password of a user who is signed in already. Undefined if it is right. */
 export async function confirmPassword(
   { run, attempts, devices }: AccountBase,
   userId: number,
@@ -134,7 +134,7 @@ export async function signInByCode(
   return { kind: 'proven', userId: user.id, remember, methods, at }
 }
 
-/** What asking for a challenge is counted by. */
+/** The key by which requests for a challenge are counted. */
 function optionsKey(address: string): string {
   return `options:${address}`
 }
@@ -150,14 +150,14 @@ export async function passkeyOptions(
   return seconds ?? passkeys.requestOptions()
 }
 
-/** A passkey verifies its user on the device, so it counts as two factors and needs no code. */
+/** Authenticators verify the user, so a passkey counts as two factors and no code is required. */
 export async function signInByPasskey(
   { run, records, passkeyAttempts, devices, now }: AccountBase,
   passkeys: Passkeys,
   response: string,
   { address, secrets = [] }: From,
 ): Promise<SignInAnswer> {
-  // Only the response tells whose passkey it is, so attempts are counted by address.
+  // The account is known only from the response, so attempts are counted by address.
   const key = `answer:${address}`
   const device = await devices.findAny(secrets)
   const seconds = await passkeyAttempts.take(key, address, device)

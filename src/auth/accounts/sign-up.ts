@@ -3,7 +3,9 @@ import { hash } from 'node:crypto'
 import { ApiError, type FieldFault } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { bodyValidator } from '../../model/validate.ts'
-import { createBySystem } from '../bootstrap.ts'
+import { writeWith } from '../../plan/run.ts'
+import { createPlan } from '../../plan/system-plans.ts'
+import { system } from '../../principal.ts'
 import type { Asker } from '../mail/mailer.ts'
 import { hashPassword, verifyPassword } from '../password.ts'
 import type { AccountBase } from './accounts.ts'
@@ -21,7 +23,7 @@ export interface NewAccount {
   readonly email: string
   readonly password: string
   readonly address: string
-  /** SignUpFields of the model's further fields, by the name of the field. */
+  /** Entered texts of the model's further fields, by the name of the field. */
   readonly answers?: ReadonlyMap<string, string>
   readonly asker?: Asker
 }
@@ -34,12 +36,12 @@ export type SignUpAnswer =
   | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, string> }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
-export type SignUpFields = Readonly<Record<string, JsonValue>>
+export type SignUpValues = Readonly<Record<string, JsonValue>>
 
 /** An account that is created when its link is opened. */
 interface Pending {
-  readonly values: SignUpFields
-  /** What whoever opens the link must prove to have: the password of this hash, or the identity. */
+  readonly values: SignUpValues
+  /** Whoever opens the link must know the password of this hash, or have the identity. */
   readonly hashed?: string
   readonly linked?: Linked
 }
@@ -50,7 +52,7 @@ const sentences: ReadonlyMap<string, string> = new Map([
   ['email', 'Enter an e-mail address, e.g. ada@example.com.'],
 ])
 
-/** What the fields may contain: the faults that validation finds, in the order of the form. */
+/** The faults that validation has found, in the order of the form. */
 function valueFaults(error: unknown, fields: readonly SignUpField[]): Map<string, string> {
   if (!(error instanceof ApiError) || !error.details) throw error
   return new Map(
@@ -83,16 +85,16 @@ function inOrder(faults: ReadonlyMap<string, string>, names: readonly string[]):
 
 type WithoutPassword = Pick<NewAccount, 'name' | 'email' | 'answers'>
 
-/** The model's faults. Only the fields that a stranger may set are checked. */
+/** The values of a new account and their faults, checked by the model. Only fields that anybody may set are read. */
 export function checkedValues({ model }: AccountBase, account: WithoutPassword) {
   const { name, email, answers = new Map<string, string>() } = account
   const users = model.collections.get('users')
   const fields = signUpFields(model)
   const { values: given, missing } = valuesOf(fields, answers)
-  let values: SignUpFields = {}
+  let values: SignUpValues = {}
   let faults = new Map<string, string>()
   try {
-    // An empty name is missing; to the model it would be a text like any other.
+    // An empty name is treated as missing: the model would accept it.
     const body = { ...given, ...(name.trim() !== '' && { name: name.trim() }), email: email.trim() }
     if (users) ({ values } = bodyValidator(users).create(body))
   } catch (error) {
@@ -113,13 +115,16 @@ function checked(base: AccountBase, account: NewAccount) {
 
 async function create(
   base: AccountBase,
-  values: SignUpFields,
+  values: SignUpValues,
   hashed: string,
   verified: boolean,
 ): Promise<number> {
-  const id = await createBySystem(base.run, 'users', values, { password_hash: hashed })
-  await base.addresses.signedUp(id, String(values.email), verified)
-  return id
+  // In one transaction: without the record, the account would be treated as one that an administrator has created.
+  const withAddress = writeWith(function* (id) {
+    yield { kind: 'put', record: base.addresses.signedUpRecord(id, String(values.email), verified) }
+  })
+  return (await base.run.write(createPlan('users', values, { password_hash: hashed }), system, withAddress))
+    .id
 }
 
 export function hasAddress(error: unknown): boolean {
@@ -130,7 +135,7 @@ export function hasAddress(error: unknown): boolean {
   )
 }
 
-/** Why the model refused a new account: what `check` finds, a limit, a value that is taken. Throws every other error. */
+/** Why the model refused a new account: by `check`, by a limit, or because a value is taken. Rethrows every other error. */
 export function refusal(error: unknown, { model }: AccountBase): ReadonlyMap<string, string> {
   const isRefusal = error instanceof ApiError && ['VALIDATION_FAILED', 'CONFLICT'].includes(error.code)
   if (!isRefusal) throw error
@@ -143,12 +148,12 @@ async function sendKnown({ mail, issuer }: AccountBase, user: UserRow, asker?: A
 }
 
 /**
- * Known and unknown addresses take the same reads and commits, so timing reveals nothing. The model refuses both alike: its
+ * Known and unknown addresses cause the same reads and commits, so timing reveals nothing. The model refuses both alike: its
  * `check` runs before the database finds that the address is taken.
  */
 async function createOpen(
   base: AccountBase,
-  values: SignUpFields,
+  values: SignUpValues,
   hashed: string,
   asker?: Asker,
 ): Promise<SignUpAnswer> {
@@ -160,7 +165,7 @@ async function createOpen(
   } catch (error) {
     if (!hasAddress(error)) return { kind: 'faults', faults: refusal(error, base) }
   }
-  await asManyCommits(base, email)
+  await commitOnce(base, email)
   base.background(async () => {
     const user = await findByEmail(base.run, email)
     if (user) await sendKnown(base, user, asker)
@@ -168,17 +173,15 @@ async function createOpen(
   return { kind: 'ready' }
 }
 
-/** As many commits as a new account takes: one for itself, one for its address. */
-async function asManyCommits({ records, now }: AccountBase, email: string): Promise<void> {
+/** Makes a commit without effect in place of the one that creates an account. */
+async function commitOnce({ records, now }: AccountBase, email: string): Promise<void> {
   const id = hash('sha256', email, 'base64url')
-  for (let count = 0; count < 2; count++) {
-    await records.put({ kind: 'SignUpAttempt', id, payload: `{"count":${count}}`, expiresAt: now() + 60_000 })
-  }
+  await records.put({ kind: 'SignUpAttempt', id, payload: '{}', expiresAt: now() + 60_000 })
 }
 
 export async function sendLink(
   base: AccountBase,
-  values: SignUpFields,
+  values: SignUpValues,
   proof: string | Linked,
   asker?: Asker,
 ): Promise<void> {
@@ -206,23 +209,18 @@ export async function signUp(base: AccountBase, account: NewAccount): Promise<Si
   return { kind: 'sent' }
 }
 
-/** The address that a link for a new account was sent to. */
-export async function pendingAddress(base: AccountBase, token: string): Promise<string | undefined> {
-  return (await pendingSignUp(base, token))?.email
-}
-
-/** `provider`: the id of the one by which the account signs in; undefined: by a password. */
+/** The address to which a link for a new account was sent. `provider`: its id; undefined: the account gets a password. */
 export async function pendingSignUp({ tokens }: AccountBase, token: string) {
   const pending = await tokens.peek<Pending>('PendingAccount', token)
   return pending && { email: String(pending.values.email), provider: pending.linked?.provider }
 }
 
-/** What the account gets that waits for this identity. Consumes the link. */
+/** The values of the account that is pending for this identity. Consumes the link. */
 export async function redeemSignUp(
   { tokens }: AccountBase,
   token: string,
   { provider, profile }: Linked,
-): Promise<SignUpFields | undefined> {
+): Promise<SignUpValues | undefined> {
   const waiting = await tokens.peek<Pending>('PendingAccount', token)
   const wanted = waiting?.linked
   const isSame =
@@ -236,15 +234,15 @@ export async function redeemSignUp(
 export type FinishAnswer =
   | { readonly kind: 'made'; readonly userId: number }
   | { readonly kind: 'wrong' }
-  /** The link is used or expired, or the address was taken meanwhile. */
+  /** The link is used or expired, or the address was taken in the meantime. */
   | { readonly kind: 'over' }
-  /** By the model, for these reasons. */
+  /** The model has refused the account for these reasons. */
   | { readonly kind: 'refused'; readonly messages: readonly string[] }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
 /**
- * Creates the account when its link is opened, for whoever knows the password of the sign-up. Without the password, the
- * receiver of the mail would create an account that the sender of the form could sign in to.
+ * Creates the account when its link is opened and the password of the sign-up is entered. Without the password, the recipient
+ * of the mail would create an account to which the sender of the form could sign in.
  */
 export async function finishSignUp(
   base: AccountBase,

@@ -1,14 +1,15 @@
-/** Rows of `users` as Portico's own code reads and writes them. */
-import type { Run } from '../../plan/run.ts'
+/** Items of `users` as Portico's own code reads and writes them. */
+import { type Run, writeWith } from '../../plan/run.ts'
 import { itemShape, listShape, readFirst, readItem, updateShape, where } from '../../plan/system-plans.ts'
 import { system } from '../../principal.ts'
+import type { NewRecord } from '../../records.ts'
 
 export interface UserRow {
   readonly id: number
   readonly name: string
   readonly email: string
   readonly role: string
-  /** Its credentials are refused: see `disabled-accounts.ts`. */
+  /** Whether its credentials are refused: see `disabled-account.ts`. */
   readonly disabled: boolean
   readonly password_hash: string | null
 }
@@ -30,7 +31,7 @@ export async function findByEmail(run: Run, email: string): Promise<UserRow | un
   return email.includes('\0') ? undefined : readFirst(run, byEmail, email.trim().toLowerCase())
 }
 
-/** Whether the password is still the one that was read. Comparing takes long, so it may have changed meanwhile. */
+/** Whether the password is still the one that was read. It may have changed while it was compared, which takes long. */
 export async function hasStill(
   run: Run,
   { id, password_hash }: Pick<UserRow, 'id' | 'password_hash'>,
@@ -38,9 +39,12 @@ export async function hasStill(
   return (await findUser(run, id))?.password_hash === password_hash
 }
 
-/** Throws CONFLICT where another account has it. */
-export async function storeEmail(run: Run, id: number, email: string): Promise<void> {
-  await run.write({ shape: newEmail, args: [id, email] }, system)
+/** Stores an e-mail address and, in the same transaction, its record. Throws CONFLICT where another account has the address. */
+export async function storeEmail(run: Run, id: number, email: string, record: NewRecord): Promise<void> {
+  const withRecord = writeWith(function* () {
+    yield { kind: 'put', record }
+  })
+  await run.write({ shape: newEmail, args: [id, email] }, system, withRecord)
 }
 
 export async function storePasswordHash(run: Run, id: number, hashed: string): Promise<void> {

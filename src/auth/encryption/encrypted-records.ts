@@ -1,32 +1,32 @@
-/** Records whose secrets a reader of the database cannot read. */
+/** Records whose secrets are encrypted at rest. */
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import type { NewRecord, RecordKey, Records, StoredRecord } from '../../records.ts'
 import type { RecordCipher } from './record-cipher.ts'
 
-/** The kinds whose payloads hold a secret, or lead to one. */
+/** The kinds whose payloads contain a secret, or lead to one. */
 export const encryptedKinds: ReadonlySet<string> = new Set([
   'SigningKeys',
   'Totp',
   'RecoveryCode',
-  // Their payloads hold secrets of forms and the ids of requests that are under way.
+  // Their payloads contain secrets of forms and the ids of pending requests.
   'Session',
   'Interaction',
   'PushedAuthorizationRequest',
   'ProviderSignIn',
   'DeviceCode',
-  // While a first start is under way, the administrator's password and key.
+  // During the first start, the administrator's password and API key.
   'FirstStart',
   'WebhookSecret',
-  // Answers to writes, some of which carry a new secret.
+  // Responses to writes, some of which contain a new secret.
   'IdempotencyKey',
   'ShownOnce',
 ])
 
-/** Kinds whose alias is a secret too: the code that a device shows. */
+/** Kinds whose alias is also a secret: the code that a device displays. */
 const hiddenAliases: ReadonlySet<string> = new Set(['DeviceCode'])
 
-/** The associated data of a payload: it can be decrypted in its own record only. */
+/** The associated data of a payload, which can be decrypted only as part of its own record. */
 export function nameOf({ kind, id }: RecordKey): string {
   return `${kind}/${id}`
 }
@@ -80,7 +80,7 @@ export class EncryptedRecords implements Records {
     return this.#inner.swap(key, stored.payload, this.#cipher.encrypt(name, after))
   }
 
-  /** A change in a transaction, as it is stored. */
+  /** A change of a transaction, encrypted as it is to be stored. */
   change(change: RecordChange): RecordChange {
     if (change.kind === 'add' || change.kind === 'put') {
       return { kind: change.kind, record: this.#encrypted(change.record) }

@@ -1,4 +1,4 @@
-/** The key file beside an SQLite database: one key a line, the one to encrypt with first. */
+/** The key file beside an SQLite database: one key per line; the first one encrypts. */
 import {
   closeSync,
   fsyncSync,
@@ -25,7 +25,7 @@ function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }
 
-/** Undefined where there is no file. Throws an `EncryptionError` for one that holds something else than keys. */
+/** Undefined if there is no file. Throws an `EncryptionError` if it contains anything but keys. */
 export function readKeyFile(file: string): readonly string[] | undefined {
   let text: string
   try {
@@ -39,12 +39,12 @@ export function readKeyFile(file: string): readonly string[] | undefined {
   const keys = text.split('\n').filter(line => line !== '' && !line.startsWith('#'))
   if (keys.length > 0 && keys.every(key => keyText.test(key))) return keys
   throw new EncryptionError(
-    `The key file ${file} is damaged: each of its lines must be a key. Put it back from a backup.`,
+    `The key file ${file} is damaged: each of its lines must be a key. Restore it from a backup.`,
   )
 }
 
 const head =
-  '# Portico encrypts secrets in the database with these keys. Without this file they are lost: keep a copy, apart from the database.\n'
+  '# Portico encrypts secrets in the database with these keys. Without this file the secrets are lost: keep a copy, apart from the database.\n'
 
 function writeDurably(file: string, keys: readonly string[]): void {
   const handle = openPrivate(file)
@@ -56,7 +56,7 @@ function writeDurably(file: string, keys: readonly string[]): void {
   }
 }
 
-function linkUnlessThere(draft: string, file: string): void {
+function linkUnlessExists(draft: string, file: string): void {
   try {
     linkSync(draft, file)
   } catch (error) {
@@ -64,27 +64,27 @@ function linkUnlessThere(draft: string, file: string): void {
   }
 }
 
-/** Makes the file with a new key, whole or not at all. Of several processes, one makes it. */
+/** Creates the file with a new key, completely or not at all. If several processes try, one creates it. */
 export function makeKeyFile(file: string): readonly string[] {
   const draft = `${file}.${process.pid}.${newKeyText().slice(0, 8)}`
   try {
     writeDurably(draft, [newKeyText()])
-    linkUnlessThere(draft, file)
-    // Also where another process has made the file: no key may be used that a power failure could still erase.
+    linkUnlessExists(draft, file)
+    // Even if another process has created the file: no key may be used that a power failure could still erase.
     syncName(file)
   } catch (error) {
     throw new EncryptionError(
-      `The key file ${file} cannot be made: ${error instanceof Error ? error.message : error}.`,
+      `The key file ${file} cannot be created: ${error instanceof Error ? error.message : error}.`,
     )
   } finally {
     rmSync(draft, { force: true })
   }
   const keys = readKeyFile(file)
   if (keys) return keys
-  throw new EncryptionError(`The key file ${file} has vanished.`)
+  throw new EncryptionError(`The key file ${file} was deleted while it was being created.`)
 }
 
-/** Replaces the keys, all at once. */
+/** Replaces all keys atomically. */
 export function writeKeyFile(file: string, keys: readonly string[]): void {
   const draft = `${file}.${process.pid}.${newKeyText().slice(0, 8)}`
   try {
@@ -96,48 +96,69 @@ export function writeKeyFile(file: string, keys: readonly string[]): void {
   }
 }
 
-/** Whether others than its owner may read it. */
+/**
+ * Does `work` while no other process changes the file: of two changes at once, each would write without the other's new key,
+ * and what that key had encrypted would be lost. Throws an `EncryptionError` where another process holds the lock.
+ */
+export async function withKeyFileLocked<T>(file: string, work: () => Promise<T>): Promise<T> {
+  const lock = `${file}.lock`
+  try {
+    closeSync(openPrivate(lock))
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error
+    throw new EncryptionError(
+      `The key file ${file} is being changed by another command. If none is running, one was killed: delete ${lock} and repeat.`,
+    )
+  }
+  try {
+    return await work()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+/** Whether users other than its owner can read the file. */
 export function isReadableByOthers(file: string): boolean {
   return process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0
 }
 
-/** How often the file is looked at, at most. */
+/** The file is checked at most this often. */
 const recheckMs = 500
 
-/** The keys of a file, read again when it has changed: `portico secrets rotate` runs beside the service. */
+/** The keys of a file, which is read again when it has changed: `portico secrets rotate` runs beside the service. */
 export class KeyFile implements KeySource {
   readonly #file: string
   #keys: readonly SecretKey[]
-  #changedAt: number
-  #lookedAt: number
+  #modifiedAtMs: number
+  #checkedAtMs: number
 
   constructor(file: string, keys: readonly string[]) {
     this.#file = file
     this.#keys = keys.map(secretKey)
-    this.#changedAt = this.#modified()
-    this.#lookedAt = performance.now()
+    this.#modifiedAtMs = this.#modified()
+    this.#checkedAtMs = performance.now()
   }
 
   keys(): readonly SecretKey[] {
     const now = performance.now()
-    if (now - this.#lookedAt < recheckMs) return this.#keys
-    this.#lookedAt = now
+    if (now - this.#checkedAtMs < recheckMs) return this.#keys
+    this.#checkedAtMs = now
     try {
       this.#readIfChanged()
     } catch {
-      // Half written or unreadable: the known keys still decrypt, and the next start reports the file.
+      // Partly written or unreadable: the known keys still decrypt, and the next start reports the file.
     }
     return this.#keys
   }
 
   #readIfChanged(): void {
     const at = this.#modified()
-    if (at === this.#changedAt) return
+    if (at === this.#modifiedAtMs) return
     this.#keys = readKeyFile(this.#file)?.map(secretKey) ?? this.#keys
-    this.#changedAt = at
+    this.#modifiedAtMs = at
   }
 
-  /** A file that is removed while the service runs is reported at the next start. */
+  /** A file that was deleted while the service runs is reported at the next start. */
   #modified(): number {
     return statSync(this.#file, { throwIfNoEntry: false })?.mtimeMs ?? 0
   }

@@ -1,8 +1,16 @@
-/** Opens the records of a database: finds the keys, tries them, and encrypts records of versions without encryption. */
+/** Opens the records of a database: finds and checks the keys, and encrypts what versions without encryption have stored. */
 import type { Records, StoredRecord } from '../../records.ts'
 import { recoveryRecord } from '../accounts/sign-in/recovery-codes.ts'
 import { EncryptedRecords, encryptedKinds, nameOf } from './encrypted-records.ts'
-import { isReadableByOthers, KeyFile, keyFileOf, makeKeyFile, readKeyFile, writeKeyFile } from './key-file.ts'
+import {
+  isReadableByOthers,
+  KeyFile,
+  keyFileOf,
+  makeKeyFile,
+  readKeyFile,
+  withKeyFileLocked,
+  writeKeyFile,
+} from './key-file.ts'
 import {
   EncryptionError,
   isEncrypted,
@@ -14,7 +22,7 @@ import {
 
 export interface EncryptionParts {
   readonly records: Records
-  /** The setting `secretKeys`; undefined: the file beside the database. */
+  /** The setting `secretKeys`; undefined: the keys are in the file beside the database. */
   readonly keys: readonly string[] | undefined
   readonly database: string
   /** Called with a sentence for the operator. */
@@ -23,18 +31,18 @@ export interface EncryptionParts {
   readonly rewrite: () => Promise<void>
 }
 
-const recordsAtOnce = 500
+const batchSize = 500
 
-/** Stored once every secret is encrypted. Only the right keys decrypt it. */
+/** Stored when every secret is encrypted. Only the right keys decrypt it. */
 const proof = { kind: 'Sealing', id: 'proof' } as const
 const proofText = '"sealed"'
 
-/** Undefined for PostgreSQL: nodes share the database, and each would make a key of its own. */
+/** Undefined for PostgreSQL: its nodes share the database, and each would create its own key. */
 function fileOf(database: string): string | undefined {
   return /^[a-z][a-z0-9+]+:\/\//i.test(database) ? undefined : keyFileOf(database)
 }
 
-const howToMake = 'Make one with `portico secrets generate` and give it to every node.'
+const howToGenerate = 'Generate one with `portico secrets generate`, and set it on every node.'
 
 function sourceOf({ keys, database, note }: EncryptionParts, isNew: boolean): KeySource {
   if (keys) {
@@ -44,7 +52,7 @@ function sourceOf({ keys, database, note }: EncryptionParts, isNew: boolean): Ke
   const file = fileOf(database)
   if (file === undefined) {
     throw new EncryptionError(
-      `PORTICO_SECRET_KEY must be set: secrets in a PostgreSQL database are encrypted with a key that all nodes share. ${howToMake}`,
+      `PORTICO_SECRET_KEY must be set: secrets in a PostgreSQL database are encrypted with a key that all nodes share. ${howToGenerate}`,
     )
   }
   const known = readKeyFile(file)
@@ -53,13 +61,13 @@ function sourceOf({ keys, database, note }: EncryptionParts, isNew: boolean): Ke
       `The key file ${file} is missing, and the database is encrypted with its key: put it back from a backup, or give the key as PORTICO_SECRET_KEY.`,
     )
   }
-  if (!known) note(`made the key file ${file}: back it up, apart from the database`)
+  if (!known) note(`created the key file ${file}: back it up, apart from the database`)
   const source = new KeyFile(file, known ?? makeKeyFile(file))
-  if (isReadableByOthers(file)) note(`the key file ${file} can be read by others: \`chmod 600\` it`)
+  if (isReadableByOthers(file)) note(`the key file ${file} can be read by other users: \`chmod 600\` it`)
   return source
 }
 
-/** The records, with their secrets encrypted. Throws an `EncryptionError` where the keys are not this database's. */
+/** The records with encrypted secrets. Throws an `EncryptionError` if the keys are not those of this database. */
 export async function openRecords(parts: EncryptionParts): Promise<EncryptedRecords> {
   const { records } = parts
   const stored = await records.get(proof.kind, proof.id)
@@ -80,7 +88,7 @@ async function hasAny(records: Records): Promise<boolean> {
   return false
 }
 
-/** For a database of a version without encryption, or one whose first start with it did not finish. */
+/** For a database of a version without encryption, or one whose first start with encryption did not finish. */
 async function encryptOld(
   { records, note, rewrite }: EncryptionParts,
   encrypted: EncryptedRecords,
@@ -89,11 +97,11 @@ async function encryptOld(
   const count = await encryptPlain(records, encrypted, recordCipher)
   if (count > 0) {
     note(
-      `encrypted ${count} secrets that lay readable in the database: copies and backups made before still hold them, so run \`portico keys rotate\``,
+      `encrypted ${count} secrets that were stored as plain text: earlier copies and backups still contain them, so run \`portico keys rotate\``,
     )
   }
   await rewrite().catch(error =>
-    note(`the database file may still hold traces of them, since it could not be written anew: ${error}`),
+    note(`the database file may still contain traces of them, because it could not be rewritten: ${error}`),
   )
 }
 
@@ -109,16 +117,16 @@ function requireRight(recordCipher: RecordCipher, payload: string): void {
 }
 
 /** Every record of a kind, in batches. */
-async function* partsOf(records: Records, kind: string): AsyncGenerator<readonly StoredRecord[]> {
+async function* batchesOf(records: Records, kind: string): AsyncGenerator<readonly StoredRecord[]> {
   for (let id = ''; ; ) {
-    const part = await records.after(kind, id, recordsAtOnce)
-    if (part.length > 0) yield part
-    if (part.length < recordsAtOnce) return
-    id = part.at(-1)?.id ?? ''
+    const batch = await records.after(kind, id, batchSize)
+    if (batch.length > 0) yield batch
+    if (batch.length < batchSize) return
+    id = batch.at(-1)?.id ?? ''
   }
 }
 
-/** Does `work` for every record of the kinds, a batch in one commit. Returns how often it returned true. */
+/** Calls `work` for every record of the kinds, each batch in one commit. Returns how often it returned true. */
 async function countEach(
   records: Records,
   kinds: Iterable<string>,
@@ -126,8 +134,8 @@ async function countEach(
 ): Promise<number> {
   let count = 0
   for (const kind of kinds) {
-    for await (const part of partsOf(records, kind)) {
-      count += (await Promise.all(part.map(work))).filter(done => done).length
+    for await (const batch of batchesOf(records, kind)) {
+      count += (await Promise.all(batch.map(work))).filter(done => done).length
     }
   }
   return count
@@ -135,7 +143,7 @@ async function countEach(
 
 /**
  * Encrypts what a version without encryption has stored. Several processes may do so at once, and each finishes what
- * another has left. Returns how many secrets this one has encrypted.
+ * another has started. Returns how many secrets this process has encrypted.
  */
 function encryptPlain(
   records: Records,
@@ -155,7 +163,10 @@ function encryptPlain(
   })
 }
 
-/** Its id is a hash of so few characters that it could be guessed, so the record gets another: the same in every process. */
+/**
+ * Gives a recovery code another id: the old one is a hash of so few characters that it could be guessed. The new id is the
+ * same in every process.
+ */
 async function moveCode(
   { kind, id, owner, consumedAt }: StoredRecord,
   records: Records,
@@ -163,18 +174,18 @@ async function moveCode(
   recordCipher: RecordCipher,
 ): Promise<boolean> {
   const [name] = recordCipher.pseudonyms(nameOf({ kind, id }))
-  // Where it is gone, another process has moved it, and it may have been consumed since.
+  // If it is gone, another process has moved it, and it may have been consumed since.
   if (consumedAt === null && (await records.get(kind, id)))
     await encrypted.add(recoveryRecord(Number(owner), id, name))
   return records.delete(kind, id)
 }
 
-/** Encrypts everything with the newest key. Returns how many records another key had encrypted. */
+/** Encrypts every secret with the newest key. Returns how many were encrypted with another key. */
 export function reencryptAll(records: Records, recordCipher: RecordCipher): Promise<number> {
   return countEach(records, [...encryptedKinds, proof.kind], async ({ kind, id, payload }) => {
     if (recordCipher.isCurrent(payload)) return false
     const name = nameOf({ kind, id })
-    // A record that has changed meanwhile was encrypted with the newest key.
+    // A record that has changed in the meantime was encrypted with the newest key.
     return records.swap(
       { kind, id },
       payload,
@@ -192,20 +203,28 @@ export interface KeyRotation {
   readonly wait: () => Promise<void>
 }
 
-/** Encrypts with the setting's first key, or with a new one that the key file gets. Older keys still decrypt. */
+function keysIn(file: string): readonly string[] {
+  const keys = readKeyFile(file)
+  if (keys) return keys
+  throw new EncryptionError(
+    `There is no key file ${file}: the first start creates it, or a backup contains it.`,
+  )
+}
+
+/**
+ * Encrypts every secret with the first key of the setting, or with a new key, which is added to the key file. Older keys
+ * still decrypt. Returns how many records were encrypted again.
+ */
 export async function rotateSecrets({ records, keys, database, wait }: KeyRotation): Promise<number> {
+  if (keys) return reencryptAll(records, cipherOf(keys))
   const file = fileOf(database)
-  const known = keys ?? (file === undefined ? undefined : readKeyFile(file))
-  if (!known) {
-    throw new EncryptionError(
-      `There is no key ${file === undefined ? 'in PORTICO_SECRET_KEY' : `file ${file}: the first start makes it, or a backup has it`}.`,
-    )
-  }
-  if (keys || file === undefined) return reencryptAll(records, cipherOf(known))
-  const all = [newKeyText(), ...known]
-  writeKeyFile(file, all)
-  await wait()
-  return reencryptAll(records, cipherOf(all))
+  if (file === undefined) throw new EncryptionError('There is no key in PORTICO_SECRET_KEY.')
+  return withKeyFileLocked(file, async () => {
+    const all = [newKeyText(), ...keysIn(file)]
+    writeKeyFile(file, all)
+    await wait()
+    return reencryptAll(records, cipherOf(all))
+  })
 }
 
 /** Removes all keys but the newest from the file, once no record needs them. Returns how many. */
@@ -216,10 +235,12 @@ export async function forgetSecrets({ records, keys, database }: KeyRotation): P
       'The keys are in PORTICO_SECRET_KEY: after `portico secrets rotate`, leave only the first one there.',
     )
   }
-  const known = readKeyFile(file) ?? []
-  await reencryptAll(records, cipherOf(known))
-  writeKeyFile(file, known.slice(0, 1))
-  return Math.max(known.length - 1, 0)
+  return withKeyFileLocked(file, async () => {
+    const known = keysIn(file)
+    await reencryptAll(records, cipherOf(known))
+    writeKeyFile(file, known.slice(0, 1))
+    return known.length - 1
+  })
 }
 
 function cipherOf(texts: readonly string[]): RecordCipher {

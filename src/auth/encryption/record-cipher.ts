@@ -1,20 +1,20 @@
 /** Encryption at rest: AES-256-GCM (NIST SP 800-38D), with keys that are not in the database. */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
-/** What is derived from a key. None of the parts tells another, or the text of the key. */
+/** The keys and the id that are derived from a key's text. None reveals another one, or the text. */
 export interface SecretKey {
-  /** Stands in every payload that the key has encrypted. */
+  /** Part of every payload that the key has encrypted. */
   readonly id: string
   readonly cipher: Buffer
   readonly mac: Buffer
 }
 
-/** Supplies the keys, the one to encrypt with first. They may change while the service runs. */
+/** Supplies the keys; the first one encrypts. They may change while the service runs. */
 export interface KeySource {
   keys(): readonly SecretKey[]
 }
 
-/** A encrypted value cannot be opened, or there is no key. Its sentence is for whoever runs the service. */
+/** An encrypted value cannot be decrypted, or there is no key. The message is for operators. */
 export class EncryptionError extends Error {
   constructor(message: string) {
     super(message)
@@ -26,7 +26,7 @@ const encryptedPayload = /^"s1\.([A-Za-z0-9_-]{8})\.([A-Za-z0-9_-]{38,})"$/
 const ivBytes = 12
 const tagBytes = 16
 
-/** `text`: random, at least 32 characters of it. */
+/** `text`: at least 32 random characters. */
 export function secretKey(text: string): SecretKey {
   const derived = (purpose: string, length: number) =>
     Buffer.from(hkdfSync('sha256', text, '', `portico ${purpose}`, length))
@@ -41,7 +41,7 @@ export function newKeyText(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Whether a payload is encrypted, with whatever key. */
+/** Whether a payload is encrypted, with any key. */
 export function isEncrypted(payload: string): boolean {
   return encryptedPayload.test(payload)
 }
@@ -53,7 +53,7 @@ export class RecordCipher {
     this.#source = source
   }
 
-  /** JSON text that only these keys decrypt, and only under the same name. */
+  /** Returns JSON text that only these keys decrypt, and only with the same name. */
   encrypt(name: string, text: string): string {
     const { id, cipher: key } = this.#newest()
     const iv = randomBytes(ivBytes)
@@ -62,7 +62,7 @@ export class RecordCipher {
     return `"s1.${id}.${Buffer.concat(parts).toString('base64url')}"`
   }
 
-  /** Throws an `EncryptionError` for what is not encrypted, is another record's, was changed, or has an unknown key. */
+  /** Throws an `EncryptionError` if the text is not encrypted, belongs to another record, was changed, or has an unknown key. */
   decrypt(name: string, encrypted: string): string {
     const [, id, data = ''] = encryptedPayload.exec(encrypted) ?? []
     const key = this.#source.keys().find(one => one.id === id)
@@ -70,7 +70,7 @@ export class RecordCipher {
       throw new EncryptionError(
         id === undefined
           ? `${name} is not encrypted.`
-          : `${name} is encrypted with the key ${id}, which is not there.`,
+          : `${name} is encrypted with the key ${id}, which is not among the keys.`,
       )
     }
     const bytes = Buffer.from(data, 'base64url')
@@ -81,16 +81,16 @@ export class RecordCipher {
     try {
       return decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
     } catch {
-      throw new EncryptionError(`${name} was changed, or is another record's.`)
+      throw new EncryptionError(`${name} was changed, or belongs to another record.`)
     }
   }
 
-  /** Whether the newest key has encrypted it. */
+  /** Whether the text was encrypted with the newest key. */
   isCurrent(encrypted: string): boolean {
     return encryptedPayload.exec(encrypted)?.[1] === this.#newest().id
   }
 
-  /** What stands for a name that must be found but not read: by each key, the newest first. */
+  /** What is stored in place of a name that must be findable but not readable: one for each key, the newest key's first. */
   pseudonyms(name: string): readonly [string, ...string[]] {
     const made = ({ mac }: SecretKey) => createHmac('sha256', mac).update(name).digest('base64url')
     const [newest, ...older] = this.#source.keys()

@@ -139,6 +139,8 @@ test('where the sign-in is older, they are asked to sign in again first', async 
     ]) {
       assert.equal(late.url.pathname, '/account/sign-in')
       assert.equal(late.url.searchParams.get('next'), path)
+      // The forms of the sign-in page lead back to the link.
+      assert.equal(form(late, 'password').fields.find(({ name }) => name === 'next')?.value, path)
     }
     assert.equal(await addressOf(fixture, ann), ann.email)
   })

@@ -1,19 +1,18 @@
 /** Which address of an account is known to be its owner's: the one that was confirmed, not the one that it has by now. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAddresses } from '../../../src/auth/accounts/addresses.ts'
+import { type Addresses, createAddresses } from '../../../src/auth/accounts/addresses.ts'
 import { checkModel } from '../../../src/model/check.ts'
+import type { Records } from '../../../src/records.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import blog from '../../models/blog.ts'
 import { createUsers } from '../../store/blog.ts'
 
-async function withAddresses(
-  use: (addresses: ReturnType<typeof createAddresses>) => Promise<void>,
-): Promise<void> {
+async function withAddresses(use: (addresses: Addresses, records: Records) => Promise<void>): Promise<void> {
   const store = openSqlite(checkModel(blog), { file: ':memory:' })
   await createUsers(store, 1)
   try {
-    await use(createAddresses(store.records))
+    await use(createAddresses(store.records), store.records)
   } finally {
     await store.close()
   }
@@ -38,9 +37,9 @@ test('an address is confirmed by itself: another one in its place is not', () =>
   }))
 
 test('an account that somebody signed up for is unproven until its address is confirmed', () =>
-  withAddresses(async addresses => {
+  withAddresses(async (addresses, records) => {
     assert.equal(await addresses.isUnproven(1), false, 'an administrator has made it')
-    await addresses.signedUp(1, own, false)
+    await records.put(addresses.signedUpRecord(1, own, false))
     assert.deepEqual([await addresses.isUnproven(1), await addresses.isVerified(1, own)], [true, false])
     await addresses.confirm(1, own)
     assert.deepEqual([await addresses.isUnproven(1), await addresses.isVerified(1, own)], [false, true])

@@ -138,8 +138,10 @@ test('bodies of another shape are refused with their faults', async () => {
       body: '{"email":"a","email":"b","password":"c"}',
     })
     assert.equal(twice.status, 400)
-    const page = await call('/account/sign-in', { headers: { Accept: 'application/json' } })
-    assert.equal(page.code, 'NOT_ACCEPTABLE')
+    for (const path of ['/account/sign-in', '/account/keys']) {
+      const page = await call(path, { headers: { Accept: 'application/json' } })
+      assert.equal(page.code, 'NOT_ACCEPTABLE', path)
+    }
     const options = await postJson(`${url}/account/passkeys/get`, {})
     assert.deepEqual([options.status, typeof options.json.challenge], [200, 'string'])
     const accepted = { ...sameOrigin, Accept: 'application/problem+json' }

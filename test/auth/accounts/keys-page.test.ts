@@ -118,6 +118,8 @@ test('faults stand at their fields, with what was entered, whatever it is', asyn
     assert.match(made.text, /<title>Error: /)
     const sent = formTo(made, `${path}/new`)
     assert.equal(sent.fields.find(({ name }) => name === 'name')?.value, hostile)
+    const noDay = await submitted(visitor, sent, { end: 'date', date: '2031-02-30' })
+    assert.match(noDay.text, /id="date-fault">/)
     const none = await submitted(visitor, sent, { name: ' ', 'level-user': 'none', end: 'soon' })
     assert.match(none.text, /id="name-fault"/)
     assert.match(none.text, /id="access-fault"/)

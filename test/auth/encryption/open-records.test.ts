@@ -74,11 +74,11 @@ const totp = {
 }
 const session = { kind: 'Session', id: 's', alias: 'uid', payload: '{"uid":"uid"}', expiresAt: null }
 
-test('the first start makes a key file for its owner alone; later starts take it', async () => {
+test('the first start creates a key file that only its owner can read; later starts use it', async () => {
   await withBase(async ({ keyFile, stored, notes, open }) => {
     await (await open()).put(totp)
     assert.equal(statSync(keyFile).mode & 0o777, 0o600)
-    assert.match(notes[0] ?? '', /made the key file .+: back it up/)
+    assert.match(notes[0] ?? '', /created the key file .+: back it up/)
     assert.ok(isEncrypted((await stored.get('Totp', '7'))?.payload ?? ''))
     const keys = readKeyFile(keyFile)
     const again = await open()
@@ -87,11 +87,11 @@ test('the first start makes a key file for its owner alone; later starts take it
     assert.equal(notes.length, 1)
     chmodSync(keyFile, 0o644)
     await open()
-    assert.match(notes[1] ?? '', /can be read by others/)
+    assert.match(notes[1] ?? '', /can be read by other users/)
   })
 })
 
-test('a key file that root makes anew is whose folder it is', async () => {
+test('a key file that root rewrites belongs to the owner of its folder', async () => {
   await withBase(async ({ keyFile, open }) => {
     await open()
     const folder = dirname(keyFile)
@@ -103,7 +103,7 @@ test('a key file that root makes anew is whose folder it is', async () => {
   })
 })
 
-test('of several first starts at once one key counts', async () => {
+test('concurrent first starts use the same key', async () => {
   await withBase(async ({ open }) => {
     const all = await Promise.all(Array.from({ length: 8 }, () => open()))
     for (const [at, records] of all.entries()) {
@@ -145,7 +145,7 @@ test('a database that is no file needs the setting, and says so', async () => {
   })
 })
 
-test('what was stored plain is encrypted at the start, and works on', async () => {
+test('what was stored as plain text is encrypted at the start, and still works', async () => {
   await withBase(async ({ stored, open }) => {
     const keys = await loadKeys(stored)
     await stored.put(totp)
@@ -171,7 +171,7 @@ test('what was stored plain is encrypted at the start, and works on', async () =
   })
 })
 
-test('once all is encrypted, nothing plain is believed, and nothing of another record', async () => {
+test('once everything is encrypted, plain payloads and those of other records are refused', async () => {
   await withBase(async ({ stored, open }) => {
     const records = await open()
     await stored.put(totp)
@@ -179,11 +179,11 @@ test('once all is encrypted, nothing plain is believed, and nothing of another r
     await records.put({ ...totp, id: '8' })
     const other = await stored.get('Totp', '8')
     await stored.put({ ...totp, payload: other?.payload ?? '' })
-    assert.throws(() => records.get('Totp', '7'), /another record’s|another record's/)
+    assert.throws(() => records.get('Totp', '7'), /another record/)
   })
 })
 
-test('a code that a device shows is found by it, and cannot be read', async () => {
+test('a device code is found by the code that the device displays, which is not readable', async () => {
   await withBase(async ({ stored, open }) => {
     const records = await open()
     await records.put({ kind: 'DeviceCode', id: 'd', alias: 'WXYZ-ABCD', payload: '{}', expiresAt: null })
@@ -193,7 +193,7 @@ test('a code that a device shows is found by it, and cannot be read', async () =
   })
 })
 
-test('a swap changes what is there, unless it has changed', async () => {
+test('a swap replaces the payload unless it has changed', async () => {
   await withBase(async ({ open }) => {
     const records = await open()
     for (const kind of ['Totp', 'Other']) {
@@ -206,7 +206,7 @@ test('a swap changes what is there, unless it has changed', async () => {
   })
 })
 
-test('rotation beside a running service: all is encrypted again, and the old key can go', async () => {
+test('rotation beside a running service encrypts everything again, and then the old key can be forgotten', async () => {
   await withBase(async ({ database, keyFile, stored, open }) => {
     const running = await open()
     await running.put(totp)
@@ -227,7 +227,7 @@ test('rotation beside a running service: all is encrypted again, and the old key
   })
 })
 
-test('what was encrypted with an older key after the rotation is encrypted again before that key goes', async () => {
+test('what was encrypted with an older key after the rotation is encrypted again before that key is forgotten', async () => {
   await withBase(async ({ database, keyFile, stored, open }) => {
     await open()
     const slow = await open(readKeyFile(keyFile))
@@ -239,7 +239,37 @@ test('what was encrypted with an older key after the rotation is encrypted again
   })
 })
 
-test('rotation by the setting: the first key encrypts, then the second can be left out', async () => {
+test('of two concurrent changes of the key file one is refused, so that no key is lost', async () => {
+  await withBase(async ({ database, keyFile, stored, open }) => {
+    await (await open()).put(totp)
+    let second: Promise<unknown> = Promise.resolve()
+    const parts = { records: stored, keys: undefined, database, wait: async () => undefined }
+    const first = rotateSecrets({
+      ...parts,
+      wait: async () => {
+        second = Promise.allSettled([rotateSecrets(parts), forgetSecrets(parts)])
+        await second
+      },
+    })
+    assert.equal(await first, 2)
+    for (const answer of (await second) as PromiseSettledResult<number>[])
+      assert.match(String(answer.status === 'rejected' && answer.reason), /key file .+ is being changed/)
+    assert.equal(readKeyFile(keyFile)?.length, 2)
+    assert.equal((await (await open()).get('Totp', '7'))?.payload, totp.payload)
+    assert.equal(await forgetSecrets(parts), 1)
+  })
+})
+
+test('without a key file, rotating and forgetting keys create none', async () => {
+  await withBase(async ({ database, keyFile, stored }) => {
+    const parts = { records: stored, keys: undefined, database, wait: async () => undefined }
+    await assert.rejects(forgetSecrets(parts), /no key file/)
+    await assert.rejects(rotateSecrets(parts), /no key file/)
+    assert.ok(!existsSync(keyFile))
+  })
+})
+
+test('rotation by the setting: the first key encrypts, and then the second can be removed', async () => {
   await withBase(async ({ database, keyFile, stored, open }) => {
     const [old, young] = [newKeyText(), newKeyText()]
     await (await open([old])).put(totp)
@@ -254,7 +284,7 @@ test('rotation by the setting: the first key encrypts, then the second can be le
   })
 })
 
-test('a running service outlives that its key file is taken away', async () => {
+test('a running service keeps its keys when the key file is deleted', async () => {
   await withBase(async ({ keyFile, open }) => {
     await open()
     const source = new KeyFile(keyFile, readKeyFile(keyFile) ?? [])
@@ -266,7 +296,7 @@ test('a running service outlives that its key file is taken away', async () => {
   })
 })
 
-test('and that it is half written for a while', async () => {
+test('a running service keeps its keys while the key file is partly written', async () => {
   await withBase(async ({ keyFile, open }) => {
     await open()
     const source = new KeyFile(keyFile, readKeyFile(keyFile) ?? [])

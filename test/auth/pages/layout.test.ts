@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { html } from '../../../src/auth/pages/components/html.ts'
 import { appTile, initialOf, tileColour } from '../../../src/auth/pages/components/tile.ts'
 import { layout } from '../../../src/auth/pages/frame/layout.ts'
+import { pageReply } from '../../../src/auth/pages/frame/reply.ts'
 import { stylesheet } from '../../../src/auth/pages/frame/stylesheet.ts'
 import { contrast, tileColours } from '../../../src/auth/pages/frame/theme.ts'
 import { providerButtons } from '../../../src/auth/pages/sign-in/providers.ts'
@@ -31,6 +32,13 @@ test('other pages are a card in the middle, without a navigation', () => {
   const made = layout(theme, { title: 'Sign in', content })
   assert.match(made, /<body class="centred">/)
   assert.doesNotMatch(made, /<nav/)
+})
+
+test('a page with images of many origins names at most forty of them in its policy', () => {
+  const images = Array.from({ length: 300 }, (_, at) => `https://images-${at}.example.com/logo.png`)
+  const { headers } = pageReply(theme, { title: 'Apps', content }, { images: [...images, ...images] })
+  const policy = headers[headers.indexOf('Content-Security-Policy') + 1] ?? ''
+  assert.equal(policy.match(/https:\/\/images-\d+\.example\.com/g)?.length, 40)
 })
 
 test('an initial is the first letter or digit of a name, whatever is around it', () => {

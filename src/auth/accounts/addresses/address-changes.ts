@@ -1,13 +1,13 @@
 /**
- * Changing an account's e-mail address by the API. Write access to an account must not be enough to take it over: the old
- * address stays until the new one is proven, by a link that asks for the owner's password. Only an administrator changes
- * the address of another account at once.
+ * Changes of an account's e-mail address through the API. Write access to an account must not be enough to take it over: the
+ * old address stays until the new one is proven by a link that requires the owner's password. Only an administrator's change
+ * of another account takes effect at once.
  */
 import type { RateCounters } from '../../../cluster/cluster.ts'
 import { ApiError } from '../../../errors.ts'
 import type { CreateShape, Plan, UpdateShape } from '../../../plan/plan.ts'
 import { requireRecentSignIn } from '../../../plan/recent-sign-in.ts'
-import type { Run, Within } from '../../../plan/run.ts'
+import { type Run, type Within, writeWith } from '../../../plan/run.ts'
 import { isAdministrator, type Principal } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import type { Background } from '../../background.ts'
@@ -30,13 +30,13 @@ export interface AddressChangeParts {
   readonly now?: () => number
 }
 
-/** Who asks for a write, and what else belongs to its transaction. */
+/** The caller of a write, and what else belongs to its transaction. */
 interface Asking {
   readonly principal: Principal
   readonly within: Within | undefined
 }
 
-/** For writes of users that set `email`. Throws RATE_LIMITED where too many messages would be sent. */
+/** For writes of users that set `email`. Throws RATE_LIMITED if too many mails would be sent. */
 export function addressChanges(parts: AddressChangeParts): Run['write'] {
   const { run, records, counters, background, mail, now = Date.now } = parts
   const addresses = createAddresses(records, now)
@@ -49,13 +49,15 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     tokens: createTokens(records, now),
   })
 
-  /** Undefined: the mails may be sent; otherwise in how many seconds they may. */
+  /** The seconds to wait before the mails may be sent; undefined: they may be sent now. */
   const allowance = ({ userId }: Principal, email: string) => mails.take(email, `user:${userId}`)
   const create = async ({ principal, within }: Asking, plan: Plan<CreateShape>, email: string) => {
-    const answer = await run.write(plan, principal, within)
-    // As after a sign-up: nobody has proven the address.
-    if (!isAdministrator(principal.access)) await addresses.signedUp(answer.id, email.toLowerCase(), false)
-    return answer
+    if (isAdministrator(principal.access)) return run.write(plan, principal, within)
+    // Nobody has proven the address, as after a sign-up.
+    const withAddress = writeWith(function* (id) {
+      yield { kind: 'put', record: addresses.signedUpRecord(id, email.toLowerCase(), false) }
+    }, within)
+    return run.write(plan, principal, withAddress)
   }
   const assign = async (
     { principal, within }: Asking,
@@ -65,8 +67,11 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
   ) => {
     // Whoever has the address can reset the password.
     requireRecentSignIn(principal)
-    const answer = await run.write(plan, principal, within)
-    await addresses.assign(user.id, email)
+    const record = await addresses.assignedRecord(user.id, email)
+    const withAddress = writeWith(function* () {
+      yield { kind: 'put', record }
+    }, within)
+    const answer = await run.write(plan, principal, withAddress)
     await records.deleteOwned(String(user.id), ['PendingAddress', 'AddressVerification', 'PasswordReset'])
     notifyOfAddress(sender(), user, { kind: 'changed', address: email, by: 'administrator' })
     return answer
@@ -80,7 +85,7 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     const isOwn = principal.userId === user.id
     if (isOwn) requireAllowance(await allowance(principal, email))
     const answer = await run.write({ ...plan, shape: withholding(plan.shape) }, principal, within)
-    // After the write: a caller who may not change the account must not learn that it exists or use up its messages.
+    // After the write: a caller who may not change the account must not learn that it exists, or use up its mails.
     if (!isOwn && (await allowance(principal, email)) !== undefined) return answer
     await addresses.wait(user.id, email)
     notifyOfAddress(sender(), user, { kind: 'requested', address: email })
@@ -110,7 +115,7 @@ function requireAllowance(seconds: number | undefined): void {
 
 const withholdings = new WeakMap<UpdateShape, UpdateShape>()
 
-/** One per shape, because each shape is compiled once. */
+/** The shape without the e-mail address. One object per shape, because each shape is compiled once. */
 function withholding(shape: UpdateShape): UpdateShape {
   const known = withholdings.get(shape)
   if (known) return known

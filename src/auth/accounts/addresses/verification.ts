@@ -1,4 +1,4 @@
-/** Proof of an e-mail address: the account's own, or one that the account is to get. */
+/** Proof of an e-mail address: the account's own, or the pending one. */
 import { ApiError } from '../../../errors.ts'
 import type { Asker } from '../../mail/mailer.ts'
 import type { LinkValues } from '../../mail/values.ts'
@@ -9,7 +9,7 @@ import { revokeBeforeProof } from '../recovery/account-recovery.ts'
 import { confirmPassword } from '../sign-in.ts'
 import { findByEmail, findUser, storeEmail, type UserRow } from '../users.ts'
 
-interface Claimed {
+interface ClaimedAddress {
   readonly userId: number
   readonly email: string
   /** Whether the account is to get this address. */
@@ -18,7 +18,7 @@ interface Claimed {
 
 type Sender = Pick<AccountBase, 'tokens' | 'mail' | 'issuer'>
 
-async function linkFor({ tokens, issuer }: Sender, claimed: Claimed): Promise<LinkValues> {
+async function linkFor({ tokens, issuer }: Sender, claimed: ClaimedAddress): Promise<LinkValues> {
   const token = await tokens.issue('AddressVerification', claimed, { owner: String(claimed.userId) })
   return { link: `${issuer}/account/verify?token=${token}`, minutes: lifetimeMinutes('AddressVerification') }
 }
@@ -33,7 +33,7 @@ export async function sendConfirmation(
   await base.mail.sendTemplate('confirmAddress', { to: email, userId, asker }, values)
 }
 
-/** Sends the link to an address that the account is to get. The owner of one that is taken gets a note without a link. */
+/** Sends a link to an address that the account is to get. If the address is taken, its owner gets a notice without a link. */
 export async function sendNewAddress(
   base: Sender & Pick<AccountBase, 'run'>,
   userId: number,
@@ -60,18 +60,18 @@ export async function addressToConfirm(
   { tokens }: AccountBase,
   token: string,
 ): Promise<ToConfirm | undefined> {
-  const claimed = await tokens.peek<Claimed>('AddressVerification', token)
+  const claimed = await tokens.peek<ClaimedAddress>('AddressVerification', token)
   return claimed && { email: claimed.email, isNew: claimed.isNew === true }
 }
 
 export interface Confirmation {
   readonly token: string
-  /** Who is signed in, and by which session. */
+  /** The user who is signed in, and their session. */
   readonly userId: number
   readonly session: string
-  /** Needed where the account gets another address, if it has a password: a stolen session must not be enough. */
+  /** Required if the account gets another address and has a password: a stolen session must not be enough. */
   readonly password: string
-  /** Whether the sign-in is recent, which is needed in place of the password where there is none. */
+  /** Whether the sign-in is recent, which is required instead of the password if there is none. */
   readonly isFresh: boolean
   /** Whose attempts are counted. */
   readonly address: string
@@ -80,19 +80,19 @@ export interface Confirmation {
 }
 
 export type ConfirmAnswer =
-  /** `isFirst`: what others may have made in the account before was revoked. */
+  /** `isFirst`: everything that others may have created in the account before was revoked. */
   | { readonly kind: 'done'; readonly isFirst: boolean }
-  /** The link is used or expired, is for another user, or the account's address has changed meanwhile. */
+  /** The link is used or expired, is for another user, or the account's address has changed in the meantime. */
   | { readonly kind: 'over' }
   | { readonly kind: 'wrong' }
   /** There is no password, and the sign-in is not recent. */
   | { readonly kind: 'stale' }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
-/** To be called when the owner of the account has opened the link. */
+/** Confirms the address of a link that the owner of the account has opened. */
 export async function confirmAddress(base: AccountBase, by: Confirmation): Promise<ConfirmAnswer> {
   const { tokens, run } = base
-  const waiting = await tokens.peek<Claimed>('AddressVerification', by.token)
+  const waiting = await tokens.peek<ClaimedAddress>('AddressVerification', by.token)
   const user = waiting?.userId === by.userId ? await findUser(run, by.userId) : undefined
   if (!waiting || !user) return { kind: 'over' }
   if (waiting.isNew && user.password_hash === null) {
@@ -110,12 +110,12 @@ export async function confirmAddress(base: AccountBase, by: Confirmation): Promi
   return { kind: 'done', isFirst }
 }
 
-/** Gives the account the new address. Returns whether it was still pending, and is not another account's. */
+/** Gives the account the new address. Returns false if it is no longer pending, or belongs to another account. */
 async function takeAddress(base: AccountBase, user: UserRow, email: string): Promise<boolean> {
   const { addresses, run, records } = base
   if ((await addresses.waiting(user.id)) !== email || !(await addresses.drop(user.id))) return false
   try {
-    await storeEmail(run, user.id, email)
+    await storeEmail(run, user.id, email, await addresses.assignedRecord(user.id, email))
   } catch (error) {
     if (error instanceof ApiError && error.code === 'CONFLICT') return false
     throw error

@@ -3,6 +3,7 @@ import { openidScopes } from '../../../model/builtin.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import { staticRule } from '../../../plan/guard.ts'
 import type { AccessClass } from '../../../principal.ts'
+import { inWords } from '../sign-up/sign-up-fields.ts'
 
 export type Level = 'none' | 'read' | 'write'
 
@@ -43,12 +44,9 @@ const titles: ReadonlyMap<string, string> = new Map([
   ['oauth_app_secrets', 'Secrets of OAuth apps'],
 ])
 
-/** `blog_posts` → `Blog posts`. */
+/** How pages name a collection, e.g. `Blog posts` for `blog_posts`. */
 export function titleOf(name: string): string {
-  const known = titles.get(name)
-  if (known !== undefined) return known
-  const words = name.replaceAll('_', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  return titles.get(name) ?? inWords(name)
 }
 
 /** Whether an action or query needs the scope. */

@@ -1,6 +1,6 @@
 /**
- * Everything that gives access to an account: counted, and revoked when its owner recovers it. A new password is stored in
- * one commit with the end of what an intruder could have left behind: passkeys, keys, consents, tokens, links.
+ * Counts everything that gives access to an account, and revokes it when the owner recovers the account. One commit stores a
+ * new password and ends what an intruder could have left behind: passkeys, keys, consents, tokens, links.
  */
 import type { Run } from '../../../plan/run.ts'
 import { listShape, where } from '../../../plan/system-plans.ts'
@@ -80,14 +80,14 @@ export interface Extent {
   /** The session that stays. */
   readonly except?: string
   readonly keys: boolean
-  /** And identities at other providers: whoever had the account could have added either. */
+  /** Passkeys and identities at other providers: an intruder could have added either. */
   readonly passkeys: boolean
   readonly codes: boolean
 }
 
 /**
- * Stores a new password and revokes what the old one gave access to, in one commit, so that nothing survives if the
- * process dies. Requests that were under way meanwhile are revoked afterwards.
+ * Stores a new password and revokes everything obtained with the old one, in one commit, so that nothing survives if the
+ * process dies. What concurrent requests have created is revoked afterwards.
  */
 export async function replacePassword(
   base: RecoveryParts,
@@ -106,7 +106,7 @@ export async function replacePassword(
   await revokeAll(userId, extent.except)
   const keys = extent.keys ? await keysOf(run, userId) : []
   const end = await accountEndRecord(records, userId, now(), extent.except)
-  // Started in one turn of the event loop, they share a commit.
+  // Writes that start in one turn of the event loop share a commit.
   await Promise.all([
     storePasswordHash(run, userId, hashed),
     records.put(end),
@@ -115,12 +115,12 @@ export async function replacePassword(
   ])
   await revokeAll(userId, extent.except)
   await records.deleteOwned(owner, kinds)
-  if (extent.keys) await removeAll(run, userId)
+  if (extent.keys) await removeKeysAndWebhooks(run, userId)
   const left = await holdingsOf(base, userId)
   return { ended: difference(before, left), left, ownApps: await ownAppsOf(run, userId) }
 }
 
-/** Kinds that store the session in which they were made. */
+/** Kinds whose records name the session in which they were created. */
 const ofSessions = ['Passkey', 'Totp', identityKind]
 
 async function endMadeElsewhere({ records }: AccountBase, owner: string, session: string): Promise<void> {
@@ -134,7 +134,7 @@ async function endMadeElsewhere({ records }: AccountBase, owner: string, session
 }
 
 /**
- * For the first proof of the address of an account that anybody may have created. Revokes everything that was made outside
+ * For the first confirmation of the address of an account that anybody may have created. Revokes everything created outside
  * of this session (Sudhodanan and Paverd, Pre-hijacked accounts, 2022). API keys belong to no session, so all are revoked.
  */
 export async function revokeBeforeProof(base: AccountBase, userId: number, session: string): Promise<void> {
@@ -150,11 +150,11 @@ export async function revokeBeforeProof(base: AccountBase, userId: number, sessi
     'ProviderSignIn',
     'IdentityOffer',
   ])
-  await removeAll(run, userId)
+  await removeKeysAndWebhooks(run, userId)
 }
 
-/** Keys, and webhooks that end with none. */
-async function removeAll(run: Run, userId: number): Promise<void> {
+/** Deletes API keys, and pauses webhooks made in sessions, which end with no credential. */
+async function removeKeysAndWebhooks(run: Run, userId: number): Promise<void> {
   await Promise.all((await keysOf(run, userId)).map(id => removeKey(run, id)))
   await pauseMadeInSessions(run, userId)
 }

@@ -13,7 +13,7 @@ export interface Holdings {
   readonly codes: boolean
 }
 
-/** Nothing for none; `one` and `many` name what is counted. */
+/** E.g. `2 passkeys`; an empty list for 0. `one` and `many` name what is counted. */
 export function counted(count: number, one: string, many = `${one}s`): string[] {
   return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`]
 }

@@ -1,4 +1,4 @@
-/** New passwords: by a mailed link for users who forgot theirs, and by the old password. */
+/** New passwords: by a mailed link for users who forgot theirs, by the old password, and for users without one. */
 
 import { hash } from 'node:crypto'
 import { disabledSignIn } from '../../disabled-account.ts'
@@ -24,7 +24,7 @@ async function sendLink(
   asker?: Asker,
 ): Promise<void> {
   const user = await findByEmail(run, email)
-  // Write access to an account must not be enough to take it over by setting one's own address.
+  // Write access to an account must not be enough to take it over by setting another address.
   if (!user || !(await addresses.isTrusted(user.id, user.email))) return
   const to = { to: user.email, userId: user.id, asker }
   if (user.disabled) return mail.sendTemplate('accountDisabled', to, {})
@@ -35,7 +35,7 @@ async function sendLink(
   await mail.sendTemplate('resetPassword', to, values)
 }
 
-/** Whether another message may be sent to the address now. Links sent before still work if not. */
+/** Whether another mail may be sent to the address now. If not, links that were sent before still work. */
 async function maySend({ counters }: AccountBase, email: string): Promise<boolean> {
   const key = `mail-reset:${hash('sha256', email, 'base64url')}`
   const { granted } = await counters.take(key, resetMails.attempts, 1, resetMails.window)
@@ -43,8 +43,8 @@ async function maySend({ counters }: AccountBase, email: string): Promise<boolea
 }
 
 /**
- * Returns the seconds to wait where the address has made too many requests. Reveals nothing about the account. Requests of
- * strangers do not harm the owner: the links that they cause work as well. `secrets`: see `Devices`.
+ * Returns the seconds to wait if the address has made too many requests. Reveals nothing about the account. Requests of
+ * strangers do not harm the owner: the links in the resulting mails work too. `secrets`: see `Devices`.
  */
 export async function requestReset(
   base: AccountBase,
@@ -95,9 +95,9 @@ export async function reset(
   if (!waiting) return { kind: 'over' }
   const message = passwordFault(password, waiting.email)
   if (message !== undefined) return { kind: 'fault', field: 'password', message }
-  // Whoever has the link has the account's mail. The link works again once the account is enabled.
+  // The link proves access to the account's mail, so this reveals nothing. It works again once the account is enabled.
   if ((await findUser(run, waiting.userId))?.disabled) throw disabledSignIn(base.name)
-  // First, because it may fail: then the link still works.
+  // Before the token is consumed: if hashing fails, the link still works.
   const hashed = await hashPassword(password)
   const pending = await tokens.redeem<Pending>('PasswordReset', token)
   const user = pending && (await findUser(run, pending.userId))
@@ -138,7 +138,7 @@ export async function changePassword(base: AccountBase, change: Change): Promise
     return { kind: 'fault', field: 'current_password', message: said }
   }
   const hashed = await hashPassword(change.password)
-  // A reset has happened meanwhile: the old password no longer counts.
+  // After a reset in the meantime the old password no longer counts.
   if (!(await hasStill(base.run, user))) return { kind: 'over' }
   const { session: except, keys } = change
   const ended = await replacePassword(base, user.id, hashed, { except, keys, passkeys: false, codes: false })
@@ -146,7 +146,7 @@ export async function changePassword(base: AccountBase, change: Change): Promise
   return { kind: 'done', userId: user.id, ended }
 }
 
-/** For a user who has none, and has signed in by other means a short time ago. Returns what is wrong with it. */
+/** Sets the password of a user who has none and has signed in recently by other means. Returns a fault, if there is one. */
 export async function setFirstPassword(
   base: AccountBase,
   user: UserRow,
@@ -157,7 +157,7 @@ export async function setFirstPassword(
   const fault = passwordFault(password, user.email)
   if (fault !== undefined) return fault
   const hashed = await hashPassword(password)
-  // Whoever has taken the account back meanwhile has set another.
+  // An account recovery in the meantime has set another one.
   const isWithout = user.password_hash === null && (await hasStill(base.run, user))
   if (!isWithout || !(await isStillSignedIn())) return 'You have a password already. Load the page again.'
   await storePasswordHash(base.run, user.id, hashed)

@@ -63,18 +63,14 @@ export async function accountRoute(parts: RouteParts, visit: Visit, who: SignedI
   return pageReply(theme, accountPage({ menu, verified, since, waiting, state, note: noteOf(visit) }))
 }
 
-/** A policy that names more would be a header that some proxies refuse. */
-const maxImageOrigins = 40
-
 async function showApps({ base, server, theme }: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
   const found = await server.connectedApps(who.user.id)
   const apps = found.map(one => {
     const asked = { scopes: one.scopes, allowedBefore: new Set<string>() }
     return { ...one, groups: scopeGroups(base.model, asked, who.user) }
   })
-  const images = apps.map(({ app }) => app.logoUri).filter(uri => uri !== undefined)
   const page = appsPage({ menu: who.menu, apps, note: noteOf(visit), now: base.now() })
-  return pageReply(theme, page, { images: images.slice(0, maxImageOrigins) })
+  return pageReply(theme, page, { images: apps.map(({ app }) => app.logoUri) })
 }
 
 export async function appsRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {

@@ -102,9 +102,9 @@ async function unconfirmedOf(
   return { sent: query === 'done=sent', endsOthers: await addresses.isUnproven(id) }
 }
 
-const nextForm = /^\/account(?:\/[a-z0-9-]{1,30}){0,4}$/
+const nextForm = /^\/account(?:(?:\/[a-z0-9-]{1,30}){0,5}|\/verify\?token=[\w-]{20,128})$/
 
-/** A path that somebody may be sent to after signing in: of the account's own pages, and nothing else. */
+/** A path to which somebody may be sent after signing in: a page of the account, perhaps with the token that it confirms. */
 export function safeNext(path: string | undefined): string | undefined {
   return path !== undefined && nextForm.test(path) ? path : undefined
 }

@@ -164,9 +164,9 @@ async function currentUser(parts: RouteParts, visit: Visit): Promise<Reply> {
 /** For calls of which `isJsonCall` is true. Throws errors, for the API's own form. */
 export async function answerJson(parts: RouteParts, visit: Visit): Promise<Reply> {
   if (visit.method !== 'POST' && visit.path === '/account') return currentUser(parts, visit)
+  if (visit.method !== 'POST') throw new ApiError('NOT_ACCEPTABLE', 'This is a page: accept `text/html`.')
   const operation = operations.get(visit.path)
   if (!operation) throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'This page takes forms, not JSON.')
-  if (visit.method !== 'POST') throw new ApiError('NOT_ACCEPTABLE', 'This is a page: accept `text/html`.')
   if (!parts.csrf.isOwnPage(visit)) {
     throw new ApiError(
       'FORBIDDEN',

@@ -15,8 +15,8 @@ import { passkeyOptions } from '../sign-in.ts'
 import { noteOf } from './account.ts'
 import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
-import { type FormBody, readForm } from './form-body.ts'
-import { isFresh } from './own.ts'
+import type { FormBody } from './form-body.ts'
+import { isFresh, postedForm } from './own.ts'
 import { fromOf, rememberDevice } from './sign-in/device-cookie.ts'
 import { providerOf, startFlow } from './sign-in/provider-flow.ts'
 
@@ -188,8 +188,7 @@ const changes: ReadonlyMap<string, Change> = new Map([
 
 export async function securityRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
   if (visit.method !== 'POST') return show(parts, visit, who, noFaults)
-  const form = readForm(visit)
-  parts.csrf.check(visit, form.text('csrf'))
+  const form = postedForm(parts, visit)
   const name = form.text('change')
   const change = changes.get(name)
   if (!change) throw new ApiError('BAD_REQUEST', 'There is no such change.')
@@ -201,7 +200,7 @@ export async function securityRoute(parts: RouteParts, visit: Visit, who: Signed
 
 /** What the script asks for before the browser is asked for a passkey. */
 export async function passkeyOptionsRoute(parts: RouteParts, visit: Visit, kind: string): Promise<Reply> {
-  parts.csrf.check(visit, readForm(visit).text('csrf'))
+  postedForm(parts, visit)
   const options = kind === 'create' ? await creationOptions(parts, visit) : await requestOptions(parts, visit)
   const headers = ['Content-Type', 'application/json', 'Cache-Control', 'no-store']
   return { status: 200, headers, body: JSON.stringify(options) }

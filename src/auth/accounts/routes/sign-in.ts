@@ -20,7 +20,8 @@ import { type SignUpField, signUpFields } from '../sign-up/sign-up-fields.ts'
 import { signUp, signUpIsOff } from '../sign-up.ts'
 import { askerOf } from './asker.ts'
 import { type RouteParts, redirect, safeNext, signedIn, tooMany, type Visit } from './context.ts'
-import { type FormBody, readForm, readQuery } from './form-body.ts'
+import { type FormBody, readQuery } from './form-body.ts'
+import { postedForm } from './own.ts'
 import { fromOf, rememberDevice } from './sign-in/device-cookie.ts'
 import { linkPath, peekOffer } from './sign-in/provider-flow.ts'
 
@@ -204,8 +205,7 @@ async function offerNote(
 
 export async function signInRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
   if (visit.method === 'POST') {
-    const form = readForm(visit)
-    parts.csrf.check(visit, form.text('csrf'))
+    const form = postedForm(parts, visit)
     return handleSignIn(parts, visit, accountContext(parts, visit, safeNext(form.optional('next'))), form)
   }
   const query = readQuery(visit)
@@ -320,13 +320,12 @@ export async function signUpRoute(parts: RouteParts, visit: Visit): Promise<Repl
   const signIn = accountContext(parts, visit, undefined)
   const context: SignUpContext = { action: '/account/sign-up', signIn, app: undefined, leadsTo: undefined }
   if (visit.method !== 'POST') return showSignUp(parts, visit, context, { faults: noFaults })
-  const form = readForm(visit)
-  parts.csrf.check(visit, form.text('csrf'))
+  const form = postedForm(parts, visit)
   return handleSignUp(parts, visit, context, form)
 }
 
 export async function signOutRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
-  parts.csrf.check(visit, readForm(visit).text('csrf'))
+  postedForm(parts, visit)
   await parts.server.signOut(visit.req, visit.res)
   return redirect('/account/sign-in')
 }

@@ -6,10 +6,11 @@ import { ApiError } from '../../../errors.ts'
 import { writeWith } from '../../../plan/run.ts'
 import { createPlan } from '../../../plan/system-plans.ts'
 import { system } from '../../../principal.ts'
+import type { Asker } from '../../mail/mailer.ts'
 import type { AccountBase } from '../accounts.ts'
 import type { Linked } from '../identities.ts'
 import type { Profile } from '../providers/provider.ts'
-import { checkedValues, hasAddress, redeemSignUp, refusal, type SignUpFields, sendLink } from '../sign-up.ts'
+import { checkedValues, hasAddress, redeemSignUp, refusal, type SignUpValues, sendLink } from '../sign-up.ts'
 import { findByEmail } from '../users.ts'
 import { signUpFields, takenAnswers } from './sign-up-fields.ts'
 
@@ -59,11 +60,11 @@ export function enoughFor(
 const taken = { kind: 'taken' } as const
 
 /** The user, their proven address and their identity in one transaction: all of them, or none. */
-async function create(base: AccountBase, values: SignUpFields, linked: Linked): Promise<NewAccountAnswer> {
+async function create(base: AccountBase, values: SignUpValues, linked: Linked): Promise<NewAccountAnswer> {
   const { run, addresses, identities } = base
   let isTaken = false
   const withIdentity = writeWith(function* (id) {
-    yield { kind: 'put', record: addresses.provenRecord(id, String(values.email)) }
+    yield { kind: 'put', record: addresses.signedUpRecord(id, String(values.email), true) }
     isTaken = !(yield { kind: 'add', record: identities.recordOf(id, linked) })
     if (isTaken) throw new ApiError('CONFLICT')
   })
@@ -76,12 +77,13 @@ async function create(base: AccountBase, values: SignUpFields, linked: Linked): 
   }
 }
 
-/** `address`: whose attempts are counted. NOT_FOUND where nobody may sign up. */
+/** `address`: whose attempts are counted. */
 export async function signUpByProvider(
   base: AccountBase,
   linked: Linked,
   entered: Entered,
   address: string,
+  asker: Asker,
 ): Promise<NewAccountAnswer> {
   const { profile } = linked
   const proven = profile.emailVerified ? profile.email : undefined
@@ -92,7 +94,7 @@ export async function signUpByProvider(
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const others = await takenAnswers(base, values)
   if (others.size > 0) return { kind: 'faults', faults: others }
-  base.background(() => sendLink(base, values, linked))
+  base.background(() => sendLink(base, values, linked, asker))
   return { kind: 'sent' }
 }
 

@@ -12,14 +12,14 @@ export interface SignUpField {
 }
 
 /** `company_name` → `Company name`. */
-function words(name: string): string {
+export function inWords(name: string): string {
   const text = name.replaceAll('_', ' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** How forms name a field. */
 export function labelOf({ name, description }: Pick<Field, 'name' | 'description'>): string {
-  return description ?? words(name)
+  return description ?? inWords(name)
 }
 
 /** In the order of the model. */

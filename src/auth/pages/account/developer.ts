@@ -176,7 +176,7 @@ ${requests(page, scope)}</section>
   return { title: app.name, content, menu, script: true }
 }
 
-export function deleteAppPage(menu: Menu, app: OwnApp, faults: Faults): Page {
+export function deleteAppPage(menu: Menu, app: Pick<OwnApp, 'id' | 'name'>, faults: Faults): Page {
   const content = html`<p>Everyone who has connected ${named(app.name)} is disconnected: its tokens stop working at once. Its secrets and webhooks go with it. This cannot be undone.</p>`
   const action = `${path}/${app.id}/delete`
   const title = html`Delete ${named(app.name)}?`
@@ -190,7 +190,7 @@ export function deleteAppPage(menu: Menu, app: OwnApp, faults: Faults): Page {
 
 export interface EndSecretPage {
   readonly menu: Menu
-  readonly app: OwnApp
+  readonly app: Pick<OwnApp, 'id' | 'name'>
   readonly secret: OwnSecret
   /** Whether the app has no other one that works. */
   readonly isLast: boolean

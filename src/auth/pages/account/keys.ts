@@ -4,7 +4,7 @@ import { button, type Faults, field, form, otherField, summary } from '../compon
 import { type Html, html, named } from '../components/html.ts'
 import { confirmPage, copied, copiedCode, group, linkButton, ownHeading, radio } from '../components/parts.ts'
 import { scopeFields } from '../components/scope-fields.ts'
-import { time } from '../components/time.ts'
+import { dayText, time } from '../components/time.ts'
 import type { Menu, Page } from '../frame/layout.ts'
 
 export interface ShownKey {
@@ -82,12 +82,10 @@ export interface NewKeyPage {
   readonly maxNameCharacters: number
 }
 
-const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
-
 function endField({ entered, ends, faults }: NewKeyPage): Html {
   const days = [...ends].map(([value, at]): readonly [string, string] => [
     value,
-    `In ${value} days, on ${day.format(at)}`,
+    `In ${value} days, on ${dayText(at)}`,
   ])
   const options = [
     ...days,

@@ -22,26 +22,34 @@ export interface Field {
   readonly readonly?: boolean
 }
 
-/** A field whose hint and fault are read out with it (WCAG 2.2, 1.3.1 and 3.3.1). */
+/** The attributes that tie a field or a set of fields to its hint and fault (WCAG 2.2, 1.3.1 and 3.3.1). */
+export function describedBy(name: string, hint: Part, fault: string | undefined): string | false {
+  const ids = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(Boolean)
+  return ids.length > 0 && ids.join(' ')
+}
+
+/** The hint and the fault, with the ids that `describedBy` names. */
+export function hintAndFault(name: string, hint: Part, fault: string | undefined): Html {
+  return html`${hint !== undefined && html`<span class="hint" id="${name}-hint">${hint}</span>`}
+${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</span>`}`
+}
+
+/** A line of text with its label; screen readers read its hint and fault with it. */
 export function field(given: Field, faults: Faults = noFaults): Html {
   const { label, hint, name, required = true, type = 'text', ...rest } = given
   const fault = faults.get(name)
-  const describedBy = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(
-    Boolean,
-  )
   const input = attributes({
     id: name,
     name,
     type,
     required,
-    'aria-describedby': describedBy.length > 0 && describedBy.join(' '),
+    'aria-describedby': describedBy(name, hint, fault),
     'aria-invalid': fault !== undefined && 'true',
     ...rest,
   })
   return html`<div class="field">
 <label for="${name}">${label}</label>
-${hint !== undefined && html`<span class="hint" id="${name}-hint">${hint}</span>`}
-${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</span>`}
+${hintAndFault(name, hint, fault)}
 <input${input}>
 </div>`
 }
@@ -56,19 +64,15 @@ export interface OtherField {
 
 export function otherField({ name, label, hint, input }: OtherField, faults: Faults): Html {
   const fault = faults.get(name)
-  const described = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(
-    Boolean,
-  )
   const tied = attributes({
     id: name,
     name,
-    'aria-describedby': described.length > 0 && described.join(' '),
+    'aria-describedby': describedBy(name, hint, fault),
     'aria-invalid': fault !== undefined && 'true',
   })
   return html`<div class="field">
 <label for="${name}">${label}</label>
-${hint !== undefined && html`<span class="hint" id="${name}-hint">${hint}</span>`}
-${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</span>`}
+${hintAndFault(name, hint, fault)}
 ${input(tied)}
 </div>`
 }

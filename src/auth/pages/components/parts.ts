@@ -2,7 +2,7 @@
 import type { App } from '../../server/server.ts'
 import { note } from '../account/account.ts'
 import type { Menu, Page } from '../frame/layout.ts'
-import { button, type Faults, field, form, summary } from './form.ts'
+import { button, describedBy, type Faults, field, form, hintAndFault, summary } from './form.ts'
 import { attributes, type Html, html, type Part } from './html.ts'
 
 /** A link that looks like a button: it leads to a page where something is done. */
@@ -84,17 +84,13 @@ export interface Group {
 /** A set of fields with a fault of its own. */
 export function group({ name, legend, hint, content }: Group, faults: Faults): Html {
   const fault = faults.get(name)
-  const described = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(
-    Boolean,
-  )
   const set = attributes({
     id: name,
     tabindex: fault === undefined ? undefined : -1,
-    'aria-describedby': described.length > 0 && described.join(' '),
+    'aria-describedby': describedBy(name, hint, fault),
   })
   return html`<fieldset${set}><legend>${legend}</legend>
-${hint !== undefined && html`<span class="hint" id="${name}-hint">${hint}</span>`}
-${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</span>`}
+${hintAndFault(name, hint, fault)}
 ${content}</fieldset>`
 }
 

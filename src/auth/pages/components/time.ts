@@ -5,9 +5,14 @@ const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 
 
 const dayFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
 
-/** A day of UTC. `at`: milliseconds since 1970. */
+/** A day in UTC, as plain text. `at`: milliseconds since 1970. */
+export function dayText(at: number): string {
+  return dayFormat.format(at)
+}
+
+/** A day in UTC. `at`: milliseconds since 1970. */
 export function day(at: number): Html {
-  return html`<time datetime="${new Date(at).toISOString()}">${dayFormat.format(at)}</time>`
+  return html`<time datetime="${new Date(at).toISOString()}">${dayText(at)}</time>`
 }
 
 const hourMs = 60 * 60 * 1000

@@ -27,6 +27,8 @@ type Values = Readonly<Record<string, unknown>>
 /** Each has an address of its own: attempts are counted by it. */
 export class Visitor extends Browser {
   readonly #address: string
+  /** `Accept-Language` */
+  languages = 'en'
 
   constructor(origin: string, address: string) {
     super(origin)
@@ -34,7 +36,8 @@ export class Visitor extends Browser {
   }
 
   override send(url: URL, sent: Parameters<Browser['send']>[1] = {}) {
-    return super.send(url, { ...sent, headers: { ...sent.headers, 'X-Forwarded-For': this.#address } })
+    const headers = { 'Accept-Language': this.languages, 'X-Forwarded-For': this.#address }
+    return super.send(url, { ...sent, headers: { ...sent.headers, ...headers } })
   }
 }
 
@@ -110,7 +113,7 @@ export async function openScene(
       hashed ??= hashPassword(password)
       const computed = has ? { password_hash: await hashed } : {}
       const id = await createBySystem(opened.run, 'users', { name: 'Ada', email }, computed)
-      if (signedUp) await addresses.signedUp(id, email, confirmed)
+      if (signedUp) await opened.records.put(addresses.signedUpRecord(id, email, confirmed))
       else if (confirmed) await addresses.confirm(id, email)
       return id
     },

@@ -83,6 +83,17 @@ test('GitHub: an unverified primary address is asked for, and proven by a link a
   assert.match(textOf(page(await browser.open('/account'))), /Confirmed/)
 })
 
+test('the mail with the link is in the language of the browser', async () => {
+  const email = scene.email()
+  const browser = scene.browser()
+  const emails = [{ email, primary: true, verified: false }]
+  const asked = await signIn(scene, browser, 'github', { id: 12, login: 'emmy', name: 'Emmy' }, { emails })
+  browser.languages = 'de'
+  page(await browser.submit(formWithField(asked, 'email'), { email }))
+  await linkTo(email)
+  assert.match(scene.mails.findLast(({ to }) => to === email)?.subject ?? '', /^Schließen Sie/)
+})
+
 async function linkTo(email: string): Promise<string> {
   for (let count = 0; count < 100; count++) {
     const text = scene.mails.findLast(({ to }) => to === email)?.text

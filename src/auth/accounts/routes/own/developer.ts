@@ -162,7 +162,7 @@ export async function deleteAppRoute(
   who: SignedIn,
   id: number,
 ): Promise<Reply> {
-  const app = await shown(parts, await appRow(parts, who, id), maxCounted)
+  const app = await appRow(parts, who, id)
   const asked = confirmation(parts, visit, who)
   if (visit.method !== 'POST') return asked ?? pageReply(parts.theme, deleteAppPage(who.menu, app, noFaults))
   postedForm(parts, visit)
@@ -178,7 +178,7 @@ export async function endSecretRoute(
   id: number,
   secretId: number,
 ): Promise<Reply> {
-  const app = await shown(parts, await appRow(parts, who, id), maxCounted)
+  const app = await appRow(parts, who, id)
   const secrets = await secretsOf(parts, who, id)
   const secret = secrets.find(one => one.id === secretId)
   if (!secret) throw new ApiError('NOT_FOUND', 'The app has no such secret.')

@@ -97,13 +97,18 @@ function enteredIn({ base }: RouteParts, { user }: SignedIn, form: FormBody): Ke
   }
 }
 
-/** The end as the API takes it; undefined where it is none. */
+/** The last second of a day (`YYYY-MM-DD`) in UTC; undefined if there is no such day, or it is over. */
+function endOfDay(date: string, now: number): string | undefined {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(date) ? Date.parse(`${date}T23:59:59Z`) : Number.NaN
+  // `Date` takes February 30 for March 2.
+  const isDay = at > now && new Date(at).toISOString().startsWith(date)
+  return isDay ? new Date(at).toISOString() : undefined
+}
+
+/** The expiry as the API expects it; undefined if what was entered is none. */
 function endOf({ end, date }: KeyForm, now: number): string | null | undefined {
   if (end === 'never') return null
-  if (end === 'date') {
-    const at = /^\d{4}-\d{2}-\d{2}$/.test(date) ? Date.parse(`${date}T23:59:59Z`) : Number.NaN
-    return at > now ? new Date(at).toISOString() : undefined
-  }
+  if (end === 'date') return endOfDay(date, now)
   const count = days.find(one => one === end)
   return count && new Date(now + Number(count) * dayMs).toISOString()
 }

@@ -10,7 +10,8 @@ import type { Interaction, NextPath } from '../../../server/server.ts'
 import { interactionPrefix } from '../../paths.ts'
 import { findUser, type UserRow } from '../../users.ts'
 import { type RouteParts, redirect, type Visit } from '../context.ts'
-import { type FormBody, readForm, readQuery } from '../form-body.ts'
+import { type FormBody, readQuery } from '../form-body.ts'
+import { postedForm } from '../own.ts'
 import {
   handleSignIn,
   handleSignUp,
@@ -54,8 +55,7 @@ function signInContext(parts: RouteParts, visit: Visit, interaction: Interaction
 async function login(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
   const context = signInContext(parts, visit, interaction)
   if (visit.method !== 'POST') return showSignIn(parts, visit, context, { faults: noFaults })
-  const form = readForm(visit)
-  parts.csrf.check(visit, form.text('csrf'))
+  const form = postedForm(parts, visit)
   return handleSignIn(parts, visit, context, form)
 }
 
@@ -64,20 +64,19 @@ async function newAccount(parts: RouteParts, visit: Visit, interaction: Interact
   const { signUp: action, app, leadsTo } = signIn
   const context: SignUpContext = { action, signIn, app, leadsTo }
   if (visit.method !== 'POST') return showSignUp(parts, visit, context, { faults: noFaults })
-  const form = readForm(visit)
-  parts.csrf.check(visit, form.text('csrf'))
+  const form = postedForm(parts, visit)
   return handleSignUp(parts, visit, context, form)
 }
 
 /** What the user has answered: `yes`, with which `goOn` follows, a denial, or that another account is meant. */
 async function postedAnswer(
-  { server, csrf }: RouteParts,
+  parts: RouteParts,
   visit: Visit,
   yes: string,
   goOn: (form: FormBody) => Promise<NextPath>,
 ): Promise<Reply> {
-  const form = readForm(visit)
-  csrf.check(visit, form.text('csrf'))
+  const { server } = parts
+  const form = postedForm(parts, visit)
   switch (form.text('answer')) {
     case 'deny':
       return redirect(await server.deny(visit.req, visit.res))

@@ -8,8 +8,7 @@ import { interactionPrefix } from '../../paths.ts'
 import { accountOfAddress } from '../../sign-up/provider-sign-up.ts'
 import { askerOf } from '../asker.ts'
 import { type RouteParts, redirect, type SignedIn, signedIn, type Visit } from '../context.ts'
-import { readForm } from '../form-body.ts'
-import { isFresh } from '../own.ts'
+import { isFresh, postedForm } from '../own.ts'
 import { isStillSignedIn } from '../security.ts'
 import {
   linkPath,
@@ -81,8 +80,7 @@ export async function linkRoute(parts: RouteParts, visit: Visit, who: SignedIn):
       linkPage({ csrf: who.menu.csrf, email: who.user.email, provider: name, label }),
     )
   }
-  const form = readForm(visit)
-  parts.csrf.check(visit, form.text('csrf'))
+  const form = postedForm(parts, visit)
   if (!(await redeemCookie(parts, visit, 'portico_link'))) return staleReply(parts)
   if (form.text('answer') !== 'link') return redirect('/account')
   return accept(parts, visit, who, offer)

@@ -16,8 +16,10 @@ import {
   type NewAccountAnswer,
   signUpByProvider,
 } from '../../sign-up/provider-sign-up.ts'
+import { askerOf } from '../asker.ts'
 import { methodNotAllowed, type RouteParts, redirect, safeNext, tooMany, type Visit } from '../context.ts'
 import { readForm, readQuery } from '../form-body.ts'
+import { postedForm } from '../own.ts'
 import { accountContext, answersIn, askedFields, linkSent, type SignInContext, settled } from '../sign-in.ts'
 import { finishLink } from './link.ts'
 import {
@@ -57,8 +59,7 @@ export async function providerRoute(parts: RouteParts, visit: Visit): Promise<Re
   providerOf(parts, id)
   if (callback !== undefined) return callbackRoute(parts, visit, id)
   if (visit.method !== 'POST') throw methodNotAllowed('POST')
-  const form = readForm(visit)
-  parts.csrf.check(visit, form.text('csrf'))
+  const form = postedForm(parts, visit)
   const account = valid(tokenForm, form.optional('account'))
   const purpose: Purpose =
     account !== undefined
@@ -256,8 +257,7 @@ async function posted(
   context: SignInContext,
   result: ProviderResult,
 ): Promise<Reply> {
-  const form = readForm(visit)
-  parts.csrf.check(visit, form.text('csrf'))
+  const form = postedForm(parts, visit)
   const answers = answersIn(parts, form)
   return create(parts, visit, context, result, {
     name: form.text('name'),
@@ -274,7 +274,8 @@ async function create(
   entered: Entered,
 ): Promise<Reply> {
   const address = parts.throttleAddress(visit.address)
-  const answer: NewAccountAnswer = await signUpByProvider(parts.base, result, entered, address)
+  const asker = askerOf(visit)
+  const answer: NewAccountAnswer = await signUpByProvider(parts.base, result, entered, address, asker)
   switch (answer.kind) {
     case 'faults':
       return ask(parts, visit, context, result, { faults: answer.faults, entered })

@@ -9,7 +9,7 @@ import { finishPage, resetPage, resetRequestPage, verifyPage } from '../../../pa
 import { signInTime } from '../../../server/sessions/session-ends.ts'
 import { addressToConfirm, confirmAddress, sendConfirmation } from '../../addresses/verification.ts'
 import { canReset, requestReset, reset } from '../../recovery/reset.ts'
-import { finishSignUp, pendingAddress, pendingSignUp } from '../../sign-up.ts'
+import { finishSignUp, pendingSignUp } from '../../sign-up.ts'
 import { askerOf } from '../asker.ts'
 import {
   type RouteParts,
@@ -20,8 +20,8 @@ import {
   tooMany,
   type Visit,
 } from '../context.ts'
-import { type FormBody, readForm, readQuery } from '../form-body.ts'
-import { isFresh } from '../own.ts'
+import { type FormBody, readQuery } from '../form-body.ts'
+import { isFresh, postedForm } from '../own.ts'
 import { messages, missing } from '../sign-in.ts'
 import { fromOf, rememberDevice } from './device-cookie.ts'
 import { providerOf } from './provider-flow.ts'
@@ -96,8 +96,7 @@ async function setPassword(parts: RouteParts, visit: Visit, form: FormBody, toke
 
 export async function resetRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
   if (visit.method === 'POST') {
-    const form = readForm(visit)
-    parts.csrf.check(visit, form.text('csrf'))
+    const form = postedForm(parts, visit)
     const token = form.optional('token')
     return token === undefined ? ask(parts, visit, form) : setPassword(parts, visit, form, token)
   }
@@ -179,7 +178,7 @@ async function finishAccount(
   )
   if (answer.kind === 'throttled') return tooMany(theme, answer.seconds)
   if (answer.kind === 'wrong') {
-    const email = (await pendingAddress(base, account)) ?? ''
+    const email = (await pendingSignUp(base, account))?.email ?? ''
     return showPending(parts, visit, account, email, new Map([['password', 'This is not the password.']]))
   }
   if (answer.kind === 'over') return over(parts, '/account/sign-up', 'Create an account')
@@ -206,8 +205,7 @@ async function sendAgain(
 
 export async function verifyRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
   if (visit.method !== 'POST') return showVerify(parts, visit)
-  const form = readForm(visit)
-  parts.csrf.check(visit, form.text('csrf'))
+  const form = postedForm(parts, visit)
   const account = form.optional('account')
   if (account !== undefined) return finishAccount(parts, visit, form, account)
   const who = await signedIn(parts, visit)

@@ -1,0 +1,34 @@
+/** Work that no request waits for. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { createBackground } from '../../src/auth/background.ts'
+
+test('it is idle once the work that other work has started is done too', async () => {
+  const { background, idle } = createBackground(error => assert.fail(String(error)))
+  const done: string[] = []
+  background(async () => {
+    await setImmediate()
+    background(async () => {
+      await setImmediate()
+      done.push('inner')
+    })
+    done.push('outer')
+  })
+  await idle()
+  assert.deepEqual(done, ['outer', 'inner'])
+})
+
+test('work that fails is reported, and does not keep others from finishing', async () => {
+  const faults: unknown[] = []
+  const { background, idle } = createBackground(error => faults.push(error))
+  let isDone = false
+  background(() => Promise.reject(new Error('no route to the mail server')))
+  background(async () => {
+    await setImmediate()
+    isDone = true
+  })
+  await idle()
+  assert.equal(isDone, true)
+  assert.match(String(faults), /no route/)
+})
