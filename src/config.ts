@@ -311,6 +311,13 @@ type GivenValue<Name extends keyof Table> = Name extends 'accounts.providers'
 
 type Given = { readonly [Name in keyof Table]?: GivenValue<Name> | undefined }
 
+/** The prefixes of settings, e.g. `graphql`. */
+type Group = keyof Table extends infer Name
+  ? Name extends `${infer Prefix}.${string}`
+    ? Prefix
+    : never
+  : never
+
 /** The settings of a group, without their prefix. */
 type Within<Prefix extends string> = {
   readonly [Name in keyof Table as Name extends `${Prefix}.${infer Rest}` ? Rest : never]?:
@@ -322,18 +329,7 @@ type Within<Prefix extends string> = {
  * Settings as a program gives them: those that are left out come from the environment, or are defaults.
  * A group can be an object: `{ graphql: { documents: 'registered' } }`.
  */
-export type GivenSettings = Given & {
-  readonly events?: Within<'events'> | undefined
-  readonly graphql?: Within<'graphql'> | undefined
-  readonly oauth?: Within<'oauth'> | undefined
-  readonly accounts?: Within<'accounts'> | undefined
-  readonly theme?: Within<'theme'> | undefined
-  readonly docs?: Within<'docs'> | undefined
-  readonly mail?: Within<'mail'> | undefined
-  readonly redis?: Within<'redis'> | undefined
-  readonly webhooks?: Within<'webhooks'> | undefined
-  readonly reactions?: Within<'reactions'> | undefined
-}
+export type GivenSettings = Given & { readonly [Prefix in Group]?: Within<Prefix> | undefined }
 
 /** Reads every setting: given, else environment, else file, else default. Throws a `SettingsError`. */
 export function readSettings(sources: SettingsSources): Settings {

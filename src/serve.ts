@@ -38,7 +38,7 @@ import { logStrayRejections } from './serve/monitoring/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/monitoring/traces.ts'
 import type { LazyOauth } from './serve/oauth.ts'
 import type { OpenService, OwnPages, ServeOptions, Service, StartOptions } from './serve/service.ts'
-import { type State, shutdown } from './serve/shutdown.ts'
+import { closeAll, type State, shutdown } from './serve/shutdown.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
 import { errorReplies, isGraphql } from './serve/transports/error-replies.ts'
 import type { LazyGraphql } from './serve/transports/graphql.ts'
@@ -88,9 +88,9 @@ export async function open(
     const encrypted = await openEncrypted(store, settings, log)
     return await assemble({ model, store, encrypted, cluster, log, traces, settings, options, mailCatalogue })
   } catch (error) {
-    await traces?.close()
-    await cluster?.close()
-    await store.close()
+    const opened = [traces, cluster, store]
+    // The failure to start matters more than one to close.
+    await closeAll(opened.map(part => () => part?.close())).catch(() => undefined)
     throw error
   }
 }

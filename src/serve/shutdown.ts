@@ -34,7 +34,26 @@ export interface Running {
   readonly delaySeconds: number
 }
 
-/** Ends the service; later calls wait for the same end. */
+/** Takes every step in order, also after one that has failed. Rejects with the first failure. */
+export async function closeAll(steps: readonly (() => unknown)[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const step of steps) {
+    try {
+      await step()
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
+}
+
+/** Waits for all of them, and rejects with the first failure. */
+async function allEnded(ending: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(ending)
+  await Promise.all(ending)
+}
+
+/** Returns the function that closes the service. Further calls of it wait for the same end. */
 export function shutdown({
   http,
   endStreams,
@@ -58,14 +77,16 @@ export function shutdown({
       await wait(delaySeconds * 1000)
     }
     endStreams()
-    await Promise.all([http.close(), webhooks.close(), reactions.close()])
-    await oauth.idle()
-    await slow?.close()
-    await lastUses.settled()
-    await cluster.close()
-    await store.close()
-    await traces?.close()
-    log.flush()
+    await closeAll([
+      () => allEnded([http.close(), webhooks.close(), reactions.close()]),
+      () => oauth.idle(),
+      () => slow?.close(),
+      () => lastUses.settled(),
+      () => cluster.close(),
+      () => store.close(),
+      () => traces?.close(),
+      () => log.flush(),
+    ])
   }
   return () => (closed ??= close())
 }

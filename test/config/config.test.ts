@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { maxPasswordCharacters } from '../../src/auth/password.ts'
 import { publicName } from '../../src/config/database.ts'
 import { configurationPage, errorsPage } from '../../src/config/pages.ts'
-import { readSettings, SettingsError, settingsTable } from '../../src/config.ts'
+import { type GivenSettings, readSettings, SettingsError, settingsTable } from '../../src/config.ts'
 import { catalogue } from '../../src/errors.ts'
 
 type Name = keyof typeof settingsTable
@@ -519,6 +519,11 @@ test('a group of settings is an object, or names with a dot', () => {
   assert.equal(grouped['graphql.documents'], 'registered')
   assert.equal(dotted['graphql.documents'], 'registered')
   assert.equal(filed['graphql.maxDepth'], 5)
+})
+
+test('every group of the table can be an object', () => {
+  const given: GivenSettings = { logic: { actionTries: 5 }, docs: { guides: 'none' } }
+  assert.equal(readSettings({ given })['logic.actionTries'], 5)
 })
 
 test('a group that is left undefined says nothing', () => {

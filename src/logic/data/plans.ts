@@ -14,7 +14,7 @@ import type {
   UpdateShape,
 } from '../../plan/plan.ts'
 import type { ListOptions, ReadOptions, Values } from '../data.ts'
-import { badCall } from './call-error.ts'
+import { badCall, badValue } from './call-error.ts'
 import { includedLimit, orderOf, selectionOf } from './selection.ts'
 import { filterOf, type NamesOf } from './where.ts'
 
@@ -151,7 +151,8 @@ function assigned(values: Values, args: Arguments) {
 
 function idOf(id: unknown, place: string): number {
   if (Number.isSafeInteger(id) && Number(id) > 0) return Number(id)
-  throw badCall(place, 'needs the id of an item, a whole number above 0.')
+  const refuse = typeof id === 'number' ? badValue : badCall
+  throw refuse(place, 'needs the id of an item, a whole number above 0.')
 }
 
 function countOf(given: unknown, absent: number, most: number, place: string): number {

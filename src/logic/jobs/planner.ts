@@ -64,7 +64,7 @@ export class Planner {
     this.#set(name, { ...known, until: dueAt })
     scheduled.next = schedule.next(dueAt)
     const scheduledFor = new Date(dueAt).toISOString()
-    return jobRun({ name, input: inputOf(job, {}), dueAt, depth: 0, scheduledFor })
+    return jobRun({ name, input: inputOf(job, {}, now), dueAt, depth: 0, scheduledFor })
   }
 
   #set(name: string, planned: PlannedJob): void {

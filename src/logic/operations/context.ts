@@ -17,7 +17,7 @@ import type { ActionData } from '../data.ts'
 import { enqueueJob } from '../jobs/later.ts'
 import { actingAs } from './access.ts'
 import { callerOf, isAction, type OperationCall, type OperationParts, placeOf } from './call.ts'
-import { emittedShape, type InputValues, itemId } from './input.ts'
+import { emittedShape, type InputValues, itemId, withDefaults } from './input.ts'
 import { Calls } from './tracked-calls.ts'
 
 type Step = ActStep<ProgramPlan | PlanAs>
@@ -129,13 +129,14 @@ export class OperationContext {
     if (collection === undefined || !Number.isSafeInteger(id)) {
       throw new Error(`\`emit\` takes an item of ${event.collection}, not ${inspect(item, { depth: 0 })}.`)
     }
-    const checked = checkedValues(event, values)
+    const { principal } = this.#call
+    const checked = checkedValues(event, values, this.#given.at, principal.userId)
     const { text } = (await this.#allowed(this.#row(collection, Number(id)), run)) as ReadAnswer
     if (text === null)
       throw new ApiError('NOT_FOUND', `The event ${type} is about an item that is not there.`)
     await run({
       ...{ emit: type, collection: event.collection, itemId: Number(id), row: text },
-      ...{ values: checked, by: this.#call.principal },
+      ...{ values: checked, by: principal },
     })
   }
 
@@ -152,8 +153,9 @@ function isWrite({ shape }: ProgramPlan): boolean {
   return shape.kind === 'create' || shape.kind === 'update' || shape.kind === 'delete'
 }
 
-function checkedValues(event: EmittedEvent, values: unknown): InputValues {
-  return bodyValidator(emittedShape(event)).create(values ?? {}).values
+function checkedValues(event: EmittedEvent, values: unknown, at: string, userId: number | null): InputValues {
+  const shape = emittedShape(event)
+  return withDefaults(shape, bodyValidator(shape).create(values ?? {}).values, at, userId)
 }
 
 function refuse(what: string) {

@@ -1,7 +1,6 @@
 /** Actions and queries: what one does, as the steps of one transaction. */
 import { inspect } from 'node:util'
 import { ApiError, type FieldFault } from '../../errors.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
 import type { LogicItem } from '../../model/logic.ts'
 import type { Action, Collection, Model, Operation, Query } from '../../model/model.ts'
 import type { ReadAnswer } from '../../plan/answer.ts'
@@ -14,7 +13,7 @@ import { interned } from '../data/plans.ts'
 import { actingAs, collectionOf, decided, refused, withScopesDecided } from './access.ts'
 import { type OperationCall, type OperationParts, type OperationResult, placeOf } from './call.ts'
 import { OperationContext } from './context.ts'
-import { checkedOutput, fieldOf, itemId, withDefaults } from './input.ts'
+import { checkedOutput, inputShape, itemId, outputShape, withDefaults } from './input.ts'
 
 /** The steps from the access rule on. Throws NOT_FOUND, FORBIDDEN, VALIDATION_FAILED, and what `run` is refused with. */
 export function* operationSteps(parts: OperationParts, call: OperationCall): ProgramSteps<OperationResult> {
@@ -34,7 +33,7 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
       returned = await context.run(run)
     },
   }
-  return resultOf(operation, returned)
+  return resultOf(call, returned, at)
 }
 
 /** Of the acting principal, as the caller may read it. */
@@ -91,8 +90,8 @@ function* inputOf(
   { operation, input, principal }: OperationCall,
   at: string,
 ): ProgramSteps<Readonly<Record<string, unknown>>> {
-  const fields = new Map([...operation.input].map(([name, value]) => [name, fieldOf(name, value)]))
-  const values: Record<string, unknown> = withDefaults(fields, input, at, principal.userId)
+  const shape = inputShape(operation)
+  const values: Record<string, unknown> = withDefaults(shape, input, at, principal.userId)
   const faults: FieldFault[] = []
   for (const [name, value] of operation.input) {
     if (value.kind !== 'item' || values[name] === null) continue
@@ -108,7 +107,7 @@ function* inputOf(
   return Object.freeze(values)
 }
 
-function resultOf(operation: Action | Query, returned: unknown): OperationResult {
+function resultOf({ operation, principal }: OperationCall, returned: unknown, at: string): OperationResult {
   const { output } = operation
   if (output.kind === 'nothing') {
     if (returned === undefined || returned === null) return { kind: 'nothing' }
@@ -125,12 +124,7 @@ function resultOf(operation: Action | Query, returned: unknown): OperationResult
   }
   const values = checkedOutput(operation, returned)
   if (values instanceof Error) throw unfit(operation, values.message)
-  const fields = [...output.values].map(([name, value]): [string, JsonValue] => [
-    name,
-    values[name] ??
-      (value.kind === 'field' && value.field.default?.kind === 'value' ? value.field.default.value : null),
-  ])
-  return { kind: 'values', values: Object.fromEntries(fields) }
+  return { kind: 'values', values: withDefaults(outputShape(operation), values, at, principal.userId) }
 }
 
 /** Told to the operator; the client learns nothing of it. */

@@ -11,6 +11,7 @@ import type { TimeLimit } from '../../time-limit.ts'
 import type { DataParts } from '../data/create-data.ts'
 import { createData, executeBy } from '../data/create-data.ts'
 import { enqueueJob } from '../jobs/later.ts'
+import { Calls } from '../operations/tracked-calls.ts'
 import { eventOf } from '../reactions/event.ts'
 import { fetchBy, type RunContext } from './context.ts'
 import { idempotencyKeyOf, type Run } from './run.ts'
@@ -82,6 +83,7 @@ class Attempt {
   readonly #abort = new AbortController()
   readonly #ended = Promise.withResolvers<never>()
   readonly #later: RecordChange[] = []
+  readonly #calls = new Calls()
   #isOver = false
 
   constructor(parts: AttemptParts, run: Run) {
@@ -92,7 +94,8 @@ class Attempt {
 
   async run(): Promise<readonly RecordChange[]> {
     try {
-      await Promise.race([this.#call(), this.#ended.promise])
+      const finished = this.#call().then(() => this.#calls.requireAwaited())
+      await Promise.race([finished, this.#ended.promise])
       return this.#later
     } finally {
       this.#isOver = true
@@ -139,6 +142,7 @@ class Attempt {
   #shared(): RunContext {
     const { model, run, hooks, refresh, mail, outgoing, logOf, clock } = this.#parts
     const { signal } = this.#abort
+    const { track } = this.#calls
     const execute = executeBy(run)
     const parts: DataParts = {
       model,
@@ -148,13 +152,14 @@ class Attempt {
           await refresh()
           return execute(plan, principal)
         }),
+      track,
     }
     const data = createData(parts, { ...service, depth: this.#run.depth + 1 })
     const send = fetchBy(outgoing, signal)
     return {
       data: withSystem(data),
-      mail: Object.freeze({ send: (message: never) => this.#gate(() => mail.send(message)) }),
-      fetch: (url, options) => this.#gate(() => send(url, options)),
+      mail: Object.freeze({ send: (message: never) => track(this.#gate(() => mail.send(message))) }),
+      fetch: (url, options) => track(this.#gate(() => send(url, options))),
       log: logOf(this.#run),
       signal,
       idempotencyKey: idempotencyKeyOf(this.#run),

@@ -35,8 +35,8 @@ interface RequestParts {
   readonly push: (...given: PushGiven) => void
   /** Whether the run of a job of this record is under way, or about to be. */
   readonly isTaken: (recordId: string) => boolean
-  /** Removes the place of a reaction that the model does not have. */
-  readonly forget: (reaction: string) => void
+  /** Removes the place of a reaction or job that the model does not have. */
+  readonly forget: (name: string) => void
 }
 
 export class RunRequests {

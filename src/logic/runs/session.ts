@@ -51,7 +51,7 @@ export class Session implements LeasedSession {
   #holdAt = 0
   #held: number | undefined
   #newest = 0
-  /** Reactions that an operator wants removed, which the model does not have. */
+  /** Reactions and jobs that the model does not have, and whose places an operator has removed. */
   readonly #forgotten = new Set<string>()
 
   constructor(parts: SessionParts, holding: Holding) {
@@ -242,7 +242,7 @@ export class Session implements LeasedSession {
     try {
       await position.commit(steps, {
         reactions: { ...without(place.reactions, this.#forgotten), ...events },
-        jobs: planner.planned,
+        jobs: without(planner.planned, this.#forgotten),
       })
     } finally {
       this.#isStoring = false
@@ -295,6 +295,6 @@ export class Session implements LeasedSession {
   }
 }
 
-function without(places: Place['reactions'], names: ReadonlySet<string>): Place['reactions'] {
+function without<T>(places: Readonly<Record<string, T>>, names: ReadonlySet<string>): Record<string, T> {
   return Object.fromEntries(Object.entries(places).filter(([name]) => !names.has(name)))
 }

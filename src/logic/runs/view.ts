@@ -101,6 +101,7 @@ export class RunView {
   }
 
   async #isKept(id: string): Promise<boolean> {
+    if (id.includes('\0')) return false
     if ((await this.#records.get(deadKind, id)) !== undefined) return true
     const [name = '', event = ''] = id.split('/')
     return (await this.#records.get(waitingKind, `${name}/${event.padStart(16, '0')}`)) !== undefined
@@ -130,7 +131,8 @@ function positionOf(text: string): Position {
   try {
     const [kind, record]: unknown[] = JSON.parse(Buffer.from(text, 'base64url').toString())
     if (kind === 0 || kind === 1 || kind === 2) {
-      if (typeof record === 'string') return { kind, record }
+      // PostgreSQL refuses U+0000 in a text.
+      if (typeof record === 'string' && !record.includes('\0')) return { kind, record }
     }
   } catch {
     // Below.
