@@ -1,4 +1,4 @@
-/** Actions and queries: what one does, as the steps of one transaction. */
+/** Runs an action or a query as the steps of one transaction. */
 import { inspect } from 'node:util'
 import { ApiError, type FieldFault } from '../../errors.ts'
 import type { LogicItem } from '../../model/logic.ts'
@@ -15,7 +15,7 @@ import { type OperationCall, type OperationParts, type OperationResult, placeOf 
 import { OperationContext } from './context.ts'
 import { checkedOutput, inputShape, itemId, outputShape, withDefaults } from './input.ts'
 
-/** The steps from the access rule on. Throws NOT_FOUND, FORBIDDEN, VALIDATION_FAILED, and what `run` is refused with. */
+/** The steps after `admitOperation`. Throws NOT_FOUND, FORBIDDEN, VALIDATION_FAILED, and the errors of `run`. */
 export function* operationSteps(parts: OperationParts, call: OperationCall): ProgramSteps<OperationResult> {
   const { operation } = call
   const at = new Date(parts.now()).toISOString()
@@ -36,7 +36,7 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
   return resultOf(call, returned, at)
 }
 
-/** Of the acting principal, as the caller may read it. */
+/** The item as JSON, as the principal may read it; null if it may not, or the item does not exist. */
 export function* readItem(
   model: Model,
   collection: Collection,
@@ -111,7 +111,7 @@ function resultOf({ operation, principal }: OperationCall, returned: unknown, at
   const { output } = operation
   if (output.kind === 'nothing') {
     if (returned === undefined || returned === null) return { kind: 'nothing' }
-    throw unfit(operation, 'It declares no output, and returns something: declare it, or return nothing.')
+    throw unfit(operation, 'It returns a value and declares no `output`: declare one, or return nothing.')
   }
   if (output.kind === 'item') {
     const id = itemId(returned)
@@ -127,7 +127,7 @@ function resultOf({ operation, principal }: OperationCall, returned: unknown, at
   return { kind: 'values', values: withDefaults(outputShape(operation), values, at, principal.userId) }
 }
 
-/** Told to the operator; the client learns nothing of it. */
+/** For the operator: clients do not see the message. */
 function unfit(operation: Action | Query, message: string): ApiError {
   const cause = new Error(`${placeOf(operation)}: the output does not fit. ${message}`)
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
