@@ -11,7 +11,7 @@ interface Parts {
   readonly model: Model
   readonly settings: Settings
   readonly log: Log
-  /** Opens the database once more, for this thread. */
+  /** Opens the database for this thread too. */
   readonly open: (model: Model, settings: Settings, log: Log, options: StartOptions) => Promise<OpenService>
 }
 

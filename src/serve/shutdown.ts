@@ -9,7 +9,7 @@ import type { RunningReactions } from './background/reactions.ts'
 import type { RunningSender } from './background/webhook-sender.ts'
 import type { LazyOauth } from './oauth.ts'
 
-/** The phase of a service's life. */
+/** Whether the service is starting or closing. */
 export interface State {
   starting: boolean
   closing: boolean
@@ -21,16 +21,16 @@ export interface Running {
   readonly oauth: LazyOauth
   readonly webhooks: Pick<RunningSender, 'close'>
   readonly reactions: Pick<RunningReactions, 'close'>
-  /** Stores the uses of keys, sessions and apps that are not stored yet. */
+  /** Resolves once the last uses of keys, sessions and apps are stored. */
   readonly lastUses: { settled(): Promise<void> }
   readonly store: Store
   readonly cluster: Cluster
-  /** Stores the slow lists that are not stored yet. */
+  /** Stores the remaining slow lists. */
   readonly slow: { close(): Promise<void> } | undefined
   readonly log: Log
   readonly traces: Traces | undefined
   readonly state: State
-  /** How long the service goes on serving after `/readyz` says that it stops. */
+  /** How long the service keeps serving while `/readyz` already answers 503. */
   readonly delaySeconds: number
 }
 
