@@ -311,6 +311,13 @@ type GivenValue<Name extends keyof Table> = Name extends 'accounts.providers'
 
 type Given = { readonly [Name in keyof Table]?: GivenValue<Name> | undefined }
 
+/** The prefixes of settings, e.g. `graphql`. */
+type Group = keyof Table extends infer Name
+  ? Name extends `${infer Prefix}.${string}`
+    ? Prefix
+    : never
+  : never
+
 /** The settings of a group, without their prefix. */
 type Within<Prefix extends string> = {
   readonly [Name in keyof Table as Name extends `${Prefix}.${infer Rest}` ? Rest : never]?:
@@ -318,14 +325,11 @@ type Within<Prefix extends string> = {
     | undefined
 }
 
-type GroupOf<Name> = Name extends `${infer Group}.${string}` ? Group : never
-type Groups = { readonly [Group in GroupOf<keyof Table>]?: Within<Group> | undefined }
-
 /**
  * Settings as a program gives them: those that are left out come from the environment, or are defaults.
  * A group can be an object: `{ graphql: { documents: 'registered' } }`.
  */
-export type GivenSettings = Given & Groups
+export type GivenSettings = Given & { readonly [Prefix in Group]?: Within<Prefix> | undefined }
 
 /** Reads every setting: given, else environment, else file, else default. Throws a `SettingsError`. */
 export function readSettings(sources: SettingsSources): Settings {

@@ -94,3 +94,17 @@ export function forwarding(records: Records): Records {
     version: kind => records.version(kind),
   }
 }
+
+/** All records of a kind in the order of their ids, read page by page. */
+export async function* recordsOf(
+  records: Pick<Records, 'after'>,
+  kind: string,
+): AsyncGenerator<StoredRecord> {
+  const pageLength = 200
+  for (let last = ''; ; ) {
+    const page = await records.after(kind, last, pageLength)
+    yield* page
+    if (page.length < pageLength) return
+    last = page.at(-1)?.id ?? ''
+  }
+}

@@ -38,7 +38,7 @@ import { logStrayRejections } from './serve/monitoring/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/monitoring/traces.ts'
 import type { LazyOauth } from './serve/oauth.ts'
 import type { OpenService, OwnPages, ServeOptions, Service, StartOptions } from './serve/service.ts'
-import { type State, shutdown } from './serve/shutdown.ts'
+import { closeAll, type State, shutdown } from './serve/shutdown.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
 import { errorReplies, isGraphql } from './serve/transports/error-replies.ts'
 import type { LazyGraphql } from './serve/transports/graphql.ts'
@@ -77,7 +77,7 @@ export async function open(
   options: StartOptions,
 ): Promise<OpenService> {
   const { worker, simulation } = options
-  // First: a fault in them must not have changed the database.
+  // Before the database is opened: a start that faulty templates stop must not have changed it.
   const mailCatalogue = await loadMailTemplates(settings)
   const store = await openStore(model, settings, { log, worker, now: simulation?.clock.now })
   let cluster: Cluster | undefined
@@ -88,9 +88,9 @@ export async function open(
     const encrypted = await openEncrypted(store, settings, log)
     return await assemble({ model, store, encrypted, cluster, log, traces, settings, options, mailCatalogue })
   } catch (error) {
-    await traces?.close()
-    await cluster?.close()
-    await store.close()
+    const opened = [traces, cluster, store]
+    // The failure to start matters more than one to close.
+    await closeAll(opened.map(part => () => part?.close())).catch(() => undefined)
     throw error
   }
 }
@@ -98,7 +98,7 @@ export async function open(
 interface Parts {
   readonly model: Model
   readonly store: Store
-  /** The store's, with what is secret in them encrypted. */
+  /** The store's records, with their secrets encrypted. */
   readonly encrypted: EncryptedRecords
   readonly cluster: Cluster
   readonly log: Log
@@ -173,7 +173,7 @@ async function assemble(parts: Parts): Promise<OpenService> {
   if (listen === true) await http.listen(worker !== undefined)
   const firstAdministrator = worker || !background ? undefined : await bootstrapped(parts, run, http)
   state.starting = false
-  // One thread of a process sends, and runs reactions and jobs.
+  // Of the threads of a process, only the first sends webhooks and runs reactions and jobs.
   if (background && (worker === undefined || worker.index === 0)) {
     webhooks.start()
     reactions.start()
@@ -210,11 +210,14 @@ async function assemble(parts: Parts): Promise<OpenService> {
 function transportOf({ rest, graphql, explain }: Transports, { options }: Parts): Transport {
   const plain: Transport = (exchange, principal) =>
     isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
-  const { explainsRefusals: tells } = options
-  return withReasons(plain, tells && process.env.NODE_ENV !== 'production' ? { explain, tells } : undefined)
+  const { explainsRefusals: explainsTo } = options
+  return withReasons(
+    plain,
+    explainsTo && process.env.NODE_ENV !== 'production' ? { explain, explainsTo } : undefined,
+  )
 }
 
-/** Tells where the service is reached, unless another process does. */
+/** Logs the address of the service, unless another process does. */
 function announce({ options: { listen }, settings, log }: Parts, url: string): void {
   if (listen === 'elsewhere') return
   const place = listen === false ? 'expected at' : 'listening on'
@@ -243,21 +246,21 @@ type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
 
 interface Stages {
   readonly state: Readonly<State>
-  /** Of the development mode. */
+  /** The pages of the development mode. */
   readonly ownPages: OwnPages | undefined
-  /** Health checks and metrics, which take no credential and draw no budget. */
+  /** Health checks and metrics, which need no credential and draw from no budget. */
   readonly healthChecks: HealthChecks
-  /** Notices what other nodes have committed. */
+  /** Makes commits of other nodes visible to the caches. */
   readonly refresh: () => Awaitable<void>
   readonly authenticate: Authenticate
   readonly limits: RateLimits
   readonly bodyLimit: number
-  /** Answers its own paths, which take credentials of their own. */
+  /** Answers its own paths, which accept other credentials. */
   readonly oauth: LazyOauth
   readonly transport: Transport
 }
 
-/** others' commits → credential → Principal → budget → body → transport → reply. Synchronous where no stage waits. */
+/** commits of other nodes → credential → Principal → budget → body → transport → reply. Synchronous where no stage waits. */
 function createPipeline({
   state,
   healthChecks,

@@ -12,7 +12,10 @@ function cellOf(value: JsonValue | undefined): string {
 /** Aligned columns under their names. */
 export function table(names: readonly string[], items: readonly Listed[]): string {
   const cells = [[...names], ...items.map(item => names.map(name => cellOf(item[name])))]
-  const widths = names.map((_, at) => Math.max(...cells.map(line => line[at]?.length ?? 0)))
+  // Not `Math.max(...)`: V8 bounds the number of arguments, and there may be more items.
+  const widths = names.map((_, at) =>
+    cells.reduce((width, line) => Math.max(width, line[at]?.length ?? 0), 0),
+  )
   return cells
     .map(line =>
       line

@@ -10,7 +10,7 @@ import { maxRelated, type Probes } from '../plan/guard/probe.ts'
 import type { Guard } from '../plan/guard.ts'
 import type { GuardedRead } from '../plan/guarded.ts'
 import { itemShape } from '../plan/system-plans.ts'
-import type { Principal } from '../principal.ts'
+import { hasScope, isAnonymous, type Principal } from '../principal.ts'
 import type { RulePart } from './explanation.ts'
 import { ruleSource } from './rule-source.ts'
 
@@ -37,7 +37,7 @@ export interface Place {
 
 const maxShownCharacters = 80
 
-/** `place` undefined: there is no item, and only what the caller alone decides is decided. */
+/** `place` undefined: there is no item, so that only the parts are decided for which the caller is enough. */
 export function* ruleTree(parts: TreeParts, rule: Rule, place: Place | undefined): Looks<RulePart> {
   const holds = place ? yield* holdsFor(parts, rule, place) : ofCaller(rule, parts.principal)
   const made = { rule: ruleSource(rule), holds }
@@ -64,8 +64,9 @@ function* holdsFor({ probes, principal }: TreeParts, rule: Rule, { collection, i
   return text !== null
 }
 
-/** Null: it takes an item to tell. */
-function ofCaller(rule: Rule, { access }: Principal): boolean | null {
+/** Whether the rule holds, as far as the caller alone decides it. Null: that depends on the item. */
+function ofCaller(rule: Rule, principal: Principal): boolean | null {
+  const { access } = principal
   switch (rule.kind) {
     case 'anyone':
       return true
@@ -77,9 +78,26 @@ function ofCaller(rule: Rule, { access }: Principal): boolean | null {
       return !access.thirdParty
     case 'role':
       return access.role !== null && rule.roles.includes(access.role)
+    case 'scope':
+      return !isAnonymous(access) && hasScope(access.scopes, rule.scope)
+    case 'and':
+      return decidedBy(false, rule.rules, principal)
+    case 'or':
+      return decidedBy(true, rule.rules, principal)
+    case 'not': {
+      const inner = ofCaller(rule.rule, principal)
+      return inner === null ? null : !inner
+    }
     default:
       return null
   }
+}
+
+/** Kleene's three-valued logic: one part with the deciding value decides, else every part must be known. */
+function decidedBy(deciding: boolean, rules: readonly Rule[], principal: Principal): boolean | null {
+  const parts = rules.map(rule => ofCaller(rule, principal))
+  if (parts.includes(deciding)) return deciding
+  return parts.includes(null) ? null : !deciding
 }
 
 function callerWords(rule: Rule, { access }: Principal): string {

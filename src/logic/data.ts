@@ -1,8 +1,8 @@
 /**
- * What logic reads and writes with: every call is a guarded plan of one principal. The same interface serves actions,
- * where the calls are steps of one transaction, reactions, jobs, tests and programs that embed Portico.
+ * `data`, by which logic reads and writes: every call is a guarded plan of one principal. Actions use it, where calls are
+ * steps of one transaction, and so do reactions, jobs, tests and programs that embed Portico.
  *
- * `model/types.ts` infers the types that authors see from the model; these are the ones of any model.
+ * These are the types for any model; `model/types.ts` infers those that authors see.
  */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { LogicItem } from '../model/logic.ts'
@@ -18,9 +18,9 @@ export interface Where {
 }
 
 export interface ReadOptions {
-  /** Fields, computed ones too. Left out: every stored field that the principal may read. */
+  /** Fields, computed ones included. Default: every stored field that the principal may read. */
   readonly fields?: readonly string[]
-  /** Relations, in place of whose ids the items come. */
+  /** Relations whose items replace their ids. */
   readonly include?: readonly string[]
 }
 
@@ -28,23 +28,23 @@ export interface ListOptions extends ReadOptions {
   readonly where?: Where
   /** As in `?sort=`: `['-created_at', 'title']`. */
   readonly sort?: readonly string[]
-  /** 1 to 100; 100 if left out. */
+  /** 1 to 100; default 100. */
   readonly limit?: number
   readonly page?: number
 }
 
 /**
- * The items of one collection. Calls reject with an `ApiError` as the API answers it: `NOT_FOUND`, `FORBIDDEN`,
+ * The items of one collection. Calls reject with the `ApiError` of the API: `NOT_FOUND`, `FORBIDDEN`,
  * `VALIDATION_FAILED`, `CONFLICT`.
  */
 export interface CollectionData {
-  /** Null where there is no such item, or none that the principal may read. */
+  /** Null if the item does not exist, or the principal may not read it. */
   get(id: number, options?: ReadOptions): Promise<LogicItem | null>
-  /** The first that matches; null: none does. */
+  /** The first match, or null. */
   first(options?: Omit<ListOptions, 'limit' | 'page'>): Promise<LogicItem | null>
-  /** At most 100. */
+  /** At most 100 items. */
   list(options?: ListOptions): Promise<readonly LogicItem[]>
-  /** Walks all that match, in the order of ids if `sort` is left out. */
+  /** Every match, read page by page; by id unless `sort` says otherwise. */
   all(options?: Omit<ListOptions, 'limit' | 'page'>): AsyncIterable<LogicItem>
   count(where?: Where): Promise<number>
   create(values: Values): Promise<LogicItem>
@@ -56,5 +56,5 @@ export interface CollectionData {
 /** The collections by name, as one principal. */
 export type DataOf = Readonly<Record<string, CollectionData>>
 
-/** What actions and queries get: as the caller, and as the service itself, whom no rule binds. */
+/** The `data` of actions and queries: as the caller, and by `asSystem` as the service itself, to which no rule applies. */
 export type ActionData = DataOf & { readonly asSystem: DataOf }

@@ -1,4 +1,4 @@
-/** Runs reactions and jobs: one node at a time does, the others watch whether it still does. */
+/** Runs reactions and jobs on one node at a time. The others take over when it fails. */
 import type { ChangeFeed } from '../events/change-feed.ts'
 import { LeasedLoop, type LeasedLoopParts } from '../events/consumer/leased-loop.ts'
 import type { Model } from '../model/model.ts'
@@ -8,13 +8,13 @@ import type { RunCounts } from './runs/results.ts'
 import { Session } from './runs/session.ts'
 import type { SessionParts } from './runs/session-parts.ts'
 
-/** How it is now; zeros on nodes that run nothing. */
+/** For metrics: all zero on nodes without the lease. */
 export interface RunnerState {
   readonly isRunning: boolean
   readonly inFlight: number
-  /** Events that wait to be tried again, or for an earlier event of their item. */
+  /** Events that wait for a retry, or for an earlier event of their item. */
   readonly waiting: number
-  /** Events that the reaction which is furthest behind has not got to, and for how many seconds there have been some. */
+  /** How many events the slowest reaction has yet to process, and for how many seconds there have been any. */
   readonly lagEvents: number
   readonly lagSeconds: number
 }
@@ -51,19 +51,19 @@ export class Runner {
     }
   }
 
-  /** Does nothing where the model has neither reactions nor jobs. */
+  /** Does nothing for a model without reactions and jobs. */
   start(): void {
     if (hasRuns(this.#parts.model)) this.#loop.start()
   }
 
-  /** Awaits what is under way for a bounded time, and lets another node go on. */
+  /** Waits a bounded time for runs in progress, then lets another node take over. */
   stop(): Promise<void> {
     return this.#loop.stop()
   }
 
   /**
-   * Resolves when every event and every due job has been run that there was when it was called, or has failed and is to
-   * be tried again later. For tests: while another node runs them, it never resolves.
+   * Resolves when every event and due job of the time of the call has run, or has failed and waits for a retry. For
+   * tests: it never resolves while another node holds the lease.
    */
   async settled(): Promise<void> {
     this.start()
@@ -90,7 +90,7 @@ export interface RegisterParts {
 }
 
 /**
- * Lets reactions that are new begin at the end of the log, and jobs that are new with their next due time: called before
+ * Stores where new reactions and jobs begin: reactions at the end of the log, jobs at their next due time. Called before
  * the service takes its first request.
  */
 export async function registerRuns(model: Model, parts: RegisterParts): Promise<void> {
@@ -111,7 +111,7 @@ export async function registerRuns(model: Model, parts: RegisterParts): Promise<
   }
 }
 
-/** Undefined: nothing is new. */
+/** Undefined if nothing is new. */
 async function placeWith(
   model: Model,
   stored: Place,

@@ -1,4 +1,4 @@
-/** A service of several threads, for the program that has started them: its own thread answers no requests. */
+/** The service of several threads as the thread that started them has it: that thread answers no requests. */
 import { type Settings, SettingsError } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
@@ -11,11 +11,11 @@ interface Parts {
   readonly model: Model
   readonly settings: Settings
   readonly log: Log
-  /** Opens the database once more, for this thread. */
+  /** Opens the database for this thread too. */
   readonly open: (model: Model, settings: Settings, log: Log, options: StartOptions) => Promise<OpenService>
 }
 
-/** Starts the threads, whose data this thread reads and writes as another node does. */
+/** Starts the threads. This thread reads and writes their database like another node. */
 export async function startBesideWorkers(
   { listen }: StartOptions,
   { model, settings, log, open }: Parts,
@@ -34,10 +34,24 @@ const withoutListening = {
   message: 'a service that does not listen, by `listen: false`, has no use for threads: set it to 1.',
 }
 
-function besideWorkers(workers: WorkerService, model: Model, open: () => Promise<OpenService>): Service {
+/** `open`: opens the database for the `data` of this thread, at the first call of it. */
+export function besideWorkers(
+  workers: WorkerService,
+  model: Model,
+  open: () => Promise<OpenService>,
+): Service {
   let opened: Promise<Service> | undefined
+  let isClosed = false
   const own = () => {
-    opened ??= open().then(({ service }) => service)
+    if (isClosed) throw new Error('The service is closed.')
+    opened ??= open().then(
+      ({ service }) => service,
+      error => {
+        // The next call tries again.
+        opened = undefined
+        throw error
+      },
+    )
     return opened
   }
   const as = (user: UserReference) => dataAs(model, async () => (await own()).data.as(user))
@@ -48,8 +62,13 @@ function besideWorkers(workers: WorkerService, model: Model, open: () => Promise
     handler: refused,
     upgrade: refused,
     async close() {
-      await (await opened)?.close()
-      await workers.close()
+      isClosed = true
+      try {
+        // What could not be opened needs no end.
+        await (await opened?.catch(() => undefined))?.close()
+      } finally {
+        await workers.close()
+      }
     },
   }
 }

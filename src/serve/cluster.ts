@@ -1,16 +1,16 @@
-/** What this node shares with others, chosen by the settings. */
+/** Opens what this node shares with others, by the settings. */
 import type { Cluster } from '../cluster/cluster.ts'
 import { type MemoryCounters, singleNode } from '../cluster/memory-counters.ts'
 import type { Settings } from '../config.ts'
 import type { Logger } from '../observability/log.ts'
 import type { Store } from '../store/store.ts'
 
-/** Shared by the threads of a process. */
+/** The cluster of the threads of a process. */
 type ThreadCluster = Cluster & { readonly counters: MemoryCounters }
 
 /**
- * Rejects never because of Redis: the service runs without it too. `threads`: what this worker shares with the
- * others of its process, which count together where Redis is away.
+ * Never rejects because of Redis, without which the service runs too. `threads`: what this worker shares with the others
+ * of its process; they count together while Redis is unavailable.
  */
 export async function openCluster(
   settings: Settings,
@@ -32,7 +32,7 @@ export async function openCluster(
   return threads === undefined ? nodes : both(threads, nodes)
 }
 
-/** The threads are woken without the way by Redis, which wakes the other nodes. */
+/** Notifies the threads of this process directly, and other nodes by Redis. */
 function both(threads: ThreadCluster, nodes: Cluster): Cluster {
   return {
     counters: nodes.counters,
@@ -54,12 +54,12 @@ function both(threads: ThreadCluster, nodes: Cluster): Cluster {
   }
 }
 
-/** What is committed here is told to the others, and what they tell is looked for. */
+/** Notifies other nodes of commits here, and reads the log when they notify this one. */
 export function followOthers(store: Store, cluster: Cluster): void {
   store.changes.onCommit(from => {
     if (from === 'here') cluster.wake()
   })
   const look = async () => store.changes.look()
-  // A database that is away tells nothing; the next look, or the next request, finds what came meanwhile.
+  // If the database is unavailable, a later read of the log finds these commits.
   cluster.onWake(() => void look().catch(() => undefined))
 }

@@ -1,4 +1,4 @@
-/** Every credential that the service takes, and what they are checked against. */
+/** Opens the readers of every kind of credential that the service accepts. */
 import { accessTokenReader } from '../auth/access-token.ts'
 import { apiKeyReader } from '../auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
@@ -27,21 +27,21 @@ interface CredentialParts {
   readonly settings: Settings
   readonly log: Log
   readonly traces: Traces | undefined
-  /** Where the service is reached. */
+  /** The address of the service. */
   readonly issuer: () => string
 }
 
 interface Credentials {
   readonly authenticate: Authenticate
-  /** How often a key was known without asking the database. */
+  /** How often an API key was found in the cache, and how often not. */
   readonly counts: { readonly hits: number; readonly misses: number }
-  /** Who is signed in in a browser. */
+  /** Reads the session of a browser. */
   readonly sessions: SessionCookieReader
   readonly apps: Apps
   readonly secrets: AppSecrets
   readonly records: Records
   readonly webhookGrants: WebhookGrants
-  /** The one instance of the process: it remembers what is stored. */
+  /** One instance per process, since it caches what is stored. */
   readonly lastUses: LastUses
 }
 

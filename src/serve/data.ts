@@ -1,4 +1,4 @@
-/** What a program that embeds Portico reads and writes items with. */
+/** `data` of a service, for programs that embed Portico. */
 import { findUser } from '../auth/accounts/users.ts'
 import { ApiError } from '../errors.ts'
 import { createData, type DataParts, executeBy } from '../logic/data/create-data.ts'
@@ -12,7 +12,7 @@ import type { Transports } from './transports.ts'
 /** A user: their id, or their item. */
 export type UserReference = number | { readonly id: number }
 
-/** The items as the service itself, whom no rule binds. */
+/** The items as the service itself, to which no rule applies. */
 export type ServiceData = DataOf & {
   /**
    * The items as a user, with the role that they have at the time of each call and every scope. Calls reject with
@@ -22,20 +22,19 @@ export type ServiceData = DataOf & {
 }
 
 /**
- * The principal of a user as they are now, whom no credential limits. Rejects with NOT_FOUND for an unknown user, and with
- * FORBIDDEN for a disabled one: the program has its own ways to sign in, which need not know.
+ * The principal of a user with their present role and every scope. Rejects with NOT_FOUND for an unknown user, and with
+ * FORBIDDEN for a disabled one: the program may sign users in by itself, without knowing that.
  */
 export async function presentUser(run: Run, reference: UserReference): Promise<Principal> {
   const id = typeof reference === 'object' ? reference?.id : reference
   const found = Number.isSafeInteger(id) ? await findUser(run, id) : undefined
   if (found === undefined) throw new ApiError('NOT_FOUND', `There is no user with the id ${id}.`)
-  if (found.disabled) throw new ApiError('FORBIDDEN', `The account ${id} is disabled: nothing is done as it.`)
+  if (found.disabled) throw new ApiError('FORBIDDEN', `The account ${id} is disabled: it cannot be used.`)
   return user(id, found.role, 'all')
 }
 
 /**
- * What programs read and write: each call by itself, as a request of the principal's. `refresh`: notices what other nodes
- * have committed.
+ * Runs each call by itself, like a request of the principal. `refresh` makes commits of other nodes visible first.
  */
 export function dataParts(
   model: Model,
@@ -55,7 +54,7 @@ export function serviceData(parts: DataParts, run: Run): ServiceData {
   }) as unknown as ServiceData
 }
 
-/** The collections by name, as a principal that `open` finds anew for each call. */
+/** The collections by name. Each call runs as the principal that `open` then finds. */
 export function dataAs(model: Model, open: () => Promise<DataOf>): DataOf {
   const names = [...model.collections.keys()]
   return Object.freeze(Object.fromEntries(names.map(name => [name, openedLate(name, open)])))

@@ -1,4 +1,4 @@
-/** A running service, as programs see it, and how one is started. */
+/** The interface of a running service, and the options of its start. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -21,49 +21,49 @@ import type { Transports } from './transports.ts'
 
 export interface Service {
   /**
-   * Where it listens, without a trailing slash. With `listen: false`: `baseUrl`, or where `host` and `port` say that the
-   * program's own server listens.
+   * Where it listens, without a trailing slash. With `listen: false`: `baseUrl`, or the address of `host` and `port`, on
+   * which the program's own server is expected.
    */
   readonly url: string
-  /** The administrator that this start created, to be shown once; undefined on every later start. */
+  /** The administrator that the first start creates, to be shown once; undefined at later starts. */
   readonly firstAdministrator: FirstAdministrator | undefined
-  /** The items, read and written as the service itself, whom no rule binds, or as a user. */
+  /** Reads and writes items as the service itself, to which no rule applies, or as a user. */
   readonly data: ServiceData
   /**
-   * Answers a request that an HTTP/1.1 server of the program has read, by the same pipeline. Mounted at the root; nothing
-   * before it may have read the body. The bounds on headers and connections are that server's.
+   * Answers a request that an HTTP/1.1 server of the program has received. Mount it at the root, before anything that
+   * reads the body. The limits on headers and connections are that server's.
    */
   handler(request: IncomingMessage, response: ServerResponse): void
   /** For the server's `upgrade` event: opens WebSockets at `/graphql`, answers 404 elsewhere. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** Serves on for `shutdownDelay`, stops accepting, finishes what runs, and closes the database. */
+  /** Keeps serving for `shutdownDelay`, then stops accepting, finishes running requests, and closes the database. */
   close(): Promise<void>
 }
 
 export interface ServeOptions extends GivenSettings {
-  /** False: the program has a server of its own, which passes requests to `handler` and `upgrade`. */
+  /** False: the program's own server passes requests to `handler` and `upgrade`. */
   readonly listen?: boolean
 }
 
 export interface StartOptions {
   /** The context of one of several workers. */
   readonly worker?: WorkerContext | undefined
-  /** See `ServeOptions`. `'elsewhere'`: another process listens, and hands over connections (`MovingConnections`). */
+  /** See `ServeOptions`. `'elsewhere'`: another process listens and hands connections over (`MovingConnections`). */
   readonly listen?: boolean | 'elsewhere' | undefined
-  /** False: no first administrator is created, and nothing runs that no request asks for. */
+  /** False: creates no first administrator, and runs nothing in the background. */
   readonly background?: boolean | undefined
-  /** The process is the service's alone: promises that nobody waits for do not end it. */
+  /** The process does nothing but serve: unhandled rejections are logged and do not end it. */
   readonly ownProcess?: boolean | undefined
-  /** Notified of every message, and whether a mail server took it: without one it is logged nowhere else. */
+  /** Called with every message, and whether a mail server accepted it. Then messages are not logged. */
   readonly onMail?: ((message: Message, isSent: boolean) => void) | undefined
-  /** Pages of the development mode, which are answered before any other path. */
+  /** Pages of the development mode; their paths are matched first. */
   readonly ownPages?: OwnPages | undefined
   /**
-   * In development alone: which requests are told in error answers which rule refused, with values. No setting does this,
-   * and nobody is told where `NODE_ENV` is `production`.
+   * Development only: whether error answers to a request say which rule refused it, with values. No setting enables this,
+   * and it is ignored if `NODE_ENV` is `production`.
    */
   readonly explainsRefusals?: ((exchange: Exchange) => boolean) | undefined
-  /** Sends requests to providers of sign-in. For tests. */
+  /** Sends requests to sign-in providers. For tests. */
   readonly sendToProviders?: SendRequest | undefined
   /** For tests. */
   readonly simulation?: Simulation | undefined
@@ -71,17 +71,17 @@ export interface StartOptions {
 
 export interface OwnPages {
   owns(path: string): boolean
-  /** Checks by itself who asks: no credential is read, and no budget drawn. */
+  /** Checks the client by itself: no credential is read, and no budget is drawn from. */
   answer(exchange: Exchange): Awaitable<Reply>
 }
 
-/** What a test replaces. */
+/** The parts that tests replace. */
 export interface Simulation {
   readonly clock: Clock
   readonly mail: Mail
 }
 
-/** A service, and what tests of a model and the development mode need of it. */
+/** A service with the parts that `portico/test` and `portico dev` use. */
 export interface OpenService {
   readonly service: Service
   readonly run: Run
@@ -93,6 +93,6 @@ export interface OpenService {
   readonly rest: Transports['rest']
   readonly explain: Transports['explain']
   readonly reactions: RunningReactions
-  /** Ends WebSockets, subscriptions and event streams; their clients connect again. Other requests are served on. */
+  /** Ends WebSockets, subscriptions and event streams, whose clients reconnect. Other requests continue. */
   endStreams(): void
 }

@@ -9,7 +9,7 @@ import type { RunningReactions } from './background/reactions.ts'
 import type { RunningSender } from './background/webhook-sender.ts'
 import type { LazyOauth } from './oauth.ts'
 
-/** The phase of a service's life. */
+/** Whether the service is starting or closing. */
 export interface State {
   starting: boolean
   closing: boolean
@@ -21,20 +21,39 @@ export interface Running {
   readonly oauth: LazyOauth
   readonly webhooks: Pick<RunningSender, 'close'>
   readonly reactions: Pick<RunningReactions, 'close'>
-  /** Stores the uses of keys, sessions and apps that are not stored yet. */
+  /** Resolves once the last uses of keys, sessions and apps are stored. */
   readonly lastUses: { settled(): Promise<void> }
   readonly store: Store
   readonly cluster: Cluster
-  /** Stores the slow lists that are not stored yet. */
+  /** Stores the remaining slow lists. */
   readonly slow: { close(): Promise<void> } | undefined
   readonly log: Log
   readonly traces: Traces | undefined
   readonly state: State
-  /** How long the service goes on serving after `/readyz` says that it stops. */
+  /** How long the service keeps serving while `/readyz` already answers 503. */
   readonly delaySeconds: number
 }
 
-/** Ends the service; later calls wait for the same end. */
+/** Takes every step in order, also after one that has failed. Rejects with the first failure. */
+export async function closeAll(steps: readonly (() => unknown)[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const step of steps) {
+    try {
+      await step()
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
+}
+
+/** Waits for all of them, and rejects with the first failure. */
+async function allEnded(ending: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(ending)
+  await Promise.all(ending)
+}
+
+/** Returns the function that closes the service. Further calls of it wait for the same end. */
 export function shutdown({
   http,
   endStreams,
@@ -58,14 +77,16 @@ export function shutdown({
       await wait(delaySeconds * 1000)
     }
     endStreams()
-    await Promise.all([http.close(), webhooks.close(), reactions.close()])
-    await oauth.idle()
-    await slow?.close()
-    await lastUses.settled()
-    await cluster.close()
-    await store.close()
-    await traces?.close()
-    log.flush()
+    await closeAll([
+      () => allEnded([http.close(), webhooks.close(), reactions.close()]),
+      () => oauth.idle(),
+      () => slow?.close(),
+      () => lastUses.settled(),
+      () => cluster.close(),
+      () => store.close(),
+      () => traces?.close(),
+      () => log.flush(),
+    ])
   }
   return () => (closed ??= close())
 }

@@ -1,4 +1,4 @@
-/** The database of a service, and what runs on it. */
+/** Opens the database of a service, and runs guarded plans on it. */
 import { writeSync } from 'node:fs'
 import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
 import type { EncryptedRecords } from '../auth/encryption/encrypted-records.ts'
@@ -31,7 +31,7 @@ import type { WorkerContext } from '../workers/context.ts'
 import { logSlowList } from './monitoring/slow-lists.ts'
 import { loggedTimeLimit } from './time-limit.ts'
 
-/** What serves, beside the settings. */
+/** The parts of a serving process. */
 interface Serving {
   readonly log: Log
   readonly worker?: WorkerContext | undefined
@@ -39,12 +39,12 @@ interface Serving {
   readonly now?: (() => number) | undefined
 }
 
-/** The model's database, made or brought up to date. Without `serving` no replica is asked. */
+/** Opens the model's database, and creates or migrates it. Without `serving`, for commands, no replica and no reader process is used. */
 export async function openStore(model: Model, settings: Settings, serving?: Serving): Promise<Store> {
   const { database, databaseConnections: connections, databaseTimeout: timeout } = settings
   const { cacheBytes, autoMigrate, rowSecurity } = settings
-  const onSurplus = serving && surplusIn(serving.log)
-  const onCascade = serving && cascadeIn(serving.log)
+  const onSurplus = serving && surplusLog(serving.log)
+  const onCascade = serving && cascadeLog(serving.log)
   const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
   const retention = { keptMs: settings['events.retention'] * 1000, maxBytes: settings['events.maxBytes'] }
   const timeLimit = serving && loggedTimeLimit(serving.log.logger)
@@ -63,18 +63,18 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   return openSqlite(model, { file: database, otherThreads, readers, ...shared, ...unsafe })
 }
 
-/** Only what serves has requests that wait: commands read on their own event loop. */
+/** Only for services, whose requests would wait: commands read on their own event loop. */
 function readersOf({ databaseReaders: count, databaseTimeout: timeoutMs }: Settings, { logger }: Log) {
   const onLost = (cause: unknown) => {
     const error = cause instanceof Error ? cause.message : String(cause)
-    logger.error({ error }, 'a reader process has ended by itself: its read is tried once more')
+    logger.error({ error }, 'a reader process has ended unexpectedly: its read is retried once')
   }
   return { count, timeoutMs, onLost }
 }
 
 /**
- * Ends the process as it is, as PostgreSQL does (`data_sync_retry`): to close the file would move the log into it.
- * The next start copies every page of the log again. See `decisions/syncs-that-fail.md`.
+ * Ends the process at once, as PostgreSQL does (`data_sync_retry`): closing the file would checkpoint its WAL. The next
+ * start checkpoints every page again. See `decisions/syncs-that-fail.md`.
  */
 function endProcess(cause: unknown, worker: WorkerContext | undefined): void {
   const message =
@@ -82,31 +82,31 @@ function endProcess(cause: unknown, worker: WorkerContext | undefined): void {
   const error = cause instanceof Error ? cause.message : String(cause)
   writeSync(2, `${JSON.stringify({ level: 60, time: Date.now(), error, msg: message })}\n`)
   process.kill(process.pid, 'SIGKILL')
-  // Process 1 of a container does not hear its own signal; only the main thread can abort.
+  // Process 1 of a container ignores its own SIGKILL; and only the main thread can abort.
   worker?.abort()
   process.abort()
 }
 
-function surplusIn({ logger }: Log) {
+function surplusLog({ logger }: Log) {
   return (steps: readonly string[]) =>
     logger.warn(
       { steps },
-      'the database has more than the model, as after a newer version, or lacks an index: it stays so; `portico migrate` shows these steps',
+      'the database has more than the model, e.g. of a newer version, or lacks an index: it is left unchanged; `portico migrate` shows the steps',
     )
 }
 
-function cascadeIn({ logger }: Log) {
+function cascadeLog({ logger }: Log) {
   return ({ collection, itemId, removed, cleared, durationMs }: Cascade) =>
     logger.warn(
       { collection, item_id: itemId, removed, cleared, ms: Math.round(durationMs) },
-      'a deletion took many items with it: other writes waited, and on SQLite all requests of this thread',
+      'a deletion also deleted or changed many other items: other writes waited meanwhile, and on SQLite all requests of this thread',
     )
 }
 
 function refuseReplicas({ databaseReplicas }: Settings): void {
   if (databaseReplicas === undefined) return
   const message =
-    '`database` names an SQLite file, which has no replicas: leave this out, or name a PostgreSQL database there.'
+    '`database` names an SQLite file, which has no replicas: omit this setting, or use PostgreSQL.'
   throw new SettingsError([{ place: '`databaseReplicas` (DATABASE_REPLICA_URLS)', message }])
 }
 
@@ -116,12 +116,12 @@ function replicasOf({ databaseReplicas = [] }: Settings, { logger }: Log) {
     const onChange = (reason: string | undefined) =>
       reason === undefined
         ? logger.info({ replica }, 'the replica answers reads again')
-        : logger.warn({ replica, reason }, 'the replica is left out: the primary answers its reads')
+        : logger.warn({ replica, reason }, 'the replica is not used: the primary answers its reads')
     return { url, onChange }
   })
 }
 
-/** The records, with what is secret in them encrypted. */
+/** The records of the store, with their secrets encrypted. */
 export function openEncrypted(store: Store, settings: Settings, { logger }: Log): Promise<EncryptedRecords> {
   const { secretKeys: keys, database } = settings
   return openRecords({
@@ -133,7 +133,7 @@ export function openEncrypted(store: Store, settings: Settings, { logger }: Log)
   })
 }
 
-/** What must be done once, before several workers open the database. */
+/** Prepares the database, once, before several workers open it. */
 export async function prepare(
   model: Model,
   settings: Settings,
@@ -149,15 +149,15 @@ export async function prepare(
   }
 }
 
-/** Lets new reactions and jobs begin now. `now`: for tests, in milliseconds since 1970. */
+/** Stores where new reactions and jobs begin. `now`: for tests, in milliseconds since 1970. */
 export function registerLogic(model: Model, store: Store, now: () => number = Date.now): Promise<void> {
   return registerRuns(model, { records: store.records, log: store.changes, now: now() })
 }
 
-/** A record change as it is stored. */
+/** Encrypts the secrets of a record change. */
 type Encrypt = (change: RecordChange) => RecordChange
 
-/** Plans in, answers out: what is not guarded does not run. `encrypt`: for the records of transactions. */
+/** Guards plans, then runs them. `encrypt`: for the records of transactions. */
 export function createRun(
   guard: Guard,
   store: Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>,
@@ -172,30 +172,30 @@ export function createRun(
     refusals: (plan, principal) => guard(plan, principal).shape.refusals,
     write: async (plan, principal, within) => {
       if (within === undefined) return store.write(guard(plan, principal))
-      // By itself: where it waits for the same key on another node, no other write does.
+      // In a transaction of its own: while it waits for the same key on another node, no other write does.
       return transaction({ serial: [], principal, steps: () => within(plan) })
     },
     transaction,
   }
 }
 
-/** The program, with each of its plans guarded when it is yielded. */
+/** The program with every plan guarded when it is yielded. */
 function guarded<T>(
   guard: Guard,
   encrypt: Encrypt,
   { principal, steps, ...kept }: Program<T>,
 ): GuardedProgram<T> {
-  const readyPlan = (plan: ProgramPlan | PlanAs) =>
+  const guardPlan = (plan: ProgramPlan | PlanAs) =>
     'shape' in plan ? guard(plan, principal) : guard(plan.plan, plan.as)
-  const readyStep = (step: ActStep<ProgramPlan | PlanAs>) => {
+  const guardStep = (step: ActStep<ProgramPlan | PlanAs>) => {
     if ('emit' in step) return step
-    return 'kind' in step ? encrypt(step) : readyPlan(step)
+    return 'kind' in step ? encrypt(step) : guardPlan(step)
   }
-  const ready = (step: ProgramStep) => {
-    if ('shape' in step || 'as' in step) return readyPlan(step)
+  const guardProgramStep = (step: ProgramStep) => {
+    if ('shape' in step || 'as' in step) return guardPlan(step)
     if ('emit' in step) return step
-    if ('act' in step) return readyAct(step, readyStep)
-    return 'together' in step ? { ...step, together: readyAll(step, readyPlan) } : encrypt(step)
+    if ('act' in step) return guardAct(step, guardStep)
+    return 'together' in step ? { ...step, together: guardAll(step, guardPlan) } : encrypt(step)
   }
   return {
     ...kept,
@@ -206,7 +206,7 @@ function guarded<T>(
         const { value } = step
         let answer: StepAnswer
         try {
-          answer = yield ready(value)
+          answer = yield guardProgramStep(value)
         } catch (failure) {
           program.throw(failure)
           throw failure
@@ -218,11 +218,11 @@ function guarded<T>(
   }
 }
 
-function readyAct<P, G>({ start, ...kept }: Act<P>, ready: (step: ActStep<P>) => ActStep<G>): Act<G> {
+function guardAct<P, G>({ start, ...kept }: Act<P>, ready: (step: ActStep<P>) => ActStep<G>): Act<G> {
   return { ...kept, start: run => start(step => run(ready(step))) }
 }
 
-function readyAll<P, G>({ together, onFailure }: Together<P>, ready: (plan: P) => G): readonly G[] {
+function guardAll<P, G>({ together, onFailure }: Together<P>, ready: (plan: P) => G): readonly G[] {
   return together.map((plan, index) => {
     try {
       return ready(plan)

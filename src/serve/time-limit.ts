@@ -1,4 +1,4 @@
-/** The bound on the model's own code as a service has it: slow code is logged, each place once a minute. */
+/** The time limit of a service for the model's own code. Slow code is logged, at most once a minute per place. */
 import type { Logger } from '../observability/log.ts'
 import { createTimeLimit, type TimeLimit } from '../time-limit.ts'
 
@@ -18,7 +18,7 @@ export function loggedTimeLimit(logger: Logger, now: () => number = Date.now): T
     onUnbounded(cause) {
       const error = cause instanceof Error ? cause.message : String(cause)
       const message =
-        'code of the model runs without a bound on its time, since this Node lets nothing end it: start it with `--allow-inspector`'
+        'code of the model runs without a time limit, since Node does not permit one: start it with `--allow-inspector`'
       logger.warn({ error }, message)
     },
   })

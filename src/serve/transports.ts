@@ -64,7 +64,7 @@ interface TransportParts {
   readonly settings: Settings
   readonly log: Log
   readonly mail: Mailer
-  /** What rules, actions, reactions and jobs go by. */
+  /** The time for rules, actions, reactions and jobs. */
   readonly clock: Clock
   readonly sendToProviders: SendRequest | undefined
   readonly refusals: RefusalLog | undefined
@@ -73,7 +73,7 @@ interface TransportParts {
 }
 
 export interface Transports {
-  /** Plans made of what others ask for, with the rules of the built-in collections. */
+  /** Runs plans of clients, with the rules of the built-in collections. */
   readonly run: Run
   readonly hooks: CreateHooks
   readonly rest: Rest
@@ -90,11 +90,11 @@ export function openTransports(parts: TransportParts): Transports {
   const { logger } = parts.log
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
   const { counters } = cluster
-  const work = createBackground(unawaited(logger))
+  const work = createBackground(backgroundFaults(logger))
   const notices = noticesOf(parts, work)
   const { run, hooks } = openOwnCollections(parts, work, notices)
   const timeLimit = loggedTimeLimit(logger)
-  const logic = operationParts(parts, hooks, timeLimit)
+  const logic = logicParts(parts, hooks, timeLimit)
   const idempotency = createIdempotency({ run: parts.run, records: parts.records, counters })
   const refresh = () => store.refresh()
   const events = createProcessEvents({
@@ -118,7 +118,7 @@ export function openTransports(parts: TransportParts): Transports {
     explain: (body, asker, draw) => explain.request(body, asker, draw),
     runs: new RunView(parts.records),
     pages: openPortal(parts),
-    // Every call is an exchange: it carries the headers of the budget.
+    // Every call is an exchange, which carries the headers of the budget.
     draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
     events: { events, feed: store.changes, clientOf, maxBufferedBytes: settings['graphql.maxBuffered'] },
   })
@@ -132,7 +132,7 @@ export function openTransports(parts: TransportParts): Transports {
   return { run, hooks, rest, explain, graphql, oauth, events, reactions, webhooks }
 }
 
-/** What tells people that an administrator has done something to their account. */
+/** The mails that tell users what an administrator has done to their account. */
 function noticesOf({ records, mail, issuer }: TransportParts, { background }: BackgroundWork): NoticeParts {
   return {
     ...{ mail, background, addresses: createAddresses(records) },
@@ -142,7 +142,7 @@ function noticesOf({ records, mail, issuer }: TransportParts, { background }: Ba
   }
 }
 
-/** What clients' requests write to Portico's own collections has rules beyond those of the model. */
+/** Writes of clients to built-in collections, which have rules beyond those of the model. */
 function openOwnCollections(parts: TransportParts, { background }: BackgroundWork, notices: NoticeParts) {
   const { model, run, store, records, secrets, cluster, settings, mail, issuer } = parts
   const { maxKeysPerUser } = settings
@@ -165,7 +165,7 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
   })
 }
 
-/** Actions and subresources of Portico's own collections. Without `notices`, nobody is told of what is done to an account. */
+/** Actions and subresources of built-in collections. Without `notices`, users get no mail about changes to their account. */
 function openBuiltIns(parts: TransportParts, notices?: NoticeParts): BuiltIns {
   const { run, records, settings, webhookGrants: grants } = parts
   const secrets = new WebhookSecrets(records, settings['webhooks.secretOverlap'])
@@ -176,7 +176,7 @@ function openBuiltIns(parts: TransportParts, notices?: NoticeParts): BuiltIns {
   }
 }
 
-function operationParts(
+function logicParts(
   { model, settings, clock }: TransportParts,
   hooks: CreateHooks,
   timeLimit: TimeLimit,
@@ -189,7 +189,7 @@ function operationParts(
   return { model, hooks, timeLimit, now: clock.now, limits }
 }
 
-/** Loaded when the first e-mail address changes, which is rare after a start. */
+/** Loaded with the first change of an e-mail address, to keep starts short. */
 function addressWriter(parts: AddressChangeParts): Run['write'] {
   let loading: Promise<Run['write']> | undefined
   const load = async () => {
@@ -202,6 +202,6 @@ function addressWriter(parts: AddressChangeParts): Run['write'] {
   }
 }
 
-function unawaited(logger: Logger) {
+function backgroundFaults(logger: Logger) {
   return (error: unknown) => logger.error({ err: error }, 'background work failed')
 }

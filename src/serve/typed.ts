@@ -1,4 +1,4 @@
-/** A service as programs of one model see it. */
+/** The type of a service for the model of a program. */
 import type { Declaration } from '../model/declaration.ts'
 import type { Data, SystemData } from '../model/types.ts'
 import type { UserReference } from './data.ts'
@@ -7,7 +7,7 @@ import type { Service as AnyService } from './service.ts'
 /** A service whose `data` is typed by its model. */
 export interface Service<M extends Declaration = Declaration> extends Omit<AnyService, 'data'> {
   /**
-   * The items, read and written as the service itself, whom no rule binds; `as(user)`: as a user, by id or item, with the
+   * The items, read and written as the service itself, to which no rule applies; `as(user)`: as a user, by id or item, with the
    * role that they have at the time of each call and every scope. Calls reject with an `ApiError` as the API answers it.
    */
   readonly data: SystemData<M> & { as(user: UserReference): Data<M> }

@@ -140,6 +140,11 @@ test('what users call themselves does nothing to the terminal of an operator', (
   assert.equal(shown, 'name\na\\u001b[31m\\u000d\\u000ab\\u009b2J\\u202ec')
 })
 
+test('a table has as many rows as there are items', () => {
+  const items = Array.from({ length: 200_000 }, (_, id) => ({ id }))
+  assert.equal(table(['id'], items).split('\n').length, items.length + 1)
+})
+
 test('one Ctrl-C may come as several signals; a later one ends the process at once', async () => {
   const environment = { DATABASE_URL: join(folder, 'signals.db'), PORTICO_SHUTDOWN_DELAY: '1' }
   const service = await startProcess({ folder, environment })

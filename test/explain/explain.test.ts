@@ -5,6 +5,7 @@ import { createBySystem } from '../../src/auth/bootstrap.ts'
 import { generateKey } from '../../src/auth/key.ts'
 import { readSettings } from '../../src/config.ts'
 import { isOfDeveloper } from '../../src/dev/mail/local-request.ts'
+import { action, collection, model, role, scope, signedIn, string, users } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createLog } from '../../src/observability/log.ts'
 import { user } from '../../src/principal.ts'
@@ -97,6 +98,31 @@ test('a scope that is missing is named', async () => {
   })
   assert.equal(code, 'INSUFFICIENT_SCOPE')
   assert.deepEqual([reasons[0].scope, reasons[0].scopes], ['read:task', ['read:label']])
+})
+
+test('a rule without an item is judged by the caller, part by part', async () => {
+  const access = role('admin').or(scope('write:note').and(signedIn))
+  const service = await testService(
+    model(
+      { users: users({}), notes: collection({ fields: { body: string() }, access: { read: signedIn } }) },
+      { actions: { tidy: action({ access, scope: 'read:note', run: () => undefined }) } },
+    ),
+  )
+  const admin = await service.users.create({ role: 'admin' })
+  const ann = await service.users.create()
+  const judged = async (scopes: readonly string[]) => {
+    const body = { as: ann.id, scopes, method: 'POST', path: '/actions/tidy', body: {} }
+    const { allowed, reasons } = (await service.request('POST /api/v1/explain', { as: admin, body })).body
+    const [tree] = reasons[0].parts
+    const holds = [tree, ...tree.parts, ...tree.parts[1].parts].map(part => part.holds)
+    return { allowed, holds, message: reasons[0].message }
+  }
+  const granted = await judged(['write:note'])
+  assert.deepEqual([granted.allowed, granted.holds], [true, [true, false, true, true, true]])
+  const refused = await judged(['read:note'])
+  assert.deepEqual([refused.allowed, refused.holds], [false, [false, false, false, false, true]])
+  assert.match(refused.message, /role\('admin'\): the caller's role is user\./)
+  await service.close()
 })
 
 test('GraphQL mutations are explained, and not carried out', async () => {

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { every, job, string } from '../../src/index.ts'
 import { enqueueJob } from '../../src/logic/jobs/later.ts'
+import { type Place, positionKey } from '../../src/logic/runs/place.ts'
+import { requestRecord } from '../../src/logic/runs/requests.ts'
 import { databases } from '../store/databases.ts'
 import { within } from './fixture.ts'
 
@@ -162,6 +164,26 @@ for (const database of databases) {
           assert.throws(() => enqueueJob(iso(now), 'remnd', {}, options), /Did you mean `remind`/)
           assert.throws(() => enqueueJob(iso(now), 'remind', {}, options), /text is required/)
           assert.throws(() => enqueueJob(iso(now), 'remind', { text: 1 }, options), /text must/)
+        },
+        noon,
+      ),
+    )
+
+    it(
+      'that the model no longer has are forgotten on request, with their due times',
+      within(
+        database,
+        { jobs: { hourly: every('hour', () => undefined) } },
+        async ({ runner, until, store: { records } }) => {
+          const { kind, id } = positionKey
+          const place = async (): Promise<Place> => JSON.parse((await records.get(kind, id))?.payload ?? '')
+          const { jobs, ...rest } = await place()
+          const payload = JSON.stringify({ ...rest, jobs: { ...jobs, gone: jobs['hourly'] } })
+          await records.put({ kind, id, payload, expiresAt: null })
+          await records.put(requestRecord('skip', 'gone'))
+          runner(patient)
+          await until(async () => !Object.hasOwn((await place()).jobs, 'gone'), 'its place is removed')
+          assert.deepEqual(Object.keys((await place()).jobs), ['hourly'])
         },
         noon,
       ),

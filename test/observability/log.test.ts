@@ -113,7 +113,7 @@ test('a deletion that takes many items with it is one line, with how many of whi
       item_id: id,
       removed: { boxes: 1002 },
       cleared: {},
-      msg: 'a deletion took many items with it: other writes waited, and on SQLite all requests of this thread',
+      msg: 'a deletion also deleted or changed many other items: other writes waited meanwhile, and on SQLite all requests of this thread',
     })
     assert.equal(lines.length, 1)
   } finally {

@@ -47,9 +47,15 @@ test('secrets are neither read nor written', async () => {
 test('with several workers, the starting thread has data, and no handler', async () => {
   await withService(
     { workers: 2, model: resolve(import.meta.dirname, '../../examples/blog/model.ts') },
-    async ({ service, call }) => {
+    async ({ service, call, key }) => {
       const made = await service.data.posts?.create({ title: 'Beside', author_id: 1 })
       assert.equal((await call(`/api/v1/posts/${made?.id}`)).json.title, 'Beside')
+      const { id } = (await service.data.users?.create({ name: 'Ada', email: 'ada@example.com' })) ?? {}
+      const edit = (title: string) => service.data.as(Number(id)).posts?.update(Number(made?.id), { title })
+      await assert.rejects(async () => edit('Taken'), { code: 'FORBIDDEN' })
+      const body = { role: 'admin' }
+      assert.equal((await call(`/api/v1/users/${id}`, { method: 'PATCH', key, body })).status, 200)
+      assert.equal((await edit('As an administrator'))?.title, 'As an administrator')
       assert.throws(() => service.handler(undefined as never, undefined as never), /`workers` to 1/)
     },
   )

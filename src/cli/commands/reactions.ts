@@ -3,11 +3,11 @@ import { ApiError } from '../../errors.ts'
 import { hasRuns } from '../../logic/runner.ts'
 import { type Place, positionKey } from '../../logic/runs/place.ts'
 import { type RunAction, requestRecord } from '../../logic/runs/requests.ts'
-import { deadKind, jobKind, recordsOf, runOf, waitingKind } from '../../logic/runs/run.ts'
+import { deadKind, jobKind, runOf, waitingKind } from '../../logic/runs/run.ts'
 import { type RunPage, RunView, type ShownRun } from '../../logic/runs/view.ts'
 import { scheduleOf } from '../../model/logic/schedule.ts'
 import type { Model } from '../../model/model.ts'
-import type { Records } from '../../records.ts'
+import { type Records, recordsOf } from '../../records.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
 import { files, type OpenedDatabase, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
@@ -35,8 +35,8 @@ function overviewOf({ logic }: Model, place: Place, newest: number): readonly Li
     const on = schedule === undefined ? 'later' : `${schedule} (${timeZone})`
     return { name, on, events_behind: null, next: next === undefined ? null : new Date(next).toISOString() }
   })
-  const unknown = Object.keys(place.reactions)
-    .filter(name => !logic.reactions.has(name))
+  const unknown = Object.keys({ ...place.reactions, ...place.jobs })
+    .filter(name => !logic.reactions.has(name) && !logic.jobs.has(name))
     .map(name => ({ name, on: 'not in the model', events_behind: null, next: null }))
   return [...reactions, ...jobs, ...unknown]
 }
@@ -110,7 +110,7 @@ async function forget(name: string, { model, stored }: OpenedDatabase): Promise<
   }
   if (!isKnown && count === 0) throw new Failure(`Nothing is stored of \`${name}\`.`)
   if (isKnown) await stored.put(requestRecord('skip', name))
-  return `Everything of ${name} is dropped: ${count} runs${isKnown ? ', and its place in the events' : ''}\n`
+  return `Everything of ${name} is dropped: ${count} runs${isKnown ? ', and how far it was' : ''}\n`
 }
 
 export const list: Command = { options: files, run: args => withDatabase(args, listAll) }

@@ -4,13 +4,12 @@
  */
 import { createHash, type Hash, randomUUID } from 'node:crypto'
 import type { RecordChange } from '../../plan/transaction.ts'
-import type { Records } from '../../records.ts'
+import { type Records, recordsOf } from '../../records.ts'
 import type { Input } from './input.ts'
 import type { Format } from './records.ts'
 
-const KIND = 'Import'
+const kind = 'Import'
 const lifetimeMs = 30 * 24 * 60 * 60 * 1000
-const pageSize = 1000
 
 export interface Counts {
   readonly imported: number
@@ -51,7 +50,7 @@ export class ProgressRecord {
   /** The change to commit with the rows, and what to call once it is. The change's answer is false where another import was faster. */
   moveTo(position: Position): { readonly change: RecordChange; readonly stored: () => void } {
     const payload = JSON.stringify({ ...this.#of, ...position } satisfies Stored)
-    const key = { kind: KIND, id: this.#id }
+    const key = { kind, id: this.#id }
     const before = this.#payload
     const expiresAt = Date.now() + lifetimeMs
     return {
@@ -72,18 +71,14 @@ interface Found {
   readonly position: Position
 }
 
-async function recordsOf(records: Records, collection: string, format: Format): Promise<Found[]> {
+async function candidatesOf(records: Records, collection: string, format: Format): Promise<Found[]> {
   const found: Found[] = []
-  for (let last = ''; ; ) {
-    const page = await records.after(KIND, last, pageSize)
-    for (const { id, payload } of page) {
-      const stored = JSON.parse(payload) as Stored
-      if (stored.collection === collection && stored.format === format)
-        found.push({ id, payload, position: stored })
-    }
-    if (page.length < pageSize) return found
-    last = page.at(-1)?.id ?? ''
+  for await (const { id, payload } of recordsOf(records, kind)) {
+    const stored = JSON.parse(payload) as Stored
+    if (stored.collection === collection && stored.format === format)
+      found.push({ id, payload, position: stored })
   }
+  return found
 }
 
 /** Hashes a stream, and tells the hash of its first bytes at given lengths. */
@@ -118,10 +113,10 @@ export async function findProgress(
   of: { readonly collection: string; readonly format: Format },
   restarts: boolean,
 ): Promise<ProgressRecord> {
-  const candidates = await recordsOf(records, of.collection, of.format)
+  const candidates = await candidatesOf(records, of.collection, of.format)
   const matching = await matchingOf(input, candidates)
   if (!restarts) return new ProgressRecord(of, matching.at(-1))
-  for (const { id } of matching) await records.delete(KIND, id)
+  for (const { id } of matching) await records.delete(kind, id)
   return new ProgressRecord(of)
 }
 

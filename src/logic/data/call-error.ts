@@ -1,8 +1,8 @@
-/** Faults of what logic asks of `data`, with their place. */
+/** Errors of calls of `data`, with their place. */
 import { ApiError } from '../../errors.ts'
 import type { NameFault, Refuse } from '../../plan/names.ts'
 
-/** A call of `data` that cannot be answered. `of`: `code` where only the code can have caused it, e.g. an unknown name. */
+/** An invalid call of `data`. `of`: `code` where only the model's code can be wrong, e.g. by an unknown name. */
 export class CallError extends ApiError {
   readonly of: 'code' | 'value'
 
@@ -12,17 +12,17 @@ export class CallError extends ApiError {
   }
 }
 
-/** `place`: in the call, e.g. `tasks.list: where.status`. */
+/** `place`: e.g. `data.tasks.list: where.status`. */
 export function badCall(place: string, message: string): ApiError {
   return new CallError('code', `${place} ${message}`)
 }
 
-/** Of a value that may have come from a caller. */
+/** For a value that may come from the caller of the action. */
 export function badValue(place: string, message: string): ApiError {
   return new CallError('value', `${place} ${message}`)
 }
 
-/** As the caller of an action is answered: a mistake of the code is the operator's, and neither tells what it asked for. */
+/** The error for the caller of an action: an internal error for a mistake of the code. Neither reveals names of the call. */
 export function asAnswered(error: unknown): unknown {
   if (!(error instanceof CallError)) return error
   if (error.of === 'code') return new Error(error.message, { cause: error })

@@ -1,4 +1,4 @@
-/** `data`: reads and writes of one principal, over whatever runs its plans. */
+/** `data`: the reads and writes of one principal. */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { LogicItem } from '../../model/logic.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
@@ -13,19 +13,19 @@ import type { Principal } from '../../principal.ts'
 import type { CollectionData, DataOf, ListOptions, ReadOptions, Values, Where } from '../data.ts'
 import { DataPlans, maxLimit } from './plans.ts'
 
-/** Runs a plan as a principal; its answer is of the plan's kind. */
+/** Runs a plan as a principal. The plan's kind determines that of the answer. */
 export type Execute = (plan: ProgramPlan, principal: Principal) => Awaitable<StepAnswer>
 
 export interface DataParts {
   readonly model: Model
-  /** Of collections whose items carry secrets: logic does not create them. */
+  /** Of collections whose items have secrets, which logic cannot create. */
   readonly hooks: CreateHooks
   readonly execute: Execute
-  /** Is given each call's promise. */
+  /** Called with the promise of each call; the caller gets what it returns. */
   readonly track?: <T>(call: Promise<T>) => Promise<T>
 }
 
-/** Each call by itself, outside of transactions. */
+/** Executes each call by itself, outside of any transaction. */
 export function executeBy(run: Run): Execute {
   return (plan, principal) => {
     const { shape } = plan
@@ -52,7 +52,7 @@ export function createData(parts: DataParts, principal: Principal): DataOf {
     made.set(name, known)
     return known
   }
-  // An action names a few of many collections.
+  // Created on demand: an action uses a few of many collections.
   const target: Record<string, CollectionData> = Object.create(null)
   return new Proxy(Object.freeze(target), {
     get: (_, name) => (typeof name === 'string' ? dataOf(name) : undefined),
@@ -150,12 +150,11 @@ class PrincipalData implements CollectionData {
   }
 
   async #run<A extends StepAnswer>(plan: ProgramPlan): Promise<A> {
-    // An answer is of the kind of its plan.
     return (await this.#parts.execute(plan, this.#principal)) as A
   }
 
   get #written(): Collection {
-    return this.#principal.access.logic ? openToLogic(this.#collection) : this.#collection
+    return this.#principal.access.logic ? writableByService(this.#collection) : this.#collection
   }
 
   #requirePlain(operation: 'create' | 'update', values: Values): void {
@@ -169,7 +168,7 @@ class PrincipalData implements CollectionData {
   }
 }
 
-/** Values left undefined are left out. */
+/** Without values that are undefined. */
 function plainOf(values: Values): unknown {
   if (typeof values !== 'object' || values === null) return values
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
@@ -184,11 +183,11 @@ function itemsOf(text: string | null): readonly LogicItem[] {
   return items.map(item => Object.freeze(item))
 }
 
-const opened = new WeakMap<Collection, Collection>()
-/** Kept by Portico in every collection. */
-const kept: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_at'])
+const writable = new WeakMap<Collection, Collection>()
+/** Fields that Portico sets in every collection. */
+const automatic: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_at'])
 
-/** Collections of Portico's own, whose read-only fields only Portico writes. */
+/** Built-in collections whose read-only fields only Portico writes. */
 const managed: ReadonlySet<string> = new Set([
   'api_keys',
   'oauth_apps',
@@ -197,15 +196,15 @@ const managed: ReadonlySet<string> = new Set([
   'webhook_deliveries',
 ])
 
-/** The collection with fields that are read-only for clients as the service may write them. */
-function openToLogic(collection: Collection): Collection {
+/** The collection as the service writes it: fields that are read-only or immutable for clients are writable. */
+function writableByService(collection: Collection): Collection {
   if (managed.has(collection.name)) return collection
-  const known = opened.get(collection)
+  const known = writable.get(collection)
   if (known !== undefined) return known
   const open = (field: Field): Field =>
-    kept.has(field.name) || field.internal ? field : { ...field, readOnly: false, immutable: false }
+    automatic.has(field.name) || field.internal ? field : { ...field, readOnly: false, immutable: false }
   const fields = new Map([...collection.fields].map(([name, field]) => [name, open(field)]))
   const made = { ...collection, fields }
-  opened.set(collection, made)
+  writable.set(collection, made)
   return made
 }

@@ -1,4 +1,4 @@
-/** The calls of `data` as plans. Shapes are interned, so that the guard and the store meet the same one again. */
+/** The calls of `data` as plans. Shapes are interned: the guard and the store cache by their identity. */
 import { Cache, CacheBound } from '../../cache.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Names } from '../../plan/names.ts'
@@ -14,14 +14,14 @@ import type {
   UpdateShape,
 } from '../../plan/plan.ts'
 import type { ListOptions, ReadOptions, Values } from '../data.ts'
-import { badCall } from './call-error.ts'
+import { badCall, badValue } from './call-error.ts'
 import { includedLimit, orderOf, selectionOf } from './selection.ts'
 import { filterOf, type NamesOf } from './where.ts'
 
 const maxShapes = 4000
 const shapes = new Cache<string, Shape>(new CacheBound('logic_shapes', maxShapes))
 
-/** The same shape for equal ones. */
+/** Returns the same object for equal shapes. */
 export function interned<S extends Shape>(shape: S): S {
   const key = JSON.stringify(shape)
   const known = shapes.get(key)
@@ -31,11 +31,11 @@ export function interned<S extends Shape>(shape: S): S {
   return shape
 }
 
-/** Of the lists of `data`. */
+/** The maximum and default length of a list. */
 export const maxLimit = 100
 const lastPage = 1_000_000_000
 
-/** Numbers the arguments of a plan. */
+/** Collects the arguments of a plan. */
 class Arguments {
   readonly values: JsonValue[] = []
   #included: Param | undefined
@@ -47,7 +47,7 @@ class Arguments {
   }
 }
 
-/** The calls of one collection as one principal. */
+/** The plans of one collection for one principal. */
 export class DataPlans {
   readonly #names: Names
   readonly #namesOf: NamesOf
@@ -81,7 +81,7 @@ export class DataPlans {
     return this.#list(options, window, place, args)
   }
 
-  /** The items after a position; from the start without one. */
+  /** A page of the items after a position; without one, the first page. */
   walk(options: ListOptions, after: readonly JsonValue[] | undefined, place: string): Plan<ListShape> {
     const args = new Arguments()
     const window = { kind: 'cursor', limit: args.add(maxLimit), after: after?.map(args.add) } as const
@@ -142,7 +142,7 @@ export class DataPlans {
   }
 }
 
-/** In the order of names: the same fields make the same shape. */
+/** Sorted by name, so that the same fields give the same shape. */
 function assigned(values: Values, args: Arguments) {
   return Object.keys(values)
     .sort()
@@ -151,11 +151,12 @@ function assigned(values: Values, args: Arguments) {
 
 function idOf(id: unknown, place: string): number {
   if (Number.isSafeInteger(id) && Number(id) > 0) return Number(id)
-  throw badCall(place, 'needs the id of an item, a whole number above 0.')
+  const refuse = typeof id === 'number' ? badValue : badCall
+  throw refuse(place, 'needs the id of an item, a whole number above 0.')
 }
 
-function countOf(given: unknown, absent: number, most: number, place: string): number {
-  if (given === undefined) return absent
-  if (Number.isSafeInteger(given) && Number(given) >= 1 && Number(given) <= most) return Number(given)
-  throw badCall(place, `must be a whole number from 1 to ${most.toLocaleString('en')}.`)
+function countOf(given: unknown, byDefault: number, max: number, place: string): number {
+  if (given === undefined) return byDefault
+  if (Number.isSafeInteger(given) && Number(given) >= 1 && Number(given) <= max) return Number(given)
+  throw badCall(place, `must be a whole number from 1 to ${max.toLocaleString('en')}.`)
 }

@@ -8,27 +8,27 @@ import { containedFault } from '../../plan/text-search.ts'
 import type { Where } from '../data.ts'
 import { badCall, badValue, refuseAt } from './call-error.ts'
 
-/** How deep conditions may be nested, relations among them: databases limit the depth of a statement. */
+/** How deep conditions and relations may be nested: databases limit the depth of a statement. */
 const maxDepth = 10
 const maxListedValues = 1000
 const maxConditions = 200
 
-/** Operators on parts of texts. */
+/** Operators that take a part of a text. */
 const textOperators: ReadonlySet<string> = new Set(['contains', 'icontains', 'starts_with'])
 
-/** What exists of a collection for the principal. */
+/** The names of a collection that exist for the principal. */
 export type NamesOf = (collection: string) => Names
 
-/** Takes an argument; returns its number. */
+/** Adds an argument; returns its index. */
 export type Bind = (value: JsonValue) => Param
 
-interface Walk {
+interface Translation {
   readonly namesOf: NamesOf
   readonly bind: Bind
   conditions: number
 }
 
-/** Undefined where nothing is asked. Throws BAD_REQUEST with the place. */
+/** Undefined without a condition. Throws BAD_REQUEST with the place. */
 export function filterOf(
   where: Where | undefined,
   names: Names,
@@ -41,10 +41,10 @@ export function filterOf(
   return filter.kind === 'and' && filter.filters.length === 0 ? undefined : filter
 }
 
-function conditions(where: unknown, names: Names, place: string, walk: Walk, depth: number): Filter {
+function conditions(where: unknown, names: Names, place: string, translation: Translation, depth: number): Filter {
   if (depth > maxDepth) throw badCall(place, `is nested more than ${maxDepth} deep.`)
   const filters = Object.entries(objectOf(where, place)).flatMap(([name, value]) =>
-    value === undefined ? [] : condition(name, value, names, `${place}.${name}`, walk, depth),
+    value === undefined ? [] : condition(name, value, names, `${place}.${name}`, translation, depth),
   )
   return allOf(filters)
 }
@@ -64,35 +64,35 @@ function condition(
   value: unknown,
   names: Names,
   place: string,
-  walk: Walk,
+  translation: Translation,
   depth: number,
 ): Filter {
   const field = namedField(names, name)
-  if (field !== undefined) return comparisons(field, value, place, walk)
-  const nested = (one: unknown, at: string) => conditions(one, names, at, walk, depth + 1)
+  if (field !== undefined) return comparisons(field, value, place, translation)
+  const nested = (one: unknown, at: string) => conditions(one, names, at, translation, depth + 1)
   if (name === 'and' || name === 'or') {
     if (!Array.isArray(value)) throw badCall(place, 'must be an array of conditions.')
     return { kind: name, filters: value.map((one, index) => nested(one, `${place}[${index}]`)) }
   }
   if (name === 'not') return { kind: 'not', filter: nested(value, place) }
   const relation = findRelation(names, name, refuseAt(place))
-  const filter = conditions(value, walk.namesOf(relation.target), place, walk, depth + 1)
+  const filter = conditions(value, translation.namesOf(relation.target), place, translation, depth + 1)
   return { kind: 'related', relation: relation.name, filter }
 }
 
-function comparisons(field: Field, value: unknown, place: string, walk: Walk): Filter {
-  if (typeof value !== 'object') return comparison(field, 'eq', value, place, walk)
-  if (value === null) return comparison(field, 'null', true, place, walk)
-  if (Array.isArray(value)) return comparison(field, 'in', value, place, walk)
+function comparisons(field: Field, value: unknown, place: string, translation: Translation): Filter {
+  if (typeof value !== 'object') return comparison(field, 'eq', value, place, translation)
+  if (value === null) return comparison(field, 'null', true, place, translation)
+  if (Array.isArray(value)) return comparison(field, 'in', value, place, translation)
   const all = Object.entries(value).filter(([, operand]) => operand !== undefined)
-  return allOf(all.map(([operator, operand]) => operation(field, operator, operand, place, walk)))
+  return allOf(all.map(([operator, operand]) => operation(field, operator, operand, place, translation)))
 }
 
-function operation(field: Field, operator: string, operand: unknown, place: string, walk: Walk): Filter {
-  if (operand === null && operator === 'eq') return comparison(field, 'null', true, place, walk)
-  if (operand === null && operator === 'ne') return comparison(field, 'null', false, place, walk)
+function operation(field: Field, operator: string, operand: unknown, place: string, translation: Translation): Filter {
+  if (operand === null && operator === 'eq') return comparison(field, 'null', true, place, translation)
+  if (operand === null && operator === 'ne') return comparison(field, 'null', false, place, translation)
   const known = field.type.operators.find(one => one === operator)
-  if (known !== undefined) return comparison(field, known, operand, `${place}.${operator}`, walk)
+  if (known !== undefined) return comparison(field, known, operand, `${place}.${operator}`, translation)
   throw badCall(
     place,
     `has no operator ${quoted(operator)}; ${field.name} takes ${field.type.operators.join(', ')}.`,
@@ -104,13 +104,13 @@ function comparison(
   operator: FilterOperator,
   operand: unknown,
   place: string,
-  walk: Walk,
+  translation: Translation,
 ): Filter {
-  walk.conditions++
-  if (walk.conditions > maxConditions)
+  translation.conditions++
+  if (translation.conditions > maxConditions)
     throw badCall(place, `is one of more than ${maxConditions} conditions.`)
   const value = operandOf(field, operator, operand, place)
-  return { kind: 'compare', field: field.name, operator, param: walk.bind(value) }
+  return { kind: 'compare', field: field.name, operator, param: translation.bind(value) }
 }
 
 function operandOf(field: Field, operator: FilterOperator, operand: unknown, place: string): JsonValue {

@@ -1,28 +1,29 @@
-/** `later`: a run of a job that is stored with whatever asks for it. */
+/** `later`: a run of a job, stored in the transaction of the action, reaction or job that starts it. */
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Job, Model } from '../../model/model.ts'
 import { didYouMean } from '../../model/nearest.ts'
 import { bodyValidator } from '../../model/validate.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
+import { collectionOfFields, withDefaults } from '../operations/input.ts'
 import { jobRun, stores } from '../runs/run.ts'
 
 export interface LaterOptions {
   readonly model: Model
   /** In milliseconds since 1970. */
   readonly now: number
-  /** By how many runs, each caused by the one before, it came to this. */
+  /** How many runs, each started by the one before, led to this one. */
   readonly depth: number
 }
 
-/** A run that is due later than this begins a chain of its own: whatever it starts again comes at this pace at most. */
+/** A run that is due at least this much later begins a new chain: a job that starts itself again runs no faster than that. */
 const newChainMs = 60_000
 const maxInputBytes = 65_536
 const lastTime = Date.UTC(9999, 11, 31)
 
 /**
- * The step of a transaction that stores a run of a job. `at`: a time in the past is now. Throws BAD_REQUEST for an unknown
- * job or time, VALIDATION_FAILED for an input that does not fit.
+ * The transaction step that stores a run of a job. A time in the past counts as now. Throws BAD_REQUEST for an unknown
+ * job or an invalid time, VALIDATION_FAILED for an invalid input.
  */
 export function enqueueJob(
   at: string | Date,
@@ -37,7 +38,7 @@ export function enqueueJob(
   }
   const dueAt = Math.max(timeOf(at), now)
   const isNewChain = dueAt - now >= newChainMs
-  const values = inputOf(job, input ?? {})
+  const values = inputOf(job, input ?? {}, now)
   return stores(
     jobRun({ name, input: values, dueAt, depth: isNewChain ? 0 : depth, scheduledFor: undefined }),
   )
@@ -55,42 +56,18 @@ function timeOf(at: unknown): number {
 
 const inputs = new WeakMap<Job, Collection>()
 
-/** A collection that has the inputs of a job as its fields, so that they are checked like a body. */
-function collectionOf(job: Job): Collection {
-  const made: Collection = inputs.get(job) ?? {
-    ...none,
-    name: `jobs.${job.name}`,
-    singular: job.name,
-    fields: job.input,
-  }
-  inputs.set(job, made)
-  return made
+/** The input as a collection, so that it is validated like a body. */
+function inputShape(job: Job): Collection {
+  const shape = inputs.get(job) ?? collectionOfFields(`jobs.${job.name}`, job.input)
+  inputs.set(job, shape)
+  return shape
 }
 
-const nobody = { kind: 'nobody' } as const
-const none: Omit<Collection, 'name' | 'singular' | 'fields'> = {
-  description: undefined,
-  relations: new Map(),
-  indexes: [],
-  access: { read: nobody, create: nobody, update: nobody, delete: nobody },
-  searchable: [],
-  deprecated: undefined,
-  renamedFrom: undefined,
-  unlogged: true,
-  computed: new Map(),
-  prepare: undefined,
-  check: undefined,
-  limits: [],
-}
-
-/** The checked input of a job, with defaults. Throws VALIDATION_FAILED. */
-export function inputOf(job: Job, input: unknown): Readonly<Record<string, JsonValue>> {
-  const { values } = bodyValidator(collectionOf(job)).create(input)
-  const defaults = [...job.input.values()].map(({ name, default: standard }) => [
-    name,
-    standard?.kind === 'value' ? standard.value : null,
-  ])
-  const all = { ...Object.fromEntries(defaults), ...values }
+/** The canonical input of a job, with defaults. `now`: in milliseconds since 1970. Throws VALIDATION_FAILED. */
+export function inputOf(job: Job, input: unknown, now: number): Readonly<Record<string, JsonValue>> {
+  const shape = inputShape(job)
+  const { values } = bodyValidator(shape).create(input)
+  const all = withDefaults(shape, values, new Date(now).toISOString(), null)
   if (Buffer.byteLength(JSON.stringify(all)) > maxInputBytes) {
     throw badCall(`The input of a job has at most ${maxInputBytes} bytes.`)
   }

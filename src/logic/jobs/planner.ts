@@ -1,4 +1,4 @@
-/** Makes a run of each job for each of its due times: once, and once for all that were missed. */
+/** Creates one run for each due time of a scheduled job, and one for all due times that were missed. */
 
 import { type Schedule, scheduleOf } from '../../model/logic/schedule.ts'
 import type { Job, Model } from '../../model/model.ts'
@@ -32,18 +32,18 @@ export class Planner {
     return this.#planned
   }
 
-  /** The earliest due time; undefined: none. */
+  /** The earliest due time; undefined without a scheduled job. */
   get next(): number | undefined {
     const times = this.#scheduled.flatMap(({ next }) => (next === undefined ? [] : [next]))
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
-  /** The runs that are due, whose due times `planned` now contains. `now`: in milliseconds since 1970. */
+  /** The runs that are due; `planned` then includes their due times. `now`: in milliseconds since 1970. */
   plan(now: number): readonly JobRun[] {
     return this.#scheduled.flatMap(scheduled => this.#planOne(scheduled, now) ?? [])
   }
 
-  /** When the schedule is due next after a time. */
+  /** The next due time of a job after `after`. */
   nextOf(name: string, after: number): number | undefined {
     return this.#scheduled.find(({ job }) => job.name === name)?.schedule.next(after)
   }
@@ -64,7 +64,7 @@ export class Planner {
     this.#set(name, { ...known, until: dueAt })
     scheduled.next = schedule.next(dueAt)
     const scheduledFor = new Date(dueAt).toISOString()
-    return jobRun({ name, input: inputOf(job, {}), dueAt, depth: 0, scheduledFor })
+    return jobRun({ name, input: inputOf(job, {}, now), dueAt, depth: 0, scheduledFor })
   }
 
   #set(name: string, planned: PlannedJob): void {

@@ -1,15 +1,15 @@
-/** The runs of jobs that are stored: those that are due are taken into memory, a page at a time. */
+/** Loads stored runs of jobs that are due into memory, a page at a time. */
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
 import type { Records, StoredRecord } from '../../records.ts'
 import type { PushGiven } from '../runs/place.ts'
 import { type JobRun, jobKind, type Run, redated, removes, runOf, stores } from '../runs/run.ts'
 
-/** How often to look for what other processes have stored. */
-const lookIntervalMs = 500
-/** Runs of one page, and the most in memory. */
+/** How often the database is read for runs that other processes have stored. */
+const pollIntervalMs = 500
+/** The length of a page, and the maximum number of runs in memory. */
 const pageLength = 100
-/** A run of a job that the model does not have is looked at again after this: another node may have it. */
+/** A run of a job that the model does not have is postponed by this: another node's model may have the job. */
 const unknownDelayMs = 600_000
 
 export interface JobQueueParts {
@@ -22,7 +22,7 @@ export interface JobQueueParts {
 
 export class JobQueue {
   readonly #parts: JobQueueParts
-  /** The ids of the records of what is in memory. */
+  /** The record ids of the runs in memory. */
   readonly #taken = new Set<string>()
   #lookAt = 0
 
@@ -34,35 +34,35 @@ export class JobQueue {
     return this.#taken.has(recordId)
   }
 
-  /** Makes the next `load` look at once. */
+  /** Makes the next `load` read the database. */
   look(): void {
     this.#lookAt = 0
   }
 
-  /** Takes the runs that are due. */
+  /** Loads the runs that are due. */
   async load(): Promise<void> {
     const { clock, model, add } = this.#parts
     const now = clock.now()
     if (model.logic.jobs.size === 0 || now < this.#lookAt) return
-    this.#lookAt = now + lookIntervalMs
+    this.#lookAt = now + pollIntervalMs
     for (const record of await this.#page()) {
       if (dueAtOf(record) > now || this.#taken.has(record.id)) continue
       const run = runOf(record)
       if (run.kind !== 'job') continue
       this.#taken.add(record.id)
       if (model.logic.jobs.has(run.name)) add(run)
-      else this.#putOff(run)
+      else this.#postpone(run)
     }
   }
 
-  /** Whether a run is due that is not in memory, or in memory and not done. */
+  /** Whether a stored run is due. */
   async hasDue(now: number): Promise<boolean> {
     if (this.#parts.model.logic.jobs.size === 0) return false
     const [first] = await this.#parts.records.after(jobKind, '', 1)
     return first !== undefined && dueAtOf(first) <= now
   }
 
-  /** It is done, or is to be found again. */
+  /** The run is done, or was stored again to be loaded later. */
   forget({ stored, kind }: Run): void {
     if (kind !== 'job' || stored === undefined) return
     this.#taken.delete(stored)
@@ -74,9 +74,9 @@ export class JobQueue {
     return this.#parts.records.after(jobKind, '', pageLength + this.#taken.size)
   }
 
-  #putOff(run: JobRun): void {
-    const later = redated(run, this.#parts.clock.now() + unknownDelayMs)
-    this.#parts.push([...removes(run), stores(later)], () => this.forget(run))
+  #postpone(run: JobRun): void {
+    const postponed = redated(run, this.#parts.clock.now() + unknownDelayMs)
+    this.#parts.push([...removes(run), stores(postponed)], () => this.forget(run))
   }
 }
 

@@ -1,11 +1,11 @@
-/** Who may do an action or a query. */
+/** Who may call an action or a query. */
 import { ApiError } from '../../errors.ts'
 import type { Collection, Model, Operation } from '../../model/model.ts'
 import type { Rule } from '../../model/rule.ts'
 import { staticRule } from '../../plan/guard.ts'
 import { type AccessClass, hasScope, isAnonymous, type Principal, withoutScopes } from '../../principal.ts'
 
-/** Whose rules are decided by the caller alone. */
+/** For operations without a collection: the caller alone decides their rule, so any collection will do. */
 function anyCollection({ collections }: Model): Collection {
   const [first] = collections.values()
   if (first === undefined) throw new Error('a model has collections')
@@ -17,8 +17,8 @@ export function collectionOf(model: Model, { collection }: Operation): Collectio
 }
 
 /**
- * Throws INSUFFICIENT_SCOPE, UNAUTHORIZED or FORBIDDEN for a caller who may do it with no item at all: before anything
- * else of a request is looked at.
+ * Throws INSUFFICIENT_SCOPE, UNAUTHORIZED or FORBIDDEN for a caller who may not call it for any item. Called before the
+ * rest of the request is read.
  */
 export function admitOperation(model: Model, operation: Operation, { access }: Principal): void {
   const { scope } = operation
@@ -44,14 +44,14 @@ export function decided(model: Model, operation: Operation, access: AccessClass)
 }
 
 /**
- * As whom the operation reads and writes: the same user, whose scopes do not count within it. An app by itself stays
- * what it is.
+ * The principal that the operation reads and writes as: the same user, without a limit of scopes. An app by itself keeps
+ * its scopes.
  */
 export function actingAs(principal: Principal): Principal {
   return withoutScopes(principal)
 }
 
-/** The rule for a caller whose scopes do not count any more: they are decided here. */
+/** The rule with its scopes decided by the caller's: `actingAs` removes them. */
 export function withScopesDecided(rule: Rule, access: AccessClass): Rule {
   switch (rule.kind) {
     case 'scope':

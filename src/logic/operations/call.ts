@@ -1,4 +1,4 @@
-/** Actions and queries that are asked for, and what they run with. */
+/** Calls of actions and queries, and what they run with. */
 import type { LogicCaller } from '../../model/logic.ts'
 import type { Action, Model, Query } from '../../model/model.ts'
 import type { CreateHooks } from '../../plan/run.ts'
@@ -7,11 +7,11 @@ import { createTimeLimit, type TimeLimit } from '../../time-limit.ts'
 import type { InputValues } from './input.ts'
 
 export interface OperationLimits {
-  /** How long one may take, in milliseconds. */
+  /** The maximum duration of a call, in milliseconds. */
   readonly timeMs: number
-  /** How many reads and writes it may make. */
+  /** The maximum number of its reads and writes. */
   readonly operations: number
-  /** How often it is tried where others are in its way. */
+  /** How often it is tried when it conflicts with other transactions. */
   readonly tries: number
 }
 
@@ -24,27 +24,26 @@ export interface OperationParts {
   readonly now: () => number
 }
 
-export const usualLimits: OperationLimits = { timeMs: 1000, operations: 1000, tries: 3 }
+export const defaultLimits: OperationLimits = { timeMs: 1000, operations: 1000, tries: 3 }
 
-/** With the usual bounds. */
+/** With the default limits. */
 export function operationParts(model: Model, hooks: CreateHooks): OperationParts {
-  return { model, hooks, timeLimit: createTimeLimit(), limits: usualLimits, now: Date.now }
+  return { model, hooks, timeLimit: createTimeLimit(), limits: defaultLimits, now: Date.now }
 }
 
-/** One to be done. */
 export interface OperationCall {
   readonly operation: Action | Query
-  /** Of the item that it is done to; undefined without one. */
+  /** The id of its item; undefined without one. */
   readonly id: number | undefined
-  /** Checked. */
+  /** Checked, without defaults. */
   readonly input: InputValues
   readonly principal: Principal
 }
 
-/** What it has come to: items by their ids. */
+/** The result. Items are given by their ids. */
 export type OperationResult =
   | { readonly kind: 'nothing' }
-  /** An optional item that is none. */
+  /** An optional item that is null. */
   | { readonly kind: 'absent' }
   | { readonly kind: 'item'; readonly collection: string; readonly id: number }
   | { readonly kind: 'values'; readonly values: InputValues }
@@ -58,7 +57,7 @@ export function placeOf(operation: Action | Query): string {
   return `${isAction(operation) ? 'actions' : 'queries'}.${operation.name}`
 }
 
-/** As code of the model sees who asks; null: nobody signed in. */
+/** The `caller` of the model's code; null for an anonymous one. */
 export function callerOf({ userId, access }: Principal): LogicCaller | null {
   if (userId === null) return null
   const scopes = access.scopes === 'all' ? 'all' : Object.freeze([...access.scopes].sort())

@@ -1,4 +1,4 @@
-/** What `run` of an action or a query is given. */
+/** The context that `run` of an action or a query gets. */
 import { inspect } from 'node:util'
 import { ApiError } from '../../errors.ts'
 import type { LogicItem } from '../../model/logic.ts'
@@ -17,7 +17,7 @@ import type { ActionData } from '../data.ts'
 import { enqueueJob } from '../jobs/later.ts'
 import { actingAs } from './access.ts'
 import { callerOf, isAction, type OperationCall, type OperationParts, placeOf } from './call.ts'
-import { emittedShape, type InputValues, itemId } from './input.ts'
+import { emittedShape, type InputValues, itemId, withDefaults } from './input.ts'
 import { Calls } from './tracked-calls.ts'
 
 type Step = ActStep<ProgramPlan | PlanAs>
@@ -29,7 +29,7 @@ interface Given {
   readonly input: Readonly<Record<string, unknown>>
 }
 
-/** Of one try of the transaction. */
+/** The context for one try of the transaction. */
 export class OperationContext {
   readonly #parts: OperationParts
   readonly #call: OperationCall
@@ -42,7 +42,7 @@ export class OperationContext {
     this.#given = given
   }
 
-  /** Calls `run`; rejects also where a call failed that it did not wait for. */
+  /** Calls `run`. Also rejects where a call failed that `run` has not awaited. */
   async run(run: RunStep<Step>): Promise<unknown> {
     const { operation } = this.#call
     const code = operation.run as (context: object) => unknown
@@ -52,7 +52,7 @@ export class OperationContext {
     } catch (error) {
       throw error instanceof Error
         ? asAnswered(error)
-        : new Error(`It threw ${inspect(error)}, which is no error.`)
+        : new Error(`It threw ${inspect(error)}, which is not an error.`)
     }
     await this.#calls.requireAwaited().catch(error => {
       throw asAnswered(error)
@@ -99,7 +99,7 @@ export class OperationContext {
     }
   }
 
-  /** Of a query, reads alone. */
+  /** Refuses writes of a query. */
   #allowed(step: Step, run: RunStep<Step>) {
     const { operation } = this.#call
     if (!isAction(operation) && 'as' in step && isWrite(step.plan)) {
@@ -129,17 +129,18 @@ export class OperationContext {
     if (collection === undefined || !Number.isSafeInteger(id)) {
       throw new Error(`\`emit\` takes an item of ${event.collection}, not ${inspect(item, { depth: 0 })}.`)
     }
-    const checked = checkedValues(event, values)
+    const { principal } = this.#call
+    const checked = checkedValues(event, values, this.#given.at, principal.userId)
     const { text } = (await this.#allowed(this.#row(collection, Number(id)), run)) as ReadAnswer
     if (text === null)
-      throw new ApiError('NOT_FOUND', `The event ${type} is about an item that is not there.`)
+      throw new ApiError('NOT_FOUND', `The event ${type} is about an item that does not exist.`)
     await run({
       ...{ emit: type, collection: event.collection, itemId: Number(id), row: text },
-      ...{ values: checked, by: this.#call.principal },
+      ...{ values: checked, by: principal },
     })
   }
 
-  /** All fields that events have. */
+  /** The step that reads all fields of an event's item. */
   #row(collection: Collection, id: number): Step {
     const { model } = this.#parts
     const select = selected([...namesFor(model, collection, service.access).fields.keys()])
@@ -152,8 +153,9 @@ function isWrite({ shape }: ProgramPlan): boolean {
   return shape.kind === 'create' || shape.kind === 'update' || shape.kind === 'delete'
 }
 
-function checkedValues(event: EmittedEvent, values: unknown): InputValues {
-  return bodyValidator(emittedShape(event)).create(values ?? {}).values
+function checkedValues(event: EmittedEvent, values: unknown, at: string, userId: number | null): InputValues {
+  const shape = emittedShape(event)
+  return withDefaults(shape, bodyValidator(shape).create(values ?? {}).values, at, userId)
 }
 
 function refuse(what: string) {

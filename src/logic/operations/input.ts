@@ -1,16 +1,9 @@
-/** What actions and queries take and give, checked as bodies are. */
+/** The inputs and outputs of actions, queries, jobs and emitted events, checked as request bodies are. */
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import { idField } from '../../model/builtin.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type {
-  Collection,
-  EmittedEvent,
-  Field,
-  FieldDefault,
-  Operation,
-  OperationValue,
-} from '../../model/model.ts'
+import type { Collection, EmittedEvent, Field, Operation, OperationValue } from '../../model/model.ts'
 import { plainField } from '../../model/plain-field.ts'
 import { bodyValidator } from '../../model/validate.ts'
 
@@ -22,7 +15,7 @@ function shapeOf(name: string, values: ReadonlyMap<string, OperationValue>): Col
   return collectionOfFields(name, new Map([...values].map(([key, value]) => [key, fieldOf(key, value)])))
 }
 
-/** Values as the fields of a collection that does not exist, so that they are checked, and told of, as a body is. */
+/** A collection with these fields and without a table, so that values are validated, and their faults reported, like a body. */
 export function collectionOfFields(name: string, fields: ReadonlyMap<string, Field>): Collection {
   const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
   return {
@@ -41,7 +34,7 @@ export function fieldOf(name: string, value: OperationValue): Field {
 const inputs = new WeakMap<Operation, Collection>()
 const outputs = new WeakMap<Operation, Collection>()
 
-/** As a collection's fields, e.g. for its schema. */
+/** The input as a collection: its fields give the JSON Schema, the validator and the defaults. */
 export function inputShape(operation: Operation): Collection {
   const known = inputs.get(operation) ?? shapeOf(operation.name, operation.input)
   inputs.set(operation, known)
@@ -70,36 +63,28 @@ export function checkedInput(operation: Operation, body: unknown): InputValues {
   return bodyValidator(inputShape(operation)).create(body).values
 }
 
-/** Every declared value: what was left out has its default, or is null. */
+/** Every declared value: one that is missing has its default, or is null. `at`: the time, ISO 8601 UTC. */
 export function withDefaults(
-  values: ReadonlyMap<string, Field>,
+  { fields }: Collection,
   given: InputValues,
   at: string,
   userId: number | null,
 ): Record<string, JsonValue> {
   const all: Record<string, JsonValue> = {}
-  for (const [name, field] of values) {
+  for (const [name, field] of fields) {
     all[name] = given[name] !== undefined ? given[name] : defaultValue(field, at, userId)
   }
   return all
 }
 
-function defaultValue({ default: standard, type }: Field, at: string, userId: number | null): JsonValue {
-  if (standard === undefined) return null
-  return ofKind(standard, at, userId, time => type.encoding.now?.(time) ?? time)
-}
-
-function ofKind(
-  standard: FieldDefault,
-  at: string,
-  userId: number | null,
-  timeOf: (at: string) => JsonValue,
-): JsonValue {
-  switch (standard.kind) {
+function defaultValue({ default: declared, type }: Field, at: string, userId: number | null): JsonValue {
+  switch (declared?.kind) {
+    case undefined:
+      return null
     case 'value':
-      return standard.value
+      return declared.value
     case 'now':
-      return timeOf(at)
+      return type.encoding.now?.(at) ?? at
     case 'currentUser':
       return userId
     case 'uuid':
@@ -107,7 +92,7 @@ function ofKind(
   }
 }
 
-/** The canonical values of an output; an error that says what does not fit, for the operator. */
+/** The canonical output, defaults not yet set; or an error that tells the operator what does not fit. */
 export function checkedOutput(operation: Operation, given: unknown): InputValues | Error {
   try {
     return bodyValidator(outputShape(operation)).create(withoutUndefined(idsOf(operation, given))).values
@@ -118,7 +103,7 @@ export function checkedOutput(operation: Operation, given: unknown): InputValues
   }
 }
 
-/** An item, or its id, stands for the item. */
+/** Where the output has an item, `run` may return the item or its id. */
 function idsOf({ output }: Operation, given: unknown): unknown {
   if (output.kind !== 'values' || typeof given !== 'object' || given === null || Array.isArray(given))
     return given

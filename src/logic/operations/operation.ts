@@ -1,7 +1,6 @@
-/** Actions and queries: what one does, as the steps of one transaction. */
+/** Runs an action or a query as the steps of one transaction. */
 import { inspect } from 'node:util'
 import { ApiError, type FieldFault } from '../../errors.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
 import type { LogicItem } from '../../model/logic.ts'
 import type { Action, Collection, Model, Operation, Query } from '../../model/model.ts'
 import type { ReadAnswer } from '../../plan/answer.ts'
@@ -14,9 +13,9 @@ import { interned } from '../data/plans.ts'
 import { actingAs, collectionOf, decided, refused, withScopesDecided } from './access.ts'
 import { type OperationCall, type OperationParts, type OperationResult, placeOf } from './call.ts'
 import { OperationContext } from './context.ts'
-import { checkedOutput, fieldOf, itemId, withDefaults } from './input.ts'
+import { checkedOutput, inputShape, itemId, outputShape, withDefaults } from './input.ts'
 
-/** The steps from the access rule on. Throws NOT_FOUND, FORBIDDEN, VALIDATION_FAILED, and what `run` is refused with. */
+/** The steps after `admitOperation`. Throws NOT_FOUND, FORBIDDEN, VALIDATION_FAILED, and the errors of `run`. */
 export function* operationSteps(parts: OperationParts, call: OperationCall): ProgramSteps<OperationResult> {
   const { operation } = call
   const at = new Date(parts.now()).toISOString()
@@ -34,10 +33,10 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
       returned = await context.run(run)
     },
   }
-  return resultOf(operation, returned)
+  return resultOf(call, returned, at)
 }
 
-/** Of the acting principal, as the caller may read it. */
+/** The item as JSON, as the principal may read it; null if it may not, or the item does not exist. */
 export function* readItem(
   model: Model,
   collection: Collection,
@@ -91,8 +90,8 @@ function* inputOf(
   { operation, input, principal }: OperationCall,
   at: string,
 ): ProgramSteps<Readonly<Record<string, unknown>>> {
-  const fields = new Map([...operation.input].map(([name, value]) => [name, fieldOf(name, value)]))
-  const values: Record<string, unknown> = withDefaults(fields, input, at, principal.userId)
+  const shape = inputShape(operation)
+  const values: Record<string, unknown> = withDefaults(shape, input, at, principal.userId)
   const faults: FieldFault[] = []
   for (const [name, value] of operation.input) {
     if (value.kind !== 'item' || values[name] === null) continue
@@ -108,11 +107,11 @@ function* inputOf(
   return Object.freeze(values)
 }
 
-function resultOf(operation: Action | Query, returned: unknown): OperationResult {
+function resultOf({ operation, principal }: OperationCall, returned: unknown, at: string): OperationResult {
   const { output } = operation
   if (output.kind === 'nothing') {
     if (returned === undefined || returned === null) return { kind: 'nothing' }
-    throw unfit(operation, 'It declares no output, and returns something: declare it, or return nothing.')
+    throw unfit(operation, 'It returns a value and declares no `output`: declare one, or return nothing.')
   }
   if (output.kind === 'item') {
     const id = itemId(returned)
@@ -125,15 +124,10 @@ function resultOf(operation: Action | Query, returned: unknown): OperationResult
   }
   const values = checkedOutput(operation, returned)
   if (values instanceof Error) throw unfit(operation, values.message)
-  const fields = [...output.values].map(([name, value]): [string, JsonValue] => [
-    name,
-    values[name] ??
-      (value.kind === 'field' && value.field.default?.kind === 'value' ? value.field.default.value : null),
-  ])
-  return { kind: 'values', values: Object.fromEntries(fields) }
+  return { kind: 'values', values: withDefaults(outputShape(operation), values, at, principal.userId) }
 }
 
-/** Told to the operator; the client learns nothing of it. */
+/** For the operator: clients do not see the message. */
 function unfit(operation: Action | Query, message: string): ApiError {
   const cause = new Error(`${placeOf(operation)}: the output does not fit. ${message}`)
   return new ApiError('INTERNAL_ERROR', undefined, { cause })

@@ -1,4 +1,4 @@
-/** Calls of `data` whose failure nobody waits for: they would otherwise be lost, or end the process. */
+/** Tracks the calls that code of the model makes, so that one which it does not await is neither lost nor ends the process. */
 
 class TrackedPromise<T> extends Promise<T> {
   static override get [Symbol.species]() {
@@ -7,7 +7,7 @@ class TrackedPromise<T> extends Promise<T> {
 
   isAwaited = false
 
-  // biome-ignore lint/suspicious/noThenProperty: it is a promise that knows whether somebody waits for it.
+  // biome-ignore lint/suspicious/noThenProperty: a promise that notes whether it is awaited.
   override then<A = T, B = never>(
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
@@ -21,7 +21,7 @@ export class Calls {
   readonly #failed = new Map<TrackedPromise<unknown>, unknown>()
   readonly #pending = new Set<Promise<unknown>>()
 
-  /** The same promise, as one whose failure is known here. */
+  /** Returns the promise of a call as one whose result is tracked. */
   readonly track = <T>(promise: Promise<T>): Promise<T> => {
     const tracked = new TrackedPromise<T>((resolve, reject) => {
       promise.then(resolve, error => {
@@ -35,7 +35,7 @@ export class Calls {
     return tracked
   }
 
-  /** Waits for all calls; rejects with the failure of one that nobody has waited for. */
+  /** Waits for all calls. Rejects with the failure of a call that nobody has awaited. */
   async requireAwaited(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all(this.#pending)
     for (const [call, error] of this.#failed) if (!call.isAwaited) throw error

@@ -1,4 +1,4 @@
-/** A change of the log as the event that a reaction gets: whole, as the service itself sees it. */
+/** A change of the log as the event that a reaction gets, with everything that the service itself may read. */
 import type { LoggedChange } from '../../events/change-feed.ts'
 import { typeOf } from '../../events/event-types.ts'
 import type { LogicItem } from '../../model/logic.ts'
@@ -12,17 +12,17 @@ export interface LogicEvent {
   readonly created_at: string
   readonly collection: string
   readonly item_id: number
-  /** Null: nobody signed in, or the service itself. */
+  /** Null for an anonymous caller and for the service itself. */
   readonly actor: { readonly user_id: number; readonly app_id: number | null } | null
-  /** Of an update: the fields that changed. */
+  /** The fields that an update changed; null for other events. */
   readonly changed: readonly string[] | null
-  /** The item after the change, before it for a deletion; of an emitted event, its fields. */
+  /** The item after the change; before it, for a deletion. */
   readonly data: LogicItem
-  /** Of an update: the item before it. */
+  /** The item before an update; null for other events. */
   readonly previous: LogicItem | null
 }
 
-/** Undefined: the model does not have the collection any more. */
+/** Undefined if the model no longer has the collection. */
 export function typeOfChange(model: Model, change: LoggedChange): string | undefined {
   const collection = model.collections.get(change.collection)
   return collection && typeOf(change, collection)

@@ -1,7 +1,7 @@
 /**
- * How far one reaction is. In memory it has the events that were read and are not done: what the log has is done once
- * the position is past it, what is stored beside the log (tried again later, or behind such an event of its item) once
- * its record is gone. So the position goes on while single items wait.
+ * The progress of one reaction. It holds the events that were read and are not done. An event in the log is done once the
+ * position is past it. An event that waits for a retry, or for an earlier event of its item, is stored as a record, and
+ * done once that is deleted. So the position advances while single items wait.
  */
 import type { FeedBounds, LoggedChange } from '../../events/change-feed.ts'
 import { coversType } from '../../events/event-types.ts'
@@ -9,9 +9,9 @@ import type { Model, Reaction } from '../../model/model.ts'
 import { type ReactionRun, reactionRun } from '../runs/run.ts'
 import { typeOfChange } from './event.ts'
 
-/** Events that are read ahead of the position. */
-const maxRead = 200
-/** Events that are stored beside the log; the reaction reads no further then. */
+/** The maximum number of events read ahead of the position. */
+const maxReadAhead = 200
+/** The maximum number of stored events; at this many the reaction reads no further. */
 const maxStored = 2000
 
 export interface TrackParts {
@@ -19,23 +19,23 @@ export interface TrackParts {
   readonly reaction: Reaction
   /** The last event that is done. */
   readonly position: number
-  /** Changes after an event; those of one turn are read once for all reactions. */
+  /** Changes after an event, read once per turn for all reactions. */
   readonly read: (event: number) => Promise<readonly LoggedChange[]>
-  /** Takes an event that is to be run now. */
+  /** Called with an event that is ready to run. */
   readonly onRun: (run: ReactionRun) => void
-  /** Takes an event that waits for an earlier one of its item. */
+  /** Called with an event that waits for an earlier one of its item. */
   readonly onWaiting: (run: ReactionRun) => void
-  /** Events were pruned before the reaction came to them. */
+  /** Called when events were pruned before the reaction has read them. */
   readonly onGap: (name: string, from: number, to: number) => void
 }
 
 export class Track {
   readonly #parts: TrackParts
-  /** Up to which event the log was read. */
+  /** The last event that was read. */
   #read: number
-  /** What the log alone has, in the order of events. */
+  /** Events that only the log has, in order. */
   readonly #logged = new Map<number, ReactionRun>()
-  /** By item, the ids of what is stored. */
+  /** Stored events by item. */
   readonly #stored = new Map<string, Set<number>>()
   #storedCount = 0
 
@@ -48,13 +48,13 @@ export class Track {
     return this.#parts.reaction.name
   }
 
-  /** Up to which event all are done or stored. */
+  /** The last event up to which all are done or stored. */
   get position(): number {
     const [first] = this.#logged.keys()
     return first === undefined ? this.#read : first - 1
   }
 
-  /** Up to which event the log was read. */
+  /** The last event that was read. */
   get read(): number {
     return this.#read
   }
@@ -67,23 +67,23 @@ export class Track {
     return this.#logged.size === 0
   }
 
-  /** Takes up an event that a former holder stored. */
+  /** Adds a stored event: of an earlier session, or a dead letter that is retried. */
   restore(run: ReactionRun): void {
     this.#addStored(run)
     this.#parts.onRun(run)
   }
 
-  /** Reads on where there is room. `newest`: the last event of the log. Returns whether there may be more. */
+  /** Reads further events if there is room. `newest`: the last event of the log. Returns whether there may be more. */
   async refill(newest: number, bounds: () => Promise<FeedBounds>): Promise<boolean> {
-    if (this.#logged.size >= maxRead || this.#storedCount >= maxStored) return false
+    if (this.#logged.size >= maxReadAhead || this.#storedCount >= maxStored) return false
     const changes = await this.#parts.read(this.#read)
     const isGap = changes[0] === undefined ? this.#read < newest : changes[0].event !== this.#read + 1
     if (isGap) await this.#noticeGap(bounds)
     for (const change of changes) this.#take(change)
-    return changes.length > 0 && this.#logged.size < maxRead
+    return changes.length > 0 && this.#logged.size < maxReadAhead
   }
 
-  /** The run is done: succeeded, given up or skipped. */
+  /** The run has succeeded, or was given up or skipped. */
   done({ event, itemKey }: ReactionRun): void {
     this.#logged.delete(event)
     const stored = this.#stored.get(itemKey)
@@ -92,7 +92,7 @@ export class Track {
     if (stored.size === 0) this.#stored.delete(itemKey)
   }
 
-  /** The run has failed, and is to be stored: so is what follows of its item. */
+  /** The run has failed, and is stored for a retry. So are the later events of its item. */
   failed(run: ReactionRun): void {
     this.#addStored(run)
     for (const other of [...this.#logged.values()]) {

@@ -1,4 +1,4 @@
-/** One attempt to run a reaction or a job: within a time bound, with nothing left that it could do afterwards. */
+/** One attempt to run a reaction or a job, bounded in time. Once it is over, its code can do nothing more. */
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
 import type { LogicLog, LogicMail } from '../../model/types/run.ts'
@@ -11,6 +11,7 @@ import type { TimeLimit } from '../../time-limit.ts'
 import type { DataParts } from '../data/create-data.ts'
 import { createData, executeBy } from '../data/create-data.ts'
 import { enqueueJob } from '../jobs/later.ts'
+import { Calls } from '../operations/tracked-calls.ts'
 import { eventOf } from '../reactions/event.ts'
 import { fetchBy, type RunContext } from './context.ts'
 import { idempotencyKeyOf, type Run } from './run.ts'
@@ -26,24 +27,24 @@ export interface AttemptParts {
   readonly logOf: (run: Run) => LogicLog
   readonly clock: Clock
   readonly timeLimit: TimeLimit
-  /** How long one attempt may take. */
+  /** The maximum duration of an attempt. */
   readonly timeoutMs: number
 }
 
 export type Outcome =
-  /** `later`: the runs of jobs that it has asked for. */
+  /** `later`: the steps that store the runs of jobs which the attempt has started. */
   | { readonly kind: 'succeeded'; readonly later: readonly RecordChange[] }
   | { readonly kind: 'failed'; readonly error: string }
-  /** The node stops, or has lost the lease: the attempt does not count. */
+  /** The node stops or has lost the lease. The attempt is not counted. */
   | { readonly kind: 'interrupted' }
 
 const maxErrorCharacters = 2000
-/** Runs of jobs that one attempt may start. */
+/** How many runs of jobs one attempt may start. */
 const maxLater = 1000
 
 class Interrupted extends Error {}
 
-/** Runs it to its end, to the time bound, or until `interrupt` is aborted. Never rejects. */
+/** Runs until the handler ends, the time is up, or `interrupt` is aborted. Never rejects. */
 export async function attemptRun(parts: AttemptParts, run: Run, interrupt: AbortSignal): Promise<Outcome> {
   const attempt = new Attempt(parts, run)
   const cancel = parts.clock.after(parts.timeoutMs, () => {
@@ -62,7 +63,7 @@ export async function attemptRun(parts: AttemptParts, run: Run, interrupt: Abort
   }
 }
 
-/** Why it failed, in words for the operator. */
+/** The error, for the operator. */
 function textOf(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : `Thrown: ${shown(error)}`
   return text.replaceAll('\0', '').slice(0, maxErrorCharacters)
@@ -82,6 +83,7 @@ class Attempt {
   readonly #abort = new AbortController()
   readonly #ended = Promise.withResolvers<never>()
   readonly #later: RecordChange[] = []
+  readonly #calls = new Calls()
   #isOver = false
 
   constructor(parts: AttemptParts, run: Run) {
@@ -92,17 +94,18 @@ class Attempt {
 
   async run(): Promise<readonly RecordChange[]> {
     try {
-      await Promise.race([this.#call(), this.#ended.promise])
+      const finished = this.#call().then(() => this.#calls.requireAwaited())
+      await Promise.race([finished, this.#ended.promise])
       return this.#later
     } finally {
       this.#isOver = true
-      // What follows is not the model's: it runs outside of the turn.
+      // Leaves the turn of the model's code: what follows is Portico's own.
       await new Promise(resolve => setImmediate(resolve))
       this.#abort.abort()
     }
   }
 
-  /** Gives the attempt up. */
+  /** Aborts the attempt. */
   end(reason: Error): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -117,7 +120,7 @@ class Attempt {
       this.#turn(() => {
         const declared = run.kind === 'reaction' ? model.logic.reactions : model.logic.jobs
         const handler = declared.get(run.name)?.run as ((context: unknown) => unknown) | undefined
-        // An asynchronous function, so that what it throws at once rejects too.
+        // `async`, so that a synchronous throw rejects too.
         const call = async () => handler?.(Object.freeze(this.#context()))
         call().then(() => resolve(), reject)
       })
@@ -139,22 +142,24 @@ class Attempt {
   #shared(): RunContext {
     const { model, run, hooks, refresh, mail, outgoing, logOf, clock } = this.#parts
     const { signal } = this.#abort
+    const { track } = this.#calls
     const execute = executeBy(run)
     const parts: DataParts = {
       model,
       hooks,
       execute: (plan, principal) =>
-        this.#gate(async () => {
+        this.#outsideTurn(async () => {
           await refresh()
           return execute(plan, principal)
         }),
+      track,
     }
     const data = createData(parts, { ...service, depth: this.#run.depth + 1 })
     const send = fetchBy(outgoing, signal)
     return {
       data: withSystem(data),
-      mail: Object.freeze({ send: (message: never) => this.#gate(() => mail.send(message)) }),
-      fetch: (url, options) => this.#gate(() => send(url, options)),
+      mail: Object.freeze({ send: (message: never) => track(this.#outsideTurn(() => mail.send(message))) }),
+      fetch: (url, options) => track(this.#outsideTurn(() => send(url, options))),
       log: logOf(this.#run),
       signal,
       idempotencyKey: idempotencyKeyOf(this.#run),
@@ -167,19 +172,20 @@ class Attempt {
   #enqueue(at: string | Date, name: string, input: object | undefined): void {
     const { model, clock } = this.#parts
     this.#requireRunning()
-    if (this.#later.length >= maxLater) throw new RangeError(`One run starts at most ${maxLater} jobs.`)
+    if (this.#later.length >= maxLater) throw new RangeError(`A run starts at most ${maxLater} jobs.`)
     this.#later.push(enqueueJob(at, name, input, { model, now: clock.now(), depth: this.#run.depth + 1 }))
   }
 
   #requireRunning(): void {
-    if (this.#isOver) throw new Error('The run has ended: nothing can be done in its name any more.')
+    if (this.#isOver)
+      throw new Error('The run has ended: its `data`, `mail`, `fetch` and `later` no longer work.')
   }
 
-  /** Does something outside, and goes on with the code of the model in a turn of its own. */
-  #gate<T>(work: () => Promise<T>): Promise<T> {
+  /** Does the work outside the turn of the model's code, which then continues in a new turn. */
+  #outsideTurn<T>(work: () => Promise<T>): Promise<T> {
     this.#requireRunning()
     return new Promise((resolve, reject) => {
-      // Outside of the turn: nothing of Portico's own is ended with the code of the model.
+      // A time limit that ends the model's code must not end Portico's own.
       setImmediate(() => {
         if (this.#isOver) return
         work().then(
@@ -190,7 +196,7 @@ class Attempt {
     })
   }
 
-  /** Code of the model runs until it waits for something, and is ended if it never does. */
+  /** Runs code of the model until it waits for something. Code that never does is ended. */
   #turn(work: () => void): void {
     const { name, kind } = this.#run
     setImmediate(() => {

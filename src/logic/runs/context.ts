@@ -1,4 +1,4 @@
-/** What reactions and jobs are given beside their event or input. */
+/** What reactions and jobs are given besides their event or input. */
 
 import type { LogicFetch, RunTools } from '../../model/types/run.ts'
 import { OutgoingError } from '../../outgoing/errors.ts'
@@ -7,20 +7,20 @@ import type { ActionData } from '../data.ts'
 
 /** Common to reactions and jobs. */
 export interface RunContext extends RunTools {
-  /** As the service itself, whom no rule binds; `asSystem` is the same. */
+  /** As the service itself, to which no rule applies; `asSystem` is the same. */
   readonly data: ActionData
 }
 
 const fetchTimeoutMs = 30_000
 const maxResponseBytes = 10_485_760
-/** Responses with these statuses have no body (Fetch, 2.2.3). */
-const bodiless: ReadonlySet<number> = new Set([101, 103, 204, 205, 304])
+/** Null body statuses (Fetch, 2.2.3). */
+const nullBodyStatuses: ReadonlySet<number> = new Set([101, 103, 204, 205, 304])
 
-/** `fetch` by way of the checks of `outgoing`. */
+/** `fetch` with the address checks and bounds of `outgoing`. */
 export function fetchBy(outgoing: Pick<Outgoing, 'request'>, signal: AbortSignal): LogicFetch {
   return async (url, { method = 'GET', headers = {}, body } = {}) => {
     if (body !== undefined && typeof body !== 'string') {
-      throw new OutgoingError('url_refused', 'A body must be a text, e.g. `JSON.stringify(value)`.')
+      throw new OutgoingError('url_refused', 'The body must be a string, e.g. `JSON.stringify(value)`.')
     }
     const answer = await outgoing.request({
       url: String(url),
@@ -32,7 +32,7 @@ export function fetchBy(outgoing: Pick<Outgoing, 'request'>, signal: AbortSignal
       signal,
     })
     const { status } = answer
-    const content = bodiless.has(status) ? null : new Uint8Array(answer.body)
+    const content = nullBodyStatuses.has(status) ? null : new Uint8Array(answer.body)
     return new Response(content, { status, headers: answer.headers })
   }
 }

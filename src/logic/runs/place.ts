@@ -1,18 +1,17 @@
-/** How far everything is, and who runs it. */
+/** The records of the lease and of all positions. */
 import type { RecordChange } from '../../plan/transaction.ts'
 import type { RecordKey } from '../../records.ts'
 
-/** The lease, and how far everything is. */
 const kind = 'Logic'
 export const leaseKey: RecordKey = { kind, id: 'lease' }
 export const positionKey: RecordKey = { kind, id: 'position' }
 
-/** Of a job, in the record of positions. */
+/** The position of a scheduled job. */
 export interface PlannedJob {
-  /** Changing either begins anew. */
+  /** If either changes, the schedule restarts from the present. */
   readonly schedule: string
   readonly timeZone: string
-  /** Up to when due times have become runs, in milliseconds since 1970. */
+  /** Due times up to this one have become runs; in milliseconds since 1970. */
   readonly until: number
 }
 
@@ -25,5 +24,5 @@ export interface Place {
   readonly jobs: PlannedJobs
 }
 
-/** The steps of a transaction, and what follows its commit. */
+/** Steps of a transaction, and a callback for its commit. */
 export type PushGiven = [steps: readonly RecordChange[], committed?: () => void]

@@ -1,6 +1,6 @@
-/** What operators ask for: to try a run again now, or to drop it. Whichever node runs everything finds the request. */
+/** Requests of operators to retry a run now or to skip it. The node that holds the lease reads them from the database. */
 import type { Clock } from '../../events/consumer/timetable.ts'
-import type { NewRecord, Records } from '../../records.ts'
+import { type NewRecord, type Records, recordsOf } from '../../records.ts'
 import type { Track } from '../reactions/track.ts'
 import type { PushGiven } from './place.ts'
 import {
@@ -9,13 +9,13 @@ import {
   jobKind,
   type ReactionRun,
   type Run,
-  recordsOf,
   redated,
   removes,
   requestKind,
   runOf,
   storedRun,
   stores,
+  waitingId,
   waitingKind,
 } from './run.ts'
 
@@ -23,7 +23,7 @@ export type RunAction = 'retry' | 'skip'
 
 const intervalMs = 500
 
-/** The request of an operator for a run: `{name}/{event}`. */
+/** `id`: of a run, `{name}/{event}` or `{name}/{key}`; to skip, also the name of a reaction or job. */
 export function requestRecord(action: RunAction, id: string): NewRecord {
   return { kind: requestKind, id, payload: JSON.stringify({ action }), expiresAt: null }
 }
@@ -33,16 +33,16 @@ interface RequestParts {
   readonly clock: Clock
   readonly add: (run: Run) => void
   readonly push: (...given: PushGiven) => void
-  /** Whether the run of a job of this record is under way, or about to be. */
+  /** Whether the run of the job with this record is in memory: running, or about to. */
   readonly isTaken: (recordId: string) => boolean
-  /** Removes the place of a reaction that the model does not have. */
-  readonly forget: (reaction: string) => void
+  /** Removes the place of a reaction or job that the model does not have. */
+  readonly forget: (name: string) => void
 }
 
 export class RunRequests {
   readonly #parts: RequestParts
   readonly #trackOf: (reaction: string) => Track | undefined
-  /** Runs that are dropped when their turn comes. */
+  /** The ids of waiting runs that are dropped when their turn comes. */
   readonly #skipped = new Set<string>()
   #takeAt = 0
 
@@ -51,7 +51,7 @@ export class RunRequests {
     this.#trackOf = trackOf
   }
 
-  /** Whether the run is to be dropped; asked once, when it is its turn. */
+  /** Whether the run is to be dropped. Called once, when its turn comes. */
   isSkipped({ id }: Run): boolean {
     return this.#skipped.delete(id)
   }
@@ -76,12 +76,12 @@ export class RunRequests {
     if (record === undefined) return false
     const remove = { kind: 'delete', key: { kind: deadKind, id } } as const
     if (action === 'skip') push([remove])
-    else this.#again(runOf(record), remove)
+    else this.#requeue(runOf(record), remove)
     return true
   }
 
-  /** An operator begins a new chain. */
-  #again(dead: Run, remove: PushGiven[0][number]): void {
+  /** Puts a dead letter back into the queue. It begins a new chain. */
+  #requeue(dead: Run, remove: PushGiven[0][number]): void {
     const { clock, push } = this.#parts
     const now = clock.now()
     const fresh = { attempts: 0, depth: 0, dueAt: now }
@@ -96,17 +96,16 @@ export class RunRequests {
 
   async #waiting(action: RunAction, id: string): Promise<boolean> {
     const { records, clock, add } = this.#parts
-    const [name = '', event = ''] = id.split('/')
-    const track = this.#trackOf(name)
-    if (track === undefined) return false
-    const record = await records.get(waitingKind, `${name}/${event.padStart(16, '0')}`)
+    const [name = ''] = id.split('/')
+    if (this.#trackOf(name) === undefined) return false
+    const record = await records.get(waitingKind, waitingId(id))
     if (record === undefined) return false
     if (action === 'skip') this.#skipped.add(id)
     add({ ...runOf(record), dueAt: clock.now() })
     return true
   }
 
-  /** They are stored by their due times: all are looked through, once for all requests. */
+  /** Runs of jobs are stored by due time, so they are all scanned, once for all requests. */
   async #jobs(wanted: Map<string, RunAction>): Promise<void> {
     const { records, clock, push, isTaken } = this.#parts
     for await (const record of recordsOf(records, jobKind)) {

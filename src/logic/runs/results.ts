@@ -1,19 +1,19 @@
-/** Decides what becomes of a run: done, tried again, given up. */
+/** What follows an attempt: the run is done, retried or given up. */
 import { maxAttempts, retryDelayMs } from '../../events/consumer/back-off.ts'
 import type { Verdict } from '../../events/consumer/scheduler.ts'
 import type { Track } from '../reactions/track.ts'
 import type { Outcome } from './attempt.ts'
 import type { PushGiven } from './place.ts'
-import { buries, type Run, redated, removes, storedRun, stores } from './run.ts'
+import { type Run, redated, removes, storedRun, stores, storesDeadLetter } from './run.ts'
 
-/** Of attempts, by what became of them. */
+/** Attempts by result. */
 export interface RunCounts {
   succeeded: number
-  /** Failed, and to be tried again. */
+  /** Failed, and will be retried. */
   retried: number
-  /** Given up: dead letters. */
+  /** Given up as dead letters. */
   failed: number
-  /** Dropped by an operator. */
+  /** Skipped by an operator. */
   skipped: number
 }
 
@@ -21,7 +21,7 @@ export interface ResultsParts {
   readonly trackOf: (reaction: string) => Track | undefined
   /** When a job is due next by its schedule. */
   readonly nextOf: (job: string, after: number) => number | undefined
-  /** A run of a job is not in memory any more. */
+  /** Called when a run of a job leaves memory. */
   readonly forget: (run: Run) => void
   readonly push: (...given: PushGiven) => void
   /** In milliseconds since 1970. */
@@ -32,7 +32,7 @@ export interface ResultsParts {
   readonly onFailed: (run: Run, error: string, again: number | undefined) => void
 }
 
-/** Reactions and jobs that cause each other in a longer chain are given up: it would never end. */
+/** A longer chain of reactions and jobs that start each other is given up: it would probably never end. */
 export const maxDepth = 8
 
 export class Results {
@@ -48,19 +48,19 @@ export class Results {
     return this.#done(run, true, [...removes(run), ...outcome.later])
   }
 
-  /** An operator wants it dropped. */
+  /** For a run that an operator skips. */
   skip(run: Run): Verdict<Run> {
     this.#parts.counts.skipped++
     return this.#done(run, true, removes(run))
   }
 
-  isEndless({ depth }: Run): boolean {
+  isTooDeep({ depth }: Run): boolean {
     return depth >= maxDepth
   }
 
-  /** Gives up a run that reactions have caused which they themselves have caused. */
-  endless(run: Run): Verdict<Run> {
-    return this.#bury(
+  /** Gives up a run at the end of a chain that is too long. */
+  giveUpChain(run: Run): Verdict<Run> {
+    return this.#giveUp(
       run,
       `It was caused by itself: ${maxDepth} reactions or jobs before it, each caused by the one before. Let the reaction write nothing that it reacts to, e.g. by looking at \`event.changed\`.`,
     )
@@ -70,14 +70,14 @@ export class Results {
     const { now, random, counts, onFailed } = this.#parts
     const run: Run = { ...failed, attempts: failed.attempts + 1, error }
     const at = Math.round(now() + retryDelayMs(run.attempts, random()))
-    if (run.attempts >= maxAttempts) return this.#bury(run, error)
-    if (this.#isFollowed(run, at)) return this.#bury(run, `${error} (not tried again: the next run is due)`)
+    if (run.attempts >= maxAttempts) return this.#giveUp(run, error)
+    if (this.#isFollowed(run, at)) return this.#giveUp(run, `${error} (not tried again: the next run is due)`)
     counts.retried++
     onFailed(run, error, at)
     return run.kind === 'reaction' ? this.#waitUntil(run, at) : this.#redate(run, at)
   }
 
-  /** Whether the schedule has its next run before this one would be tried again. */
+  /** Whether the next scheduled run is due before the retry would be. */
   #isFollowed(run: Run, at: number): boolean {
     if (run.kind !== 'job' || run.scheduledFor === undefined) return false
     const next = this.#parts.nextOf(run.name, Date.parse(run.scheduledFor))
@@ -91,16 +91,16 @@ export class Results {
     return { succeeded: false, again }
   }
 
-  /** It is found again when it is due: until then it keeps no other run of the job waiting. */
+  /** Stores the retry and frees its place in memory, so that other runs of the job do not wait for it. */
   #redate(run: Run & { kind: 'job' }, dueAt: number): Verdict<Run> {
     this.#parts.push([...removes(run), stores(redated(run, dueAt))], () => this.#parts.forget(run))
     return { succeeded: false, again: undefined }
   }
 
-  #bury(run: Run, error: string): Verdict<Run> {
+  #giveUp(run: Run, error: string): Verdict<Run> {
     this.#parts.counts.failed++
     this.#parts.onFailed(run, error, undefined)
-    return this.#done(run, false, buries(run, error, this.#parts.now()))
+    return this.#done(run, false, storesDeadLetter(run, error, this.#parts.now()))
   }
 
   #done(run: Run, succeeded: boolean, steps: PushGiven[0]): Verdict<Run> {

@@ -1,4 +1,4 @@
-/** What is to be run: an event by a reaction, or a job; and how it is stored. */
+/** One run of a reaction for an event, or of a job, and its record. */
 import { createHash, randomUUID } from 'node:crypto'
 import type { LoggedChange } from '../../events/change-feed.ts'
 import type { Task } from '../../events/consumer/item-queue.ts'
@@ -6,17 +6,17 @@ import type { JsonValue } from '../../model/fields/type.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import type { NewRecord, RecordKey, StoredRecord } from '../../records.ts'
 
-/** Events that wait for their reaction to be tried again, or for an earlier event of their item. */
+/** Runs of reactions that wait for a retry, or for an earlier event of their item. */
 export const waitingKind = 'ReactionRun'
-/** Runs of jobs, in the order in which they are due. */
+/** Runs of jobs; their ids sort by due time. */
 export const jobKind = 'JobRun'
-/** What was given up. */
+/** Runs that were given up. */
 export const deadKind = 'LogicDeadLetter'
-/** What an operator asks for. */
+/** Requests of operators. */
 export const requestKind = 'LogicRequest'
 
 /** Dead letters are kept as long as events are by default. */
-const deadKeptMs = 30 * 86_400_000
+const deadLetterRetentionMs = 30 * 86_400_000
 
 interface RunParts extends Task {
   /** `{name}/{event}` or `{name}/{key}`: what `portico reactions` shows. */
@@ -24,9 +24,9 @@ interface RunParts extends Task {
   readonly name: string
   /** How many attempts have failed. */
   readonly attempts: number
-  /** By how many runs, each caused by the one before, it came to this. */
+  /** How many runs, each started by the one before, led to this one. */
   readonly depth: number
-  /** The id of its record; undefined: the log has it. */
+  /** The id of its record; undefined for an event that only the log has. */
   readonly stored: string | undefined
   /** Why the last attempt failed. */
   readonly error: string | undefined
@@ -44,7 +44,7 @@ export interface JobRun extends RunParts {
   /** Unique among the runs of the job. */
   readonly key: string
   readonly input: Readonly<Record<string, JsonValue>>
-  /** Its due time by the schedule; undefined: `later` has started it. */
+  /** Its due time by the schedule; undefined for a run that `later` has started. */
   readonly scheduledFor: string | undefined
 }
 
@@ -87,36 +87,34 @@ export function jobRun(given: NewJobRun, key: string = given.scheduledFor ?? ran
   return { ...given, kind: 'job', id, key, itemKey, event: null, attempts: 0, stored, error: undefined }
 }
 
-/** The run at another time: its record has another id. */
+/** The run with another due time, and thus another record id. */
 export function redated(run: JobRun, dueAt: number): JobRun {
   return { ...run, stored: jobRun({ ...run, dueAt }, run.key).stored, dueAt }
 }
 
-/** What a record keeps of a run. */
+/** The payload of a run's record. */
 type Payload = Omit<ReactionRun, 'stored'> | Omit<JobRun, 'stored'>
 
 function payloadOf(run: Run): string {
   const { stored: _, ...payload } = run
-  if (payload.kind === 'job') return JSON.stringify(payload satisfies Payload)
-  // The names of changed fields are parsed when they are asked for.
-  const { changed } = payload.change
-  return JSON.stringify({ ...payload, change: { ...payload.change, changed } } satisfies Payload)
+  return JSON.stringify(payload satisfies Payload)
 }
 
-/** A text in which ids have the order of events. */
-function waitingId({ name, event }: ReactionRun): string {
-  return `${name}/${String(event).padStart(16, '0')}`
+/** The id of the record of a waiting run, by the id of the run: padded, so that records sort by event. */
+export function waitingId(runId: string): string {
+  const [name = '', event = ''] = runId.split('/')
+  return `${name}/${event.padStart(16, '0')}`
 }
 
-/** The run as it is once it is stored. */
+/** The run with the id of its record. */
 export function storedRun(run: Run): Run {
-  return run.kind === 'reaction' ? { ...run, stored: waitingId(run) } : run
+  return run.kind === 'reaction' ? { ...run, stored: waitingId(run.id) } : run
 }
 
 function recordOf(run: Run): NewRecord {
   const key =
     run.kind === 'reaction'
-      ? { kind: waitingKind, id: waitingId(run) }
+      ? { kind: waitingKind, id: waitingId(run.id) }
       : { kind: jobKind, id: run.stored ?? '' }
   return { ...key, payload: payloadOf(run), expiresAt: null }
 }
@@ -126,24 +124,24 @@ export function keyOf(run: Run): RecordKey | undefined {
   return { kind: run.kind === 'reaction' ? waitingKind : jobKind, id: run.stored }
 }
 
-/** Stores the run. */
+/** The step that stores the run. */
 export function stores(run: Run): RecordChange {
   return { kind: 'put', record: recordOf(run) }
 }
 
-/** Removes what is stored of the run. */
+/** The steps that delete the run's record. */
 export function removes(run: Run): readonly RecordChange[] {
   const key = keyOf(run)
   return key === undefined ? [] : [{ kind: 'delete', key }]
 }
 
-/** Keeps the run as a dead letter. `now`: in milliseconds since 1970. */
-export function buries(run: Run, error: string, now: number): readonly RecordChange[] {
+/** The steps that make the run a dead letter. `now`: in milliseconds since 1970. */
+export function storesDeadLetter(run: Run, error: string, now: number): readonly RecordChange[] {
   const record: NewRecord = {
     kind: deadKind,
     id: run.id,
     payload: payloadOf({ ...run, error, dueAt: now }),
-    expiresAt: now + deadKeptMs,
+    expiresAt: now + deadLetterRetentionMs,
   }
   return [...removes(run), { kind: 'put', record }]
 }
@@ -151,18 +149,4 @@ export function buries(run: Run, error: string, now: number): readonly RecordCha
 export function runOf({ kind: stored, id, payload }: Pick<StoredRecord, 'kind' | 'id' | 'payload'>): Run {
   const run: Payload = JSON.parse(payload)
   return { ...run, stored: stored === deadKind ? undefined : id } as Run
-}
-
-/** All records of a kind, page by page. */
-export async function* recordsOf(
-  records: { after(kind: string, id: string, limit: number): unknown },
-  kind: string,
-): AsyncGenerator<StoredRecord> {
-  const pageLength = 200
-  for (let last = ''; ; ) {
-    const page = (await records.after(kind, last, pageLength)) as readonly StoredRecord[]
-    yield* page
-    last = page.at(-1)?.id ?? ''
-    if (page.length < pageLength) return
-  }
 }

@@ -1,4 +1,4 @@
-/** What running reactions and jobs takes. */
+/** The dependencies of a session. */
 import type { ChangeFeed } from '../../events/change-feed.ts'
 import type { Records } from '../../records.ts'
 import type { AttemptParts } from './attempt.ts'
@@ -8,20 +8,20 @@ import type { Run } from './run.ts'
 export interface SessionParts extends AttemptParts {
   readonly records: Pick<Records, 'get' | 'add' | 'swap' | 'after'>
   readonly log: ChangeFeed
-  /** How many runs there may be at once. */
+  /** The maximum number of concurrent runs. */
   readonly concurrency: number
   /** From 0 to below 1. */
   readonly random: () => number
   readonly counts: RunCounts
-  /** Keeps the events after a number from being pruned by age. */
+  /** Keeps events after this one from being pruned by age. */
   readonly hold: (event: number) => Promise<void>
-  /** A run has failed. `again`: when it is tried again, in milliseconds since 1970; undefined: it is a dead letter. */
+  /** A run has failed. `again`: the time of the retry, in milliseconds since 1970; undefined for a dead letter. */
   readonly onFailed: (run: Run, error: string, again: number | undefined) => void
   readonly onGap: (name: string, from: number, to: number) => void
   readonly onMissed: (job: string, from: number, to: number) => void
-  /** The database has something of a reaction or job that the model does not have. */
+  /** The database has a position or runs of a reaction that the model does not have. */
   readonly onUnknown: (name: string) => void
   readonly onFault: (error: unknown) => void
-  /** There is something to store. */
+  /** Called when there is something to store. */
   readonly onChange: () => void
 }

@@ -1,9 +1,10 @@
-/** What a node does while it is the one that runs reactions and jobs. */
+/** Runs reactions and jobs while this node holds the lease. */
 import { type LoggedChange, maxBatchBytes } from '../../events/change-feed.ts'
 import type { Holding, LeasedSession } from '../../events/consumer/leased-loop.ts'
 import { Position } from '../../events/consumer/position.ts'
 import { Scheduler, type Verdict } from '../../events/consumer/scheduler.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
+import { recordsOf } from '../../records.ts'
 import { Planner } from '../jobs/planner.ts'
 import { JobQueue } from '../jobs/queue.ts'
 import { Track } from '../reactions/track.ts'
@@ -11,16 +12,16 @@ import { attemptRun } from './attempt.ts'
 import { type Place, type PushGiven, positionKey } from './place.ts'
 import { RunRequests } from './requests.ts'
 import { Results } from './results.ts'
-import { type Run, recordsOf, runOf, storedRun, stores, waitingKind } from './run.ts'
+import { type Run, runOf, storedRun, stores, waitingKind } from './run.ts'
 import type { SessionParts } from './session-parts.ts'
 
 const batchSize = 200
 const holdIntervalMs = 10_000
-/** A position that passed only events of other types is stored after so many. */
-const storeEvery = 1000
-/** How long after it has lost the lease a run is looked at again, should it get it back. */
-const notHeldDelayMs = 1000
-/** What goes on to be slow leaves its place to others. */
+/** A position that has only passed events of other types is stored after this many. */
+const storeIntervalEvents = 1000
+/** After how long a run is considered again if the node has lost the lease, which it may regain. */
+const leaseLostDelayMs = 1000
+/** Longer runs move to the lane of slow ones, so that they do not delay others. */
 const quickMs = 2000
 
 interface Change {
@@ -28,7 +29,7 @@ interface Change {
   readonly committed: (() => void) | undefined
 }
 
-/** What a session has from the database. */
+/** The state that a session reads from the database when it begins. */
 interface Opened {
   readonly position: Position<Place>
   readonly tracks: readonly Track[]
@@ -46,12 +47,12 @@ export class Session implements LeasedSession {
   #opened: Opened | undefined
   #pending: Change[] = []
   #isStoring = false
-  /** Changes read in this turn, by the event before them. */
+  /** Changes read in this turn, by the id of the event before them. */
   #batches = new Map<number, readonly LoggedChange[]>()
   #holdAt = 0
   #held: number | undefined
   #newest = 0
-  /** Reactions that an operator wants removed, which the model does not have. */
+  /** Reactions and jobs that the model does not have, and whose places an operator has removed. */
   readonly #forgotten = new Set<string>()
 
   constructor(parts: SessionParts, holding: Holding) {
@@ -59,7 +60,7 @@ export class Session implements LeasedSession {
     this.#holding = holding
   }
 
-  /** Events that wait beside the log. */
+  /** Events that are stored outside the log, to be retried or in the queue of their item. */
   get waiting(): number {
     return this.#opened?.tracks.reduce((sum, { stored }) => sum + stored, 0) ?? 0
   }
@@ -68,7 +69,7 @@ export class Session implements LeasedSession {
     return this.#opened?.scheduler.inFlight ?? 0
   }
 
-  /** How many events the reaction that is furthest behind has not got to, about. */
+  /** Approximately how many events the slowest reaction has yet to process. */
   get lag(): number {
     const positions = this.#opened?.tracks.map(({ position }) => position) ?? []
     return positions.length === 0 ? 0 : Math.max(0, this.#newest - Math.min(...positions))
@@ -90,7 +91,7 @@ export class Session implements LeasedSession {
     const cancel = this.#parts.clock.after(timeoutMs, () => opened.abort.abort())
     await opened.scheduler.stop()
     cancel()
-    // What cannot be stored is run again.
+    // A run whose result cannot be stored runs again.
     await this.#flush(opened).catch(this.#parts.onFault)
   }
 
@@ -103,7 +104,7 @@ export class Session implements LeasedSession {
     this.#pending = []
   }
 
-  /** Whether everything is done that was there or due when it was asked, but for what is tried again later. */
+  /** Whether every event and due job of the time of the call is done, or has failed and waits for a retry. */
   async isSettled(): Promise<boolean> {
     const opened = this.#opened
     if (opened === undefined) return false
@@ -226,13 +227,13 @@ export class Session implements LeasedSession {
     this.#parts.onChange()
   }
 
-  /** Stores what has become of runs, and how far everything is. */
+  /** Stores the results of runs and all positions, in one transaction. */
   async #flush({ position, tracks, planner }: Opened): Promise<void> {
     const { place } = position
     const events = Object.fromEntries(tracks.map(track => [track.name, track.position]))
     const isFar = tracks.some(({ name, position: at }) => {
       const stored = place.reactions[name]
-      return stored === undefined || at - stored >= storeEvery
+      return stored === undefined || at - stored >= storeIntervalEvents
     })
     const changes = this.#pending
     if (changes.length === 0 && !isFar) return
@@ -242,7 +243,7 @@ export class Session implements LeasedSession {
     try {
       await position.commit(steps, {
         reactions: { ...without(place.reactions, this.#forgotten), ...events },
-        jobs: planner.planned,
+        jobs: without(planner.planned, this.#forgotten),
       })
     } finally {
       this.#isStoring = false
@@ -264,11 +265,11 @@ export class Session implements LeasedSession {
   async #attempt(task: Run, signal: AbortSignal): Promise<Verdict<Run>> {
     const opened = this.#opened
     if (opened?.requests.isSkipped(task)) return this.#results(opened).skip(task)
-    if (opened === undefined || !this.#mayRecord(signal)) return this.#notNow(task)
+    if (opened === undefined || !this.#mayRecord(signal)) return this.#later(task)
     const results = this.#results(opened)
-    if (results.isEndless(task)) return results.endless(task)
+    if (results.isTooDeep(task)) return results.giveUpChain(task)
     const outcome = await attemptRun(this.#parts, task, signal)
-    if (outcome.kind === 'interrupted' || this.#opened !== opened) return this.#notNow(task)
+    if (outcome.kind === 'interrupted' || this.#opened !== opened) return this.#later(task)
     return results.settle(task, outcome)
   }
 
@@ -290,11 +291,11 @@ export class Session implements LeasedSession {
     return this.#holding.isHeld() && !signal.aborted
   }
 
-  #notNow(task: Run): Verdict<Run> {
-    return { succeeded: false, again: { ...task, dueAt: this.#parts.clock.now() + notHeldDelayMs } }
+  #later(task: Run): Verdict<Run> {
+    return { succeeded: false, again: { ...task, dueAt: this.#parts.clock.now() + leaseLostDelayMs } }
   }
 }
 
-function without(places: Place['reactions'], names: ReadonlySet<string>): Place['reactions'] {
+function without<T>(places: Readonly<Record<string, T>>, names: ReadonlySet<string>): Record<string, T> {
   return Object.fromEntries(Object.entries(places).filter(([name]) => !names.has(name)))
 }

@@ -1,9 +1,9 @@
-/** What operators look at and ask for: runs that wait to be tried again, and dead letters. */
+/** Waiting runs and dead letters as operators see them, and their requests to retry or skip them. */
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type { Records } from '../../records.ts'
+import { type Records, recordsOf } from '../../records.ts'
 import { type RunAction, requestRecord } from './requests.ts'
-import { deadKind, jobKind, type Run, recordsOf, runOf, waitingKind } from './run.ts'
+import { deadKind, jobKind, type Run, runOf, waitingId, waitingKind } from './run.ts'
 
 export type RunState = 'waiting' | 'dead'
 
@@ -22,12 +22,12 @@ export interface ShownRun {
   readonly input: Readonly<Record<string, JsonValue>> | null
   /** How many attempts have failed. */
   readonly attempts: number
-  /** When it is tried next; of a dead letter: when it was given up. ISO 8601 UTC. */
+  /** When it is tried next, or when a dead letter was given up; ISO 8601 UTC. */
   readonly at: string
   readonly error: string | null
 }
 
-/** Where a page ends: the place of its last run's kind in `kinds`, and the id of its record. */
+/** The last run of a page: the index of its kind in `kinds`, and the id of its record. */
 interface Position {
   readonly kind: number
   readonly record: string
@@ -46,7 +46,7 @@ export interface RunPage {
   readonly meta: { readonly next_after: string | null }
 }
 
-/** In the order in which they are shown. */
+/** Dead letters are listed first. */
 const kinds = [
   [deadKind, 'dead'],
   [waitingKind, 'waiting'],
@@ -62,7 +62,7 @@ export class RunView {
     this.#records = records
   }
 
-  /** Throws BAD_REQUEST for an `after` that is none. */
+  /** Throws BAD_REQUEST for a malformed `after`. */
   async page({ state, limit, after }: PageOptions): Promise<RunPage> {
     const start = after === undefined ? { kind: 0, record: '' } : positionOf(after)
     const data: ShownRun[] = []
@@ -80,7 +80,7 @@ export class RunView {
     return { data, meta: { next_after: null } }
   }
 
-  /** What the service that runs does within a second. Throws NOT_FOUND, and asks for nothing, where one of the runs is not there. */
+  /** A running service carries the request out within a second. Throws NOT_FOUND, and requests nothing, if one of the runs does not exist. */
   async ask(action: RunAction, ids: readonly string[]): Promise<void> {
     const wanted = new Set(ids)
     const missing = await this.#missing(wanted)
@@ -88,7 +88,7 @@ export class RunView {
     for (const id of wanted) await this.#records.put(requestRecord(action, id))
   }
 
-  /** The first that is not there. Jobs are stored by their due times: all of them are looked through, once. */
+  /** The first id that does not exist. Runs of jobs are stored by due time, so they are all scanned, once. */
   async #missing(wanted: ReadonlySet<string>): Promise<string | undefined> {
     const unknown = new Set<string>()
     for (const id of wanted) if (!(await this.#isKept(id))) unknown.add(id)
@@ -101,9 +101,9 @@ export class RunView {
   }
 
   async #isKept(id: string): Promise<boolean> {
+    if (id.includes('\0')) return false
     if ((await this.#records.get(deadKind, id)) !== undefined) return true
-    const [name = '', event = ''] = id.split('/')
-    return (await this.#records.get(waitingKind, `${name}/${event.padStart(16, '0')}`)) !== undefined
+    return (await this.#records.get(waitingKind, waitingId(id))) !== undefined
   }
 }
 
@@ -130,7 +130,8 @@ function positionOf(text: string): Position {
   try {
     const [kind, record]: unknown[] = JSON.parse(Buffer.from(text, 'base64url').toString())
     if (kind === 0 || kind === 1 || kind === 2) {
-      if (typeof record === 'string') return { kind, record }
+      // PostgreSQL refuses U+0000 in a text.
+      if (typeof record === 'string' && !record.includes('\0')) return { kind, record }
     }
   } catch {
     // Below.

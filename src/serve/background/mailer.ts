@@ -14,8 +14,8 @@ import { themeOf } from '../oauth/account-pages.ts'
 import type { StartOptions } from '../service.ts'
 
 /**
- * The texts of mails: Portico's own, and those of the file that `mail.templates` names. Throws a `ProjectError` with the
- * place of every fault, and a `SettingsError` where there are no mails in `mail.language`.
+ * The texts of mails: Portico's own, and those of the file in `mail.templates`. Throws a `ProjectError` with the place of
+ * every fault, and a `SettingsError` if there are no mails in `mail.language`.
  */
 export async function loadMailTemplates(settings: Settings): Promise<MailCatalogue> {
   const file = settings['mail.templates']
@@ -23,7 +23,7 @@ export async function loadMailTemplates(settings: Settings): Promise<MailCatalog
   const language = settings['mail.language']
   if (lookup(language, catalogue.languages) === undefined) {
     const there = catalogue.languages.map(tag => `\`${tag}\``).join(', ')
-    const message = `there are no mails in \`${language}\`, but in ${there}. \`mail.templates\` adds languages.`
+    const message = `there are no mails in \`${language}\`, only in ${there}. \`mail.templates\` adds languages.`
     throw new SettingsError([{ place: '`mail.language`', message }])
   }
   return catalogue
@@ -33,7 +33,7 @@ async function loadFile(file: string): Promise<MailCatalogue> {
   const path = resolve(file)
   if (!existsSync(path)) throw new ProjectError(`${file}: there is no such file of mail templates.`)
   const { default: declared } = await importFile(path, 'file of mail templates')
-  // Only a project that has templates needs what checks them.
+  // Loaded only for projects with templates.
   const { isDeclaredMailTemplates, templateFaults } = await import('../../auth/mail/template-faults.ts')
   if (!isDeclaredMailTemplates(declared)) {
     throw new ProjectError(

@@ -28,7 +28,7 @@ export interface ReactionParts {
 export interface RunningReactions {
   readonly runner: Runner
   start(): void
-  /** Lets another node run them. */
+  /** Stops them, so that another node can take over. */
   close(): Promise<void>
 }
 
@@ -77,7 +77,7 @@ function reports(logger: Logger) {
     onGap: (reaction: string, from: number, to: number) =>
       logger.error(
         { reaction, from, to },
-        'RESYNC_REQUIRED: events were pruned before a reaction came to them (`events.maxBytes`): it goes on after them',
+        'RESYNC_REQUIRED: events were pruned before a reaction had read them (`events.maxBytes`): it continues after them',
       ),
     onMissed: (job: string, from: number, to: number) =>
       logger.warn(
@@ -87,9 +87,9 @@ function reports(logger: Logger) {
     onUnknown: (name: string) =>
       logger.warn(
         { reaction: name },
-        'the model does not have a reaction that it had: its place in the events is kept (`portico reactions skip NAME` removes it)',
+        'the model does not have a reaction that it had: its position in the log is kept (`portico reactions skip NAME` removes it)',
       ),
-    onFault: (error: unknown) => logger.error({ err: error }, 'the running of reactions and jobs failed'),
+    onFault: (error: unknown) => logger.error({ err: error }, 'running reactions and jobs failed'),
   }
 }
 
@@ -105,14 +105,14 @@ function logOf(logger: Logger, { kind, name, id, attempts }: LogicRun): LogicLog
   })
 }
 
-/** What a mail server would read otherwise than it is meant is refused here, with the reason. */
+/** Refuses messages that a mail server would misread, e.g. with line breaks in a header. */
 function checkedMail(mail: Pick<Mail, 'send'>): LogicMail {
   return {
     async send(message) {
       const { to, subject, text, html } = Object(message)
       for (const [name, value] of Object.entries({ to, subject, text })) {
         if (typeof value !== 'string' || value === '')
-          throw new TypeError(`mail.send: \`${name}\` must be a text.`)
+          throw new TypeError(`mail.send: \`${name}\` must be a non-empty string.`)
       }
       if (/[\r\n]/.test(to + subject)) {
         throw new TypeError('mail.send: `to` and `subject` must be a single line.')

@@ -1,4 +1,4 @@
-/** The sender of webhooks as the service uses it. */
+/** Runs the webhook sender in a service. */
 
 import { createAddresses } from '../../auth/accounts/addresses.ts'
 import { findUser } from '../../auth/accounts/users.ts'
@@ -38,7 +38,7 @@ interface WebhookSenderParts {
 export interface RunningSender {
   readonly sender: WebhookSender
   start(): void
-  /** Lets another node send. */
+  /** Stops it, so that another node can take over. */
   close(): Promise<void>
 }
 
@@ -93,7 +93,7 @@ function senderParts(parts: WebhookSenderParts): Omit<SenderParts, 'outgoing'> {
   }
 }
 
-/** An update is a deletion for those whose view the item leaves. */
+/** For listeners who may no longer read the item, an update is a deletion. */
 function possibleTypes(model: Model, change: LoggedChange): readonly string[] {
   const collection = model.collections.get(change.collection)
   if (collection === undefined) return []
@@ -101,12 +101,12 @@ function possibleTypes(model: Model, change: LoggedChange): readonly string[] {
   return change.kind === 'updated' ? [usual, eventType(collection, 'deleted')] : [usual]
 }
 
-/** Mail to the owner; what fails is logged. */
+/** Sends a mail to the owner; failures are logged. */
 function pauseNotices({ run, records, mail, issuer, logger }: WebhookSenderParts) {
   const addresses = createAddresses(records)
   const send = async ({ id, userId, url }: Webhook, reason: PauseReason) => {
     const owner = await findUser(run, userId)
-    // The host is a text of the owner’s: nobody sends one to an address that is not proven to be theirs.
+    // The owner chose the host: it must not be mailed to an address that may be somebody else's.
     if (owner === undefined || (await addresses.isUnproven(userId))) return
     const webhookLink = `${issuer()}/account/webhooks/${id}`
     const enableLink = `${issuer()}/api/v1/webhooks/${id}/enable`

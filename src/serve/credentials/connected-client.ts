@@ -1,4 +1,4 @@
-/** The connection of a caller who stays connected: its credential, to be checked again, and its end. */
+/** The client of a long-lived connection: its credential, which is rechecked, and the end of the connection. */
 import { findCredential } from '../../auth/credentials.ts'
 import type { Call } from '../../call.ts'
 import { budgetAddress } from '../../cluster/rate-limits.ts'
@@ -7,7 +7,7 @@ import { Exchange } from '../../http/exchange.ts'
 import { isAnonymous, type Principal } from '../../principal.ts'
 import type { EventClient } from '../../rest/events/parts.ts'
 
-/** The caller's credential, to be checked again later. The query has lost its `api_key` by now, the URL has not. */
+/** The caller's credential, to be rechecked later. `api_key` was removed from the query, but not from the URL of Node's request. */
 export function credentialOf(
   { headers, req }: Exchange,
   principal: Principal,

@@ -1,11 +1,11 @@
-/** Who asks. */
+/** Identifies the principal of a request. */
 import type { Authenticate } from '../../auth/authenticate.ts'
 import { budgetAddress, type RateLimits } from '../../cluster/rate-limits.ts'
 import type { Exchange } from '../../http.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import { anonymous, type Principal } from '../../principal.ts'
 
-/** Finds the principal. A refused credential draws from the budget of the client's address. */
+/** Returns a function that finds the principal. A refused credential draws from the budget of the client's address. */
 export function identifier(authenticate: Authenticate, limits: RateLimits) {
   const refuse = (error: unknown, exchange: Exchange): Awaitable<never> =>
     then(limits.draw(anonymous(budgetAddress(exchange.address)), exchange), () => {

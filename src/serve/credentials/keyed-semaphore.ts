@@ -24,7 +24,7 @@ export class KeyedSemaphore {
     }
   }
 
-  /** The permit passes to the next in the queue, so that no newcomer takes it. */
+  /** Passes the permit to the first in the queue, ahead of new callers. */
   #release(key: string): void {
     const known = this.#byKey.get(key)
     if (!known) return

@@ -1,7 +1,7 @@
 /**
  * Rate limits of the endpoints that apps call. A refused request may guess a secret, so it draws from the tight budget of
- * its address; any other draws from the ordinary budget. Both are drawn before the request is handled and the wrong one
- * is given back after, so that a thousand guesses at once cannot exceed the tight budget.
+ * its address; others draw from the ordinary budget. Both are drawn from before the request is handled, and one is given
+ * back afterwards, so that concurrent guesses cannot exceed the tight budget.
  */
 import { firstValue, type Parameters } from '../../auth/server/requests/form.ts'
 import type { Reply, TakenOver } from '../../call.ts'
@@ -50,7 +50,7 @@ export function createAttempts({ limits, tokenLimits, tokenLimit }: AttemptParts
     const end = await semaphore.acquire(budgetKey)
     if (end) return end
     const headers = { 'Retry-After': '1' }
-    throw new ApiError('RATE_LIMITED', 'Too many requests of this address wait already.', { headers })
+    throw new ApiError('RATE_LIMITED', 'Too many requests from this address are waiting.', { headers })
   }
   const draw = async (exchange: Exchange, tight: Principal, ordinary: Principal) => {
     await tokenLimits.draw(tight, exchange)
@@ -68,7 +68,7 @@ export function createAttempts({ limits, tokenLimits, tokenLimit }: AttemptParts
     async answer(exchange, form, handle, fastPath) {
       const [tight, ordinary] = [tightOf(exchange), ordinaryOf(exchange, form)]
       const release = await acquire(tight)
-      // Also when the client goes before the answer.
+      // Also if the client disconnects before the answer.
       exchange.res.once('close', release)
       try {
         await draw(exchange, tight, ordinary)
@@ -109,8 +109,8 @@ function tightOf({ address }: Exchange): Principal {
 }
 
 /**
- * An app that sends its secret has a budget of its own. Without the secret anybody could use that budget up, so the
- * address's counts.
+ * An app that sends its secret has its own budget. Without the secret, anybody could use that up, so the address's budget
+ * counts.
  */
 function ordinaryOf({ address, headers }: Exchange, form: Parameters | undefined): Principal {
   const clientId = basicUser(headers.authorization) ?? (form && formUser(form))
@@ -130,7 +130,7 @@ function formUser(form: Parameters): string | undefined {
   return firstValue(form, 'client_secret') ? firstValue(form, 'client_id') : undefined
 }
 
-/** The limits that the settings ask for. */
+/** The token endpoint's rate limits of the settings. */
 export function createTokenLimits(settings: Settings, limits: RateLimits, counters: RateCounters): Attempts {
   const tokenLimit = settings['oauth.tokenRateLimit'] ?? (settings.rateLimit === 'off' ? 'off' : 60)
   const tokenLimits = createRateLimits({ user: tokenLimit, address: tokenLimit }, counters)

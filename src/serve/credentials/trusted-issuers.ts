@@ -1,4 +1,4 @@
-/** The accounts that JWTs of trusted issuers stand for. */
+/** Finds the accounts that JWTs of trusted issuers refer to. */
 import { createAddresses } from '../../auth/accounts/addresses.ts'
 import { findByEmail } from '../../auth/accounts/users.ts'
 import type { CredentialReader } from '../../auth/authenticate.ts'
@@ -12,7 +12,7 @@ import { itemShape, readItem } from '../../plan/system-plans.ts'
 import type { Records } from '../../records.ts'
 
 interface TrustedIssuerParts {
-  /** The JSON document at an address; else by https, with care. */
+  /** Reads the JSON document at an address. Default: over HTTPS, with the checks of `fetch-keys.ts`. */
   readonly fetchKeys?: (address: string) => Promise<unknown>
   readonly model: Model
   readonly run: Run
@@ -24,7 +24,7 @@ interface TrustedIssuerParts {
 
 const byId = itemShape('users', ['id', 'role', 'disabled'])
 
-/** Reads JWTs of the trusted issuers; what checks them is loaded with the first one. None where none is trusted. */
+/** The reader of JWTs of trusted issuers; none without such issuers. */
 export async function trustedIssuerReaders(parts: TrustedIssuerParts): Promise<readonly CredentialReader[]> {
   const { model, run, records, version, settings, logger } = parts
   const issuers = settings['oauth.trustedIssuers']
@@ -33,7 +33,7 @@ export async function trustedIssuerReaders(parts: TrustedIssuerParts): Promise<r
   const { fetchKeys = (await import('../../auth/fetch-keys.ts')).keyFetcher() } = parts
   const addresses = createAddresses(records)
   const findById = (id: number): Awaitable<LocalUser | undefined> => readItem(run, byId, id)
-  /** Not one who has only just taken the address, or signed up with one that nobody has confirmed. */
+  /** Only by a confirmed address that was not changed recently. */
   const findByAddress = async (email: string): Promise<LocalUser | undefined> => {
     const found = await findByEmail(run, email)
     if (!found || (await addresses.isUnproven(found.id))) return undefined

@@ -16,7 +16,7 @@ type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
 interface RefusalParts {
   readonly explain: Explainer
   /** Who is told: nobody but in development. */
-  readonly tells: (exchange: Exchange) => boolean
+  readonly explainsTo: (exchange: Exchange) => boolean
 }
 
 const explained = new Set([
@@ -31,7 +31,7 @@ const explained = new Set([
 export function withReasons(transport: Transport, parts: RefusalParts | undefined): Transport {
   if (parts === undefined) return transport
   return async (exchange, principal) => {
-    if (!parts.tells(exchange)) return transport(exchange, principal)
+    if (!parts.explainsTo(exchange)) return transport(exchange, principal)
     try {
       return await withGraphqlReasons(await transport(exchange, principal), parts, exchange, principal)
     } catch (error) {

@@ -132,7 +132,7 @@ test('a file that is not there, or declares nothing, and a language without mail
     load({ 'mail.templates': file }),
     /must have a default export made by `defineMailTemplates/,
   )
-  await assert.rejects(load({ 'mail.language': 'fr' }), /there are no mails in `fr`, but in `en`, `de`/)
+  await assert.rejects(load({ 'mail.language': 'fr' }), /there are no mails in `fr`, only in `en`, `de`/)
   assert.deepEqual((await load({ 'mail.language': 'de-CH' })).languages, ['en', 'de'])
 })
 

@@ -228,9 +228,11 @@ for (const kind of [...kinds, lockedPostgres]) {
     }
 
     test('a value that does not fit may be of the caller: a 400 that tells no names', async () => {
-      const { status, body } = await post('/projects/mistakes', { what: 'value' }, ann)
-      assert.equal(status, 400)
-      assert.equal(body.error.message, 'A value is not of the kind that is looked for.')
+      for (const what of ['value', 'id']) {
+        const { status, body } = await post('/projects/mistakes', { what }, ann)
+        assert.equal(status, 400)
+        assert.equal(body.error.message, 'A value is not of the kind that is looked for.')
+      }
       assert.equal((await post('/projects/mistakes', { what: 'caught' }, ann)).status, 204)
     })
 

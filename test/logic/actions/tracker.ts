@@ -154,7 +154,17 @@ export default model(
       mistakes: action({
         of: 'projects',
         input: {
-          what: choice(['where', 'operator', 'sort', 'fields', 'include', 'forgotten', 'value', 'caught']),
+          what: choice([
+            'where',
+            'operator',
+            'sort',
+            'fields',
+            'include',
+            'forgotten',
+            'value',
+            'id',
+            'caught',
+          ]),
         },
         access: signedIn,
         run: async ({ data, input }: Data) => {
@@ -168,6 +178,7 @@ export default model(
             value: { where: { points: 'many' } },
           }
           if (input.what === 'forgotten') void data.projects.list({ sort: ['naem'] })
+          else if (input.what === 'id') await data.projects.get(0)
           else if (input.what === 'caught') await data.projects.list({ sort: ['naem'] }).catch(() => null)
           else await data.projects.list(asked[input.what])
         },

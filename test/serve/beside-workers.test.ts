@@ -1,0 +1,54 @@
+/** `data` in the thread that has started several workers, where its own database cannot be opened or closed. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkModel } from '../../src/model/check.ts'
+import { besideWorkers } from '../../src/serve/beside-workers.ts'
+import type { OpenService } from '../../src/serve/service.ts'
+import blog from '../models/blog.ts'
+
+const model = checkModel(blog)
+
+/** The service of workers that note when they are closed; `open`: what happens at each try to open the database. */
+function beside(open: () => Promise<unknown>) {
+  const closed: string[] = []
+  const workers = {
+    url: 'http://localhost:3000',
+    firstAdministrator: undefined,
+    close: async () => void closed.push('workers'),
+  }
+  const service = besideWorkers(workers, model, open as () => Promise<OpenService>)
+  return { service, closed }
+}
+
+test('a database that cannot be opened is tried again, and does not keep the workers from closing', async () => {
+  let tries = 0
+  const { service, closed } = beside(async () => {
+    tries++
+    throw new Error('away')
+  })
+  for (const expected of [1, 2]) {
+    await assert.rejects(async () => service.data.posts?.count(), /away/)
+    assert.equal(tries, expected)
+  }
+  const pending = assert.rejects(async () => service.data.posts?.count(), /away/)
+  await service.close()
+  await pending
+  assert.deepEqual(closed, ['workers'])
+})
+
+test('the workers are closed where the database of this thread cannot be', async () => {
+  const own = {
+    data: { posts: { count: async () => 3 } },
+    close: async () => Promise.reject(new Error('stuck')),
+  }
+  const { service, closed } = beside(async () => ({ service: own }))
+  assert.equal(await service.data.posts?.count(), 3)
+  await assert.rejects(service.close(), /stuck/)
+  assert.deepEqual(closed, ['workers'])
+})
+
+test('after the end nothing is opened', async () => {
+  const { service } = beside(async () => assert.fail('it was opened'))
+  await service.close()
+  await assert.rejects(async () => service.data.posts?.count(), /The service is closed/)
+})
