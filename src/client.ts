@@ -42,7 +42,7 @@ export type {
 } from './client/types/options.ts'
 
 /**
- * `createClient<typeof model>({ baseUrl, token })`. Throws a `TypeError` for an address that is none.
+ * `createClient<typeof model>({ baseUrl, token })`. Throws a `TypeError` if `baseUrl` is not a valid URL.
  */
 export function createClient<T extends ApiSource>(options: ClientOptions = {}): Client<T> {
   const connection = new Connection(options)

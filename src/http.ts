@@ -35,7 +35,7 @@ export interface HttpParts {
   readonly sockets?: Sockets
   /** A reply was sent; `bytes` of its body, undefined when it is streamed. */
   readonly onSent: (exchange: Exchange, status: number, bytes: number | undefined) => void
-  /** Requests are refused from now on, since too many come, or no longer. */
+  /** An overload begins or ends: requests are refused from now on, or no longer. */
   readonly onOverload?: (isOver: boolean, refused: number) => void
   /** An error that clients must not see. */
   readonly onFault: (error: unknown, exchange: Exchange) => void

@@ -6,7 +6,7 @@ import type { ApiOf, ApiSource } from './types/model.ts'
 import type { ClientOptions } from './types/options.ts'
 
 export interface AccountOptions extends Pick<ClientOptions, 'baseUrl' | 'fetch' | 'timeoutMs' | 'headers'> {
-  /** Called with whoever has signed in, and with undefined after `signOut`. */
+  /** Called with the user who has signed in, and with undefined after `signOut`. */
   readonly onChange?: (user: AccountUser | undefined) => void
 }
 
@@ -62,7 +62,7 @@ export interface ResetResult {
     readonly keys: number
     readonly passkeys: number
     readonly identities: number
-    /** Whether one-time codes were asked for. */
+    /** Whether one-time codes were required. */
     readonly codes: boolean
   }
 }
@@ -70,7 +70,7 @@ export interface ResetResult {
 /**
  * For pages of the service's own origin. Calls reject with an `ApiError`: `UNAUTHORIZED` where the address and password,
  * code or passkey are not accepted, `VALIDATION_FAILED` with `details`, `RATE_LIMITED` with `retryAfter`, `FORBIDDEN` for
- * a page of another origin. None is sent again by itself, since attempts are counted.
+ * a page of another origin. No call is retried, because attempts are counted.
  */
 export interface AccountClient<T extends ApiSource = never> {
   /** Undefined: nobody is signed in. */
@@ -92,7 +92,7 @@ interface Signed {
   readonly user: AccountUser
 }
 
-/** `createAccountClient<typeof model>()`. Throws a `TypeError` for an address that is none. */
+/** `createAccountClient<typeof model>()`. Throws a `TypeError` if `baseUrl` is not a valid URL. */
 export function createAccountClient<T extends ApiSource = never>(
   options: AccountOptions = {},
 ): AccountClient<T> {

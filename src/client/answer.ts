@@ -7,7 +7,7 @@ export interface Answer {
   readonly etag: string | undefined
 }
 
-/** Throws an `ApiError` for a status that is one, and for a body that is no JSON. */
+/** Throws an `ApiError` for an error status, and for a body that is not JSON. */
 export async function answerOf(response: Response): Promise<Answer> {
   const text = await response.text().catch(error => {
     throw unreachable('The service', error)
@@ -19,7 +19,7 @@ export async function answerOf(response: Response): Promise<Answer> {
       response,
       body,
       'UNEXPECTED_ANSWER',
-      'The answer is no JSON: is `baseUrl` the address of the service?',
+      'The response is not JSON: is `baseUrl` the address of the service?',
     )
   return { body, etag: response.headers.get('etag') ?? undefined }
 }
@@ -45,7 +45,7 @@ interface ErrorBody {
   readonly explain?: string
 }
 
-/** Without the form of the service's errors it comes from something in between. */
+/** A body that does not have the form of the service's errors comes from a proxy. */
 export function errorOf(
   { status: received, headers }: Response,
   body: unknown,

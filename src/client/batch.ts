@@ -20,7 +20,7 @@ export class Recorder {
     return new Promise(resolve => this.#settle.push(resolve))
   }
 
-  /** The functions, whose results `reference` takes. */
+  /** The functions, with results that `reference` accepts. */
   tracked<T extends object>(functions: T): T {
     const entries = Object.entries(functions).map(([name, call]) => [name, this.trackedCall(call)])
     return Object.fromEntries(entries)
@@ -35,7 +35,7 @@ export class Recorder {
     }
   }
 
-  /** A member of what a call will give. Throws a `TypeError` for what is no call of this batch. */
+  /** A member of the result of a call. Throws a `TypeError` for anything but a call of this batch. */
   readonly reference = (call: object, member = 'id'): Reference => {
     const index = this.#calls.get(call)
     if (index === undefined)
@@ -43,7 +43,7 @@ export class Recorder {
     return new Reference(`$${nameOf(index)}.${member}`)
   }
 
-  /** Where the batch fails, no call is ever settled: none of them fails unheard. */
+  /** If the batch fails, its calls are never settled: no rejection is left unhandled. */
   async sent(send: Send, calls: readonly unknown[], options: WriteOptions): Promise<readonly unknown[]> {
     const given = Promise.all(calls)
     if (this.#requests.length < calls.length) await Promise.race([given, turn()])
@@ -55,7 +55,7 @@ export class Recorder {
   }
 }
 
-/** Calls that could not be made have failed by then. */
+/** By then, calls with invalid arguments have rejected. */
 const turn = () => new Promise(resolve => setTimeout(resolve))
 
 function operationOf({ method, path, body, ifMatch }: ApiRequest, index: number): object {
@@ -70,7 +70,7 @@ function operationOf({ method, path, body, ifMatch }: ApiRequest, index: number)
 
 const nameOf = (index: number) => `r${index}`
 
-/** Texts that begin with `$` have it doubled: they are no references. */
+/** Doubles a leading `$`, so that texts are not taken for references. */
 function escaped(value: unknown): unknown {
   if (value instanceof Reference) return value.text
   if (typeof value === 'string') return value.startsWith('$') ? `$${value}` : value

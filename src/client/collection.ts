@@ -47,14 +47,14 @@ const largestPage = 100
 const etags = new WeakMap<object, string>()
 
 /**
- * The entity tag of an item that `get`, `create`, `update` or `replace` gave, read without `fields` and `include`: for
+ * The entity tag of an item that `get`, `create`, `update` or `replace` returned without `fields` and `include`, for
  * `ifMatch`. Undefined for any other object, copies among them.
  */
 export function etagOf(item: object): string | undefined {
   return etags.get(item)
 }
 
-/** Stands for a value of an earlier call of a batch. */
+/** A reference to a value of an earlier call of a batch. */
 export class Reference {
   readonly text: string
 
@@ -134,7 +134,7 @@ export class Collection {
     await this.#send({ method: 'DELETE', path: `${this.#path}/${idSegment(id)}`, ifMatch, options })
   }
 
-  /** With a number first it is done to that item. */
+  /** If the first argument is a number, the action is called on the item with that id. */
   action(name: string): (...given: readonly unknown[]) => Promise<unknown> {
     return async (...given) => {
       const isOnItem = typeof given[0] === 'number' || given[0] instanceof Reference

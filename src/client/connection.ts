@@ -25,7 +25,7 @@ export class Connection {
   readonly #base: string
   readonly #options: ClientOptions
 
-  /** Throws a `TypeError` for an address that is none. `root`: what the paths of requests stand below. */
+  /** Throws a `TypeError` if `baseUrl` is not a valid URL. `root`: the prefix of every path. */
   constructor(options: ClientOptions, root = '/api/v1') {
     this.#base = `${originOf(options.baseUrl)}${root}`
     this.#options = options
@@ -45,7 +45,7 @@ export class Connection {
     }
   }
 
-  /** An event stream: the headers have come. Without a time limit, and without retries. */
+  /** Opens an event stream; resolves when its headers have arrived. Without a time limit, and without retries. */
   async open(path: string, headers: HeaderValues, signal: AbortSignal): Promise<Response> {
     const response = await this.#authorized(path, { headers, signal })
     if (!response.ok) await answerOf(response)
@@ -71,7 +71,7 @@ export class Connection {
     }
   }
 
-  /** After a 401 the token is asked for once more: it may have expired. */
+  /** After a 401 it requests the token once more, because it may have expired. */
   async #authorized(path: string, init: RequestInit & { headers: HeaderValues }): Promise<Response> {
     const token = await this.#token(init.signal)
     const response = await this.#fetch(path, init, token)
@@ -82,7 +82,7 @@ export class Connection {
     return this.#fetch(path, init, next)
   }
 
-  /** Waits no longer than the attempt may take. */
+  /** Waits until the attempt is aborted, at most. */
   async #token(signal: RequestInit['signal'], refused?: string): Promise<string | undefined> {
     const { token } = this.#options
     if (typeof token !== 'function') return token
@@ -99,7 +99,7 @@ export class Connection {
     const headers = { ...this.#options.headers, ...init.headers, ...credential }
     const send = this.#options.fetch ?? globalThis.fetch
     try {
-      // The API never redirects: nobody else is given the token. Some runtimes do not know `error`.
+      // The API never redirects, and no other server may get the token. Some runtimes lack `redirect: 'error'`.
       return unredirected(await send(`${this.#base}${path}`, { ...init, headers, redirect: 'manual' }))
     } catch (error) {
       if (init.signal?.aborted || error instanceof ApiError) throw error
@@ -118,7 +118,7 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   })
 }
 
-/** Throws where the answer leads to elsewhere. */
+/** Throws if the response is a redirect. */
 export function unredirected(response: Response): Response {
   const { status, type } = response
   if (type !== 'opaqueredirect' && (status < 300 || status > 399)) return response
@@ -176,7 +176,7 @@ export function randomText(): string {
   return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Without a slash at the end. Left out: the page's or worker's own. Throws a `TypeError` for what is no address. */
+/** Without a trailing slash. By default the page's or worker's own. Throws a `TypeError` for an invalid URL. */
 export function originOf(baseUrl: string | URL | undefined): string {
   const given =
     baseUrl ?? (globalThis as { readonly location?: { readonly origin: string } }).location?.origin

@@ -12,9 +12,9 @@ const maxBlockLength = 2 ** 26
 
 const lineEnd = /\r\n?|\n/
 
-/** Takes pieces of text as they come; gives the blocks that they complete. */
+/** Takes pieces of text as they arrive, and returns the blocks that they complete. */
 export class StreamParser {
-  /** The line that is not complete. */
+  /** The incomplete line at the end. */
   #rest = ''
   /** Of the lines of the block. */
   #length = 0

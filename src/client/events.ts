@@ -13,7 +13,7 @@ interface Filter {
 
 export interface Following extends SubscribeOptions, Filter {}
 
-/** `collection`: the only one that is listened to. */
+/** `collection`: the only collection to subscribe to. */
 export function subscription(options: Filter, collection?: string): Parameters {
   return [
     ...parametersOf(
@@ -28,7 +28,7 @@ interface PageOptions extends CallOptions, Filter {
   readonly wait?: number
 }
 
-/** A long poll has its waiting time on top of the time limit. */
+/** Adds the waiting time of a long poll to the time limit. */
 export function logPage(send: Send) {
   return async (options: PageOptions = {}): Promise<unknown> => {
     const path = `/events${queryString([...parametersOf(options, pageNames), ...filtersOf(options.where)])}`

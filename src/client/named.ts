@@ -1,12 +1,12 @@
-/** Objects whose members are made by name: the client does not know the model. */
+/** Objects whose members are created by name, because the client does not know the model. */
 
 /** The grammar of a model's names. */
 const nameForm = /^[a-z][a-z0-9_]*$/
 
-/** What JavaScript asks of every object: a promise would be waited for, and no model has names like these. */
+/** Names that JavaScript itself reads: `then` would make the object a promise. No model has names like these. */
 const foreign: ReadonlySet<string> = new Set(['then', 'constructor', 'prototype'])
 
-/** `own` comes first; any other name of a model is made once. */
+/** Members of `own` take precedence; any other name of a model is created once. */
 export function named<T extends object>(own: T, make: (name: string) => unknown): T {
   const made = new Map<string, unknown>()
   const target = Object.freeze(Object.assign(Object.create(null), own))

@@ -26,7 +26,7 @@ function joined(value: unknown): string {
   return Array.isArray(value) ? value.join(',') : String(value)
 }
 
-/** Throws a `TypeError` with the place for what REST cannot say. */
+/** Throws a `TypeError` that names the place of a condition that REST cannot express. */
 export function filtersOf(where: unknown): Parameters {
   if (where === undefined) return []
   const { or, ...rest } = membersOf(where, 'where')
@@ -75,7 +75,7 @@ function comparisons(conditions: Entries, path: readonly string[], place: string
   )
 }
 
-/** Which names are relations only the model knows: objects are, unless all of their members are operators. */
+/** Only the model knows which names are relations: an object counts as one unless all of its members are operators. */
 function comparison(path: readonly string[], value: unknown, place: string): readonly Literal[] {
   const field = path.join('.')
   if (value === null) return [{ field, operator: 'null', value: 'true' }]
@@ -113,7 +113,7 @@ function listed(values: readonly unknown[], place: string): string {
   return values.join(',')
 }
 
-/** Refuses dates, maps and the like, whose members are no conditions: dropped, they would widen the result. */
+/** Refuses dates, maps and the like: they have no members, and a dropped condition would widen the result. */
 function membersOf(value: unknown, place: string): Entries {
   const prototype = typeof value === 'object' && value !== null ? Object.getPrototypeOf(value) : undefined
   if (prototype === null || (prototype && Object.getPrototypeOf(prototype) === null)) return value as Entries

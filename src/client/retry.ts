@@ -3,7 +3,7 @@ import type { ApiError } from './api-error.ts'
 
 const firstPauseMs = 250
 const longestPauseMs = 8_000
-/** A service that asks for more patience than this is not waited for. */
+/** A longer `Retry-After` is not waited for: the call fails. */
 const longestWaitMs = 30_000
 
 const passing: ReadonlySet<number> = new Set([0, 408, 429, 502, 503, 504])
@@ -13,12 +13,12 @@ function isPassing({ status, retryAfter }: ApiError): boolean {
   return passing.has(status) || (status === 409 && retryAfter !== undefined)
 }
 
-/** Milliseconds until the next attempt; undefined: it would not help. `attempt`: 0 for the first. */
+/** Milliseconds until the next attempt; undefined if a retry would not help. `attempt`: 0 for the first. */
 export function pauseAfter(error: ApiError, attempt: number): number | undefined {
   if (!isPassing(error)) return undefined
   const { retryAfter } = error
   if (retryAfter === undefined) return backOff(attempt, firstPauseMs, longestPauseMs)
-  // Clients that are all told the same do not come back at the same moment.
+  // Jitter: clients with the same `Retry-After` must not all return at once.
   const wait = retryAfter * 1_000 + Math.random() * firstPauseMs
   return wait > longestWaitMs ? undefined : wait
 }

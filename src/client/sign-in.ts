@@ -17,7 +17,7 @@ export interface SignInOptions {
   readonly baseUrl?: string | URL
   /** `session` (if left out): in the tab's `sessionStorage`, so a reload stays signed in. `memory`: until the page is left. */
   readonly storage?: 'session' | 'memory'
-  /** Told after a sign-in, and when nobody is signed in any longer. */
+  /** Called after a sign-in, and when nobody is signed in any longer. */
   readonly onChange?: (isSignedIn: boolean) => void
   readonly fetch?: typeof globalThis.fetch
   /** Opens the sign-in page. Left out: `location.assign`. */
@@ -47,7 +47,7 @@ interface Pending {
   readonly returnTo?: string | undefined
 }
 
-/** Throws a `TypeError` for an address that is none. */
+/** Throws a `TypeError` if `baseUrl` is not a valid URL. */
 export function createSignIn(options: SignInOptions): SignIn {
   const flow = new CodeFlow(options)
   return {
@@ -122,8 +122,7 @@ class CodeFlow {
   async #finish(answer: URLSearchParams, state: string): Promise<Finished> {
     const text = this.#pending.getItem(this.#key(state))
     this.#pending.removeItem(this.#key(state))
-    if (text === null)
-      throw refusal('UNKNOWN_STATE', 'This tab has not asked for this sign-in: start it anew.')
+    if (text === null) throw refusal('UNKNOWN_STATE', 'This tab did not start this sign-in: sign in again.')
     const { verifier, nonce, redirectUri, returnTo }: Pending = JSON.parse(text)
     checkIssuer(answer, await this.#server.metadata())
     const code = answer.get('code')
@@ -139,7 +138,7 @@ class CodeFlow {
 
   #redirectUri(): string {
     const given = this.#options.redirectUri ?? page.location?.href
-    if (given === undefined) throw new TypeError('`redirectUri` must be given where there is no page.')
+    if (given === undefined) throw new TypeError('`redirectUri` is required outside of a page.')
     return this.#options.redirectUri ?? given.replace(/[?#].*$/s, '')
   }
 
@@ -175,7 +174,7 @@ function checkIdToken(idToken: string | undefined, expected: Readonly<Record<str
   }
 }
 
-/** The code is of no use to whoever reads the address or the history later. */
+/** Removes the code from the URL and the history. */
 function forgetAnswer(url: string): void {
   if (page.location?.href !== url) return
   const clean = new URL(url)

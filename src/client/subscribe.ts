@@ -1,4 +1,4 @@
-/** Follows the event log over connections that break: each goes on where the last one was. */
+/** Follows the event log across reconnects: each connection resumes where the last one ended. */
 import { unreachable } from './answer.ts'
 import { ApiError } from './api-error.ts'
 import type { Connection } from './connection.ts'
@@ -11,7 +11,7 @@ import type { SubscribeOptions } from './types/events.ts'
 const silenceMs = 40_000
 const firstPauseMs = 500
 const longestPauseMs = 30_000
-/** After a cut, the service may send again what was received: so many ids are remembered. */
+/** After a reconnect the service may repeat events: this many ids are remembered. */
 const rememberedIds = 1_000
 
 interface LogEvent {
@@ -19,8 +19,8 @@ interface LogEvent {
 }
 
 /**
- * Gives each event once. Ends where the signal is aborted; throws an `ApiError` for what another connection would not
- * change.
+ * Yields each event once. Ends when the signal is aborted. Throws an `ApiError` for errors that reconnecting would not
+ * fix.
  */
 export async function* subscribe(
   connection: Connection,
@@ -43,7 +43,7 @@ class Follower {
   #after: string | undefined
   #failures = 0
   #isConnected = false
-  /** Of the present connection. */
+  /** Of the current connection. */
   #controller = new AbortController()
   #silence: ReturnType<typeof setTimeout> | undefined
   readonly #stop = () => this.#controller.abort()
@@ -56,7 +56,7 @@ class Follower {
     options.signal?.addEventListener('abort', this.#stop)
   }
 
-  /** One connection: until it breaks, and the pause after it. Throws what no other connection would change. */
+  /** One connection until it breaks, and the pause after it. Throws errors that reconnecting would not fix. */
   async *connected(): AsyncGenerator<unknown, undefined, undefined> {
     let failure: ApiError | undefined
     this.#controller = new AbortController()
@@ -121,7 +121,7 @@ class Follower {
     return true
   }
 
-  /** A connection on which nothing comes, no heartbeat either, is given up. */
+  /** Aborts the connection if nothing arrives for a while, not even a heartbeat. */
   #watch(): void {
     clearTimeout(this.#silence)
     this.#silence = setTimeout(this.#stop, silenceMs)
@@ -147,7 +147,7 @@ class Follower {
   }
 }
 
-/** Whether another connection may help. */
+/** Whether reconnecting may help. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false
   const { status } = error

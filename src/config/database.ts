@@ -1,4 +1,4 @@
-/** What names a database: a file, or the URL of a PostgreSQL server. */
+/** Names of databases: a file, or the URL of a PostgreSQL server. */
 import { isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Kind } from './kinds.ts'
@@ -55,7 +55,7 @@ export const database: Kind<string> = {
   fromValue: databaseName,
 }
 
-/** Two with something else between them than a comma would pass as one. */
+/** Two URLs with a separator other than a comma would pass as one. */
 function isOneUrl(value: unknown): boolean {
   if (typeof value !== 'string' || !isPostgres(value) || value.split('://').length > 2) return false
   return postgresUrl(value) !== ''

@@ -48,16 +48,16 @@ export const text: Kind<string> = {
   fromValue: value => (typeof value === 'string' && value !== '' ? value : undefined),
 }
 
-/** As accounts take it: see `maxPasswordCharacters`. */
-const LONGEST_PASSWORD = 256
+/** The same as for accounts. */
+const maxPasswordCharacters = 256
 
 function passwordText(value: unknown): string | undefined {
   const isText = typeof value === 'string' && value !== ''
-  return isText && !isLongerThan(value, LONGEST_PASSWORD) ? value : undefined
+  return isText && !isLongerThan(value, maxPasswordCharacters) ? value : undefined
 }
 
 export const password: Kind<string> = {
-  says: `a text of at most ${LONGEST_PASSWORD} characters that is not empty`,
+  says: `a text of at most ${maxPasswordCharacters} characters that is not empty`,
   fromText: passwordText,
   fromValue: passwordText,
 }

@@ -2,7 +2,7 @@
 import { choice, integer, type Kind, type RateLimit, rateLimit } from './kinds.ts'
 import { optional, setting } from './setting.ts'
 
-const YEAR = 31_536_000
+const yearSeconds = 31_536_000
 
 const separators: Readonly<Record<string, ',' | ' '>> = { ',': ',', ' ': ' ', comma: ',', space: ' ' }
 
@@ -16,7 +16,7 @@ const separator: Kind<',' | ' '> = {
   fromValue: separatorOf,
 }
 
-/** An issuer whose JWTs are taken. */
+/** An issuer whose JWTs are accepted as credentials. */
 export interface TrustedIssuer {
   /** The `iss` claim, exactly. */
   readonly issuer: string
@@ -87,7 +87,7 @@ export const oauthSettings = {
   }),
   'oauth.refreshTokenLife': setting({
     variable: 'PORTICO_OAUTH_REFRESH_TOKEN_LIFE',
-    kind: integer(60, YEAR),
+    kind: integer(60, yearSeconds),
     default: 2_592_000,
     description: 'The lifetime of a refresh token, in seconds. Using it gives a new one.',
   }),
@@ -99,7 +99,7 @@ export const oauthSettings = {
   }),
   'oauth.sessionLife': setting({
     variable: 'PORTICO_OAUTH_SESSION_LIFE',
-    kind: integer(300, YEAR),
+    kind: integer(300, yearSeconds),
     default: 1_209_600,
     description: 'How long a browser stays signed in after it was last used to authorize an app, in seconds.',
   }),
@@ -112,7 +112,7 @@ export const oauthSettings = {
   }),
   'oauth.secretOverlap': setting({
     variable: 'PORTICO_OAUTH_SECRET_OVERLAP',
-    kind: integer(0, YEAR),
+    kind: integer(0, yearSeconds),
     default: 86_400,
     description: 'How long older secrets of an app remain valid after it got a new one, in seconds.',
   }),

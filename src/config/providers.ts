@@ -52,7 +52,7 @@ export type ProviderSettings =
   | AppleProvider
   | OpenidProvider
 
-/** As settings give it: what has a default may be left out. */
+/** A provider as settings give it: members with a default may be omitted. */
 export type GivenProvider = ProviderSettings extends infer P
   ? P extends ProviderSettings
     ? Omit<P, Optional> & Partial<Pick<P, Optional & keyof P>>
@@ -111,7 +111,7 @@ const rows: Readonly<Record<ProviderSettings['kind'], Row>> = {
 function providerOf(value: unknown, index: number): ProviderSettings {
   const place = `provider ${index + 1}`
   if (typeof value !== 'object' || value === null) throw new RangeError(`${place} is not an object`)
-  // A member that is undefined counts as left out: it must not replace a default.
+  // An undefined member must not replace a default.
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
   const given: Members = Object.fromEntries(members)
   const { kind } = given

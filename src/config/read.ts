@@ -1,10 +1,10 @@
-/** How a table of settings is read from what a program, the environment and a file say. */
+/** Reads a table of settings from the program's arguments, the environment and a file. */
 import type { Setting } from './setting.ts'
 
 type Table = Readonly<Record<string, Setting<unknown>>>
 type GivenValues = Readonly<Record<string, unknown>>
 
-/** With the members of groups under their whole names. */
+/** Replaces groups by their members under their full names: `graphql.documents`. */
 function flat(table: Table, values: GivenValues): GivenValues {
   const groups = new Set(Object.keys(table).flatMap(name => name.split('.').slice(0, -1)))
   return Object.fromEntries(
@@ -36,7 +36,7 @@ export class SettingsError extends Error {
 }
 
 export interface SettingsSources {
-  /** What a program or the command line says; wins over the rest. */
+  /** From the program or the command line; overrides the rest. */
   readonly given?: GivenValues | undefined
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined
   readonly file?: { readonly path: string; readonly values: unknown } | undefined
@@ -65,7 +65,7 @@ interface FileValues {
   readonly values: GivenValues
 }
 
-/** The sources, groups taken apart. */
+/** The sources, with flattened groups. */
 interface Layers {
   readonly given: GivenValues
   readonly environment: SettingsSources['environment']
@@ -96,7 +96,7 @@ function unknownNames(table: Table, values: GivenValues, source: string): Settin
     }))
 }
 
-/** A value, where it stands, and how it is understood. */
+/** A value, its place, and how to parse it. */
 interface Found {
   readonly place: string
   readonly value: unknown
@@ -109,9 +109,9 @@ function find(
   { kind, variable }: Setting<unknown>,
   { given, environment, file }: Layers,
 ): Found | undefined {
-  const asked = given[name]
-  if (asked !== undefined) {
-    return { place: `\`${name}\` (settings)`, value: asked, parse: () => kind.fromValue(asked) }
+  const argument = given[name]
+  if (argument !== undefined) {
+    return { place: `\`${name}\` (settings)`, value: argument, parse: () => kind.fromValue(argument) }
   }
   const text = environment?.[variable]
   if (text !== undefined && text !== '') {
@@ -146,7 +146,7 @@ function checked(
   return undefined
 }
 
-/** Of a URL that was written where something else belongs. */
+/** Hides the password of a URL that was written in the wrong setting. */
 function withoutPassword(text: string | undefined): string | undefined {
   return text?.replace(/(:\/\/[^/@:]*):.*@/, '$1:…@')
 }

@@ -1,4 +1,4 @@
-/** The settings of what several nodes share. */
+/** The settings of Redis, which several nodes share. */
 import { integer, type Kind } from './kinds.ts'
 import { optional, setting } from './setting.ts'
 

@@ -1,7 +1,7 @@
-/** What row security takes. */
+/** The requirement of row security. */
 import { type Settings, SettingsError } from '../config.ts'
 
-/** Throws a `SettingsError` where SQLite is asked for what it has not. */
+/** Throws a `SettingsError` if row security is on: for SQLite, which has none. */
 export function requireUnlocked({ rowSecurity }: Settings): void {
   if (!rowSecurity) return
   const message =

@@ -3,9 +3,9 @@ import { DocumentError } from './errors.ts'
 import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from './json.ts'
 
 const prefix = '/api/v1/'
-/** Of a hostile document: collections with the items of another one. In one of Portico each has its own. */
+/** The bound for hostile documents: collections with the items of another one. In Portico's own, each has its own. */
 const maxCopies = 100
-/** Paths that are no collection; a model cannot name one so. */
+/** Paths that are not collections; no collection can have these names. */
 const reserved = new Set([
   'me',
   'batch',
@@ -20,7 +20,7 @@ const reserved = new Set([
 export interface Operation {
   readonly name: string
   readonly description: string
-  /** `item`: it is done to an item, whose id comes first. */
+  /** `item`: it acts on an item, whose id is the first argument. */
   readonly target: 'item' | 'collection' | 'none'
   /** A schema of an object; undefined: it takes nothing. */
   readonly input: JsonObject | undefined

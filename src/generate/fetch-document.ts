@@ -1,4 +1,4 @@
-/** Reads the OpenAPI document of a service, of which nothing but its address is known. */
+/** Fetches the OpenAPI document of a service. */
 
 import { OutgoingError, type OutgoingFailure } from '../outgoing/errors.ts'
 import { Outgoing, type OutgoingResponse } from '../outgoing/outgoing.ts'
@@ -34,7 +34,7 @@ const failureAdvice: Partial<Record<OutgoingFailure, string>> = {
   name_not_found: 'Is the name right?',
   connection_failed: 'Is the service running there?',
   timed_out: 'Is the service running there?',
-  body_too_large: 'No document of Portico is as large.',
+  body_too_large: 'No document of Portico is that large.',
 }
 
 function unanswered({ message, failure }: OutgoingError): DocumentError {
@@ -46,7 +46,7 @@ export function documentUrl(from: string): URL {
   const url = URL.parse(from)
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw new DocumentError(
-      `${JSON.stringify(from)} is no URL of a service: write it as \`https://api.example.com\`.`,
+      `${JSON.stringify(from)} is not the URL of a service: write it as \`https://api.example.com\`.`,
     )
   }
   if (!url.pathname.endsWith('.json')) url.pathname = url.pathname.replace(/\/+$/, '') + documentPath
@@ -54,7 +54,7 @@ export function documentUrl(from: string): URL {
   return url
 }
 
-/** Follows redirects within the host, as from http to https; what is elsewhere has to be named by whoever runs the command. */
+/** Follows redirects within the host, e.g. from http to https. Whoever runs the command must name any other host. */
 async function followed(
   outgoing: Outgoing,
   first: URL,
@@ -77,7 +77,7 @@ async function followed(
 
 function redirectOf(from: URL, { headers }: OutgoingResponse): URL {
   const to = URL.parse(headers['location'] ?? '', from.href)
-  if (to === null) throw new DocumentError(`${from.host} redirects to nowhere.`)
+  if (to === null) throw new DocumentError(`${from.host} redirects without a valid Location header.`)
   // Another port may be another program's.
   const isUpgrade =
     from.protocol === 'http:' && to.protocol === 'https:' && from.hostname === to.hostname && to.port === ''
@@ -103,7 +103,7 @@ function portico({ host, pathname }: URL, { status, body }: OutgoingResponse): J
     throw new DocumentError(`What ${host} has at ${pathname} is not JSON: is Portico served there?`)
   }
   if (!isPorticoDocument(document)) {
-    throw new DocumentError(`What ${host} has at ${pathname} is no OpenAPI document of Portico.`)
+    throw new DocumentError(`What ${host} has at ${pathname} is not an OpenAPI document of Portico.`)
   }
   return document
 }

@@ -89,12 +89,12 @@ export class SchemaTypes {
     this.#items = items
   }
 
-  /** The declarations of all types that have been asked for, and of those that they name. */
+  /** The declarations of all types that were requested, and of those that they refer to. */
   get declarations(): string {
     return this.#written.join('\n')
   }
 
-  /** The type of a schema. An object that has no name in the document becomes a type of the name that is wished. */
+  /** The type of a schema. An object without a name in the document becomes a type with the wished name. */
   type(schema: JsonObject, wished: string): string {
     if (referenceOf(schema) !== undefined || !isObject(schema['properties'])) {
       return this.#complete(this.#text(schema, '', 0))
@@ -136,7 +136,7 @@ export class SchemaTypes {
   }
 
   #named(schemaName: string): string {
-    // A type that stands for itself would not compile.
+    // A type alias that refers to itself would not compile.
     if (this.#open.has(schemaName) || this.#open.size > maxDepth) return 'unknown'
     const known = this.#names.get(schemaName)
     if (known !== undefined) return known

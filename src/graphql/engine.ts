@@ -24,7 +24,7 @@ export interface Engine {
   bind(prepared: Prepared, variables: unknown): Bound | Refused
   /** Runs a query or mutation. Errors that a client may see are in the reply, and never reject. */
   execute(bound: Bound, principal: Principal, context: ExecutionContext): Awaitable<Executed>
-  /** How changes become replies of a subscription. Refused when the principal may never see what it asks for. */
+  /** How changes become replies of a subscription. Refused if the principal may never see what the subscription selects. */
   subscribe(bound: Bound, principal: Principal, onFault: OnFault, onError?: OnError): ChangeRenderer | Refused
 }
 
@@ -43,7 +43,7 @@ export interface Bound {
   readonly cost: number
   /** What a subscription retains while it is open. */
   readonly retained?: Retained
-  /** The number of the event after which a subscription resumes; undefined: it begins with what comes. */
+  /** The number of the event after which a subscription resumes; undefined: it begins with the next event. */
   readonly after?: number | undefined
 }
 
@@ -74,13 +74,13 @@ export interface ExecutionContext {
   /** The value of the field `rateLimit`; undefined, and null in the reply, where no limit is set. */
   readonly rateLimit: RateLimit | undefined
   readonly onFault: OnFault
-  /** Called with each error of the reply, for those who explain it. */
+  /** Called with each error of the reply, for explanations. */
   readonly onError?: OnError | undefined
   /** Of a mutation with an `Idempotency-Key`. */
   readonly once?: Once | undefined
 }
 
-/** A mutation whose reply is stored in its own transaction, and given again. */
+/** A mutation whose reply is stored in its own transaction, and replayed. */
 export interface Once {
   readonly attempt: KeyedAttempt
   /** Pure: the HTTP reply with a result. */

@@ -20,7 +20,7 @@ export type { Upgrade } from './transports/websocket.ts'
 
 export interface GraphqlSettings {
   readonly documents: DocumentSettings
-  /** What stands around GraphiQL; undefined: browsers get no page. */
+  /** The page around GraphiQL; undefined: browsers get no page. */
   readonly explorer: ExplorerFrame | undefined
   /** Points of cost that draw one request from the budget. */
   readonly costPerRequest: number
@@ -43,7 +43,7 @@ export interface GraphqlParts {
   readonly idempotency: Idempotency
   /** The budget that operations over a WebSocket draw from. */
   readonly accountOf: (principal: Principal, credential: CredentialHeaders | undefined) => Account
-  /** `WWW-Authenticate` of a reply that lacks fields for want of a credential (RFC 6750, 3). */
+  /** `WWW-Authenticate` of a reply whose fields were refused because the request had no credential (RFC 6750, 3). */
   readonly challenge: () => string
   readonly onFault: (error: unknown) => void
 }
@@ -60,7 +60,7 @@ export interface Graphql {
   close(): void
 }
 
-/** Made when a browser first asks. */
+/** Built at the first request. */
 function explorerReply(frame: ExplorerFrame | undefined): (() => Reply) | undefined {
   if (frame === undefined) return undefined
   let reply: Reply | undefined

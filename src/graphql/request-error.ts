@@ -39,7 +39,7 @@ export function requestError(
   return { errors, text: JSON.stringify({ errors }), status, isWellFormed, headers: undefined }
 }
 
-/** The request error for anything thrown. It shows nothing of our own faults. */
+/** The request error for anything thrown. It shows no detail of internal faults. */
 export function requestErrorOf(error: unknown): RequestError {
   if (error instanceof RequestFailed) return error.requestError
   const shown =

@@ -23,8 +23,9 @@ export interface AdmissionParts {
 }
 
 /**
- * A refusal costs 20 to 40 µs, reading and parsing included, and a client that comes back at once makes the next one.
- * So this many are sent in each window; beyond, the connection is not read for as long as the shortest `Retry-After`.
+ * A refusal costs 20 to 40 µs, including reading and parsing, and clients that retry immediately cause the next one. So
+ * at most this many connections are refused in each window without a pause; beyond, a refused connection is not read for
+ * as long as the shortest `Retry-After`.
  */
 const refusalWindowMs = 100
 const maxRefusalsPerWindow = 300

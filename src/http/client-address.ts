@@ -1,4 +1,4 @@
-/** The client's address. What a client can forge is only read where a trusted proxy wrote it. */
+/** The client's address. `X-Forwarded-For` counts only as far as trusted proxies wrote it: clients can forge the rest. */
 import { type BlockList, isIP } from 'node:net'
 import { type TrustProxy, trustedNetworks } from '../config/networks.ts'
 
@@ -12,7 +12,7 @@ function isTrusted(networks: BlockList, address: string): boolean {
   return version !== 0 && networks.check(address, version === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** RFC 7239, 6: some proxies tell the port too, and an IPv6 address stands in brackets then. */
+/** RFC 7239, 6: some proxies add the port, and then put IPv6 addresses in brackets. */
 const withPort = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?$/
 
 function listedAddress(part: string): string {
@@ -27,7 +27,7 @@ function hops(socket: string, forwarded: string): string[] {
   return [socket, ...listed.reverse()]
 }
 
-/** Whether what the hop at this address tells is believed. `at`: how many hops are nearer. */
+/** Whether the hop at this address is a trusted proxy. `at`: how many hops are nearer. */
 export function proxyTrust(trustProxy: Exclude<TrustProxy, false>): (address: string, at: number) => boolean {
   if (typeof trustProxy === 'number') return (_address, at) => at < trustProxy
   const networks = trustedNetworks(trustProxy)

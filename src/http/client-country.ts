@@ -1,9 +1,9 @@
-/** The country of a client, as a proxy tells it by a header. Read only where that proxy is trusted. */
+/** The country of a client, from a header that a proxy sets. Read only from trusted proxies. */
 import type { IncomingMessage } from 'node:http'
 import type { TrustProxy } from '../config/networks.ts'
 import { proxyTrust } from './client-address.ts'
 
-/** ISO 3166-1 alpha-2. Of its user-assigned codes only that of Kosovo is one; a proxy that knows none says `XX`. */
+/** ISO 3166-1 alpha-2. `XK`, Kosovo, is the only user-assigned code that names a country; `XX` means unknown. */
 const countryCode = /^(?!AA|Q[M-Z]|X[A-JL-Z]|ZZ)[A-Z]{2}$/
 
 interface CountrySettings {
@@ -12,7 +12,7 @@ interface CountrySettings {
   readonly countryHeader: string | undefined
 }
 
-/** Undefined for a request that no trusted proxy has passed on, and for what is no country. */
+/** Undefined if no trusted proxy forwarded the request, or the header names no country. */
 export function countryReader({ trustProxy, countryHeader }: CountrySettings) {
   if (countryHeader === undefined || trustProxy === false) return () => undefined
   const isTrusted = proxyTrust(trustProxy)

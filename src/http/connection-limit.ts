@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
-/** Where all connections are busy, idle ones are not looked for more often than this. */
+/** If all connections are busy, the search for idle ones is repeated at most this often. */
 const searchIntervalMs = 100
 /** A new connection counts as idle when its first request has not begun for this long. */
 const firstRequestMs = 1000
@@ -21,8 +21,8 @@ interface BusySocket extends Duplex {
 }
 
 /**
- * Beyond `maxConnections`, idle connections end, the oldest first, to make room; a request on one that is still too
- * many must be refused. Beyond 10 % more, new connections end at once.
+ * Beyond `maxConnections`, idle connections are closed, the oldest first. Requests on connections that are still surplus
+ * must be refused. Beyond 10 % more, new connections are closed at once.
  */
 export class ConnectionLimit {
   readonly #options: ConnectionLimitOptions
@@ -43,14 +43,14 @@ export class ConnectionLimit {
     return this.#open
   }
 
-  /** Whether the request came on a connection that is one too many. */
+  /** Whether the request came on a surplus connection. */
   isSurplus({ socket }: IncomingMessage): boolean {
     if (this.#open <= this.#options.maxConnections || !this.#surplus.has(socket)) return false
     this.counts.refused++
     return true
   }
 
-  /** The connection no longer speaks HTTP: whoever has it knows whether it is idle. */
+  /** The connection no longer speaks HTTP: `endIdle` decides whether it is idle. */
   handedOut(socket: Duplex): void {
     this.#http.delete(socket)
   }
@@ -73,7 +73,7 @@ export class ConnectionLimit {
     this.#http.set(socket, now)
   }
 
-  /** Ends 1 % more than are too many now, since others will come. */
+  /** Closes 1 % more than the surplus, since more connections will come. */
   #makeRoom(now: number): void {
     if (now < this.#nextSearch) return
     const { maxConnections, endIdle } = this.#options
@@ -94,7 +94,7 @@ export class ConnectionLimit {
   }
 }
 
-/** No request is under way, and the first one was answered, or does not come. */
+/** No request is being answered, and the first was answered or does not come. */
 function isIdle({ _httpMessage: busyWith, bytesWritten = 0 }: BusySocket, ageMs: number): boolean {
   return !busyWith && (bytesWritten > 0 || ageMs > firstRequestMs)
 }

@@ -9,7 +9,7 @@ export interface CorkedReplies {
 }
 
 /**
- * Sends all replies of one turn of the event loop together, at its end: a client that waits is woken once for many
+ * Sends all replies of one turn of the event loop together, at its end: a client process wakes up once for many
  * replies, not for each (`decisions/corked-replies.md`).
  */
 export function corkReplies(
@@ -31,8 +31,8 @@ export function corkReplies(
   const put: CorkedReplies['put'] = (exchange, reply) => {
     if (waiting.length === 0) setImmediate(sendAll)
     waiting.push({ exchange, reply })
-    // A client that still sends hears at once that nobody listens. The body of a refused request is still to be parsed:
-    // when the turn ends it is there, as a rule, and the connection can live on.
+    // A client that is still sending its body gets the reply at once. The body of a request refused by admission control
+    // usually arrives within this turn, after which the connection can be kept.
     if (exchange.isUnread && !exchange.isRefused) sendAll()
   }
   return { put, sendAll }

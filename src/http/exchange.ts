@@ -10,7 +10,7 @@ const empty = Buffer.alloc(0)
 /** An unwanted body up to this size is read and dropped, so that the connection stays open. */
 const maxDrainedBytes = 65_536
 
-/** Node notes here that the client was told to send its body: a server without `checkContinue` does so by itself. */
+/** Node notes here that it has sent 100 Continue, as a server without `checkContinue` listeners does by itself. */
 interface InvitingResponse extends ServerResponse {
   readonly _sent100?: boolean
 }
@@ -34,13 +34,13 @@ export class Exchange implements Call {
   added = ''
   /** What remains of the caller's rate limit; undefined: no limit applies. */
   budget: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
-  /** Called when the body has arrived: waits until there is time for the work on it. */
+  /** Called when the body has arrived: waits for admission to process it. */
   bodyArrived: (() => Promise<void> | undefined) | undefined
-  /** Whether it is refused before anything was done for it: it is no part of the log nor of the request metrics. */
+  /** Whether admission control refused it: it is neither logged nor part of the request metrics. */
   isRefused = false
   /** Whether the connection ends with the reply. */
   closesConnection = false
-  /** Whether a server of the program has read the request: headers may be set on the response, the body may be read. */
+  /** Whether the program's own server has read the request: its response may have headers, its body may have been read. */
   readonly isHosted: boolean
   /** The caller, for the log. */
   userId: number | null = null

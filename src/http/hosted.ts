@@ -1,10 +1,10 @@
-/** Requests that a server of the program has read, and hands over: their connections belong to that server. */
+/** Requests that the program's own server has read and passed on: their connections belong to that server. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 type Connected = ServerResponse | Duplex
 
-/** What has not ended yet. */
+/** Responses and sockets that are still open. */
 export class HostedRequests {
   readonly #open = new Set<Connected>()
   readonly #waiting: (() => void)[] = []
@@ -31,8 +31,8 @@ export class HostedRequests {
 }
 
 /**
- * A server without `joinDuplicateHeaders` drops the second `Authorization`, and others that come once as a rule: two
- * credentials would pass as one. Joins them, as Portico's own server does.
+ * Joins repeated headers, as Portico's own server does. A server without `joinDuplicateHeaders` drops the second
+ * `Authorization` header: two credentials would pass as one.
  */
 export function joinDuplicates(req: IncomingMessage): void {
   const { headers, rawHeaders } = req
@@ -47,20 +47,20 @@ interface BusySocket extends Duplex {
   readonly _httpMessage?: ServerResponse | null
 }
 
-/** Whether an earlier request of the connection is still being answered: what is written now would stand in between. */
+/** Whether an earlier request of the connection is still being answered: a response now would overtake or interrupt it. */
 export function isAnswering({ _httpMessage: busyWith }: BusySocket): boolean {
   return Boolean(busyWith)
 }
 
-/** Frameworks keep the whole target, and what they have cut off, here. */
+/** Where frameworks keep the whole target, and the prefix that they removed. */
 interface MountedRequest extends IncomingMessage {
   readonly originalUrl?: unknown
   readonly baseUrl?: unknown
 }
 
 /**
- * Throws where the framework has cut a prefix off the path: links, cookies and the addresses of OAuth, which are fixed
- * (RFC 8414, section 3), would lead nowhere.
+ * Throws if the framework has removed a prefix from the path: links, cookies and the fixed URLs of OAuth (RFC 8414,
+ * section 3) would not work.
  */
 export function requireRoot({ url = '/', originalUrl, baseUrl }: MountedRequest): void {
   const isCut =
@@ -72,7 +72,7 @@ export function requireRoot({ url = '/', originalUrl, baseUrl }: MountedRequest)
   )
 }
 
-/** Throws where another handler has read the body: to wait for it would take until the client gives up. */
+/** Throws if another handler has read the body, which would never arrive here. */
 export function requireUnread(req: IncomingMessage, hasBody: boolean): void {
   if (!hasBody || !req.readableDidRead) return
   throw new TypeError(

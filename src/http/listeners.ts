@@ -11,7 +11,7 @@ const listeningSockets = 64
 /** How many connections may wait to be accepted at each. */
 const backlog = 1024
 
-/** Those that `node:http` sets on its own connections. */
+/** The options that `node:http` sets on its own connections. */
 export const socketOptions = {
   noDelay: true,
   // The system notices after some minutes that a client has gone silently.
@@ -38,7 +38,7 @@ function closed(server: NetServer): Promise<unknown> {
   return new Promise(resolve => server.close(resolve))
 }
 
-/** Rejects where another program listens: with a shared port the system would not report it. */
+/** Rejects if another program listens there: with `reusePort` the system would not report it. */
 export async function requireFree(place: Place): Promise<void> {
   const probe = createServer()
   await listenOn(probe, place)
@@ -112,7 +112,7 @@ export class Listeners {
 
   /** Returns whether more sockets can listen on the port. */
   async #first(place: Place): Promise<boolean> {
-    // Port 0: the system gives none that is taken.
+    // Port 0: the system chooses a free port.
     if (place.port !== 0) await requireFree(place)
     try {
       return await this.#share(place)

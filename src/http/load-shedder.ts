@@ -9,11 +9,11 @@ const turnMs = 12
 /** How long one turn works on the queue: as long as everything else took since it last did, within these bounds. */
 const minSliceMs = 4
 const maxSliceMs = 100
-/** Nobody is refused before the queue has existed for this long: a burst, or a pause of the machine, is over by then. */
+/** No request is refused before the queue has existed for this long: a burst, or a pause of the machine, is over by then. */
 const burstMs = 100
-/** Nobody is refused where fewer wait. */
+/** No request is refused while fewer wait. */
 const shortQueue = 16
-/** The overload is over when nobody was refused for this long. */
+/** The overload is over when no request was refused for this long. */
 const calmMs = 2000
 /** How much the last slice counts in the moving average of what a request costs. */
 const costWeight = 0.2
@@ -21,19 +21,19 @@ const costWeight = 0.2
 const maxCostGrowth = 4
 const firstCostMs = 0.5
 
-/** What the load shedder asks a request. */
+/** What the load shedder needs to know of a request. */
 export interface QueuedRequest {
   /** When it arrived: `performance.now()`. */
   readonly start: number
   readonly hasBody: boolean
-  /** Whether nobody waits for the answer any more. */
+  /** Whether the client has closed the connection. */
   readonly isGone: boolean
   /** Whether the client has ended its side: it has probably gone, but it may still read. */
   readonly hasEnded: boolean
 }
 
 export interface LoadShedderOptions<T> {
-  /** How long a request may wait; 0: for ever, and nothing is queued. */
+  /** How long a request may wait; 0: no request is queued or refused. */
   readonly maxDelayMs: number
   /** Runs a request. One with a body comes back, by `bodyArrived`, before it costs much. */
   readonly run: (request: T) => void

@@ -1,6 +1,6 @@
 /**
- * Connections that another process has accepted, and that move on to a third one when this process shall end: between two
- * requests, so that none is lost and none is answered by the older process.
+ * Connections that another process accepted. Before this process ends, each moves on to its successor between two requests,
+ * so that no request is lost and none is answered by the older process.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,8 +12,8 @@ interface OpenSocket extends Socket {
 }
 
 /**
- * Leaves what arrives from now on to whoever gets the socket: Node goes on reading while it sends one to another process,
- * and drops what it reads. Returns false where the socket is closed.
+ * Stops reading, so that the next owner of the socket gets what arrives from now on: Node would keep reading while it sends
+ * a socket to another process, and drop the bytes. Returns false if the socket is closed.
  */
 export function stopReading(socket: OpenSocket): boolean {
   if (socket.destroyed || typeof socket._handle?.readStop !== 'function') return false
@@ -45,11 +45,11 @@ export class MovingConnections {
     socket.once('close', () => this.#ended(socket))
     this.#onAccept(socket)
     this.#server.emit('connection', socket)
-    // Accepted when all others were given away already.
+    // It may have been accepted after all others were given away.
     setImmediate(() => this.#giveIdle(socket))
   }
 
-  /** Gives each connection away as soon as it has no request. Resolves when none is left. */
+  /** Gives each connection away as soon as no request is running on it. Resolves when none is left. */
   giveAway(give: (socket: Socket) => void): Promise<void> {
     this.#give = give
     this.#gone = Promise.withResolvers()
@@ -58,7 +58,7 @@ export class MovingConnections {
     return this.#gone.promise
   }
 
-  /** From now on they stay again. */
+  /** Keeps the remaining connections after all. */
   keep(): void {
     this.#give = undefined
   }
@@ -83,7 +83,7 @@ export class MovingConnections {
     if (!this.#give || !this.#open.has(socket) || this.#open.get(socket) !== socket.bytesRead) return
     if (socket._httpMessage || socket.writableLength > 0 || !stopReading(socket)) return
     this.#ended(socket)
-    // Else Node's server would wait at its end for the process that has the socket then.
+    // Otherwise Node's server would wait for this socket when it closes, although another process has it.
     Reflect.deleteProperty(socket, 'server')
     this.#give(socket)
   }

@@ -1,4 +1,4 @@
-/** Node's server with our bounds and timeouts, and what becomes of that which is no plain request. */
+/** Node's HTTP server with Portico's bounds and timeouts, and its upgrades, malformed requests and CONNECT requests. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -35,8 +35,9 @@ function wantsUpgrade({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * RFC 6455, 4.1. Every other wish to upgrade is ignored, as RFC 9110, 7.8 allows; Node before 24.9 cannot
- * ignore one, and hands it over too. One that comes before earlier requests are answered would answer out of turn.
+ * Whether the request opens a WebSocket (RFC 6455, 4.1). Every other upgrade is ignored, as RFC 9110, 7.8 allows; Node
+ * before 24.9 cannot ignore one, and hands it over too. A handshake while earlier requests of the connection are still
+ * being answered is ignored, because its response would overtake theirs.
  */
 export function wantsSocket(req: IncomingMessage, paths: ReadonlySet<string>): boolean {
   takeOriginForm(req)
@@ -46,12 +47,12 @@ export function wantsSocket(req: IncomingMessage, paths: ReadonlySet<string>): b
   return method === 'GET' && wantsUpgrade(req) && paths.has(path) && !busyWith
 }
 
-/** What every request goes through first, whichever server has read it. */
+/** Wraps `handle` with what every request needs first, whether Portico's server or the program's own has read it. */
 export function createRequestHandler(handle: HandleRequest): HandleRequest {
   return oneAtATime((req, res) => {
     takeOriginForm(req)
-    // Node drops what came together with, and behind, a wish to upgrade that was ignored: who wanted a WebSocket is
-    // told not to wait for more answers. Clients that offer HTTP/2 (h2c) do so again and again, and do not pipeline.
+    // Node drops requests that were pipelined behind an ignored upgrade, so the connection ends after this response.
+    // Not for clients that offer HTTP/2 (h2c): they do so with every request, and do not pipeline.
     if (req.headers.upgrade !== undefined && wantsUpgrade(req)) res.shouldKeepAlive = false
     handle(req, res)
   })
@@ -75,7 +76,7 @@ export function createNodeServer(
     },
     handle,
   )
-  // A client that has ended its side may still read: what it has asked for is answered (RFC 9112, 9.6).
+  // A client that has ended its side may still read: its requests are answered (RFC 9112, 9.6).
   Object.assign(server, { httpAllowHalfOpen: true })
   if (sockets) server.on('upgrade', upgrade)
   server.on('checkContinue', handle).on('checkExpectation', handle)

@@ -1,8 +1,8 @@
-/** The 503 for requests that are refused because too many come. It must cost next to nothing. */
+/** The 503 for requests that are refused under overload. It must cost next to nothing. */
 import { type Call, type Reply, unsent } from '../call.ts'
 import { ApiError } from '../errors.ts'
 
-/** `Retry-After`, one after the other, so that the refused do not all come back at once. */
+/** Values of `Retry-After`, used in turn so that refused clients do not all return at once. */
 const retrySeconds = [1, 2, 3]
 const maxCachedReplies = 200
 

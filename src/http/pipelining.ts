@@ -25,8 +25,8 @@ function readOn(socket: Socket): void {
 }
 
 /**
- * Handles the requests of a connection one at a time: each begins when the one before it is answered, so that none runs
- * beside a write that it may depend on, and none is begun on a connection that ends before its turn.
+ * Handles the requests of a connection one at a time: each begins when the one before it is answered. So none runs
+ * concurrently with a write that it may depend on, and none begins if the connection ends first.
  */
 export function oneAtATime(handle: Handle): Handle {
   const lastHeld = new WeakMap<Socket, ServerResponse>()
@@ -34,7 +34,7 @@ export function oneAtATime(handle: Handle): Handle {
     // Node gives a response its socket when those before it are finished.
     if (res.socket !== null) return handle(req, res)
     const { socket } = req
-    // What is held takes memory, so no more is read than has come.
+    // Held requests take memory, so reading stops.
     if (!lastHeld.has(socket)) socket.on('resume', stopReading)
     stopReading.call(socket)
     lastHeld.set(socket, res)

@@ -1,4 +1,4 @@
-/** Responses to what never became a request: malformed HTTP, headers too large, a request that took too long. */
+/** Responses where no request could be read: malformed HTTP, headers too large, a request that took too long. */
 import { type IncomingHttpHeaders, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Call, Reply } from '../call.ts'

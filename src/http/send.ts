@@ -58,7 +58,7 @@ export function createSend(options: SendOptions): Send {
   }
 }
 
-/** Nobody reads the body: a stream must be told to stop. */
+/** The body is not sent: a stream must be stopped. */
 function abandon(body: Reply['body']): number {
   if (isStream(body)) leave(body[Symbol.asyncIterator]())
   return 0
@@ -73,8 +73,8 @@ function leave(iterator: AsyncIterator<string>): void {
 }
 
 /**
- * Whether the fast path applies: one body, and a connection that stays open if the client wishes. A server of the program
- * has headers and a keep-alive timeout of its own.
+ * Whether the fast path applies: a body that is not streamed, on a connection that the client may reuse. The program's own
+ * server has headers and a keep-alive timeout of its own.
  */
 function isPlain(exchange: Exchange, body: Reply['body']): body is string | Buffer | null {
   if (isStream(body) || exchange.isHosted) return false
@@ -120,8 +120,8 @@ function sendSlowly(
 }
 
 /**
- * The client still sends a body that nobody needs. Ending the connection at once would reset it, and the client would
- * never read the answer (RFC 9112, 9.6), so the body is read and dropped for a while.
+ * The client is still sending a body that is not needed. Ending the connection at once would reset it, and the client
+ * would never read the response (RFC 9112, 9.6), so the body is read and dropped for a while.
  */
 function linger({ req, res }: Exchange, body: string | Buffer | undefined): void {
   const end = () => {
@@ -150,8 +150,8 @@ async function stream({ req, res, method }: Exchange, parts: AsyncIterable<strin
 }
 
 /**
- * Ends the stream when the client ends its side. A stream has no end that such a client could wait for, and a client that
- * has gone looks the same until something is written.
+ * Ends the stream when the client ends its side: a client that has gone looks the same until something is written, and
+ * event streams never end by themselves.
  */
 function endWithReader(socket: Socket, res: Exchange['res']): void {
   const end = () => void res.destroy()

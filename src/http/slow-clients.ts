@@ -1,13 +1,13 @@
-/** Clients that ask for answers and do not read them: each keeps its answer in memory. */
+/** Clients that do not read their responses, which then stay in memory. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface SlowClientsOptions {
-  /** For an answer to be read, and one more second for every 64 KiB of it. */
+  /** The time to read a response, plus one second for every 64 KiB of it. */
   readonly timeoutSeconds: number
-  /** Another pace than 64 KiB a second, for tests. */
+  /** Instead of 64 KiB per second, for tests. */
   readonly minBytesPerSecond?: number
-  /** How many bytes may wait for all clients together. */
+  /** How many bytes may be buffered for all clients together. */
   readonly maxBytes: number
 }
 
@@ -31,7 +31,7 @@ export class SlowClients {
     this.#options = options
   }
 
-  /** Bytes that waited for clients at the last check. */
+  /** Bytes that were buffered for clients at the last check. */
   get bytes(): number {
     return this.#bytes
   }
@@ -58,7 +58,7 @@ export class SlowClients {
     this.#timer = undefined
   }
 
-  /** Forgets those who have read everything. */
+  /** Drops responses that have been read, and counts the bytes of the others. */
   #count(): void {
     this.#bytes = 0
     for (const [res, { socket }] of this.#unread) {
@@ -67,7 +67,7 @@ export class SlowClients {
     }
   }
 
-  /** The oldest answers go first. */
+  /** Disconnects the clients that have waited longest first. */
   #makeRoom(): void {
     this.#count()
     for (const [res, { socket }] of this.#unread) {

@@ -20,9 +20,9 @@ const system: Files = {
   writeSync: (fd, data, offset) => writeSync(fd, data, offset),
 }
 
-/** How much may wait for a slow reader. */
+/** How much is buffered for a slow reader. */
 const maxBufferedCharacters = 16_777_216
-/** A full pipe is tried again after this time. */
+/** The time between attempts to write to a full pipe. */
 const retryMs = 50
 /** How long the end of the process waits for a full pipe. */
 const finalWaitMs = 2000
@@ -73,14 +73,14 @@ export class LineOutput {
   write(text: string): void {
     if (this.#isGone) return
     if (this.#waiting.length + text.length > maxBufferedCharacters) {
-      this.#lose(linesIn(text), 'they are not read as fast as they come')
+      this.#lose(linesIn(text), 'the reader is too slow')
       return
     }
     this.#waiting += text
     if (!this.#isWriting) this.#begin()
   }
 
-  /** Writes out what waits, before it returns. */
+  /** Writes all buffered lines before it returns. */
   flushSync(): void {
     const held = this.#held
     this.#held = undefined

@@ -56,7 +56,7 @@ export interface Log {
   access(request: Answered, status: number, milliseconds: number, bytes: number | undefined): void
   /** Adds whole lines of another thread. */
   write(lines: string): void
-  /** Writes out the lines that wait, at the end. */
+  /** Writes all buffered lines, at shutdown. */
   flush(): void
 }
 
@@ -91,15 +91,15 @@ function accessLine(
 }
 
 interface BlockOutput extends DestinationStream {
-  /** Writes out the lines that wait, before it returns. */
+  /** Writes all buffered lines before it returns. */
   flushSync(): void
 }
 
 const blockCharacters = 32_768
-/** No line waits longer. */
+/** No line is buffered for longer. */
 const maxWaitMs = 250
 
-/** Collects lines in blocks: each write of the destination is a system call, and measures everything that waits. */
+/** Collects lines in blocks: each write to the destination costs a system call. */
 function inBlocks(destination: BlockOutput): BlockOutput {
   let block = ''
   let timer: NodeJS.Timeout | undefined

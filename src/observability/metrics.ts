@@ -11,10 +11,10 @@ interface Series {
   sum: number
 }
 
-/** A number that another module keeps and that is read at each scrape. */
+/** A number of another module, read at each scrape. */
 export interface Metric {
   readonly name: string
-  /** The name of the version before, which stays beside the new one for one version. */
+  /** The name in the previous version, which is kept for one more version. */
   readonly formerName?: string | undefined
   readonly help: string
   readonly kind: 'counter' | 'gauge'

@@ -1,4 +1,4 @@
-/** OpenTelemetry traces, on request. The packages are loaded only then; without a collector nobody waits. */
+/** OpenTelemetry traces. The packages are loaded only if an endpoint is set; requests never wait for the collector. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Context, Span, SpanOptions } from '@opentelemetry/api'
@@ -17,11 +17,11 @@ export interface TracedCall {
 }
 
 export interface Traces {
-  /** Does the work of a request within its span, which continues the trace that `traceparent` names. */
+  /** Runs the work of a request within its span, which continues the trace that `traceparent` names. */
   request<T>(call: TracedCall, work: () => T): T
   /** Ends the span of a request. */
   answered(call: TracedCall, route: string, status: number): void
-  /** Does work within a span below that of the request; without a span where no request is under way. */
+  /** Runs work within a child span of the request; without a span if no request is being answered. */
   step<T>(name: string, attributes: Attributes, work: () => T): T
   /** Sends the remaining spans, for a few seconds at most. */
   close(): Promise<void>

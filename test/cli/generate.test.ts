@@ -84,10 +84,13 @@ describe('portico generate client', () => {
       [/answered 404 .* Name the service/, (_, response) => response.writeHead(404).end()],
       [/answered 503 .* Try again/, (_, response) => response.writeHead(503).end()],
       [/is not JSON: is Portico served there\?/, (_, response) => response.end('<!doctype html>')],
-      [/no OpenAPI document of Portico/, (_, response) => response.end(other)],
-      [/no OpenAPI document of Portico/, (_, response) => response.end('null')],
-      [/No document of Portico is as large/, (_, response) => response.end(Buffer.alloc(2 ** 25 + 1, ' '))],
-      [/redirects to nowhere/, (_, response) => response.writeHead(302, { location: 'http://[' }).end()],
+      [/not an OpenAPI document of Portico/, (_, response) => response.end(other)],
+      [/not an OpenAPI document of Portico/, (_, response) => response.end('null')],
+      [/No document of Portico is that large/, (_, response) => response.end(Buffer.alloc(2 ** 25 + 1, ' '))],
+      [
+        /redirects without a valid Location/,
+        (_, response) => response.writeHead(302, { location: 'http://[' }).end(),
+      ],
       [/redirects more than 3 times/, (_, response) => response.writeHead(302, { location: '/' }).end()],
       [
         /redirects to https:\/\/127\.0\.0\.1:9\. If that is/,
@@ -127,8 +130,8 @@ describe('portico generate client', () => {
       ),
     )
     const cases: readonly (readonly [RegExp, ...string[]])[] = [
-      [/^"nonsense" is no URL of a service: write it as/, '--from', 'nonsense'],
-      [/is no URL of a service/, '--from', 'file:///etc/passwd'],
+      [/^"nonsense" is not the URL of a service: write it as/, '--from', 'nonsense'],
+      [/is not the URL of a service/, '--from', 'file:///etc/passwd'],
       [/must not contain a user name or password/, '--from', 'http://ada:secret@localhost:1'],
       [/cannot be reached\. Is the service running there\?/, '--from', closed],
       [/cannot be resolved\. Is the name right\?/, '--from', 'http://no-such-host.invalid'],

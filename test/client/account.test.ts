@@ -41,7 +41,7 @@ test('an app signs in, signs up and asks for a new password', async () => {
   })
 })
 
-test('no attempt is sent again by itself', async () => {
+test('no attempt is retried', async () => {
   const statuses = [503, 429]
   let sent = 0
   const account = createAccountClient({

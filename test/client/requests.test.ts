@@ -62,7 +62,7 @@ test('a related field that is called as an operator takes one', async () => {
   assert.equal(url(), `${here}/tasks?project.contains[eq]=x`)
 })
 
-test('what REST cannot say is refused before it is sent, with its place', async () => {
+test('a condition that REST cannot express is refused before it is sent, with its place', async () => {
   const { api, sent } = recording()
   const refused: readonly [where: object, message: RegExp][] = [
     [{ title: ['a,b'] }, /^where\.title cannot list "a,b"/],
@@ -84,7 +84,7 @@ test('what REST cannot say is refused before it is sent, with its place', async 
   assert.throws(() => createClient(), /`baseUrl` must be the address of the service/)
 })
 
-test('writes have a key of their own, and retries the same', async () => {
+test('each write has its own Idempotency-Key, and its retries the same', async () => {
   const answers = [503, 201, 201].map(status => Response.json({ id: 1 }, { status }))
   const { api, sent } = recording(() => answers.shift() ?? Response.error())
   await api.labels.create({ organization_id: 1, name: 'a' })
@@ -95,7 +95,7 @@ test('writes have a key of their own, and retries the same', async () => {
   assert.equal(sent[0]?.headers.get('authorization'), 'Bearer key')
 })
 
-test('an attempt is repeated only where that may help, and not sooner than the service says', () => {
+test('only temporary errors are retried, and not before Retry-After', () => {
   const pause = (status: number, retryAfter?: number) =>
     pauseAfter(new ApiError({ status, code: 'X', message: '', retryAfter }), 0)
   for (const status of [400, 401, 403, 404, 409, 412, 422, 500]) assert.equal(pause(status), undefined)
@@ -104,7 +104,7 @@ test('an attempt is repeated only where that may help, and not sooner than the s
   assert.equal(pause(429, 3_600), undefined)
 })
 
-test('an answer that is not the service’s is an error', async () => {
+test('a response that does not come from the service is an error', async () => {
   const page = () => new Response('<h1>Welcome</h1>', { headers: { 'content-type': 'text/html' } })
   await assert.rejects(recording(page).api.tasks.list(), { code: 'UNEXPECTED_ANSWER', status: 200 })
   const { api } = recording(() =>
@@ -118,7 +118,7 @@ test('an answer that is not the service’s is an error', async () => {
   await assert.rejects(api.tasks.trash(1), taken)
 })
 
-test('of the model it has only types', () => {
+test('it imports only types of the model', () => {
   const folder = join(import.meta.dirname, '..', '..', 'src')
   const files = readdirSync(join(folder, 'client'), { recursive: true, encoding: 'utf8' })
   const sources = files
@@ -135,7 +135,7 @@ test('a redirect is not followed', async () => {
   assert.deepEqual([sent.length, sent[0]?.redirect], [1, 'manual'])
 })
 
-test('the client is no promise, and has nothing but names of models', async () => {
+test('the client is not a promise, and has only names that a model can have', async () => {
   const { api, sent } = recording()
   assert.equal(await api, api)
   assert.equal(await api.tasks, api.tasks)
@@ -181,7 +181,7 @@ test('a stream is parsed wherever it is cut', () => {
   }
 })
 
-test('a block without end is refused, in time that grows with its length alone', () => {
+test('an endless block is refused, in time linear in its length', () => {
   for (const piece of ['x'.repeat(4_096), `data: ${'x'.repeat(4_090)}\n`]) {
     const parser = new StreamParser()
     const pushed = () => {
@@ -193,7 +193,7 @@ test('a block without end is refused, in time that grows with its length alone',
   for (let count = 0; count <= 2 ** 14; count++) parser.push(`data: ${'x'.repeat(4_090)}\n\n`)
 })
 
-test('a token is waited for no longer than an answer', async () => {
+test('waiting for a token counts against the time limit', async () => {
   const token = () => new Promise<string>(() => undefined)
   const api = createClient<typeof tracker>({ baseUrl: 'https://api.example.com', token })
   await assert.rejects(api.tasks.list({ timeoutMs: 5, retries: 0 }), { code: 'TIMEOUT' })
@@ -201,12 +201,12 @@ test('a token is waited for no longer than an answer', async () => {
   await assert.rejects(api.tasks.list({ signal }), { message: 'left' })
 })
 
-test('an address that browsers would take for a path of the page is none', () => {
+test('an address that browsers would take for a path of the page is refused', () => {
   for (const baseUrl of ['localhost:3000', 'javascript:alert(1)', 'data:text/html,x', '/api', ''])
     assert.throws(() => createClient({ baseUrl }), TypeError, baseUrl)
 })
 
-test('a service in memory is listened to as well', async () => {
+test('a service in memory can be subscribed to', async () => {
   const service = await testService(tracker)
   const ada = await service.users.create()
   const api = service.as(ada)

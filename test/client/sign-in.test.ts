@@ -129,7 +129,7 @@ test('sign-in, reload, refresh by one tab at a time, sign-out in every tab', asy
   })
 })
 
-test('what was refused, and what this tab has not asked for, signs nobody in', async () => {
+test('a refused sign-in, and one that this tab did not start, sign nobody in', async () => {
   await withApp(async (_service, url) => {
     const context = await browser.newContext()
     const page = await context.newPage()
@@ -206,7 +206,7 @@ async function codeWith({
   return code
 }
 
-test('a server that is another, and an ID token of another sign-in, are refused', async () => {
+test('another issuer, and the ID token of another sign-in, are refused', async () => {
   assert.equal(await codeWith({}), 'signed in')
   assert.equal(await codeWith({ issuer: 'https://evil.example.com' }), 'WRONG_ISSUER')
   assert.equal(await codeWith({ iss: 'https://evil.example.com' }), 'WRONG_ISSUER')
@@ -215,7 +215,7 @@ test('a server that is another, and an ID token of another sign-in, are refused'
   assert.equal(await codeWith({ claims: { aud: 'other' } }), 'WRONG_ID_TOKEN')
 })
 
-test('neither codes nor tokens leave the service, and no answer is waited for without end', async t => {
+test('no other server gets codes or tokens, and requests time out', async t => {
   for (const elsewhere of ['https://evil.example.com/x', 'javascript:alert(1)', '/relative', 'x'])
     for (const name of ['authorization_endpoint', 'token_endpoint', 'revocation_endpoint'])
       assert.equal(

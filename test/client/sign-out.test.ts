@@ -49,7 +49,7 @@ async function signedIn(refreshed: () => Promise<Response>) {
   return { session, revoked, changes }
 }
 
-test('a refresh that ends after the sign-out signs nobody in, and its tokens are revoked', async () => {
+test('tokens of a refresh that ends after the sign-out are not kept, and revoked', async () => {
   const { promise, resolve } = Promise.withResolvers<Response>()
   const { session, revoked, changes } = await signedIn(() => promise)
   const refreshing = session.token('a1')

@@ -162,14 +162,14 @@ describe('queries', () => {
     }
   })
 
-  test('a missing value is asked for by isNull, not by null', () => {
+  test('missing values are filtered with isNull, not with null', () => {
     const [error] = refused('{ posts(filter: { body: { eq: null } }) { id } }')
     assert.match(error?.message ?? '', /Ask for missing values with isNull/)
     const [other] = refused('query($f: PostFilter) { posts(filter: $f) { id } }', { f: { title: null } })
     assert.match(other?.message ?? '', /"title" must not be null/)
   })
 
-  test('null is refused after an id of a type whose name could be confused with it', async () => {
+  test('null is refused even if the plan for an id like `n:1` is cached', async () => {
     const source = 'query ($id: ID) { posts(filter: { authorId: { eq: $id } }) { id } }'
     assert.deepEqual(await data(source, ada, { id: 'n:1' }), { posts: [] })
     const [error] = refused(source, { id: null })
@@ -251,7 +251,7 @@ describe('queries', () => {
     assert.match(both?.message ?? '', /either "first" and "after", or "last" and "before"/)
   })
 
-  test('me, the rate limit and introspection stand beside what is stored', async () => {
+  test('me, the rate limit and introspection can be selected together', async () => {
     const source =
       '{ __typename me { name } rateLimit { limit cost remaining resetAt } __type(name: "Post") { name } }'
     const reply = await ask(source, ben)
@@ -291,7 +291,7 @@ describe('queries', () => {
     assert.equal(JSON.stringify(reply.data), '{"__proto__":{"constructor":"1","toString":"Post 1"}}')
   })
 
-  test('introspection can be switched off, and then faults give no hints', async () => {
+  test('introspection can be switched off, and then errors give no suggestions', async () => {
     const closed = engineWith({ introspection: false })
     const [error] = refused('{ __schema { types { name } } }', undefined, closed)
     assert.match(error?.message ?? '', /introspection has been disabled/i)
@@ -334,7 +334,7 @@ describe('nodes', () => {
     })
   })
 
-  test('ids of unknown types do not make plans of their own', () => {
+  test('ids of unknown types share one plan', () => {
     const source = 'query ($id: ID!) { node(nodeId: $id) { nodeId } }'
     const variants = ['Nope:1', 'Other:1', 'x', 'Post:1'].map(id =>
       Reflect.get(bound(source, { id }), 'variant'),
@@ -342,7 +342,7 @@ describe('nodes', () => {
     assert.equal(new Set(variants).size, 2)
   })
 
-  test('null is what is found by an id that names nothing', async () => {
+  test('an id that names nothing finds null', async () => {
     for (const id of [
       'Post:99',
       '1',
@@ -378,7 +378,7 @@ describe('nodes', () => {
     assert.equal(bound(whole, { id: 'nothing' }).cost, 1)
   })
 
-  test('mutations tell ids as well', async () => {
+  test('mutations return node ids as well', async () => {
     const { createPost } = await data('mutation { createPost(title: "node", authorId: 1) { id nodeId } }')
     assert.equal(createPost.nodeId, `Post:${createPost.id}`)
     const gone = await data(`mutation { deletePost(id: ${createPost.id}) }`)
@@ -386,8 +386,8 @@ describe('nodes', () => {
   })
 })
 
-describe('what a caller may not', () => {
-  test('is an error at the path that named it; what stands beside is answered', async () => {
+describe('refused fields', () => {
+  test('a refused field is an error at its path; its siblings are answered', async () => {
     const reply = await ask('{ users { id } posts(limit: 1) { id } me { id } }', nobody)
     // The list of users cannot be null, so nothing is left of the data.
     assert.equal(reply.data, null)
@@ -528,7 +528,7 @@ describe('mutations', () => {
     await data('mutation { updatePost(id: 1, body: "Body 1") { id } }')
   })
 
-  test('whoever may not see what they have made learns its id', async () => {
+  test('a caller who may not read the created item learns its id', async () => {
     const unseen = engineWith({ run: { ...run, write: async () => ({ id: 7, text: null }) } })
     const reply = await ask('mutation { createPost(title: "t", authorId: 1) { id } }', ada, undefined, unseen)
     assert.equal(reply.data, null)
@@ -544,7 +544,7 @@ describe('mutations', () => {
     assert.deepEqual(again, { apiKey: { key: null, name: 'k' } })
   })
 
-  test('what a create reveals and what another field is called do not mix', async () => {
+  test('a revealed value and an alias of the same name do not mix', async () => {
     const fields = '{ key: name k: key }'
     const { createApiKey } = await data(`mutation { createApiKey(name: "n") ${fields} }`, ben)
     assert.deepEqual(createApiKey, { key: 'n', k: 'pk_test_secret' })
@@ -702,7 +702,7 @@ describe('subscriptions', () => {
     assert.deepEqual(kindsOf('subscription { postDeleted { id } }'), ['deleted', 'updated'])
   })
 
-  test('tell of a fault that the client sees as an internal error', async () => {
+  test('report a fault that the client sees as an internal error', async () => {
     const faults: unknown[] = []
     // Of a list, the answer holds none.
     const composite = () => ({ kind: 'composite', text: '{"newUser":{"posts":1}}' }) as const
@@ -744,7 +744,7 @@ describe('subscriptions', () => {
     assert.equal(await open(keys, cleo).render(changed(9, key)), null)
   })
 
-  test('a related item that is gone with it is a hole, not its id', async () => {
+  test('a related item that was deleted with it is null, not its id', async () => {
     const row = { id: 501, title: 'x', author_id: 4711, created_at: '2026-01-01T00:00:00.000Z' }
     const text = await open('subscription { postDeleted { id author { id } } }', ada).render(
       changed(501, row),
@@ -759,7 +759,7 @@ describe('subscriptions', () => {
     assert.deepEqual(JSON.parse(text ?? '').data, { newPost: { title: 'First' } })
   })
 
-  test('are refused to who may see none of it', () => {
+  test('are refused to callers who may never see an event', () => {
     const denied = engine.subscribe(bound('subscription { newUser { id } }'), nobody, context.onFault)
     assert.equal('outcome' in denied && denied.errors[0]?.extensions?.code, 'UNAUTHORIZED')
     const scoped = engine.subscribe(bound('subscription { newUser { id } }'), reader, context.onFault)
@@ -773,7 +773,7 @@ describe('subscriptions', () => {
     assert.deepEqual(reply.errors[0].path, ['newPost', 'author'])
   })
 
-  test('one answer is made for all who may see the same', async () => {
+  test('callers with equal rights share one answer', async () => {
     const first = open('subscription { newPost { id title } }', ben)
     const second = open('subscription { newPost { id title } }', user(3, 'user', 'all'))
     const change = changed(3, { title: 'Post 3' })

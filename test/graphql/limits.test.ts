@@ -195,7 +195,7 @@ test('the cost is one point for each object that the bounds of the lists allow',
   for (const [source, cost, variables] of rows) assert.equal(costOf(source, variables), cost, source)
 })
 
-test('a list that no index leads to costs what it has to look through', () => {
+test('a list without an index costs more for the rows that it scans', () => {
   const ordered = (by: string) => `{ posts(limit: 1, orderBy: [${by}]) { id } }`
   const filtered = (by: string, list = 'posts(limit: 1') => `{ ${list}, filter: {${by}}) { id } }`
   const rows: readonly (readonly [source: string, cost: number])[] = [
@@ -254,7 +254,7 @@ test('a filter follows no more relations than a statement has room for', () => {
 
 const searchable = createEngine({ model: checkModel(rich), run, hooks: new Map() })
 
-test('a search is for few words, and a text that is to be contained is short', () => {
+test('the search terms, and the text of `contains`, are bounded', () => {
   const source = 'query($s: String) { tasks(search: $s) { id } }'
   const words = (count: number) => times(count, at => `w${at}`)
   assert.equal(
@@ -277,7 +277,7 @@ test('a search is for few words, and a text that is to be contained is short', (
   )
 })
 
-test('the order by relevance stands alone, in a search, from the best on', () => {
+test('the order by relevance needs a search, no other order, and forward paging', () => {
   const refused = (list: string) => refusalOf(`{ ${list} }`, {}, searchable)
   assert.equal(refused('tasks(orderBy: RELEVANCE) { id }'), 'The order RELEVANCE is there in a search only.')
   assert.equal(
@@ -291,7 +291,7 @@ test('the order by relevance stands alone, in a search, from the best on', () =>
   assert.match(refused('users(orderBy: RELEVANCE) { id }'), /RELEVANCE.* does not exist/)
 })
 
-test('a search costs what it has to look through', () => {
+test('a search costs more for the rows that it scans', () => {
   const prepared = searchable.prepare('{ tasks(limit: 1, search: "x") { id } }', undefined)
   const bound = prepared.outcome === 'prepared' ? searchable.bind(prepared, undefined) : prepared
   assert.equal(bound.outcome === 'bound' && bound.cost, 51)
@@ -357,18 +357,18 @@ test('variables are bounded before they are coerced', () => {
   assert.match(refusalOf(source, 'x'), /"variables" must be a JSON object/)
 })
 
-test('a variable that nobody declared is not looked at', () => {
+test('an undeclared variable is ignored', () => {
   let deep: unknown = {}
   for (let i = 0; i < 100_000; i++) deep = { not: deep }
   assert.equal(costOf('query($n: Int) { posts(limit: $n) { id } }', { n: 1, other: deep }), 1)
 })
 
-test('what an error repeats of a document is cut', () => {
+test('the part of a document that an error quotes is truncated', () => {
   const message = refusalOf(`{ ${'x'.repeat(90_000)} }`)
   assert.ok(message.length <= 501, `${message.length} characters`)
 })
 
-test('of documents no more is remembered than there is room for, and what is asked again stays', () => {
+test('the document cache is bounded, and keeps documents that are used again', () => {
   // Room for 2,500: each of these takes about 28, and two generations are kept.
   const few = createEngine({ model: checkModel(blog), run, hooks: new Map(), limits: { tokens: 50 } })
   const prepared = (at: number) => few.prepare(`{ me { id } } #${at}`, undefined)
@@ -403,7 +403,7 @@ function knownOf(make: (at: number) => string, variables: readonly unknown[] = [
 
 const times400 = Array.from({ length: 400 }, (_, at) => at)
 
-test('long texts, and plans for variables of many forms, take room like tokens', () => {
+test('long texts, and plans for many structures of variables, count against the document cache', () => {
   const short = (at: number) => `query($f: UserFilter) { users(limit: 1, filter: $f) { id } } #${at}`
   const forms = Array.from({ length: 16 }, (_, bits) => ({
     f: Object.fromEntries(

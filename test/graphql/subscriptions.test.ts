@@ -81,7 +81,7 @@ const extensions = { cost: 1, eventId: '1042' }
 describe('an update', () => {
   const seen = { data: { noteUpdated: { id: '7', title: 'a' } }, extensions }
 
-  test('is told to who may read a field that changed, and to nobody else', async () => {
+  test('is delivered only to callers who may read a field that changed', async () => {
     assert.deepEqual(await reply(noteUpdated, bob, updated({ after: 'b' })), seen)
     assert.deepEqual(await reply(noteUpdated, admin, updated({ admins: 'y' })), seen)
     assert.equal(await reply(noteUpdated, bob, updated({ admins: 'y' })), null)
@@ -92,7 +92,7 @@ describe('an update', () => {
     assert.deepEqual(await reply(noteUpdated, bob, updated({ state: 'public' }, { state: 'draft' })), seen)
   })
 
-  test('that takes an item from view is a deletion without values', async () => {
+  test('that removes an item from view is a deletion without values', async () => {
     const change = updated({ state: 'draft', title: 'secret' })
     assert.equal(await reply(noteUpdated, bob, change), null)
     assert.deepEqual(await reply(noteDeleted, bob, change), {
@@ -106,7 +106,7 @@ describe('an update', () => {
     })
   })
 
-  test('that takes an item from view cannot give what may not be null', async () => {
+  test('that removes an item from view is an error if a selected field is non-null', async () => {
     const told = (await reply(
       'subscription { noteDeleted { id title } }',
       bob,
@@ -120,7 +120,7 @@ describe('an update', () => {
     assert.doesNotMatch(JSON.stringify(told), /secret/)
   })
 
-  test('is no deletion for who never saw the item, or sees it still', async () => {
+  test('is not a deletion for callers who never saw the item, or still see it', async () => {
     assert.equal(await reply(noteDeleted, bob, updated({ title: 'b' }, { state: 'draft' })), null)
     assert.equal(await reply(noteDeleted, ada, updated({ state: 'draft' })), null)
     assert.equal(await reply(noteDeleted, bob, updated({ title: 'b' })), null)

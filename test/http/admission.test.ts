@@ -86,7 +86,7 @@ async function sayAtOnce(port: number, requests: readonly string[]) {
 
 const paths = (count: number) => Array.from({ length: count }, (_, nth) => `/${nth}`)
 
-test('what does not fit into one turn waits in line, and is answered in the order in which it came', async () => {
+test('requests that do not fit into one turn are queued, and answered in order', async () => {
   const { port, answered } = await open(slow(5), { maxDelay: 60_000 })
   const answers = await sayAtOnce(port, [
     paths(40)
@@ -120,7 +120,7 @@ test('a burst is answered, however long it takes', async () => {
   assert.deepEqual(changes, [])
 })
 
-test('who would wait too long is refused at once; the others are answered', async () => {
+test('a request that would wait too long is refused at once; the others are answered', async () => {
   const { port, server, changes } = await open(slow(10), { maxDelay: 100 })
   const { served, refused } = await flood(port)
   assert.ok(served.length >= 20, `${served.length} were answered`)
@@ -143,7 +143,7 @@ test('who would wait too long is refused at once; the others are answered', asyn
   ])
 })
 
-test('requests with a body are worked on in their turn too', async () => {
+test('requests with a body are served in their turn too', async () => {
   const { port, answered } = await open(
     async exchange => {
       await exchange.readBody(1000)
@@ -158,14 +158,14 @@ test('requests with a body are worked on in their turn too', async () => {
   for (const { body } of served) assert.equal(body, 'a body')
 })
 
-test('nobody is refused where no bound is set', async () => {
+test('without a bound no request is refused', async () => {
   const { port, changes } = await open(slow(5), { maxDelay: 0 })
   const answers = await sayAtOnce(port, paths(60).map(get))
   assert.ok(answers.every(({ status }) => status === 200))
   assert.deepEqual(changes, [])
 })
 
-test('those who look after the service are always answered, and before the line', async () => {
+test('health checks are always answered, ahead of the queue', async () => {
   const { port, server } = await open(slow(10), { maxDelay: 100 })
   const flooding = flood(port, 1000)
   while (!server.admission.shedder.isOverloaded) await sleep(10)
@@ -179,7 +179,7 @@ test('those who look after the service are always answered, and before the line'
   await flooding
 })
 
-test('a request whose client is gone is not worked on', async () => {
+test('a request whose client has gone is not served', async () => {
   const { port, answered, server } = await open(slow(30), { maxDelay: 60_000 })
   const sockets = await Promise.all(paths(20).map(() => dial(port)))
   sockets.forEach((socket, nth) => void socket.write(get(`/${nth}`)))
@@ -200,7 +200,7 @@ test('a WebSocket is not opened while requests are refused', async () => {
   assert.ok(answer.headers['retry-after'])
 })
 
-test('a refusal is made once for each face and kind of answer, and says three different waits', () => {
+test('refusals are cached per transport and media type, with three different Retry-After values', () => {
   const made: string[] = []
   const refusal = createOverloadReplies((error, { path }) => {
     made.push(path)
@@ -236,7 +236,7 @@ test('a refusal as problem details names the request that was refused, and no ot
 
 const hold = () => new Promise<Reply>(() => {})
 
-test('one connection too many: idle ones make room, but no more than a few', async () => {
+test('a surplus connection closes a few idle ones', async () => {
   const { port, server } = await open(() => fine, { maxConnections: 5 })
   const idle = await Promise.all(paths(5).map(() => dial(port)))
   for (const socket of idle) {
@@ -255,7 +255,7 @@ test('one connection too many: idle ones make room, but no more than a few', asy
   assert.equal(server.admission.connections.counts.refused, 0)
 })
 
-test('one connection too many: a request on it hears so, and a tenth more end without a word', async () => {
+test('a request on a surplus connection gets a 503, and connections beyond 10 % more are closed', async () => {
   const { port, server } = await open(exchange => (exchange.path === '/hold' ? hold() : fine), {
     maxConnections: 5,
     shutdownGrace: 0,
@@ -317,7 +317,7 @@ async function answeredBig(
   return res
 }
 
-test('a client that does not take its answer loses it', async () => {
+test('a client that does not read its response is disconnected', async () => {
   const readers = new SlowClients({ timeoutSeconds: 1, maxBytes: 1e9, minBytesPerSecond: 1e9 })
   await withReaders(async (server, dialIn) => {
     const res = await answeredBig(server, readers, dialIn)
@@ -328,7 +328,7 @@ test('a client that does not take its answer loses it', async () => {
   })
 })
 
-test('of too much that nobody takes, the oldest goes', async () => {
+test('beyond the bound of unread bytes, the client that has waited longest is disconnected', async () => {
   const readers = new SlowClients({ timeoutSeconds: 60, maxBytes: 40 * 1024 * 1024 })
   await withReaders(async (server, dialIn) => {
     const first = await answeredBig(server, readers, dialIn)
@@ -340,7 +340,7 @@ test('of too much that nobody takes, the oldest goes', async () => {
   })
 })
 
-test('a client that takes its answer in time keeps its connection', async () => {
+test('a client that reads its response in time keeps its connection', async () => {
   const readers = new SlowClients({ timeoutSeconds: 1, maxBytes: 1e9, minBytesPerSecond: 1e9 })
   await withReaders(async (server, dialIn) => {
     let reader: Socket | undefined

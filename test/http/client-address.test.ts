@@ -70,7 +70,16 @@ test('a socket without an address is still somebody', () => {
   assert.equal(addressReader(false)(undefined, undefined), 'unknown')
 })
 
-for (const wrong of ['10.0.0.0/33', '10.0.0/8', 'proxy.example', '::1/129', '10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/8/24', '']) {
+for (const wrong of [
+  '10.0.0.0/33',
+  '10.0.0/8',
+  'proxy.example',
+  '::1/129',
+  '10.0.0.0/',
+  '10.0.0.0/-1',
+  '10.0.0.0/8/24',
+  '',
+]) {
   test(`the network ${JSON.stringify(wrong)} is refused by its name`, () => {
     assert.throws(
       () => trustedNetworks([wrong]),

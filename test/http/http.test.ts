@@ -214,7 +214,7 @@ test('a pipelined request begins when the one before it is answered', async () =
   )
 })
 
-test('no more is read of pipelined requests than has come while one runs', async () => {
+test('while a request runs, no more of the pipelined ones is read', async () => {
   const release = Promise.withResolvers<void>()
   const { port, server } = await open(async exchange => {
     if (exchange.path === '/slow') await release.promise
@@ -276,7 +276,7 @@ test('a body arrives whole, in one piece, in many and in chunks', async () => {
   assert.equal(JSON.parse(one(await said).body).body, 'hello')
 })
 
-test('a body of exactly the bound is taken, one byte more is refused', async () => {
+test('a body of exactly the limit is accepted, one byte more is refused', async () => {
   const { port } = await open()
   const post = (length: number) =>
     say(port, `POST / HTTP/1.1\r\nContent-Length: ${length}\r\n${tail}${'a'.repeat(length)}`)
@@ -295,7 +295,7 @@ test('a Content-Length beyond the bound is refused before a byte of the body was
   isError(await said, 413, 'PAYLOAD_TOO_LARGE')
 })
 
-test('a connection lives on after a small body that nobody read, and ends after a large one', async () => {
+test('a connection stays open after a small unread body, and ends after a large one', async () => {
   // At once, since a large body that has wholly come while the request waited is none to be afraid of.
   const { port } = await open(
     () => {
@@ -316,7 +316,7 @@ test('a connection lives on after a small body that nobody read, and ends after 
   )
 })
 
-test('a client that sends 50 MB all the same still reads the answer', async () => {
+test('a client that sends 50 MB regardless still reads the response', async () => {
   const { port } = await open()
   const req = request({ port, method: 'POST', headers: { 'Content-Length': 52_428_800 } })
   req.on('error', () => {})
@@ -329,7 +329,7 @@ test('a client that sends 50 MB all the same still reads the answer', async () =
   res.resume()
 })
 
-test('chunks beyond the bound are refused while they come', async () => {
+test('chunks beyond the limit are refused while they arrive', async () => {
   const { port } = await open()
   const socket = await dial(port)
   const said = readToEnd(socket)
@@ -374,7 +374,7 @@ test('a body that never ends is a 408', async () => {
   )
 })
 
-test('a body that is cut off does not reach the face, and hurts nobody', async () => {
+test('a body that breaks off does not reach the transport', async () => {
   const { port, sent } = await open()
   const socket = await dial(port)
   socket.write('POST /cut HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc')
@@ -433,7 +433,7 @@ test('a client that ends its side after all of its body, before anybody reads it
   assert.equal(answer.headers.connection, 'close')
 })
 
-test('X-Request-Id is taken over when it is well-formed, else made anew and unique', async () => {
+test('a well-formed X-Request-Id is adopted, otherwise a unique one is generated', async () => {
   const { port } = await open()
   const idFor = async (sent?: string) => {
     const header = sent === undefined ? '' : `X-Request-Id: ${sent}\r\n`
@@ -453,7 +453,7 @@ test('X-Request-Id is taken over when it is well-formed, else made anew and uniq
   for (const id of made) assert.match(id, /^[A-Za-z0-9_-]{12}\.[0-9a-z]+$/)
 })
 
-test('what is thrown becomes a reply; only what no client may see is a fault', async () => {
+test('errors become replies, and only internal ones are reported as faults', async () => {
   const { port, faults } = await open(exchange => {
     if (exchange.path === '/known') throw new ApiError('NOT_FOUND')
     if (exchange.path === '/later') return Promise.reject(new ApiError('CONFLICT'))
@@ -500,7 +500,7 @@ test('a streamed body comes in parts, and stops when the client leaves', async (
   await left.promise
 })
 
-test('a streamed body that fails breaks the response off, and the operator learns why', async () => {
+test('a streamed body that fails ends the connection, and the fault is reported', async () => {
   async function* broken() {
     yield 'one'
     throw new Error('broken')
@@ -511,7 +511,7 @@ test('a streamed body that fails breaks the response off, and the operator learn
   assert.deepEqual(faults.map(String), ['Error: broken'])
 })
 
-test('a browser of another origin is answered, unless the setting says no', async () => {
+test('browsers of other origins are answered unless CORS is off', async () => {
   const { port } = await open()
   const ask = `OPTIONS /x HTTP/1.1\r\nOrigin: https://app.example\r\nAccess-Control-Request-Method: PATCH\r\n${tail}`
   const preflight = one(await say(port, ask))
@@ -543,7 +543,7 @@ test('a forged X-Forwarded-For changes nothing unless a proxy is trusted', async
   assert.equal(await ask(elsewhere.port, '203.0.113.9'), '127.0.0.1')
 })
 
-test('a stop finishes what runs, takes nothing new, and ends idle connections', async () => {
+test('a stop finishes running requests, accepts no new ones, and ends idle connections', async () => {
   const release = Promise.withResolvers<void>()
   const started = Promise.withResolvers<void>()
   const { port, server } = await open(async exchange => {
@@ -572,7 +572,7 @@ test('a stop finishes what runs, takes nothing new, and ends idle connections', 
   assert.equal(server.running(), 0)
 })
 
-test('a stop waits no longer than the grace for what never ends', async () => {
+test('a stop waits at most shutdownGrace for requests that never end', async () => {
   const started = Promise.withResolvers<void>()
   const { port, server } = await open(
     () => {
@@ -644,7 +644,7 @@ test('keep-alive: one connection carries many requests', async () => {
   assert.deepEqual(paths, ['/1', '/2', '/3'])
 })
 
-test('every sent reply is told, with its status and the bytes of its body', async () => {
+test('every sent reply is reported with its status and the bytes of its body', async () => {
   const { port, sent } = await open(exchange => ok(exchange.path === '/é' ? '' : 'héllo'))
   await new Promise(resolve => get({ port, path: '/a' }, res => res.resume().on('end', resolve)))
   assert.deepEqual(
@@ -653,7 +653,7 @@ test('every sent reply is told, with its status and the bytes of its body', asyn
   )
 })
 
-test('a reply with a header that would break out of its line becomes an error, and the service goes on', async () => {
+test('a reply with an invalid header value becomes a 500, and the service continues', async () => {
   const { port, faults } = await open(({ path }) => {
     return path === '/bad' ? { status: 200, headers: ['Location', '/a\r\nX-Evil: 1'], body: 'x' } : ok('fine')
   })
@@ -665,7 +665,7 @@ test('a reply with a header that would break out of its line becomes an error, a
   assert.equal(await (await fetch(`http://127.0.0.1:${port}/good`)).text(), 'fine')
 })
 
-test('replies that are given out again and again stay the same, but for what each request brings', async () => {
+test('a reply that is sent repeatedly stays the same, apart from headers of each request', async () => {
   const kept = { status: 200, headers: ['ETag', '"e"'], body: 'wörter', kept: { head: '', length: 0 } }
   const { port } = await open(() => kept)
   const ids = new Set<string | null>()
@@ -679,7 +679,7 @@ test('replies that are given out again and again stay the same, but for what eac
   assert.equal(ids.size, 3)
 })
 
-test('cookies that were set on the response before the reply was made leave with it, all of them', async () => {
+test('cookies that were set on the response are all sent with the reply', async () => {
   const { port } = await open(({ res, path }) => {
     if (path === '/cookies') {
       res.appendHeader('Set-Cookie', 'session=1; Path=/')

@@ -25,7 +25,7 @@ function manyCome(shedder: LoadShedder<Request>): void {
   for (let each = 0; each < 2000; each++) shedder.take(new Request())
 }
 
-test('when requests have become cheap, more of them may wait, though the queue is empty after each turn', async () => {
+test('cheaper requests make the queue longer, even if it is empty after each turn', async () => {
   let cost = 5
   const shedder: LoadShedder<Request> = new LoadShedder({
     maxDelayMs: 200,
@@ -52,7 +52,7 @@ test('when requests have become cheap, more of them may wait, though the queue i
   assert.ok(longest >= 800, `at most ${longest} waited for 0.01 ms each`)
 })
 
-test('a request whose body is there is worked on in the turn in which it leaves the queue', async () => {
+test('a request whose body has arrived is served in the turn in which it leaves the queue', async () => {
   const shedder: LoadShedder<Request> = new LoadShedder({
     maxDelayMs: 60_000,
     run: () => void work(),
@@ -74,7 +74,7 @@ test('a request whose body is there is worked on in the turn in which it leaves 
   assert.equal(done, 51)
 })
 
-test('those who are refused hear so before others are worked on', async () => {
+test('refusals are sent before other requests are served', async () => {
   const order: string[] = []
   const shedder: LoadShedder<Request> = new LoadShedder({
     maxDelayMs: 100,
@@ -96,7 +96,7 @@ test('those who are refused hear so before others are worked on', async () => {
   assert.deepEqual(order.slice(0, 3), ['refused', 'told', 'worked'])
 })
 
-test('who has ended its side is worked on in its turn, but refused while there is no time for all', async () => {
+test('a client that has ended its side is served in its turn, but refused under overload', async () => {
   const ran: string[] = []
   const refused: string[] = []
   class Named extends Request {

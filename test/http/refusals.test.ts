@@ -39,14 +39,14 @@ function refused(socket: Connection, start: number, shouldKeepAlive = true): Exc
 
 const many = (count: number) => Array.from({ length: count }, () => new Connection())
 
-test('refusals that take little time leave every connection read', () => {
+test('few refusals do not pause reading', () => {
   const control = admission()
   const connections = many(3000)
   connections.forEach((connection, nth) => void control.refusalSent(refused(connection, 1000 + nth * 0.5)))
   assert.ok(connections.every(({ isRead }) => isRead))
 })
 
-test('beyond that, a connection that was refused is not read for a second', context => {
+test('beyond the maximum, a refused connection is not read for a second', context => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const control = admission()
   const connections = many(500)
@@ -99,7 +99,7 @@ function askOnAndOn(socket: Socket, times: number): Promise<string[]> {
   })
 }
 
-test('every request of those who ask again at once is answered, one way or the other', async () => {
+test('every request of clients that retry immediately gets a response', async () => {
   const server = createHttp(readSettings({ given: { port: 0, host: '127.0.0.1', maxDelay: 20 } }), {
     answer() {
       workFor(0.2)

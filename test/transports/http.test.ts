@@ -67,7 +67,7 @@ describe('media types', () => {
       await refuses(await post(service.url, hello, { ...json, Accept: accept }), 406, 'NOT_ACCEPTABLE')
     })
   }
-  it('says what the answer varies by, and that nobody keeps it', async () => {
+  it('the response has Vary, and is not cacheable', async () => {
     const { headers } = await post(service.url, hello)
     assert.equal(headers.get('Vary'), 'Authorization, X-API-Key, Cookie, Accept')
     assert.equal(headers.get('Cache-Control'), 'no-store')
@@ -76,14 +76,14 @@ describe('media types', () => {
 
 describe('statuses', () => {
   const wrong = { query: '{ nothing }' }
-  it('a document that is not valid is a 400 where the type says so, and a 200 for older clients', async () => {
+  it('an invalid document is a 400 with application/graphql-response+json, and a 200 with application/json', async () => {
     for (const query of ['{ nothing }', '{ hello', 'query A { hello } query B { hello }']) {
       assert.equal((await post(service.url, { query }, spec)).status, 400)
       assert.equal((await post(service.url, { query }, json)).status, 200)
     }
     assert.equal((await read(await post(service.url, wrong, spec))).data, undefined)
   })
-  it('variables that do not fit are the same', async () => {
+  it('invalid variables are treated likewise', async () => {
     const request = { query: 'query($n: String) { hello(name: $n) }', variables: { n: 'wrong' } }
     assert.equal((await post(service.url, request, spec)).status, 400)
     assert.equal((await post(service.url, request, json)).status, 200)
@@ -104,7 +104,7 @@ describe('statuses', () => {
     }
     service.accounts.budget = Number.POSITIVE_INFINITY
   })
-  it('cost beyond the first hundred points draws more, before anything is executed', async () => {
+  it('cost beyond the first hundred points draws more requests before anything is executed', async () => {
     const { drawn } = service.accounts
     drawn.length = 0
     await post(service.url, { query: '{ expensive }' })
@@ -174,7 +174,7 @@ describe('bodies', () => {
     'application/json;charset="UTF-8"',
     'Application/JSON',
   ]) {
-    it(`${type} is taken`, async () => {
+    it(`${type} is accepted`, async () => {
       assert.equal((await post(service.url, hello, { 'Content-Type': type })).status, 200)
     })
   }
@@ -204,12 +204,12 @@ describe('GET', () => {
     await refuses(answered, 405, 'METHOD_NOT_ALLOWED')
     assert.equal(service.engine.added, before)
   })
-  it('refuses what is not JSON, and what is given twice', async () => {
+  it('refuses parameters that are not JSON, and repeated ones', async () => {
     await refuses(await get('query=%7Bhello%7D&variables=%7B'), 400, 'BAD_REQUEST')
     await refuses(await get('query=%7Bhello%7D&query=%7Bhello%7D'), 400, 'BAD_REQUEST')
     await refuses(await get('x=1'), 400, 'BAD_REQUEST')
   })
-  it('without a credential needs a header that no other page can send', async () => {
+  it('without a credential needs a header that pages of other origins cannot send', async () => {
     const message = await refuses(await get('query=%7Bhello%7D', {}), 400, 'BAD_REQUEST')
     assert.match(message, /Apollo-Require-Preflight/)
     for (const name of ['Apollo-Require-Preflight', 'X-Requested-With', 'X-Apollo-Operation-Name']) {
@@ -231,7 +231,7 @@ describe('other methods', () => {
       await refuses(answered, 405, 'METHOD_NOT_ALLOWED')
     })
   }
-  it('OPTIONS tells the methods', async () => {
+  it('OPTIONS lists the methods', async () => {
     const answered = await fetch(service.url, { method: 'OPTIONS', headers: ada })
     assert.equal(answered.status, 204)
     assert.equal(answered.headers.get('Allow'), 'GET, HEAD, POST, OPTIONS')
@@ -240,7 +240,7 @@ describe('other methods', () => {
 
 describe('GraphiQL', () => {
   const browser = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
-  it('is what a browser gets, and every byte of it comes from here', async () => {
+  it('a browser gets GraphiQL, and all of its files come from this service', async () => {
     const page = await fetch(service.url, { headers: browser })
     assert.match(page.headers.get('Content-Type') ?? '', /^text\/html/)
     const policy = page.headers.get('Content-Security-Policy') ?? ''
@@ -266,7 +266,7 @@ describe('GraphiQL', () => {
       assert.equal(answered.status, 404, name)
     }
   })
-  it('does not come to those who prefer JSON', async () => {
+  it('a client that prefers JSON does not get it', async () => {
     const accept = { ...ada, Accept: 'application/json, text/html;q=0.5' }
     const answered = await fetch(`${service.url}?query=%7Bhello%7D`, { headers: accept })
     assert.match(answered.headers.get('Content-Type') ?? '', /^application\/json/)
@@ -282,7 +282,7 @@ describe('GraphiQL', () => {
 describe('stored documents', () => {
   const query = 'query Stored { hello(name: "stored") }'
   const named = { persistedQuery: { version: 1, sha256Hash: sha256(query) } }
-  it('are asked for by hash, sent once, and known from then on', async () => {
+  it('are requested by hash, sent once, and known afterwards', async () => {
     const unknown = await post(service.url, { extensions: named })
     assert.equal(unknown.status, 200)
     const { errors } = await read(unknown)
@@ -297,24 +297,24 @@ describe('stored documents', () => {
     const got = await fetch(`${service.url}?extensions=${extensions}`, { headers: ada })
     assert.deepEqual(await read(got), answer)
   })
-  it('with another hash than their own are refused, and not remembered', async () => {
+  it('with a wrong hash are refused and not stored', async () => {
     const lie = { persistedQuery: { version: 1, sha256Hash: sha256('{ other }') } }
     await refuses(await post(service.url, { query, extensions: lie }), 400, 'BAD_REQUEST')
     const { errors } = await read(await post(service.url, { extensions: lie }))
     assert.equal(errors?.[0]?.extensions?.code, 'PERSISTED_QUERY_NOT_FOUND')
   })
-  it('that are not valid are not remembered', async () => {
+  it('that are invalid are not stored', async () => {
     const bad = '{ nothing }'
     const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(bad) } }
     await post(service.url, { query: bad, extensions })
     const { errors } = await read(await post(service.url, { extensions }))
     assert.equal(errors?.[0]?.extensions?.code, 'PERSISTED_QUERY_NOT_FOUND')
   })
-  it('with an id that nobody knows are not found', async () => {
+  it('with an unknown id are not found', async () => {
     const request = { documentId: `sha256:${sha256('unknown')}` }
     await refuses(await post(service.url, request, spec), 404, 'NOT_FOUND')
   })
-  it('are all that is answered where only registered ones may be', async () => {
+  it('with mode `registered`, only registered documents are executed', async () => {
     const mode = 'registered' as const
     const other = await openService({ documents: { mode, registered: new Map([[sha256(query), query]]) } })
     const answer = { data: { hello: 'hello stored' } }

@@ -30,7 +30,7 @@ function sseClient(service: Service, headers: Record<string, string> = ada): Cli
 }
 
 describe('a stream', () => {
-  it('brings the graphql-sse client every change once, in order', async () => {
+  it('delivers every change to the graphql-sse client once, in order', async () => {
     const service = await open()
     const client = sseClient(service)
     const got: unknown[] = []
@@ -50,7 +50,7 @@ describe('a stream', () => {
     await until(() => subscriptions(service) === 0 && service.feed.listeners.size === 0)
     client.dispose()
   })
-  it('that begins when its reader has already gone is no subscription', async () => {
+  it('leaves no subscription if its reader has gone before it begins', async () => {
     const service = await open()
     const gate = Promise.withResolvers<number>()
     Object.assign(service.feed, { last: () => gate.promise })
@@ -63,7 +63,7 @@ describe('a stream', () => {
     gate.resolve(0)
     await until(() => subscriptions(service) === 0 && service.feed.listeners.size === 0)
   })
-  it('is also given to a GET', async () => {
+  it('also answers a GET', async () => {
     const service = await open()
     const answered = await fetch(`${service.url}?query=${encodeURIComponent(newPost)}`, {
       headers: { ...ada, Accept: 'text/event-stream' },
@@ -74,25 +74,25 @@ describe('a stream', () => {
     await answered.body?.cancel()
     await until(() => subscriptions(service) === 0)
   })
-  it('holds one reply where a query was asked that way', async () => {
+  it('has one reply if the operation is a query', async () => {
     const service = await open()
     const answered = await post(service.url, { query: '{ hello }' }, stream)
     assert.equal(await answered.text(), nextEvent('{"data":{"hello":"hello world"}}') + completeEvent)
   })
-  it('is what a subscription gets from those who take either', async () => {
+  it('answers a subscription of a client that accepts either type', async () => {
     const service = await open()
     const accept = 'application/graphql-response+json, application/json, text/event-stream, multipart/mixed'
     const answered = await open1(service, { Accept: accept })
     assert.match(answered.headers.get('Content-Type') ?? '', /^text\/event-stream/)
     await answered.body?.cancel()
   })
-  it('a subscription from those who take none is a 406', async () => {
+  it('a subscription of a client that does not accept event streams is a 406', async () => {
     const service = await open()
     const answered = await open1(service, { Accept: 'application/json' })
     assert.equal(answered.status, 406)
     assert.equal(subscriptions(service), 0)
   })
-  it('request errors are ordinary answers, and nothing is executed', async () => {
+  it('request errors are ordinary responses, and nothing is executed', async () => {
     const service = await open()
     for (const [request, status] of [
       [{ query: 'subscription { nothing }' }, 200],
@@ -109,7 +109,7 @@ describe('a stream', () => {
     assert.match(await eve.text(), /FORBIDDEN/)
     assert.equal(subscriptions(service), 0)
   })
-  it('no more than so many of one caller', async () => {
+  it('a caller has a limited number of streams', async () => {
     const service = await open({ maxSubscriptions: 1 })
     const first = await open1(service, ada)
     assert.equal((await open1(service, ada)).status, 429)
@@ -117,7 +117,7 @@ describe('a stream', () => {
     await until(() => subscriptions(service) === 0)
     await (await open1(service, ada)).body?.cancel()
   })
-  it('ends with the credential, and says why', async () => {
+  it('ends with the credential, and states the reason', async () => {
     const service = await open()
     const answered = await open1(service, ada)
     service.accounts.keys.delete('ada')
@@ -133,7 +133,7 @@ describe('a stream', () => {
     assert.ok((await answered.text()).endsWith(completeEvent))
     await closing
   })
-  it('a reader who does not read is dropped, and holds nothing any more', async () => {
+  it('a slow reader is dropped, and no longer holds resources', async () => {
     const service = await open({ maxBufferedBytes: 65_536 })
     const sent = request(service.url, { method: 'POST', headers: { ...stream, Connection: 'close' } })
     sent.on('error', () => {})

@@ -87,12 +87,12 @@ describe('the protocol', () => {
       assert.equal((await opened.closed).code, code)
     })
   }
-  it('another subprotocol, or none, closes with 4406', async () => {
+  it('a missing or unsupported subprotocol closes with 4406', async () => {
     const { socketUrl } = await open()
     assert.equal((await (await wire(socketUrl, '')).closed).code, 4406)
     await assert.rejects(wire(socketUrl, 'graphql-ws'), /subprotocol/)
   })
-  it('a message beyond the bound closes with 1009', async () => {
+  it('a message that is too large closes with 1009', async () => {
     const opened = await ready(await open({ maxMessageBytes: 1000 }))
     opened.say(subscribe('1', `{ hello }${' '.repeat(2000)}`))
     assert.equal((await opened.closed).code, 1009)
@@ -106,7 +106,7 @@ describe('the protocol', () => {
     opened.say({ type: 'pong' })
     opened.socket.close()
   })
-  it('a credential of the upgrade request counts, and a second one is one too many', async () => {
+  it('the credential of the upgrade request counts, and a second one in connection_init is refused', async () => {
     const service = await open()
     const headers = { Authorization: 'Bearer ada' }
     const opened = await wire(service.socketUrl, undefined, headers)
@@ -134,7 +134,7 @@ describe('the protocol', () => {
   })
 })
 
-it('a wish to upgrade to anything else is ignored', async () => {
+it('an upgrade to another protocol is ignored', async () => {
   const { url } = await open()
   const headers = { 'Content-Type': 'application/json', Connection: 'Upgrade', Upgrade: 'h2c' }
   const sent = request(url, { method: 'POST', headers })
@@ -145,7 +145,7 @@ it('a wish to upgrade to anything else is ignored', async () => {
 })
 
 describe('operations', () => {
-  it('queries and mutations get one reply and the end', async () => {
+  it('queries and mutations get one reply, then complete', async () => {
     const service = await open()
     const opened = await ready(service, adaInit)
     opened.say(subscribe('q', 'query($n: String) { hello(name: $n) secret }', { variables: { n: 'you' } }))
@@ -160,7 +160,7 @@ describe('operations', () => {
     assert.deepEqual(next[1], { id: 'm', type: 'next', payload: { data: { add: 1 } } })
     opened.socket.close()
   })
-  it('each draws from the budget; what is too much is an error message, and the connection lives on', async () => {
+  it('each operation draws from the budget; one beyond it gets an error message, and the connection stays open', async () => {
     const service = await open()
     const opened = await ready(service)
     service.accounts.drawn.length = 0
@@ -197,7 +197,7 @@ describe('operations', () => {
       opened.socket.close()
     })
   }
-  it('no more than so many at once', async () => {
+  it('a connection runs at most maxOperations at once', async () => {
     const service = await open({ maxOperations: 2 })
     const opened = await ready(service)
     for (const id of ['1', '2', '3']) opened.say(subscribe(id, newPost))
@@ -225,7 +225,7 @@ describe('operations', () => {
     await until(() => heard(opened, 'next').length === 1)
     opened.socket.close()
   })
-  it('no more than so many subscriptions of one caller, over all connections', async () => {
+  it('a caller has at most maxSubscriptions over all connections', async () => {
     const service = await open({ maxSubscriptions: 2 })
     await listening(service, adaInit)
     await listening(service, adaInit)
@@ -238,7 +238,7 @@ describe('operations', () => {
 })
 
 describe('subscriptions', () => {
-  it('the graphql-ws client gets every change once, in order, and nothing after it has left', async () => {
+  it('the graphql-ws client gets every change once, in order, and nothing after it has completed', async () => {
     const service = await open()
     const subscriber = client(service.socketUrl, { Authorization: 'Bearer ada' })
     const got: unknown[] = []
@@ -268,7 +268,7 @@ describe('subscriptions', () => {
     assert.equal(got.length, 500)
     await subscriber.dispose()
   })
-  it('what was committed before is not delivered', async () => {
+  it('changes from before the subscription are not delivered', async () => {
     const service = await open()
     service.feed.commit({ id: 1 })
     const opened = await listening(service)
@@ -280,7 +280,7 @@ describe('subscriptions', () => {
     await until(() => heard(second, 'next').length === 1 && heard(opened, 'next').length === 2)
     assert.match(second.heard.at(-1) ?? '', /"id":"3"/)
   })
-  it('only what was asked for is delivered', async () => {
+  it('only events that match the arguments are delivered', async () => {
     const service = await open()
     const created = await listening(service, init, newPost)
     const deleted = await listening(service, init, 'subscription { postDeleted { id title } }')
@@ -296,7 +296,7 @@ describe('subscriptions', () => {
       data: { postDeleted: { id: '1', title: 'post 1' } },
     })
   })
-  it('a change that the subscriber may not see is none', async () => {
+  it('a change that the subscriber may not see is not delivered', async () => {
     const service = await open()
     const opened = await ready(service)
     const query = 'subscription($t: String) { newPost(title: $t) { id } }'
@@ -308,7 +308,7 @@ describe('subscriptions', () => {
     await new Promise(resolve => setTimeout(resolve, 20))
     assert.equal(heard(opened, 'next').length, 1)
   })
-  it('those who ask the same with the same rights share one reply', async () => {
+  it('equal subscriptions with equal rights share one reply', async () => {
     const service = await open()
     const all = await Promise.all(Array.from({ length: 5 }, () => ready(service, adaInit)))
     for (const opened of all) opened.say(subscribe('1', newPost))
@@ -320,7 +320,7 @@ describe('subscriptions', () => {
     await until(() => [...all, other].every(opened => heard(opened, 'next').length === 1))
     assert.equal(service.engine.rendered, 2)
   })
-  it('replies that take time keep the order of the commits', async () => {
+  it('slow replies keep the order of the commits', async () => {
     const service = await open()
     const opened = await listening(service)
     service.feed.commit({ row: { id: 'a', later: 30 } }, { row: { id: 'b' } }, { row: { id: 'c', later: 5 } })
@@ -331,7 +331,7 @@ describe('subscriptions', () => {
       ['a', 'b', 'c'],
     )
   })
-  it('one that cannot be answered ends with an error, the others go on', async () => {
+  it('a subscription that fails ends with an error, the others continue', async () => {
     const service = await open()
     const opened = await listening(service)
     const other = await listening(service, init, 'subscription { postDeleted { id } }')
@@ -343,13 +343,13 @@ describe('subscriptions', () => {
     service.feed.commit({ kind: 'deleted' })
     await until(() => heard(other, 'next').length === 1)
   })
-  it('changes of other processes are looked for', async () => {
+  it('changes of other processes are found', async () => {
     const service = await open()
     await listening(service)
     const { looks } = service.feed
     await until(() => service.feed.looks > looks + 1)
   })
-  it('who may not subscribe is told so', async () => {
+  it('a caller who may not subscribe gets an error', async () => {
     const service = await open()
     const opened = await ready(service, { type: 'connection_init', payload: { Authorization: 'Bearer eve' } })
     opened.say(subscribe('1', newPost))
@@ -360,8 +360,8 @@ describe('subscriptions', () => {
   })
 })
 
-describe('the credential', () => {
-  it('that is revoked closes the connection with 4403 within a second', async () => {
+describe('credentials', () => {
+  it('a revoked credential closes the connection with 4403 within a second', async () => {
     const service = await open()
     const opened = await listening(service, adaInit)
     service.accounts.keys.delete('ada')
@@ -369,7 +369,7 @@ describe('the credential', () => {
     assert.equal((await opened.closed).code, 4403)
     await until(() => openSubscriptions(service) === 0)
   })
-  it('is looked at before anything is delivered when keys or users have changed', async () => {
+  it('after a change of keys or users the credential is checked before the next delivery', async () => {
     const service = await open()
     const opened = await listening(service, adaInit)
     service.accounts.keys.delete('ada')
@@ -377,7 +377,7 @@ describe('the credential', () => {
     assert.equal((await opened.closed).code, 4403)
     assert.equal(heard(opened, 'next').length, 0)
   })
-  it('with other rights ends what they no longer allow, and keeps what they do', async () => {
+  it('changed rights end the subscriptions that they no longer allow, and keep the others', async () => {
     const service = await open()
     const opened = await listening(service, adaInit)
     service.accounts.keys.set('ada', user(1, 'editor', 'all'))
@@ -392,7 +392,7 @@ describe('the credential', () => {
   })
 })
 
-it('rights that change while a subscription begins are those that count', async () => {
+it('rights that change while a subscription begins apply to it', async () => {
   const service = await open()
   const opened = await ready(service, adaInit)
   const gate = Promise.withResolvers<number>()
@@ -413,8 +413,8 @@ it('rights that change while a subscription begins are those that count', async 
   assert.equal(openSubscriptions(service), 0)
 })
 
-describe('those who do not read', () => {
-  it('are dropped with 1013, the others get everything', async () => {
+describe('slow readers', () => {
+  it('a slow reader is dropped with 1013, the others get everything', async () => {
     const service = await open({ maxBufferedBytes: 65_536 })
     const slow = await listening(service, adaInit)
     const fast = await listening(service, adaInit)
@@ -435,7 +435,7 @@ describe('those who do not read', () => {
   })
 })
 
-it('the end of the service closes with 1001', async () => {
+it('a stop of the service closes with 1001', async () => {
   const service = await open()
   const opened = await listening(service)
   const idle = await wire(service.socketUrl)

@@ -1,4 +1,4 @@
-/** What a page has of which a worker or Node may have nothing. */
+/** Globals of a page that workers and Node may lack. */
 
 interface TextStorage {
   getItem(key: string): string | null
@@ -29,7 +29,7 @@ interface Page {
 
 export const page = globalThis as unknown as Partial<Page>
 
-/** Browsers may refuse to give any. */
+/** Browsers may refuse access to it. */
 function sessionStorage(): TextStorage | undefined {
   try {
     return page.sessionStorage
@@ -40,7 +40,7 @@ function sessionStorage(): TextStorage | undefined {
 
 export type { TextStorage }
 
-/** Of the tab, where there is one and it is wanted; otherwise it lasts as long as the page. */
+/** `session`: the tab's `sessionStorage`, if there is one; otherwise values last as long as the page. */
 export function openStorage(kind: 'session' | 'memory'): TextStorage {
   const kept = kind === 'session' ? sessionStorage() : undefined
   if (kept !== undefined) return kept

@@ -1,4 +1,4 @@
-/** Values that nobody can guess, and PKCE (RFC 7636). */
+/** Random values, and PKCE (RFC 7636). */
 
 export function unguessable(): string {
   return base64Url(crypto.getRandomValues(new Uint8Array(32)))

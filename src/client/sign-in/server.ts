@@ -20,10 +20,10 @@ export interface TokenResponse {
   readonly id_token?: string
 }
 
-/** Attempts to refresh: soon enough that the service takes them for one. */
+/** Attempts to refresh, in quick succession, so that the service takes them for one. */
 const refreshAttempts = 3
 const refreshPauseMs = 300
-/** A tab that waits for an answer keeps the others from refreshing. */
+/** While a tab waits for a response, no other tab can refresh. */
 const timeoutMs = 10_000
 
 export class AuthorizationServer {
@@ -36,7 +36,7 @@ export class AuthorizationServer {
     this.#fetch = send
   }
 
-  /** Asked for once. */
+  /** Fetched once. */
   metadata(): Promise<Metadata> {
     this.#metadata ??= this.#discovered().catch(error => {
       this.#metadata = undefined
@@ -50,7 +50,7 @@ export class AuthorizationServer {
     return (await this.#send(token_endpoint, parameters)) as TokenResponse
   }
 
-  /** Sent again at once where no answer came: a refresh token works once, and a later attempt would be a second use. */
+  /** Retries immediately if no response came: a refresh token works once, and a later attempt would count as reuse. */
   async refreshed(clientId: string, refreshToken: string): Promise<TokenResponse> {
     const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId }
     for (let attempt = 1; ; attempt++) {
@@ -92,7 +92,7 @@ export class AuthorizationServer {
     try {
       const signal = AbortSignal.timeout(timeoutMs)
       const init: RequestInit = { headers, credentials: 'omit', redirect: 'manual', signal }
-      // The code and the tokens are for nobody else.
+      // No other server may get the code or the tokens.
       response = unredirected(await this.#fetch(url, { ...post, ...init }))
     } catch (error) {
       if (error instanceof ApiError) throw error

@@ -1,6 +1,6 @@
 /**
- * The tabs of one app. A duplicated tab has a copy of the tokens, and a refresh token works once: whoever refreshes asks the
- * others first, and tells them afterwards. Tokens pass between pages of one origin only.
+ * The tabs of one app. A duplicated tab has a copy of the tokens, and a refresh token works once: a tab that refreshes asks
+ * the others first, and notifies them afterwards. Tokens pass between pages of one origin only.
  */
 import { randomText } from '../connection.ts'
 import { type Channel, type Locks, page } from './page.ts'
@@ -14,7 +14,7 @@ export interface Tokens {
   readonly former: readonly string[]
 }
 
-/** What has become of a refresh token. Null: it was revoked; undefined: nothing that a tab knows of. */
+/** The tokens that replaced a refresh token. Null: it was revoked; undefined: no tab knows of a replacement. */
 export type Successor = Tokens | null | undefined
 
 interface Message {
@@ -29,7 +29,7 @@ export interface TabsParts {
   readonly adopt: (refresh: string, by: Tokens | null) => void
 }
 
-/** Browsers stop tabs that nobody looks at: these do not answer. */
+/** Browsers suspend background tabs, which then do not answer. */
 const patienceMs = 1_000
 
 export class Tabs {
@@ -43,13 +43,13 @@ export class Tabs {
     this.#locks = locks
     this.#channel = channel
     channel.onmessage = ({ data }) => this.#receive(data as Message)
-    // Held as long as the tab is there, so that others can count it.
+    // Held as long as the tab exists, so that others can count it.
     locks
       .request(`${this.#prefix}${randomText()}`, () => new Promise<void>(() => undefined))
       .catch(() => undefined)
   }
 
-  /** Undefined where the browser has no means. */
+  /** Undefined if the browser lacks Web Locks or `BroadcastChannel`. */
   static open(parts: TabsParts): Tabs | undefined {
     const { locks } = page.navigator ?? {}
     if (locks === undefined || page.BroadcastChannel === undefined) return undefined
@@ -65,7 +65,7 @@ export class Tabs {
     this.#post({ kind: 'replaced', refresh, by })
   }
 
-  /** What the other tabs know, all of them asked. */
+  /** Asks all other tabs what replaced the refresh token. */
   async ask(refresh: string): Promise<Successor> {
     const { held = [] } = await this.#locks.query()
     let others = held.filter(({ name }) => name?.startsWith(this.#prefix)).length - 1

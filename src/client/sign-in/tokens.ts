@@ -7,22 +7,22 @@ import { type Successor, Tabs, type Tokens } from './tabs.ts'
 interface TokensParts {
   readonly server: AuthorizationServer
   readonly clientId: string
-  /** Tells apart what several apps of one origin keep. */
+  /** Distinguishes the stored tokens of several apps of one origin. */
   readonly name: string
   readonly storage: 'session' | 'memory'
   readonly onChange: (isSignedIn: boolean) => void
 }
 
-/** So long before it expires, so that it does not on its way; of short-lived tokens half of their life. */
+/** Tokens are refreshed this long before they expire; short-lived ones after half of their lifetime. */
 const marginMs = 30_000
-/** Unless the server says. */
+/** If the server does not say. */
 const lifetimeMs = 3_600_000
 const maxFormer = 20
 
 export class TokenStore {
   readonly #parts: TokensParts
   readonly #storage: TextStorage
-  /** Only what is in `sessionStorage` is copied with a tab. */
+  /** Undefined with `memory`: only `sessionStorage` is copied with a tab. */
   readonly #tabs: Tabs | undefined
   /** Refresh tokens that were revoked in this tab. */
   readonly #revoked = new Set<string>()
@@ -47,7 +47,7 @@ export class TokenStore {
     this.#keep(tokensOf(response, []))
   }
 
-  /** `refused`: what the service has not taken. Undefined: nobody is signed in. */
+  /** `refused`: the token that the service refused. Undefined: nobody is signed in. */
   async access(refused?: string): Promise<string | undefined> {
     const tokens = this.#tokens
     if (tokens === undefined) return undefined

@@ -94,8 +94,8 @@ interface Walks<A extends ApiTypes, N> {
     options?: Reading<F, I> & WriteOptions,
   ): Promise<readonly ReadItem<A, N, F, I>[]>
   /**
-   * What changes, in the order of each item's changes. Connects again by itself after a cut, and goes on where it was. Ends
-   * with an `ApiError`: `RESYNC_REQUIRED` where events may be missing; `UNAUTHORIZED` where the token is refused.
+   * The changes, in the order of each item's changes. Reconnects by itself, and resumes where it was. Ends with an
+   * `ApiError`: `RESYNC_REQUIRED` where events may be missing; `UNAUTHORIZED` where the token is refused.
    */
   subscribe(options?: CollectionSubscription<A, N>): AsyncIterableIterator<CollectionEvent<A, N>>
 }
@@ -107,14 +107,14 @@ type BatchCollection<A extends ApiTypes, N> = Reads<A, N> &
 /** A collection: `api.tasks.list()`, `api.tasks.archive(7, { why: 'old' })`. */
 export type CollectionClient<A extends ApiTypes, N> = BatchCollection<A, N> & Walks<A, N>
 
-/** What a batch can do. Its calls are settled with it: await the batch, not them. */
+/** The calls of a batch. They are settled with the batch: await the batch, not them. */
 export type BatchClient<A extends ApiTypes> = { readonly [N in NameOf<A>]: BatchCollection<A, N> } & {
   readonly actions: Calls<A['actions']>
   readonly queries: Calls<A['queries']>
 }
 
 /**
- * A member of what an earlier call of the batch will give, to be sent as an id or within a body: `reference(task)` is its
+ * A member of the result of an earlier call of the batch, to be sent as an id or within a body: `reference(task)` is its
  * `id`.
  */
 type Refer = <T, const K extends keyof NonNullable<T> = 'id' & keyof NonNullable<T>>(

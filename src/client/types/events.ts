@@ -11,7 +11,7 @@ interface CommonEvent<N, Type> {
   readonly created_at: string
   readonly collection: N
   readonly item_id: number
-  /** Left out: nobody was signed in, or the user may not be read. */
+  /** Absent if nobody was signed in, or you may not read the user. */
   readonly actor?: { readonly user_id: number; readonly app_id: number | null }
 }
 
@@ -20,7 +20,7 @@ interface CreatedEvent<Item, N, Type> extends CommonEvent<N, Type> {
 }
 
 interface UpdatedEvent<Item, N, Type> extends CommonEvent<N, Type> {
-  /** The fields whose value is another one than before. */
+  /** The fields whose values have changed. */
   readonly changed: readonly (keyof Item & string)[]
   readonly data: Item
 }
@@ -66,12 +66,12 @@ interface EventOptions {
 export interface SubscribeOptions extends EventOptions {
   /** Ends the subscription without an error. `break` does too. */
   readonly signal?: AbortSignal | undefined
-  /** Told when the stream is connected, and when it is cut: then it connects again by itself. */
+  /** Called when the stream is connected, and when it breaks; it then reconnects by itself. */
   readonly onConnection?: (isConnected: boolean) => void
 }
 
 interface CollectionFilter<A extends ApiTypes, N> {
-  /** An item that no longer matches is told as deleted. */
+  /** An item that no longer matches arrives as a deletion. */
   readonly where?: Where<A, N>
   readonly types?: readonly TypeOf<A, N>[]
   readonly itemId?: number

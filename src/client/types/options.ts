@@ -1,8 +1,8 @@
-/** What a client, and each call, can be told. */
+/** Options of clients and of calls. */
 
 /**
- * A token or key, sent as `Authorization: Bearer …`, or a function that is asked before each request. After a 401 it is
- * asked once again, with the token that was refused.
+ * A token or key, sent as `Authorization: Bearer …`, or a function that is called before each request. After a 401 it is
+ * called once more, with the token that was refused.
  */
 export type TokenSource = string | ((refused?: string) => string | undefined | Promise<string | undefined>)
 
@@ -29,7 +29,7 @@ export interface CallOptions {
 }
 
 export interface WriteOptions extends CallOptions {
-  /** One of your own makes a write happen once even if the program is started anew. Left out: a random one for each call. */
+  /** A key of your own makes a write happen once even if the program restarts. By default a random one for each call. */
   readonly idempotencyKey?: string
 }
 

@@ -1,4 +1,4 @@
-/** Lists and items: what a read asks for, and what it gives. */
+/** Options and results of reads. */
 import type { ApiTypes, At, CollectionOf, Flat } from './api.ts'
 import type { CallOptions } from './options.ts'
 import type { FullItem, Relations, Where } from './where.ts'

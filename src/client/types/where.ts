@@ -1,4 +1,4 @@
-/** Which items: what the filters of REST can say. */
+/** Conditions, as the filters of REST can express them. */
 import type { FieldConditions } from '../../model/types/conditions.ts'
 import type { ApiTypes, At, CollectionOf, Flat } from './api.ts'
 

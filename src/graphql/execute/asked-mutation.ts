@@ -1,4 +1,4 @@
-/** A mutation that is asked for, and the values of its fields. */
+/** A mutation to execute, and the completion of its fields. */
 import type { GraphQLFormattedError } from 'graphql'
 import type { Principal } from '../../principal.ts'
 import type { ExecutionContext } from '../engine.ts'
@@ -13,22 +13,22 @@ export interface BoundMutation {
   readonly cost: number
 }
 
-/** A mutation that is asked for. */
-export interface AskedMutation {
+/** A mutation, its caller, and what executes it. */
+export interface MutationRequest {
   readonly parts: MutationParts
   readonly bound: BoundMutation
   readonly principal: Principal
   readonly context: ExecutionContext
 }
 
-/** What fields are completed with. */
+/** What the completion of a field needs. */
 export interface Completing {
   readonly parts: Pick<MutationParts, 'run'>
   readonly principal: Principal
   readonly context: ExecutionContext
 }
 
-/** Completes the value of a step. `write`: undefined where it was not done. */
+/** Completes the value of a step. `write`: undefined if the step was not executed. */
 export function completed(
   { parts, principal, context }: Completing,
   step: WriteStep | ActStep,

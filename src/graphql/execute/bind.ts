@@ -72,7 +72,7 @@ export function createBind(modelSchema: ModelSchema, limits: Limits) {
   }
 }
 
-/** Numbers stand for variants in keys. */
+/** The numbers that stand for variants in keys. */
 const variantNumbers = new WeakMap<Variant, number>()
 let variantCount = 0
 
@@ -84,8 +84,8 @@ function numberOf(variant: Variant): number {
 }
 
 /**
- * Of its request, an open subscription retains only the arguments. They are copied, since a string can be a slice of
- * a larger one, which it would retain.
+ * An open subscription retains only the arguments of its request. They are copied, because a string can be a slice of
+ * a larger one and would keep it in memory.
  */
 function detached(bound: BoundOperation, after: number | undefined): BoundOperation {
   const text = JSON.stringify(bound.args)

@@ -16,7 +16,7 @@ export interface Path {
   readonly key: string | number
 }
 
-/** A field's error on its way to the nearest nullable parent. */
+/** A field's error, thrown until it reaches the nearest nullable parent. */
 export class FieldFailure extends Error {
   readonly formatted: GraphQLFormattedError
 
@@ -44,8 +44,8 @@ export function byPlace(refusals: readonly Refusal[]): Refusals {
   return made
 }
 
-/** Who hears of errors. */
-type Heard = Pick<ExecutionContext, 'onFault' | 'onError'>
+/** Who is notified of errors. */
+type ErrorListeners = Pick<ExecutionContext, 'onFault' | 'onError'>
 
 export type ReplyObject = Record<string, unknown>
 
@@ -53,13 +53,13 @@ export class Completion {
   readonly errors: GraphQLFormattedError[]
   readonly #refusals: Refusals
   readonly #args: readonly JsonValue[]
-  readonly #context: Heard
+  readonly #context: ErrorListeners
 
   /** `errors`: the list to which field errors are added. */
   constructor(
     refusals: Refusals,
     args: readonly JsonValue[],
-    context: Heard,
+    context: ErrorListeners,
     errors: GraphQLFormattedError[] = [],
   ) {
     this.errors = errors
@@ -84,7 +84,7 @@ export class Completion {
     }
   }
 
-  /** The reply with the data that `make` returns; null where a failure has reached the top. */
+  /** The reply with the data that `make` returns; `data` is null if a failure reached the top. */
   reply(cost: number, make: () => unknown): Executed {
     try {
       return executed(JSON.stringify(make()), this.errors, cost)

@@ -18,10 +18,10 @@ export interface EngineOptions {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
-  /** What actions run with. */
+  /** Runs the model's actions and queries. */
   readonly logic?: OperationParts
   readonly limits?: Partial<Limits>
-  /** Whether `__schema` and `__type` are answered. True by default. */
+  /** Whether introspection is allowed. True by default. */
   readonly introspection?: boolean
   /** Fields that only the reply to a create reveals, with a description each, by collection. */
   readonly revealed?: ReadonlyMap<string, Readonly<Record<string, string>>>
@@ -29,7 +29,7 @@ export interface EngineOptions {
 
 const schemas = new WeakMap<Model, { readonly options: SchemaOptions; readonly made: ModelSchema }>()
 
-/** Made once for each model: explanations have engines of their own. */
+/** Cached per model, because `explain` creates engines of its own. */
 function schemaOf(model: Model, options: SchemaOptions): ModelSchema {
   const known = schemas.get(model)
   const isSame = known?.options.listBound === options.listBound && known.options.revealed === options.revealed

@@ -1,4 +1,4 @@
-/** A root field that is a query of the model: what it reads, as at one moment. */
+/** A root field that is a query of the model. It reads one snapshot. */
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
@@ -12,7 +12,7 @@ export interface DeclaredQueryParts {
   readonly logic: OperationParts
 }
 
-/** `value`: throws what the query has failed with. */
+/** `value` throws the error with which the query failed. */
 export interface QueryDone {
   readonly prepared: PreparedStep | undefined
   readonly value: () => unknown
@@ -20,7 +20,7 @@ export interface QueryDone {
 
 export type QueriesDone = ReadonlyMap<ActStep, QueryDone>
 
-/** One after the other, so that one request occupies one connection. */
+/** Runs the queries one after the other, so that a request uses one database connection at a time. */
 export async function doneQueries(
   parts: DeclaredQueryParts,
   steps: readonly ActStep[],

@@ -13,14 +13,14 @@ import type { Acts, ProgramSteps } from '../../plan/transaction.ts'
 import type { Executed, Once } from '../engine.ts'
 import type { ActStep, MutationStep, WriteStep } from '../plan/variant.ts'
 import { executed } from '../response.ts'
-import { type AskedMutation, completed } from './asked-mutation.ts'
+import { completed, type MutationRequest } from './asked-mutation.ts'
 import { collectionsOf } from './collections-of.ts'
 import { FieldFailure } from './completion.ts'
 import type { PreparedAct } from './prepare-act.ts'
 import { prepareStep } from './prepare-step.ts'
 import { inArguments, type PreparedWrite, unseen } from './prepare-write.ts'
 
-/** A field of an atomic mutation has failed although its write was done: all is undone. No client sees it. */
+/** Rolls an atomic mutation back: a field failed after its write. No client sees this error. */
 class Undone extends ApiError {
   readonly formatted: GraphQLFormattedError
 
@@ -36,42 +36,42 @@ function isWrite(step: MutationStep): step is DoneStep {
   return step.kind !== 'constant'
 }
 
-export function inOneTransaction(asked: AskedMutation): Promise<Executed> {
-  return new MutationTransaction(asked).run()
+export function inOneTransaction(request: MutationRequest): Promise<Executed> {
+  return new MutationTransaction(request).run()
 }
 
 type Prepared = ReadonlyMap<DoneStep, PreparedWrite | PreparedAct>
 
-/** What the fields of a mutation came to. */
+/** The results of a mutation's fields. */
 interface Outcome {
   readonly executed: Executed
-  /** The ids of what was written, by field. */
+  /** The ids of the written items, by field. */
   readonly ids: ReadonlyMap<DoneStep, number>
   readonly items: Replayable['items']
 }
 
 class MutationTransaction {
-  readonly #asked: AskedMutation
+  readonly #request: MutationRequest
   readonly #writes: readonly DoneStep[]
   readonly #isAtomic: boolean
-  /** The field that is being carried out. */
+  /** The field that is being executed. */
   #at: DoneStep | undefined
   #answer: WriteAnswer | undefined
   #outcome: Outcome | undefined
 
-  constructor(asked: AskedMutation) {
-    const { variant } = asked.bound
-    this.#asked = asked
+  constructor(request: MutationRequest) {
+    const { variant } = request.bound
+    this.#request = request
     this.#writes = variant.steps.filter(isWrite)
     this.#isAtomic = variant.isAtomic || this.#writes.length > 1
   }
 
   async run(): Promise<Executed> {
-    const { once } = this.#asked.context
+    const { once } = this.#request.context
     try {
       await this.#carryOut(await this.#prepared())
     } catch (error) {
-      // All was done, but the commit is not certain: whoever stores the reply finds out.
+      // Every field was executed, but the commit is uncertain: the idempotency module checks whether the reply was stored.
       if (error instanceof KeyTaken || once?.attempt.reply !== undefined) throw error
       return this.#failed(error)
     }
@@ -79,7 +79,7 @@ class MutationTransaction {
   }
 
   async #prepared(): Promise<Prepared> {
-    const { parts, bound, principal } = this.#asked
+    const { parts, bound, principal } = this.#request
     const prepared = new Map<DoneStep, PreparedWrite | PreparedAct>()
     for (const step of this.#writes) {
       this.#at = step
@@ -91,17 +91,17 @@ class MutationTransaction {
   }
 
   #requirePlain({ collection, kind: operation }: WriteStep, { plan: { shape } }: PreparedWrite): void {
-    const { parts, principal } = this.#asked
+    const { parts, principal } = this.#request
     const sets = shape.kind === 'delete' ? [] : shape.set.map(({ field }) => field)
     requirePlain({ collection, operation, sets, principal, hooks: parts.hooks })
   }
 
   async #carryOut(prepared: Prepared): Promise<void> {
-    const { parts, principal } = this.#asked
+    const { parts, principal } = this.#request
     const [only] = prepared.values()
     if (only === undefined) return
     if (prepared.size === 1 && 'plan' in only) {
-      // What some collections need beyond their rules belongs to `Run.write`.
+      // Only `Run.write` does the extra work that some collections need.
       await parts.run.write(only.plan, principal, plan => this.#one(prepared, plan))
       return
     }
@@ -120,9 +120,9 @@ class MutationTransaction {
     return this.#answer
   }
 
-  /** `plan`: what the only write has become. */
+  /** `plan`: replaces the plan of the only write. */
   *#all(prepared: Prepared, plan?: Plan<WriteShape>): ProgramSteps<void> {
-    const { once } = this.#asked.context
+    const { once } = this.#request.context
     if (once) yield* once.attempt.steps(() => this.#replayable(once, prepared, plan))
     else yield* this.#steps(prepared, plan)
   }
@@ -135,7 +135,7 @@ class MutationTransaction {
   }
 
   *#steps(prepared: Prepared, plan?: Plan<WriteShape>): ProgramSteps<Outcome> {
-    const reply = new Reply(this.#asked.bound.cost)
+    const reply = new Reply(this.#request.bound.cost)
     const ids = new Map<DoneStep, number>()
     const items: Replayable['items'][number][] = []
     for (const [step, write] of prepared) {
@@ -145,43 +145,43 @@ class MutationTransaction {
       ids.set(step, answer.id)
       const shown = shownBy(step)
       if (answer.text !== null && shown !== undefined) items.push({ collection: shown, id: answer.id })
-      reply.add(step, errors => completed(this.#asked, step, write, () => write.value(answer), errors))
+      reply.add(step, errors => completed(this.#request, step, write, () => write.value(answer), errors))
       if (this.#isAtomic && reply.fault) throw new Undone(reply.fault)
     }
-    this.#outcome = { executed: reply.executed(this.#asked.bound.variant.steps), ids, items }
+    this.#outcome = { executed: reply.executed(this.#request.bound.variant.steps), ids, items }
     return this.#outcome
   }
 
-  /** The result for a caller who may no longer read what was written: its ids, as errors tell them. */
+  /** The result for a caller who may no longer read the written items: their ids, in error messages. */
   #hidden({ ids }: Outcome): Executed {
-    const reply = new Reply(this.#asked.bound.cost)
+    const reply = new Reply(this.#request.bound.cost)
     for (const [step, id] of ids) {
       const value = () => {
         if (step.kind === 'delete') return String(id)
         throw step.kind === 'act' ? new ApiError('NOT_FOUND') : unseen(step, id)
       }
-      reply.add(step, errors => completed(this.#asked, step, undefined, value, errors))
+      reply.add(step, errors => completed(this.#request, step, undefined, value, errors))
     }
-    return reply.executed(this.#asked.bound.variant.steps)
+    return reply.executed(this.#request.bound.variant.steps)
   }
 
-  /** Nothing was done. */
+  /** The reply when nothing was committed. */
   #failed(error: unknown): Executed {
     const step = this.#at
     if (step === undefined) throw error
-    const { cost, variant } = this.#asked.bound
+    const { cost, variant } = this.#request.bound
     if (error instanceof Undone) return executed('null', [error.formatted], cost)
     const reply = new Reply(cost)
     const value = () => {
       throw inArguments(error)
     }
-    reply.add(step, errors => completed(this.#asked, step, undefined, value, errors))
+    reply.add(step, errors => completed(this.#request, step, undefined, value, errors))
     if (this.#isAtomic) return executed('null', reply.errors, cost)
     return reply.executed(variant.steps)
   }
 
   #constants(): Executed {
-    const { cost, variant } = this.#asked.bound
+    const { cost, variant } = this.#request.bound
     return new Reply(cost).executed(variant.steps)
   }
 }
@@ -197,7 +197,7 @@ function actsOf(prepared: Prepared): Acts | undefined {
   return first && { names: all.flatMap(({ names }) => names), tries: first.tries, limitMs: first.limitMs }
 }
 
-/** The collection of the item that the value of a field is. */
+/** The collection of the item that a field returns. */
 function shownBy(step: DoneStep): string | undefined {
   if (step.kind !== 'act') return step.collection.name
   const { output } = step.operation
@@ -217,7 +217,7 @@ class Reply {
     this.#cost = cost
   }
 
-  /** `complete`: gives the field's value, and adds errors to the list; throws a `FieldFailure` where it may not be null. */
+  /** `complete` returns the field's value and adds its errors to the list; it throws a `FieldFailure` if a non-null field failed. */
   add(step: DoneStep, complete: (errors: GraphQLFormattedError[]) => unknown): void {
     const before = this.errors.length
     try {

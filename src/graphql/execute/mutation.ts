@@ -1,6 +1,6 @@
 /**
- * Mutations run one after the other. Each is a write, whose result is read back in the same transaction. With `@atomic`,
- * or an `Idempotency-Key`, all of them are one.
+ * The fields of a mutation run one after the other. Each is a write, whose result is read back in the same transaction.
+ * With `@atomic` or an `Idempotency-Key`, all fields share one transaction.
  */
 import type { GraphQLFormattedError } from 'graphql'
 import type { WriteAnswer } from '../../plan/answer.ts'
@@ -9,7 +9,7 @@ import type { Principal } from '../../principal.ts'
 import type { Executed, ExecutionContext } from '../engine.ts'
 import type { ActStep, WriteStep } from '../plan/variant.ts'
 import { executed } from '../response.ts'
-import { type AskedMutation, type BoundMutation, completed } from './asked-mutation.ts'
+import { type BoundMutation, completed, type MutationRequest } from './asked-mutation.ts'
 import { FieldFailure } from './completion.ts'
 import { inOneTransaction } from './mutation-transaction.ts'
 import type { PreparedAct } from './prepare-act.ts'
@@ -24,19 +24,19 @@ export type ExecuteMutation = (
 
 export function createMutation(parts: MutationParts): ExecuteMutation {
   return (bound, principal, context) => {
-    const asked = { parts, bound, principal, context }
+    const request = { parts, bound, principal, context }
     const isPlain = !bound.variant.isAtomic && context.once === undefined
-    return isPlain ? oneByOne(asked) : inOneTransaction(asked)
+    return isPlain ? oneByOne(request) : inOneTransaction(request)
   }
 }
 
-async function oneByOne(asked: AskedMutation): Promise<Executed> {
-  const { variant, cost } = asked.bound
+async function oneByOne(request: MutationRequest): Promise<Executed> {
+  const { variant, cost } = request.bound
   const errors: GraphQLFormattedError[] = []
   const data: Record<string, unknown> = Object.create(null)
   try {
     for (const step of variant.steps) {
-      data[step.replyField.key] = step.kind === 'constant' ? step.value : await answer(asked, step, errors)
+      data[step.replyField.key] = step.kind === 'constant' ? step.value : await answer(request, step, errors)
     }
     return executed(JSON.stringify(data), errors, cost)
   } catch (error) {
@@ -47,11 +47,11 @@ async function oneByOne(asked: AskedMutation): Promise<Executed> {
 
 /** The value of one mutation in the reply. Throws a `FieldFailure` when a non-null mutation fails. */
 async function answer(
-  asked: AskedMutation,
+  request: MutationRequest,
   step: WriteStep | ActStep,
   errors: GraphQLFormattedError[],
 ): Promise<unknown> {
-  const { parts, bound, principal } = asked
+  const { parts, bound, principal } = request
   let write: PreparedStep | undefined
   let value: () => unknown
   try {
@@ -64,7 +64,7 @@ async function answer(
       throw inArguments(error)
     }
   }
-  return completed(asked, step, write, value, errors)
+  return completed(request, step, write, value, errors)
 }
 
 function carriedOut(

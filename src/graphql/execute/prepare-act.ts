@@ -1,4 +1,4 @@
-/** A root field that is an action or a query of the model → the steps of its transaction, and the value of its answer. */
+/** A root field that is an action or a query of the model → the steps of its transaction, and the field's value. */
 import { actingAs, admitOperation } from '../../logic/operations/access.ts'
 import { type OperationParts, type OperationResult, placeOf } from '../../logic/operations/call.ts'
 import { checkedInput, inputShape, outputShape } from '../../logic/operations/input.ts'
@@ -18,7 +18,7 @@ export interface PreparedAct extends PreparedStep {
   readonly steps: () => ProgramSteps<WriteAnswer>
 }
 
-/** Throws what it is refused with before anything is read. */
+/** Throws if the caller or the input is refused, before anything is read. */
 export function prepareAct(
   parts: OperationParts,
   step: ActStep,

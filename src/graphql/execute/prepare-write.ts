@@ -1,4 +1,4 @@
-/** A field of a mutation → a write, ready to run, and the value of its answer. */
+/** A mutation field → a write that is ready to run, and the field's value. */
 import { ApiError, type FieldFault } from '../../errors.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -29,17 +29,17 @@ export interface MutationParts {
   readonly logic: OperationParts
 }
 
-/** What is made of the answer. */
+/** A step that is ready to run. */
 export interface PreparedStep {
-  /** Pure. Throws where the field fails although the write is done. */
+  /** Pure. The field's value. Throws if the field fails although its write succeeded. */
   readonly value: (answer: WriteAnswer) => unknown
-  /** Whose refusals are those of the fields of the value; undefined where it has none. */
+  /** The plan whose refusals apply to the fields of the value; undefined if the value has no fields. */
   readonly refusing: Plan<CreateShape | UpdateShape | CompositeShape> | undefined
-  /** Whose refusals; the caller's if left out. */
+  /** The principal whose refusals apply; by default the caller. */
   readonly refusingAs?: Principal
 }
 
-/** A write that is understood. */
+/** A write that is ready to run. */
 export interface PreparedWrite extends PreparedStep {
   readonly plan: Plan<WriteShape>
   readonly afterwards?: Creation['afterwards']
@@ -115,7 +115,7 @@ function prepareDelete({ step, variables }: Writing): PreparedWrite {
 
 const deeds = { create: 'made', update: 'changed', delete: 'deleted' } as const
 
-/** As in REST, a caller that may not see the item still learns its id, and does not create it again. */
+/** As in REST, a caller who may not read the item still learns its id, and so does not create it again. */
 export function unseen({ collection, kind }: WriteStep, id: number): ApiError {
   return new ApiError(
     'NOT_FOUND',
@@ -165,7 +165,7 @@ function shapeOf<S extends WriteShape>(step: WriteStep, set: readonly Assignment
   return made
 }
 
-/** Names the arguments of the mutation in place of the model's fields. */
+/** Replaces the model's field names in an error by the mutation's argument names. */
 export function inArguments(error: unknown): unknown {
   if (!(error instanceof ApiError)) return error
   const { code, message, scope, headers, cause } = error

@@ -1,4 +1,7 @@
-/** A query is one composite plan; fields that are queries of the model are read apart from it. Where no field can fail, the JSON of its answer is the reply. */
+/**
+ * A query is one composite plan. Fields that are queries of the model run apart from it. If no field can fail, the JSON of
+ * the plan's answer is the reply.
+ */
 import type { GraphQLSchema } from 'graphql'
 import { ApiError } from '../../errors.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
@@ -101,7 +104,7 @@ class Execution {
   /** Rendered once per answer, and cached with it. */
   #replyTo(answer: CompositeAnswer | ApiError): Executed {
     const { onError } = this.#context
-    // Errors are heard while a reply is made.
+    // `onError` is only called while a reply is built, so a cached reply would skip it.
     if (answer instanceof ApiError || this.#bound.variant.isVolatile || onError)
       return this.#completed(answer)
     const known = answer.rendered as CachedReply | undefined
@@ -147,8 +150,8 @@ class Execution {
   #declared(step: ActStep, done: QueriesDone, { errors }: Completion): unknown {
     const query = done.get(step)
     if (query === undefined) throw new Error(`nothing answers ${step.replyField.name}`)
-    const asked = { parts: this.#parts, principal: this.#principal, context: this.#context }
-    return completed(asked, step, query.prepared, query.value, errors)
+    const completing = { parts: this.#parts, principal: this.#principal, context: this.#context }
+    return completed(completing, step, query.prepared, query.value, errors)
   }
 
   #value({ from, replyField: { source } }: PlainRoot, data: ReplyObject | ApiError): unknown {

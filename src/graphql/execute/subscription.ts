@@ -34,7 +34,7 @@ interface RendererParts {
   readonly onError?: OnError | undefined
 }
 
-/** What was rendered of an answer, and is cached with it. `reply`: null where the principal may not see the item. */
+/** The reply rendered from an answer and cached with it. `reply`: null if the principal may not see the item. */
 interface Rendered extends RenderedAnswer {
   readonly reply: string | null
 }
@@ -73,7 +73,7 @@ class Renderer implements ChangeRenderer {
     const { meaning } = this.#bound.variant
     if (meaning.kind === 'emitted') return change.type === meaning.event.type ? this.#emitted(change) : null
     if (change.kind !== 'updated') return this.#item(change)
-    // Emitted by an action: no change.
+    // Emitted by an action: not a change of the item.
     if (change.values !== null) return null
     const { collection, kind } = meaning
     return then(this.#parts.views.show(change, this.#principal), shown => {
@@ -110,7 +110,7 @@ class Renderer implements ChangeRenderer {
     })
   }
 
-  /** Cached without the event's id: changes may be alike. */
+  /** Cached without the event's id, because several changes can lead to the same answer. */
   #rendered(answer: CompositeAnswer): Rendered {
     const known = answer.rendered as Rendered | undefined
     if (known) return known
@@ -122,7 +122,7 @@ class Renderer implements ChangeRenderer {
     return made
   }
 
-  /** Nothing but its identity is told of an item that the subscriber may no longer read. */
+  /** The reply for an item that the subscriber may no longer read: only its identity. */
   #departure({ id, event }: LoggedChange): string {
     const { replyField, meaning } = this.#bound.variant
     const type = typeName(meaning.collection)
@@ -142,7 +142,7 @@ class Renderer implements ChangeRenderer {
   }
 }
 
-/** An update may take an item from the subscriber's view; what actions emit is logged as an update of nothing. */
+/** An update can remove an item from the subscriber's view. Events that actions emit are logged as updates without changes. */
 function kindsOf(kind: SubscriptionField['kind']): readonly ChangeKind[] {
   if (kind === 'emitted') return ['updated']
   return kind === 'deleted' ? ['deleted', 'updated'] : [kind]

@@ -32,7 +32,7 @@ export const defaultLimits: Limits = { depth: 12, cost: 5000, aliases: 30, token
 const maxFields = 5000
 /** Directives of one operation. */
 const maxDirectives = 200
-/** Long names and strings take time too. */
+/** Bounds long names and strings, which take time too. */
 const charactersPerToken = 50
 /** Nested lists of an introspection: each level multiplies the size of the reply. */
 const maxIntrospectionLists = 1

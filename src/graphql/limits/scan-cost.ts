@@ -29,7 +29,7 @@ export function scanCost(rows: ListRows, { model, target, inner, counted }: Scan
   return times * (inner ? innerScanCost : collectionScanCost)
 }
 
-/** How many nested to-many relations the filter follows. */
+/** How many to-many relations the filter follows, one within another. */
 function listsWithin(filter: Filter, of: Collection, model: Model): number {
   switch (filter.kind) {
     case 'compare': {

@@ -1,4 +1,4 @@
-/** A root field that is an action or a query of the model → its input, and what is read of its answer. */
+/** A root field that is an action or a query of the model → its input, and the selection of its output. */
 import { type GraphQLNamedType, getNamedType, isObjectType } from 'graphql'
 import { inputShape } from '../../logic/operations/input.ts'
 import { idOf } from '../../model/fields/integer.ts'

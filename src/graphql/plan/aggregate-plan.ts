@@ -109,7 +109,7 @@ class Figures {
     this.groups = groups
   }
 
-  /** What a group gives. */
+  /** The selected fields of a group. */
   select(parent: GraphQLObjectType, request: FieldRequest, place: string | undefined): Selection {
     return this.#select(parent, request, place, (name, within, base) => {
       if (name === 'count') {
@@ -163,7 +163,7 @@ class Figures {
       const found = this.#fields.groups.get(name)
       const at = this.groups.findIndex(group => found && keyOf(group) === keyOf(found.key))
       if (!found || at < 0)
-        throw badRequest(`"${name}" is no key of the groups: name it in "groupBy" too.`, node)
+        throw badRequest(`"${name}" is not a key of the groups: name it in "groupBy" too.`, node)
       const as = found.key.part === undefined ? found.field.type.graphql.form : undefined
       return { kind: 'group', key, at, ...(as !== undefined && { as }) }
     }
@@ -175,7 +175,7 @@ class Figures {
     return { kind: 'measure', key, at, ...(as !== undefined && { as }) }
   }
 
-  /** Where the figure stands among those that are computed. */
+  /** The index of the measure among those that are computed. */
   #measure(measure: Measure): number {
     const known = this.measures.findIndex(each => measureKey(each) === measureKey(measure))
     return known >= 0 ? known : this.measures.push(measure) - 1

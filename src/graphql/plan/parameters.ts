@@ -49,7 +49,7 @@ export class Parameters {
   }
 }
 
-/** Reads an input in its canonical form. What `canonical` refuses becomes an error at the input. */
+/** Reads an input in its canonical form. A value that `canonical` refuses is an error at the input. */
 export function getterOf(input: Input, canonical: (value: unknown) => JsonValue): Getter {
   const read = input.kind === 'leaf' || input.kind === 'list' ? input.read : () => null
   return variables => located(input.node, () => canonical(read(variables)))
@@ -66,7 +66,7 @@ export function located<T>(node: ValueNode, make: () => T): T {
   }
 }
 
-/** For arguments where null means the same as none. */
+/** For arguments whose null means the same as no argument. */
 export function unlessNull(input: Input | undefined): Input | undefined {
   return input?.kind === 'null' ? undefined : input
 }

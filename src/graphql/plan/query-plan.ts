@@ -29,7 +29,7 @@ import type { QueryRoot, QueryVariant } from './variant.ts'
 const introspectionCost = 100
 const maxIntrospectionFields = 3
 
-/** Whose values do not follow from the answer of the plan. */
+/** Roots whose values do not come from the plan's answer. */
 const volatile: ReadonlySet<QueryRoot['from']> = new Set(['introspection', 'rateLimit', 'query'])
 
 interface PlannedRoot {

@@ -40,7 +40,7 @@ export function within(place: string | undefined, key: string): string {
   return place === undefined ? key : place + separator + key
 }
 
-/** The key of a value that only the reply to a create reveals. No alias can be equal to it. */
+/** The key of a value that only the reply to a create reveals. No alias can equal it. */
 export function revealedKey(name: string): string {
   return `revealed:${name}`
 }

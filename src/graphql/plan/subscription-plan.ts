@@ -22,10 +22,10 @@ import type { ReplyField } from './reply-fields.ts'
 import { planSelection } from './selection.ts'
 import type { SubscriptionVariant } from './variant.ts'
 
-/** Points for a subscription that resumes: what it missed is read for it. */
+/** Points for a subscription that resumes, because the events that it missed are read for it. */
 const resumeCost = 100
 
-/** The key of the event's values, and of the item that decides who is given it. No alias can be equal to them. */
+/** The keys of the event's values, and of the item that decides who receives the event. No alias can equal them. */
 export const valuesKey = 'event:values'
 export const judgedKey = 'event:item'
 
@@ -134,5 +134,5 @@ function afterOf(context: PlanContext, request: FieldRequest): SubscriptionVaria
 
 /** `@skip` and `@include` may leave no field. */
 function noField(): Error {
-  return badRequest('The subscription selects no field that can be waited for.')
+  return badRequest('The subscription selects no subscription field.')
 }

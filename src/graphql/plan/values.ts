@@ -1,4 +1,4 @@
-/** The values that a field of GraphQL sets, or gives to an operation. */
+/** The values that a GraphQL field sets, or passes to an operation. */
 import type { Collection } from '../../model/model.ts'
 import { camelCase } from '../schema/names.ts'
 import type { Input } from './input.ts'

@@ -25,7 +25,7 @@ export interface QueryVariant extends VariantBase {
   readonly isVerbatim: boolean
   /** The targets of to-one relations that the schema declares non-null. */
   readonly requiredTargets: readonly Collection[]
-  /** The parameters for the id of the user who asks. */
+  /** The parameters for the caller's id. */
   readonly callerIds: readonly Param[]
 }
 
@@ -75,7 +75,7 @@ export interface ActStep {
   readonly kind: 'act'
   readonly operation: Action | Query
   readonly replyField: ReplyField
-  /** Of the item that it is done to; undefined without one. */
+  /** The id of the item that it acts on; undefined without one. */
   readonly id: Getter | undefined
   /** The input, by the value's name. */
   readonly values: ReadonlyMap<string, Input>

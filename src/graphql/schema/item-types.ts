@@ -263,7 +263,7 @@ export class ItemTypes {
     this.filterable.set(collection.name, filterable)
     const type: GraphQLInputObjectType = new GraphQLInputObjectType({
       name: `${typeName(collection)}Filter`,
-      description: 'All that is asked must hold.',
+      description: 'All conditions must hold.',
       fields: () => ({
         ...Object.fromEntries(
           [...filterable].map(([key, one]) => [key, this.#filterField(collection, one)] as const),

@@ -70,7 +70,7 @@ export class LeafTypes {
     if (known) return known
     const made = new GraphQLInputObjectType({
       name: this.#names.free(key),
-      description: `What a filter asks of a field of type \`${type.name}\`. All that is asked must hold.`,
+      description: `Conditions on a field of type \`${type.name}\`. All of them must hold.`,
       fields: Object.fromEntries(
         operators.map(operator => [operatorName(operator), operatorField(operator, type)]),
       ),

@@ -172,9 +172,8 @@ class Operations {
       const deprecationReason = reason(collection.deprecated)
       const id = { id: { type: nonNull(GraphQLID) } }
       const add = (kind: 'create' | 'update' | 'delete', config: SchemaField) => {
-        const verb = { create: 'create', update: 'update', delete: 'delete' }[kind]
-        this.#mutations.set(verb + name, { kind, collection })
-        fields[verb + name] = { ...config, deprecationReason }
+        this.#mutations.set(kind + name, { kind, collection })
+        fields[kind + name] = { ...config, deprecationReason }
       }
       add('create', { type: nonNull(type), args: this.#valueArguments(collection, 'create') })
       add('update', {

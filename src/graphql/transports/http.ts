@@ -105,7 +105,7 @@ function operate(
 }
 
 /**
- * Adds a challenge when an anonymous caller was refused a field for want of a credential. The status stays 200
+ * Adds a challenge if an anonymous caller was refused a field because the request had no credential. The status stays 200
  * (GraphQL over HTTP, 6.4); any response may carry a challenge (RFC 9110, 11.6.1).
  */
 function challenged(reply: Reply, { text }: Executed, { principal }: Account, parts: HttpParts): Reply {

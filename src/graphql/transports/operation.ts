@@ -32,7 +32,7 @@ export interface OperationParts {
 }
 
 /**
- * Throws what the client is refused for. The caller has already drawn one request; this draws the rest of the
+ * Throws the error with which the request is refused. The caller has already drawn one request; this draws the rest of the
  * operation's cost. `check` may refuse the operation before that.
  */
 export function readyOperation(

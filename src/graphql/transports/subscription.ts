@@ -16,7 +16,7 @@ export interface SubscriptionParts {
   readonly onFault: OnFault
 }
 
-/** Throws what the client is refused for. */
+/** Throws the error with which the subscription is refused. */
 export async function openSubscription(
   { engine, hub, quota, metrics, onFault }: SubscriptionParts,
   bound: Bound,

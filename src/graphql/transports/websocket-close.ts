@@ -16,7 +16,7 @@ export function reasonBytes(reason: string): Buffer {
   return bytes.subarray(0, new TextEncoder().encodeInto(reason, bytes).written)
 }
 
-/** How a connection ends that an error refuses. Undefined: the error is a fault of ours, of which the client learns nothing. */
+/** The close code for an error that refuses the connection. Undefined: an internal fault, which clients must not see. */
 export function closeCodeOf(error: unknown): number | undefined {
   if (!(error instanceof ApiError)) return undefined
   if (error.code === 'RATE_LIMITED') return tryAgainLater

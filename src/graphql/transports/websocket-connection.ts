@@ -36,10 +36,10 @@ export interface Caller {
 const freeMessages = 60
 const freeMessagesWindowMs = 60_000
 
-/** How long a slow reader may take to read why it was dropped. */
+/** How long a slow reader may take to read the close frame. */
 const slowReaderCloseTimeoutMs = 5_000
 
-/** How often to look whether a client has taken what waits for it. */
+/** How often to check whether a client has read what is buffered for it. */
 const drainPollIntervalMs = 10
 
 const nothing = () => {}
@@ -81,7 +81,7 @@ export class Connection implements ConnectedClient, Peer {
     socket.on('error', nothing)
   }
 
-  /** Whether nobody waits for `connection_init` any more. */
+  /** Whether `connection_init` is no longer awaited. */
   get isInitialised(): boolean {
     return this.#state === 'ready' || this.#state === 'over'
   }
@@ -91,7 +91,7 @@ export class Connection implements ConnectedClient, Peer {
     return this.#state !== 'over' && (this.#operations?.size ?? 0) === 0
   }
 
-  /** Sends a ping. A client that has not answered the last one has gone. */
+  /** Sends a ping. Terminates the connection if the last ping was not answered. */
   ping(): void {
     if (!this.#isAlive) return void this.#socket.terminate()
     this.#isAlive = false
@@ -119,7 +119,7 @@ export class Connection implements ConnectedClient, Peer {
     else setTimeout(() => this.#socket.terminate(), timeoutMs).unref()
   }
 
-  /** Makes room for other connections. */
+  /** Closes an idle connection in favour of others. */
   closeIdle(): void {
     this.closeWithin(0, tryAgainLater, 'Idle, and others need the connection')
   }
@@ -200,7 +200,7 @@ export class Connection implements ConnectedClient, Peer {
     this.#state = 'identifying'
     try {
       const given = credentialOf(payload)
-      // Browsers send cookies unasked: a session counts only where nothing else is sent.
+      // Browsers send cookies automatically: a session counts only if no other credential is sent.
       if (given && this.credential && this.credential.cookie === undefined) {
         throw new ApiError('BAD_REQUEST', 'Send one credential, not two.')
       }

@@ -1,4 +1,4 @@
-/** The messages of `graphql-transport-ws`, as a client sends them and as it is answered. */
+/** The messages of `graphql-transport-ws`, from and to clients. */
 import { ApiError } from '../../errors.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import { isObject, parsedJson } from '../json.ts'
@@ -13,7 +13,7 @@ export interface Message {
 
 const typesWithoutId = new Set(['connection_init', 'ping', 'pong'])
 
-/** Returns undefined for what is no message of the protocol. */
+/** Returns undefined for a text that is not a message of the protocol. */
 export function parseMessage(text: string): Message | undefined {
   const value = parsedJson(text)
   if (!isObject(value) || typeof value.type !== 'string') return undefined

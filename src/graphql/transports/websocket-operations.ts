@@ -37,7 +37,7 @@ export class RunningOperations {
   readonly #parts: RunningParts
   readonly #peer: Peer
   readonly #running = new Map<string, Running>()
-  /** Those that run, and those that the client has completed while they were executed or opened. */
+  /** The running operations, and those that the client completed while they were being executed or opened. */
   readonly #occupying = new Set<Running>()
 
   constructor(parts: RunningParts, peer: Peer) {
@@ -73,7 +73,7 @@ export class RunningOperations {
     return true
   }
 
-  /** The connection's credential now stands for other rights. */
+  /** The rights of the connection's credential have changed. */
   changePrincipal(principal: Principal): void {
     for (const { subscription } of [...this.#running.values()]) subscription?.changePrincipal(principal)
   }
@@ -131,7 +131,7 @@ export class RunningOperations {
     )
   }
 
-  /** Nothing of the operation was executed, or its execution failed with a fault of ours. */
+  /** The operation was refused, or its execution failed with an internal fault. */
   #fail(running: Running, error: unknown): void {
     if (!this.#forget(running)) return
     const { errors, status } = requestErrorOf(error)

@@ -128,7 +128,7 @@ for (const kind of kinds) {
       const [[, who] = []] = callers
       assert.ok(who)
       const rows = [
-        ['{ answer: tasksAggregate(groupBy: [STATE]) { group { title } } }', /no key of the groups/],
+        ['{ answer: tasksAggregate(groupBy: [STATE]) { group { title } } }', /not a key of the groups/],
         ['{ answer: tasksAggregate(groupBy: [STATE], orderBy: [TITLE_ASC]) { count } }', /not grouped/],
         ['{ answer: tasksAggregate(groupBy: [STATE, TITLE, DONE, PRIORITY]) { count } }', /at most 3/],
         ['{ answer: tasksAggregate(limit: 100000) { count } }', /must be from 0 to/],
