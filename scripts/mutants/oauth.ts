@@ -31,8 +31,13 @@ export const oauth: readonly Mutant[] = [
       ],
       [
         'a key that was retired is retired again',
-        'key.retiredAt === null ? { ...key, retiredAt: now, endsAt: now + life } : key',
-        '({ ...key, retiredAt: now, endsAt: now + life })',
+        'const retiredAt = key.retiredAt ?? now',
+        'const retiredAt = now',
+      ],
+      [
+        'a key that was retired ends by the life that tokens have now',
+        'endsAt: key.endsAt ?? retiredAt + life',
+        'endsAt: retiredAt + life',
       ],
       [
         'a rotation that was overtaken is lost',
@@ -93,10 +98,10 @@ export const oauth: readonly Mutant[] = [
       ],
       [
         'one scope that was allowed allows all that are asked for',
-        'if (!scopes.every(scope => hasScope(allowed, scope)))',
-        'if (!scopes.some(scope => hasScope(allowed, scope)))',
+        'return scopes.every(scope => hasScope(allowed, scope))',
+        'return scopes.some(scope => hasScope(allowed, scope))',
       ],
-      ['an app that wants consent asked gets none', " || ctx.oidc.prompts.has('consent')", ''],
+      ['an app that wants consent asked gets none', "  if (oidc.prompts.has('consent')) return false\n", ''],
       ['a revoked app keeps its tokens', '    await this.#records.deleteGrant(id)\n', ''],
     ],
   ),

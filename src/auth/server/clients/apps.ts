@@ -8,7 +8,7 @@ import { orderById, reversed } from '../../../plan/order.ts'
 import type { ListShape, Selected } from '../../../plan/plan.ts'
 import type { Run, WriteRule } from '../../../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../../../plan/system-plans.ts'
-import { hasScope, isAdministrator } from '../../../principal.ts'
+import { hasScope, isAdministrator, scopeSet } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { requireName } from './app-name.ts'
 
@@ -175,7 +175,7 @@ export function rightsOfApp(
     return then(records.get('Client', clientId), registered => {
       if (!registered) return undefined
       const { scope } = JSON.parse(registered.payload) as { scope?: string }
-      const scopes = scope === undefined ? 'all' : new Set(scope.split(' '))
+      const scopes = scope === undefined ? 'all' : scopeSet(scope)
       return { id: null, scopes, firstParty: false }
     })
   })
