@@ -66,7 +66,8 @@ const fields = [
   'created_at',
 ]
 
-const maxSecrets = 20
+/** Only the newest secrets of an app are read, and so accepted. */
+const maxUsableSecrets = 20
 
 /** Own arguments: the value compared, and the maximum number of secrets. */
 function appsWhere(field: string): ListShape {
@@ -84,7 +85,7 @@ const byClientId = appsWhere('client_id')
 const byId = appsWhere('id')
 
 function findBy(run: Run, shape: ListShape, value: JsonValue): Awaitable<AppRow | undefined> {
-  return readFirst(run, shape, value, maxSecrets)
+  return readFirst(run, shape, value, maxUsableSecrets)
 }
 
 /** By the id of its row. */
