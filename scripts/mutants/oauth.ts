@@ -91,11 +91,7 @@ export const oauth: readonly Mutant[] = [
       ['scopes that were unticked stay allowed', 'before.filter(scope => !asked.includes(scope))', 'before'],
       ['what was allowed before is forgotten', 'scopes: [...kept, ...allowed]', 'scopes: allowed'],
       ['what one user allowed is allowed for all', 'return `${userId}:${clientId}`', 'return clientId'],
-      [
-        'to revoke one app revokes all',
-        '      if ((JSON.parse(payload) as { clientId?: string }).clientId !== clientId) continue\n',
-        '',
-      ],
+      ['to revoke one app revokes all', 'if (storedGrant(record).clientId === clientId) await', 'await'],
       [
         'one scope that was allowed allows all that are asked for',
         'return scopes.every(scope => hasScope(allowed, scope))',
