@@ -162,6 +162,11 @@ export function hasScope(scopes: Scopes, scope: string): boolean {
   return scope.startsWith('read:') && scopes.has(`write:${scope.slice('read:'.length)}`)
 }
 
+/** The scopes in a text, separated by spaces (RFC 6749, 3.3). */
+export function scopeSet(text: string | undefined): ReadonlySet<string> {
+  return new Set((text ?? '').split(' ').filter(scope => scope !== ''))
+}
+
 /** The scopes of `granted` that `allowed` covers; of a write scope at least the read scope in it. */
 export function commonScopes(granted: ReadonlySet<string>, allowed: ReadonlySet<string>): Set<string> {
   const common = new Set<string>()

@@ -31,8 +31,13 @@ export const oauth: readonly Mutant[] = [
       ],
       [
         'a key that was retired is retired again',
-        'key.retiredAt === null ? { ...key, retiredAt: now, endsAt: now + life } : key',
-        '({ ...key, retiredAt: now, endsAt: now + life })',
+        'const retiredAt = key.retiredAt ?? now',
+        'const retiredAt = now',
+      ],
+      [
+        'a key that was retired ends by the life that tokens have now',
+        'endsAt: key.endsAt ?? retiredAt + life',
+        'endsAt: retiredAt + life',
       ],
       [
         'a rotation that was overtaken is lost',
@@ -86,17 +91,13 @@ export const oauth: readonly Mutant[] = [
       ['scopes that were unticked stay allowed', 'before.filter(scope => !asked.includes(scope))', 'before'],
       ['what was allowed before is forgotten', 'scopes: [...kept, ...allowed]', 'scopes: allowed'],
       ['what one user allowed is allowed for all', 'return `${userId}:${clientId}`', 'return clientId'],
-      [
-        'to revoke one app revokes all',
-        '      if ((JSON.parse(payload) as { clientId?: string }).clientId !== clientId) continue\n',
-        '',
-      ],
+      ['to revoke one app revokes all', 'if (storedGrant(record).clientId === clientId) await', 'await'],
       [
         'one scope that was allowed allows all that are asked for',
-        'if (!scopes.every(scope => hasScope(allowed, scope)))',
-        'if (!scopes.some(scope => hasScope(allowed, scope)))',
+        'return scopes.every(scope => hasScope(allowed, scope))',
+        'return scopes.some(scope => hasScope(allowed, scope))',
       ],
-      ['an app that wants consent asked gets none', " || ctx.oidc.prompts.has('consent')", ''],
+      ['an app that wants consent asked gets none', "  if (oidc.prompts.has('consent')) return false\n", ''],
       ['a revoked app keeps its tokens', '    await this.#records.deleteGrant(id)\n', ''],
     ],
   ),

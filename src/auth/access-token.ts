@@ -4,7 +4,7 @@ import { Cache, CacheBound } from '../cache.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
 import { itemShape, readItem } from '../plan/system-plans.ts'
-import { app, commonScopes, type Principal, user } from '../principal.ts'
+import { app, commonScopes, type Principal, scopeSet, user } from '../principal.ts'
 import type { Records, StoredRecord } from '../records.ts'
 import type { CredentialReader } from './authenticate.ts'
 import type { Credential, CredentialSource } from './credentials.ts'
@@ -241,7 +241,7 @@ class AccessTokenReader {
     { id: appId, scopes: allowed, firstParty }: AppRights,
     expiresAt: number,
   ): Awaitable<Principal | null> {
-    const granted = new Set((scope ?? '').split(' ').filter(one => one !== ''))
+    const granted = scopeSet(scope)
     // A scope that the app no longer has is removed from its tokens too.
     const scopes = allowed === 'all' ? granted : commonScopes(granted, allowed)
     if (accountId === undefined) return app(clientId, scopes, { appId, grant: null, thirdParty: !firstParty })

@@ -49,7 +49,7 @@ test('a clock that is set back does not refuse for longer than a window', () => 
   assert.equal(granted(), true)
 })
 
-test('a cost beyond what is left is refused and takes nothing', () => {
+test('a cost above the remaining budget is refused and takes nothing', () => {
   const counters = memoryCounters(clock())
   const take = (cost: number) =>
     ({ ...counters.take('a', 10, cost) }) as { granted: boolean; remaining: number }
@@ -145,7 +145,7 @@ test('an app without a user has a budget of its own, as large as a user’s', ()
   assert.equal(answer.budget?.remaining, 998)
 })
 
-test('a limit that is off counts nothing and says nothing', () => {
+test('a limit that is off counts nothing and adds no headers', () => {
   const limits = createRateLimits({ user: 'off', address: 1 }, memoryCounters(clock()))
   const answer = { added: '' }
   for (let at = 0; at < 5; at++) limits.draw(user(7, 'user', 'all'), answer)

@@ -355,7 +355,7 @@ test('a node whose connection breaks off between a commit and its message tells 
   }
 })
 
-test('a connection that says nothing any more is given up for a new one', async () => {
+test('a connection without answers is replaced by a new one', async () => {
   const redis = await RedisServer.start()
   const silent = new Set<Socket>()
   const open = new Set<Socket>()
@@ -426,7 +426,7 @@ test('not there at the start: the node runs, and finds it later', async () => {
   }
 })
 
-test('a server that takes no writes is of no use, and is used again once it does', async () => {
+test('a server that refuses writes is not used until it accepts them again', async () => {
   await withNodes(async ({ nodes, admin }) => {
     const [node] = nodes
     assert.ok(node)

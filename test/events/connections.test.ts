@@ -78,7 +78,7 @@ test('a caller has a bound of open polls and streams together, and what ends mak
   )
 })
 
-test('a restart answers what waits and ends streams; an EventSource goes on by itself and misses nothing', async () => {
+test('a restart answers waiting polls and ends streams; an EventSource resumes by itself and misses nothing', async () => {
   await withFixture(
     {},
     async ({ url, ann, restart }) => {

@@ -20,7 +20,7 @@ function clientWith(authorization: string) {
   return { client, changes, ends }
 }
 
-test('no check begins while the one before waits for the database', async t => {
+test('no check begins while the previous one waits for the database', async t => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const checks: PromiseWithResolvers<Principal>[] = []
   const identify = () => {
@@ -43,7 +43,7 @@ test('no check begins while the one before waits for the database', async t => {
   monitor.remove(client)
 })
 
-test('a client that has left while its credential was checked is told nothing', async () => {
+test('a client that leaves during a check is neither changed nor disconnected', async () => {
   const check = Promise.withResolvers<Principal>()
   const monitor = new CredentialMonitor(
     () => check.promise,

@@ -27,7 +27,7 @@ test('a stream buffers no more than its bound', async () => {
   assert.deepEqual(await events.next(), { value: undefined, done: true })
 })
 
-test('a reader that leaves is reported once', async () => {
+test('a client that leaves is reported once', async () => {
   const gone: boolean[] = []
   const events = new EventStream(100, tooSlow => gone.push(tooSlow))
   await events.next()

@@ -101,7 +101,7 @@ test('a subscription that ends while it is being opened stays ended', async () =
   assert.deepEqual(ends, [undefined])
 })
 
-test('a number that no event has is no loss', async () => {
+test('a gap in the event ids is not a loss', async () => {
   const stub = stubFeed()
   const hub = hubOn(stub)
   stub.commit({}, {}, {})

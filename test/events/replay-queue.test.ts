@@ -12,7 +12,7 @@ function subscriberAt(position: number, principal: Principal): Subscriber {
   return subscriber
 }
 
-test('a replay whose subscriber has become another caller is taken once', () => {
+test('a replay is taken once, even if its subscriber becomes another caller', () => {
   const queue = new ReplayQueue()
   const subscriber = subscriberAt(7, user(1, 'user', 'all'))
   queue.add(subscriber)
@@ -22,7 +22,7 @@ test('a replay whose subscriber has become another caller is taken once', () => 
   assert.ok(queue.isEmpty)
 })
 
-test('subscribers at one event are taken together, and that is a turn of each of their callers', () => {
+test('subscribers at the same event are taken together, as a turn of each of their callers', () => {
   const queue = new ReplayQueue()
   const [ada, ben] = [user(1, 'user', 'all'), user(2, 'user', 'all')]
   for (const [position, principal] of [

@@ -65,7 +65,7 @@ const kinds: readonly (readonly [string, Fixture])[] = [
 
 for (const [what, parts] of kinds) {
   describe(what, () => {
-    test('what was missed comes in order, then what is live, also where both happen at once', async () => {
+    test('missed events come in order, then live ones, also if both happen at once', async () => {
       const { stub, hub, subscribe } = fixture(parts)
       commit(stub, 700)
       const starts = [0, 1, 255, 256, 257, 511, 699, 700, undefined]
@@ -165,7 +165,7 @@ describe('where a replay meets what is live', () => {
     return { stub, gate, subscribe }
   }
 
-  test('an event that is being delivered reaches who joins meanwhile', async () => {
+  test('an event in delivery reaches a subscriber that joins meanwhile', async () => {
     const { stub, gate, subscribe } = gated(6)
     commit(stub, 5)
     const live = await subscribe(ada)
@@ -179,7 +179,7 @@ describe('where a replay meets what is live', () => {
     for (const { close } of [live, resumed]) close()
   })
 
-  test('what came meanwhile is rendered anew for rights that have changed', async () => {
+  test('held replies are rendered again for changed rights', async () => {
     const { stub, gate, subscribe } = gated(1)
     commit(stub, 1)
     const live = await subscribe(admin)
@@ -194,7 +194,7 @@ describe('where a replay meets what is live', () => {
     for (const { close } of [live, resumed]) close()
   })
 
-  test('more may come meanwhile than can wait', async () => {
+  test('more replies may come than can be held', async () => {
     const { stub, gate, subscribe } = gated(1)
     commit(stub, 1)
     const live = await subscribe(admin)
@@ -249,7 +249,7 @@ describe('an event from which nothing can be resumed', () => {
 })
 
 describe('a client that is slow', () => {
-  test('is sent no more than it takes, and holds nobody up', async () => {
+  test('is sent no more than it reads, and delays nobody', async () => {
     const { stub, subscribe } = fixture()
     commit(stub, 1000)
     const waits: PromiseWithResolvers<void>[] = []
@@ -279,7 +279,7 @@ describe('a client that is slow', () => {
 })
 
 describe('large rows', () => {
-  test('are read few at a time, and none is missed', async () => {
+  test('are read a few at a time, and none is missed', async () => {
     const { stub, subscribe, reads } = fixture()
     const body = 'x'.repeat(1_000_000)
     const large = Array.from({ length: 30 }, () => ({ row: { body } }))
@@ -308,7 +308,7 @@ describe('many that resume at once', () => {
     for (const { subscription } of all) subscription.close()
   })
 
-  test('of one caller do not hold up another caller, nor what is live', async () => {
+  test('of one caller delay neither another caller nor live events', async () => {
     const { stub, subscribe } = fixture()
     commit(stub, 100_000)
     const many = await Promise.all(

@@ -6,7 +6,7 @@ import { anonymous } from '../../src/principal.ts'
 import { streamEvents } from '../../src/rest/events/stream.ts'
 import { stubFeed, stubRequest } from './stub.ts'
 
-test('a quiet stream tells its reader from where to resume, so that the id does not fall behind retention', async () => {
+test('a quiet stream sends the id from which to resume, so that it does not fall behind retention', async () => {
   mock.timers.enable({ apis: ['setInterval'] })
   const feed = stubFeed()
   const identify = () => assert.fail()

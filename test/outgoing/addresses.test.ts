@@ -151,7 +151,7 @@ test(`${inside.length} spellings of addresses that are not public are refused be
   })
 })
 
-test('a name that leads inside is refused, and of several addresses only the public ones are tried', async () => {
+test('a name with a private address is refused, and of several addresses only public ones are tried', async () => {
   await withServer(async (port, requests) => {
     for (const addresses of [['127.0.0.1'], ['::1'], ['10.0.0.1', '127.0.0.1'], ['::ffff:127.0.0.1'], []]) {
       const outgoing = new Outgoing({ allowPrivate: false, lookup: lookupOf(...addresses) })
@@ -164,7 +164,7 @@ test('a name that leads inside is refused, and of several addresses only the pub
   })
 })
 
-test('a name that changes its address at each look-up never leads inside', async () => {
+test('a name whose address changes with each lookup never leads to a private address', async () => {
   await withServer(async (port, requests) => {
     let asked = 0
     const changing = (_name: string, _options: object, done: (error: null, found: object[]) => void) => {

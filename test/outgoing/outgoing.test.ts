@@ -37,7 +37,7 @@ async function withServer(answer: Answer, use: (fixture: Fixture) => Promise<voi
 
 const bounds = { timeoutMs: 5000, maxBodyBytes: 1000 }
 
-test('a request and its answer are passed on as they are', async () => {
+test('a request and its response are passed unchanged', async () => {
   const answer: Answer = (request, response, body) => {
     const { method, url, headers } = request
     response.writeHead(201, { 'X-Twice': ['a', 'b'], 'Content-Type': 'text/plain' })
@@ -59,7 +59,7 @@ test('a request and its answer are passed on as they are', async () => {
   })
 })
 
-test('a redirect is an answer and is not followed', async () => {
+test('a redirect is returned and not followed', async () => {
   const paths: (string | undefined)[] = []
   const answer: Answer = (request, response) => {
     paths.push(request.url)
@@ -72,7 +72,7 @@ test('a redirect is an answer and is not followed', async () => {
   })
 })
 
-test('a body without an end is read up to its bound, then the connection ends', async () => {
+test('an endless body is read up to its bound, then the connection is closed', async () => {
   let isClosed = false
   const answer: Answer = (_request, response) => {
     const more = (): void =>
@@ -113,7 +113,7 @@ for (const [name, answer] of silent) {
   })
 }
 
-test('a request is given up when its signal says so', async () => {
+test('a request is aborted by its signal', async () => {
   const aborted = new AbortController()
   const answer: Answer = () => aborted.abort()
   await withServer(answer, async ({ origin, outgoing }) => {

@@ -48,7 +48,7 @@ function two(timeoutMs = 60_000) {
   return { words, notified, first: lock(0), second: lock(1) }
 }
 
-test('a lock that is released goes to whoever waits, who is told', () => {
+test('a released lock passes to a waiting worker, which is notified', () => {
   const { first, second, notified, words } = two()
   let again = 0
   assert.equal(first.take(assert.fail), true)
@@ -90,7 +90,7 @@ test('what is handed to one who has nothing to write any more goes on', () => {
   second.release()
 })
 
-test('a notification that is lost does not matter, and neither does one who keeps the lock for ever', async () => {
+test('a lost notification does not matter, nor does a worker that keeps the lock forever', async () => {
   const { first, second } = two(150)
   assert.equal(first.take(assert.fail), true)
   const done = Promise.withResolvers<number>()

@@ -15,6 +15,7 @@ import type { ProgramSteps } from '../../plan/transaction.ts'
 import { commonScopes, type Scopes, system } from '../../principal.ts'
 import { forwarding, type Records } from '../../records.ts'
 import type { AppRights } from '../server/clients/apps.ts'
+import { storedGrant } from '../server/consent/stored-grant.ts'
 import { grantHash } from '../server/tokens/deny-list.ts'
 import type { StoredWebhook } from './stored.ts'
 
@@ -72,16 +73,16 @@ export class WebhookGrants {
     const { records, rightsOfApp } = this.#parts
     return then(records.byOwner('Grant', String(userId)), grants => {
       const found = grants.find(({ id }) => grantHash(id) === hash)
-      if (found === undefined) return undefined
-      const { clientId } = JSON.parse(found.payload) as { readonly clientId?: string }
+      const clientId = found && storedGrant(found).clientId
       return clientId === undefined ? undefined : rightsOfApp(clientId)
     })
   }
 }
 
-function bothScopes(own: Scopes, ofApp: Scopes): Scopes {
-  if (ofApp === 'all') return own
-  return own === 'all' ? ofApp : commonScopes(own, ofApp)
+/** The scopes in both. */
+export function bothScopes(one: Scopes, other: Scopes): Scopes {
+  if (other === 'all') return one
+  return one === 'all' ? other : commonScopes(one, other)
 }
 
 const ofGrant = listShape('webhooks', ['id'], where('grant'))
@@ -137,11 +138,9 @@ export async function grantsOfWebhooks(run: Run, userId: number): Promise<Readon
   )
 }
 
-const ofUser = listShape('webhooks', ['id'], where('user_id'))
-
 /** Pauses the webhooks of a disabled account. */
 export async function pauseOfUser(run: Run, userId: number): Promise<void> {
-  const found = await readAll<{ readonly id: number }>(run, ofUser, userId)
+  const found = await readAll<Pick<StoredWebhook, 'id'>>(run, grantsOfUser, userId)
   await Promise.all(found.map(({ id }) => pauseWebhook(run, id, disabledReason)))
 }
 

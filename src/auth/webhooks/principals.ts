@@ -4,7 +4,8 @@ import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
 import { commonScopes, type Principal, type Scopes, type Through, user } from '../../principal.ts'
 import type { Records } from '../../records.ts'
-import { disabledReason, pauseEnded, pauseWebhook, type WebhookGrants } from './grants.ts'
+import { storedGrant } from '../server/consent/stored-grant.ts'
+import { bothScopes, disabledReason, pauseEnded, pauseWebhook, type WebhookGrants } from './grants.ts'
 
 export interface WebhookOf {
   readonly id: number
@@ -21,12 +22,6 @@ interface PrincipalParts {
   readonly grants: Pick<WebhookGrants, 'scopesOf'>
   /** Monotonic time, in milliseconds. */
   readonly elapsed?: () => number
-}
-
-/** The payload of a grant's record, as far as it is used here. */
-interface StoredGrant {
-  readonly clientId?: string
-  readonly openid?: { readonly scope?: string }
 }
 
 /** New grants change no version, so grants are read again at this interval, for at most this share of the time. */
@@ -102,9 +97,9 @@ export class WebhookPrincipals {
   async #grantedBy(userId: number, appId: number | null): Promise<ReadonlySet<string> | undefined> {
     const app = await this.#appOf(appId)
     const records = await this.#parts.records.byOwner('Grant', String(userId))
-    const own = records.map(grantOf).filter(grant => grant.clientId === app?.client_id)
+    const own = records.map(storedGrant).filter(grant => grant.clientId === app?.client_id)
     if (app === undefined || own.length === 0) return undefined
-    const scopes = own.flatMap(({ openid }) => openid?.scope?.split(' ') ?? [])
+    const scopes = own.flatMap(grant => [...grant.scopes])
     const granted = new Set(scopes.filter(scope => !openidScopes.has(scope)))
     return app.scopes === null ? granted : commonScopes(granted, new Set(app.scopes))
   }
@@ -118,7 +113,7 @@ export class WebhookPrincipals {
     for (let last = ''; ; ) {
       const found = await records.after('Grant', last, pageLength)
       for (const record of found) {
-        const { clientId } = grantOf(record)
+        const { clientId } = storedGrant(record)
         if (clientId === undefined || record.owner === null) continue
         users.set(clientId, (users.get(clientId) ?? new Set()).add(Number(record.owner)))
       }
@@ -130,12 +125,4 @@ export class WebhookPrincipals {
     const tookMs = this.#elapsed() - startedAt
     this.#refreshAt = this.#elapsed() + Math.max(minRefreshMs, tookMs / maxRefreshShare)
   }
-}
-
-function grantOf({ payload }: { readonly payload: string }): StoredGrant {
-  return JSON.parse(payload) as StoredGrant
-}
-
-function bothScopes(granted: ReadonlySet<string>, allowed: Scopes): Scopes {
-  return allowed === 'all' ? granted : commonScopes(granted, allowed)
 }

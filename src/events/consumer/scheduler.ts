@@ -100,13 +100,13 @@ export class Scheduler<T extends Task> {
 
   /** The lowest event of all tasks that wait or are in progress. */
   lowestEvent(): number | undefined {
-    return lowestOf(this.#targets.keys().map(id => this.lowestEventOf(id)))
+    return lowestOf([...this.#targets.keys()].map(id => this.lowestEventOf(id)))
   }
 
   /** The lowest event of the tasks of one target that wait or are in progress. */
   lowestEventOf(targetId: TargetId): number | undefined {
     const items = this.#targets.get(targetId)?.items.values() ?? []
-    return lowestOf(Iterator.from(items).map(({ lowestEvent }) => lowestEvent))
+    return lowestOf([...items].map(({ lowestEvent }) => lowestEvent))
   }
 
   /** `host`: of a webhook's URL, or the target's name. Replaces a task with the same id, unless that is in progress. */
@@ -278,7 +278,7 @@ export class Scheduler<T extends Task> {
   }
 }
 
-function lowestOf(events: Iterable<number | undefined>): number | undefined {
+function lowestOf(events: readonly (number | undefined)[]): number | undefined {
   let lowest: number | undefined
   for (const event of events) {
     if (event !== undefined && (lowest === undefined || event < lowest)) lowest = event

@@ -131,7 +131,7 @@ function createBodies({ log, show, owners }: AttemptParts) {
     if (known) return known
     const [change] = await log.after(event - 1, 1)
     if (change?.event !== event) return undefined
-    changes.set(event, change, change.row.length)
+    changes.set(event, change, change.row.length + (change.before?.length ?? 0))
     return change
   }
   return async (delivery: Delivery, webhook: Webhook): Promise<string | Dropped> => {

@@ -23,7 +23,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'changes nothing where the webhook is gone',
+      'changes nothing if the webhook does not exist',
       within(database, async ({ run, store }) => {
         const from = await store.changes.last()
         await pauseEnded(run, 999)

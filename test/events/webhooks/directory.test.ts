@@ -27,14 +27,14 @@ const moved = { url: 'https://two.example/hook' }
 
 for (const [what, before, after, started, stopped] of [
   ['a new webhook starts', undefined, webhook(1), [1], []],
-  ['one that is as it was goes on', webhook(1), webhook(1), [], []],
-  ['one that was paused stops', webhook(1), webhook(1, paused), [], [1]],
-  ['one that was enabled starts', webhook(1, paused), webhook(1), [1], []],
-  ['one that stays paused keeps its waiting test', webhook(1, paused), webhook(1, paused), [], []],
-  ['one with another address stops and starts', webhook(1), webhook(1, moved), [1], [1]],
-  ['one that was deleted stops', webhook(1), undefined, [], [1]],
+  ['an unchanged webhook neither starts nor stops', webhook(1), webhook(1), [], []],
+  ['a webhook that was paused stops', webhook(1), webhook(1, paused), [], [1]],
+  ['a webhook that was enabled starts', webhook(1, paused), webhook(1), [1], []],
+  ['a webhook that stays paused keeps its pending test', webhook(1, paused), webhook(1, paused), [], []],
+  ['a webhook with another URL stops and starts', webhook(1), webhook(1, moved), [1], [1]],
+  ['a webhook that was deleted stops', webhook(1), undefined, [], [1]],
   [
-    'one that was deleted while it was paused stops: a test may wait for it',
+    'a webhook that was deleted while it was paused stops: a test may be pending',
     webhook(1, paused),
     undefined,
     [],

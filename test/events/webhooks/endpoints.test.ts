@@ -60,7 +60,7 @@ const first = async ({ deliveries }: Fixture) => (await deliveries())[0]
 
 describe('endpoints of webhooks', () => {
   it(
-    'that never answer, or drip, keep no other webhook waiting',
+    'that never answer, or drip, do not delay other webhooks',
     withServer(async place => {
       const { webhook, post, sender, until, origin, answers, asked } = place
       answers['/never'] = () => undefined
@@ -82,7 +82,7 @@ describe('endpoints of webhooks', () => {
   )
 
   it(
-    'with a body without end: the status counts, the beginning is kept',
+    'with an endless body: the status counts, and the beginning is stored',
     withServer(async place => {
       const { webhook, post, sender, until, origin, answers } = place
       answers['/endless'] = response => {
@@ -121,7 +121,7 @@ describe('endpoints of webhooks', () => {
   )
 
   it(
-    'that ask for time get it, for every delivery',
+    'that send Retry-After delay all of their deliveries',
     withServer(async place => {
       const { webhook, post, sender, until, origin, answers, asked, clock } = place
       answers['/busy'] = response => {

@@ -18,7 +18,7 @@ const start = async (): Promise<Place> => ({ event: 0, partial: null })
 for (const database of databases) {
   describe(`the lease of the sender on ${database.name}`, () => {
     it(
-      'has one holder, who is followed when the record is silent, whatever the clocks say',
+      'has one holder, and is taken over when the record no longer changes, whatever the clocks',
       within(database, async fixture => {
         const one = holderOf(fixture, 'one', 1_000_000)
         const two = holderOf(fixture, 'two', 5)
@@ -39,7 +39,7 @@ for (const database of databases) {
     )
 
     it(
-      'is relied on for less time than after which another takes it',
+      'expires for its holder before another node may take it over',
       within(database, async fixture => {
         const { clock, lease } = holderOf(fixture, 'one', 0)
         await lease.take()
@@ -53,7 +53,7 @@ for (const database of databases) {
     )
 
     it(
-      'that is released can be taken at once; of many who try one gets it',
+      'can be taken at once after a release; of several nodes that try, one gets it',
       within(database, async fixture => {
         const one = holderOf(fixture, 'one', 0)
         await one.lease.take()
@@ -68,7 +68,7 @@ for (const database of databases) {
     )
 
     it(
-      'that is released during a renewal is free',
+      'a release during a renewal frees it',
       within(database, async fixture => {
         const one = holderOf(fixture, 'one', 0)
         const two = holderOf(fixture, 'two', 0)
@@ -80,7 +80,7 @@ for (const database of databases) {
     )
 
     it(
-      'a former sender moves nothing: neither the position nor what goes with it',
+      'a former sender commits nothing: neither the position nor the steps with it',
       within(database, async fixture => {
         const { run, store, client, webhook, webhookRow } = fixture
         const id = await webhook({ position: 7 })

@@ -30,7 +30,7 @@ const delegating = (changes: Changes): Changes => ({
 for (const database of databases.slice(0, 2)) {
   describe(`the queue of webhooks on ${database.name}`, () => {
     it(
-      'is bounded for one that fails, which catches up later; another is not kept waiting',
+      'is bounded for a webhook that fails, which catches up later; another one does not wait',
       within(database, async fixture => {
         const { webhook, post, sender, until, endpoints, deliveries, client, webhookRow } = fixture
         const failing = await webhook()
@@ -57,7 +57,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'sends a test at once, also to a webhook that is not enabled, and once only',
+      'sends a test at once, also to a disabled webhook, and only once',
       within(database, async fixture => {
         const { run, webhook, sender, until, endpoints, received, deliveries, client } = fixture
         await webhook({ url: two })
@@ -77,7 +77,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'sends once more what was sent, with the same id',
+      'sends a delivery again, with the same id',
       within(database, async fixture => {
         const { run, webhook, post, sender, until, received, deliveries } = fixture
         const id = await webhook()
@@ -97,7 +97,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'tells other listeners of a pause by an event of its own, and of nothing else that the sender stores',
+      'logs a pause as an event of its own type, and none of the other writes of the sender',
       within(database, async fixture => {
         const { store, webhook, post, sender, until, endpoints, webhookRow } = fixture
         const id = await webhook()
@@ -123,7 +123,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'deletes what was completed a month ago, and keeps what waits',
+      'deletes deliveries completed a month ago, and keeps pending ones',
       within(database, async fixture => {
         const { webhook, post, sender, until, endpoints, deliveries, clock } = fixture
         await webhook()
@@ -171,7 +171,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'sends what a user may see since the last event that nobody was sent',
+      'reads the rights of the owner again for each event, also after events that were not sent',
       within(database, async fixture => {
         const { store, webhook, webhookRow, post, sender, until, owned } = fixture
         const id = await webhook()
@@ -197,7 +197,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'skips what was pruned before it could be sent, and says so',
+      'skips events that were pruned before they could be sent, and reports the gap',
       within(database, async fixture => {
         const { store, webhook, post, sender, until, gaps } = fixture
         await post('first')
@@ -216,7 +216,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'goes with its webhook',
+      'is deleted with its webhook',
       within(database, async fixture => {
         const { client, run, webhook, post, sender, until, endpoints, deliveries } = fixture
         await webhook({ url: two })
@@ -238,7 +238,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'sends what another node has left in the order of events, whatever the ids of deliveries say',
+      'sends the pending deliveries of another node in the order of events, whatever their ids',
       within(database, async fixture => {
         const { store, run, client, webhook, post, sender, until } = fixture
         const item = await post('one')
@@ -270,7 +270,7 @@ for (const database of databases.slice(0, 2)) {
     )
 
     it(
-      'reads large events a few at a time, and sends all of them, also to one that is behind',
+      'reads large events a few at a time, and sends all of them, also to a webhook that is behind',
       within(database, async fixture => {
         const { store, client, webhook, sender, until, annId } = fixture
         const body = 'x'.repeat(150_000)

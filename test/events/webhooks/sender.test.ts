@@ -15,7 +15,7 @@ const statuses = async ({ deliveries }: Fixture) => (await deliveries()).map(({ 
 for (const database of databases) {
   describe(`the sender of webhooks on ${database.name}`, () => {
     it(
-      'sends each event once, signed, and keeps what came back',
+      'sends each event once, signed, and records the response',
       within(database, async fixture => {
         const { webhook, post, sender, received, deliveries, until, endpoints } = fixture
         await post('before')
@@ -43,7 +43,7 @@ for (const database of databases) {
     )
 
     it(
-      'keeps the order of an item over failures, while others go on',
+      'keeps the order of an item despite failures, while other items continue',
       within(database, async fixture => {
         const { client, webhook, post, sender, until, endpoints } = fixture
         await webhook()
@@ -96,7 +96,7 @@ for (const database of databases) {
     )
 
     it(
-      'tries again for days, and pauses after a day without a success',
+      'retries for days, and pauses after a day without a success',
       within(database, async fixture => {
         const { webhook, post, sender, until, endpoints, webhookRow, clock, deliveries, owned } = fixture
         const id = await webhook()
@@ -114,7 +114,7 @@ for (const database of databases) {
     )
 
     it(
-      'gives an item up after three days, where others succeed, and goes on with the next',
+      'gives a delivery up after three days while others succeed, and continues with the next',
       within(database, async fixture => {
         const { client, webhook, post, sender, until, endpoints, clock, deliveries } = fixture
         await webhook()
@@ -144,7 +144,7 @@ for (const database of databases) {
     )
 
     it(
-      'shows what the owner may see at the attempt: ended rights are no delivery',
+      'sends what the owner may see at the time of the attempt, and nothing after the rights have ended',
       within(database, async fixture => {
         const { webhook, post, sender, until, endpoints, deliveries, owned, annId } = fixture
         await webhook()
@@ -202,7 +202,7 @@ for (const database of databases) {
     )
 
     it(
-      'sends what was enqueued and what was not when another sender takes over',
+      'sends enqueued events and later ones after another sender takes over',
       within(database, async fixture => {
         const { webhook, post, sender, until, endpoints, received } = fixture
         await webhook()

@@ -8,7 +8,7 @@ import { orderById, reversed } from '../../../plan/order.ts'
 import type { ListShape, Selected } from '../../../plan/plan.ts'
 import type { Run, WriteRule } from '../../../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../../../plan/system-plans.ts'
-import { hasScope, isAdministrator } from '../../../principal.ts'
+import { hasScope, isAdministrator, scopeSet } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { requireName } from './app-name.ts'
 
@@ -66,7 +66,8 @@ const fields = [
   'created_at',
 ]
 
-const maxSecrets = 20
+/** Only the newest secrets of an app are read, and so accepted. */
+const maxUsableSecrets = 20
 
 /** Own arguments: the value compared, and the maximum number of secrets. */
 function appsWhere(field: string): ListShape {
@@ -84,7 +85,7 @@ const byClientId = appsWhere('client_id')
 const byId = appsWhere('id')
 
 function findBy(run: Run, shape: ListShape, value: JsonValue): Awaitable<AppRow | undefined> {
-  return readFirst(run, shape, value, maxSecrets)
+  return readFirst(run, shape, value, maxUsableSecrets)
 }
 
 /** By the id of its row. */
@@ -175,7 +176,7 @@ export function rightsOfApp(
     return then(records.get('Client', clientId), registered => {
       if (!registered) return undefined
       const { scope } = JSON.parse(registered.payload) as { scope?: string }
-      const scopes = scope === undefined ? 'all' : new Set(scope.split(' '))
+      const scopes = scope === undefined ? 'all' : scopeSet(scope)
       return { id: null, scopes, firstParty: false }
     })
   })

@@ -17,10 +17,11 @@ export const ownMetadata = [
   'registered_at',
 ]
 
-const deviceCode = 'urn:ietf:params:oauth:grant-type:device_code'
+/** RFC 8628, 3.4. */
+export const deviceCodeGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
 function grantTypes({ type, redirect_uris: uris }: AppRow): string[] {
-  const always = ['refresh_token', deviceCode]
+  const always = ['refresh_token', deviceCodeGrant]
   const withBrowser = uris.length > 0 ? ['authorization_code', ...always] : always
   return type === 'confidential' ? [...withBrowser, 'client_credentials'] : withBrowser
 }

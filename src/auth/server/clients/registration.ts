@@ -5,9 +5,10 @@
 import { ApiError } from '../../../errors.ts'
 import type { Collection } from '../../../model/model.ts'
 import { bodyValidator } from '../../../model/validate.ts'
+import { scopeSet } from '../../../principal.ts'
 import { requireName } from './app-name.ts'
 import { requireAddresses } from './apps.ts'
-import { isNative } from './client-metadata.ts'
+import { deviceCodeGrant, isNative } from './client-metadata.ts'
 
 type Metadata = Readonly<Record<string, unknown>>
 
@@ -29,8 +30,7 @@ export type Registration =
   | { readonly kind: 'fine'; readonly metadata: Metadata }
   | { readonly kind: 'refused'; readonly fault: RegistrationFault }
 
-const device = 'urn:ietf:params:oauth:grant-type:device_code'
-const grants = ['authorization_code', 'refresh_token', 'client_credentials', device]
+const grants = ['authorization_code', 'refresh_token', 'client_credentials', deviceCodeGrant]
 const methods = ['client_secret_basic', 'client_secret_post', 'none']
 const algorithms = ['RS256', 'ES256']
 const maxUris = 50
@@ -104,7 +104,7 @@ function scopesOf({ scope }: Metadata): readonly string[] | undefined {
   if (scope === undefined || scope === null) return undefined
   if (typeof scope !== 'string' || scope.length > 4000)
     return refuse('scope must be a text with spaces between scopes')
-  return [...new Set(scope.split(' ').filter(one => one !== ''))]
+  return [...scopeSet(scope)]
 }
 
 /** RFC 7591, 2: an app without a name is called by the host of its redirect URI. */

@@ -3,6 +3,7 @@
  * with the scope that contains it, so the consent page shows one sentence for both.
  */
 import type { Client, Context, Grant } from 'oidc-provider'
+import { scopeSet } from '../../../principal.ts'
 import { errors } from '../provider/load.ts'
 
 /** The claims of each scope (Core 1.0, 5.4). */
@@ -79,8 +80,12 @@ function askedClaims(claims: unknown): readonly string[] {
 
 /** The scopes that a request needs: its own, and those of its claims. */
 export function scopesAskedFor(params: { readonly scope?: string; readonly claims?: unknown }): string[] {
-  const scopes = (params.scope ?? '').split(' ').filter(scope => scope !== '')
-  return [...new Set([...scopes, ...askedClaims(params.claims).map(claim => scopeOfClaim.get(claim) ?? '')])]
+  return [
+    ...new Set([
+      ...scopeSet(params.scope),
+      ...askedClaims(params.claims).map(claim => scopeOfClaim.get(claim) ?? ''),
+    ]),
+  ]
 }
 
 /** Adds the claims of a request to a grant: granted where their scope is allowed, else rejected. */

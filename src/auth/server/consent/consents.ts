@@ -7,7 +7,7 @@ import { appUseId, type LastUses } from '../../last-use.ts'
 import { grantClaims, scopesAskedFor } from './claims.ts'
 import { needsNoConsent } from './first-party.ts'
 import { excessGrants, type GrantBoundParts } from './grant-bounds.ts'
-import { scopeSet } from './scopes.ts'
+import { storedGrant } from './stored-grant.ts'
 
 const KIND = 'Consent'
 
@@ -27,13 +27,6 @@ export interface Consent {
 interface StoredConsent extends Consent {
   /** The session of the last consent. */
   readonly session?: string | undefined
-}
-
-interface StoredGrant {
-  readonly clientId?: string
-  /** Seconds since 1970. */
-  readonly iat?: number
-  readonly openid?: { readonly scope?: string }
 }
 
 /** A user of an app. The ids begin with the client id, so the users of an app are counted by a range of ids. */
@@ -88,11 +81,10 @@ export class Consents {
     const asked = new Set((await this.all(userId)).map(({ clientId }) => clientId))
     const grants = await this.#records.byOwner('Grant', String(userId))
     const held = new Map<string, Consent>()
-    for (const { payload } of grants) {
-      const { clientId, iat = 0, openid } = JSON.parse(payload) as StoredGrant
+    for (const { clientId, iat, scopes: granted } of grants.map(storedGrant)) {
       if (clientId === undefined || asked.has(clientId)) continue
       const before = held.get(clientId)
-      const scopes = new Set([...(before?.scopes ?? []), ...scopeSet(openid?.scope)])
+      const scopes = new Set([...(before?.scopes ?? []), ...granted])
       held.set(clientId, { clientId, scopes: [...scopes], at: Math.max(before?.at ?? 0, iat * 1000) })
     }
     return [...held.values()]
@@ -154,9 +146,8 @@ export class Consents {
   async revoke(userId: number, clientId: string): Promise<void> {
     await this.#forget(userId, clientId)
     await this.#records.delete('AppUse', appUseId(userId, clientId))
-    for (const { id, payload } of await this.#records.byOwner('Grant', String(userId))) {
-      if ((JSON.parse(payload) as { clientId?: string }).clientId !== clientId) continue
-      await this.#endGrant(id)
+    for (const record of await this.#records.byOwner('Grant', String(userId))) {
+      if (storedGrant(record).clientId === clientId) await this.#endGrant(record.id)
     }
   }
 

@@ -5,7 +5,7 @@
 import { hasScope } from '../../../principal.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
 import { grantHash } from '../tokens/deny-list.ts'
-import { scopeSet } from './scopes.ts'
+import { type StoredGrant, storedGrant } from './stored-grant.ts'
 
 /** Per user and app. */
 const maxGrants = 100
@@ -23,18 +23,14 @@ export interface GrantBoundParts {
   readonly grantsOfWebhooks: (userId: number) => Promise<ReadonlySet<string>>
 }
 
-interface HeldGrant {
+interface HeldGrant extends StoredGrant {
   readonly id: string
-  /** Seconds since 1970. */
-  readonly iat: number
-  readonly scopes: ReadonlySet<string>
 }
 
 function grantsIn(records: readonly StoredRecord[], clientId: string): HeldGrant[] {
-  return records.flatMap(({ id, payload }) => {
-    const { clientId: client, iat = 0, openid } = JSON.parse(payload)
-    return client === clientId ? [{ id, iat, scopes: scopeSet(openid?.scope) }] : []
-  })
+  return records
+    .map(record => ({ id: record.id, ...storedGrant(record) }))
+    .filter(grant => grant.clientId === clientId)
 }
 
 async function withTokens(records: Records, owner: string): Promise<ReadonlySet<string | null>> {

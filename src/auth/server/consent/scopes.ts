@@ -1,12 +1,7 @@
 /** Scopes in requests and grants. `write:x` covers `read:x`; unknown scopes are refused. */
 import type { Client, Context } from 'oidc-provider'
-import { commonScopes } from '../../../principal.ts'
+import { commonScopes, scopeSet } from '../../../principal.ts'
 import { errors } from '../provider/load.ts'
-
-/** The scopes in a text, separated by spaces. */
-export function scopeSet(text: string | undefined): ReadonlySet<string> {
-  return new Set((text ?? '').split(' ').filter(scope => scope !== ''))
-}
 
 /** The scopes with those that they cover. */
 export function withCovered(scopes: Iterable<string>): ReadonlySet<string> {

@@ -4,8 +4,9 @@
  */
 import { ApiError } from '../../../errors.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
+import { scopeSet } from '../../../principal.ts'
 import type { NewRecord, Records, StoredRecord } from '../../../records.ts'
-import { allowedScope, scopeSet, withCovered } from '../consent/scopes.ts'
+import { allowedScope, withCovered } from '../consent/scopes.ts'
 import { secretHash } from '../secret.ts'
 import { isEnded, isEndedWithAccount, noteEnd } from '../sessions/session-ends.ts'
 import { codeToStore, requireRedirectUri } from '../tokens/authorization-codes.ts'

@@ -6,7 +6,7 @@
  */
 import type Provider from 'oidc-provider'
 import type { Client, Grant, Model } from 'oidc-provider'
-import { hasScope } from '../../../principal.ts'
+import { hasScope, scopeSet } from '../../../principal.ts'
 import { hasCurrentSecret, isRegisteredRedirectUri } from '../clients/client-metadata.ts'
 import { allowedClaims } from '../consent/claims.ts'
 import {
@@ -14,7 +14,6 @@ import {
   defaultScopeOf,
   requireKnownScopes,
   requireScope,
-  scopeSet,
   withCovered,
 } from '../consent/scopes.ts'
 import { type IssuedToken, type JwtParts, jwtOf } from '../tokens/jwt-format.ts'

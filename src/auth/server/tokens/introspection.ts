@@ -3,6 +3,7 @@ import type { Reply } from '../../../call.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
 import type { AppRow } from '../clients/apps.ts'
 import { allowedScope, withCovered } from '../consent/scopes.ts'
+import { storedGrant } from '../consent/stored-grant.ts'
 import { secretHash } from '../secret.ts'
 import type { HasAccount } from '../server.ts'
 import { looksLikeJwt, type TokenSigner } from './jwt.ts'
@@ -85,9 +86,9 @@ export class Introspection {
   }
 
   async #isGranted({ clientId, accountId }: StoredToken, grantId: string): Promise<boolean> {
-    const grant = await this.#parts.records.get('Grant', grantId)
-    if (!grant) return false
-    const { clientId: ofClient, accountId: ofAccount } = JSON.parse(grant.payload) as StoredToken
-    return ofClient === clientId && ofAccount === accountId
+    const found = await this.#parts.records.get('Grant', grantId)
+    if (!found) return false
+    const grant = storedGrant(found)
+    return grant.clientId === clientId && grant.accountId === accountId
   }
 }

@@ -114,7 +114,7 @@ test('users and keys have names that are seen as well', async () => {
   })
 })
 
-test('a command makes no such app either', async () => {
+test('a command cannot create such an app either', async () => {
   await withFixture({}, async ({ place: { database } }) => {
     const make = (name: string) =>
       portico(['apps', 'create', '--user', 'ann@example.com', '--name', name], {

@@ -62,7 +62,7 @@ for (const [what, changes, responses, expected] of grants) {
   })
 }
 
-test('a secret is good until it ends, each by itself', () => {
+test('each secret is valid until its own expiry', () => {
   const now = Date.now()
   const hashes = [
     { hash: secretHash('lasting'), expiresAt: undefined },

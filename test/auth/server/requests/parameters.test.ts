@@ -77,7 +77,7 @@ test('what was pushed is left as it is', async () => {
   assert.equal(await authorize('client_id=known&request_uri=urn:x'), 'client_id=known&request_uri=urn%3Ax')
 })
 
-test('a redirect address that comes twice leads nowhere', async () => {
+test('a repeated redirect_uri is refused', async () => {
   const made = parseForm(
     await authorize('client_id=a&redirect_uri=https://a.example/&redirect_uri=https://b.example/'),
   )

@@ -6,7 +6,7 @@ import { post, withFixture } from '../../../conformance/oauth/server.ts'
 
 const large = { token: 'x'.repeat(70_000) }
 
-test('an app that asks too much hears so by its library', () =>
+test('a rate-limited app gets the error through its library', () =>
   withFixture({ 'oauth.tokenRateLimit': 1 }, async ({ url, app }) => {
     const { client_id } = await app()
     const config = await client.discovery(new URL(url), client_id, 'ps_guess', undefined, {

@@ -53,7 +53,7 @@ test('keys are made once, whoever asks first', async () => {
   await other.close()
 })
 
-test('a retired key stays as long as was promised when it was retired, also where tokens live shorter now', async () => {
+test('a retired key stays trusted until its stored end, even if tokens have a shorter life now', async () => {
   const { store } = open()
   const { records } = store
   const [first] = await loadKeys(records, 0)

@@ -1,0 +1,24 @@
+/** Grants of oidc-provider as they are stored. */
+import { scopeSet } from '../../../principal.ts'
+import type { StoredRecord } from '../../../records.ts'
+
+export interface StoredGrant {
+  readonly clientId: string | undefined
+  readonly accountId: string | undefined
+  /** When it was made, in seconds since 1970. */
+  readonly iat: number
+  readonly scopes: ReadonlySet<string>
+}
+
+/** oidc-provider's payload of a grant, as far as it is used here. */
+interface GrantPayload {
+  readonly clientId?: string
+  readonly accountId?: string
+  readonly iat?: number
+  readonly openid?: { readonly scope?: string }
+}
+
+export function storedGrant({ payload }: Pick<StoredRecord, 'payload'>): StoredGrant {
+  const { clientId, accountId, iat = 0, openid }: GrantPayload = JSON.parse(payload)
+  return { clientId, accountId, iat, scopes: scopeSet(openid?.scope) }
+}
