@@ -418,7 +418,10 @@ test('a user whom policies do not restrain is refused at the start', async () =>
     const name = new URL(url).username
     await query(admin, `ALTER ROLE "${name}" BYPASSRLS`)
     try {
-      await assert.rejects(openPostgres(blog, { url, rowSecurity: true }), /has BYPASSRLS, and no policy applies/)
+      await assert.rejects(
+        openPostgres(blog, { url, rowSecurity: true }),
+        /has BYPASSRLS, and no policy applies/,
+      )
     } finally {
       await query(admin, `ALTER ROLE "${name}" NOBYPASSRLS`)
     }
