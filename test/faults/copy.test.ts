@@ -47,8 +47,8 @@ for (const from of migratables) {
           for (const killAfter of [1, 20, 41, 60]) {
             const said = await copy(source, target, killAfter)
             assert.doesNotMatch(said, /done/)
-            await assert.rejects(to.open(target, before), /a copy that is not done/)
-            await assert.rejects(to.plan(target, before), /a copy that is not done/)
+            await assert.rejects(to.open(target, before), /an unfinished copy/)
+            await assert.rejects(to.plan(target, before), /an unfinished copy/)
           }
           assert.match(await copy(source, target), /done$/)
           await to.requireSound(target)

@@ -1,9 +1,9 @@
-/** Keeps the ids that items bring along apart from those that the database draws. */
+/** Keeps given ids of items apart from those that the database generates. */
 import type pg from 'pg'
 import { connect } from '../schema/postgres/session.ts'
 import { ident, literal } from '../schema/quoted.ts'
 
-/** SQLite needs none: its next id is above every one that a table has had. */
+/** SQLite needs none: its next id is above every id that a table has had. */
 export class IdReservation {
   readonly #client: pg.Client
   readonly #reserved = new Map<string, number>()
@@ -24,7 +24,7 @@ export class IdReservation {
     const sequence = `pg_get_serial_sequence(${literal(table)}, 'id')`
     await this.#client.query('BEGIN')
     try {
-      // Whoever draws an id holds a lock that excludes this one: nobody draws between the look and the change.
+      // An INSERT holds a conflicting lock: no id is generated between the look and the change.
       await this.#client.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`)
       await this.#client.query(
         `SELECT setval(${sequence}, $1) WHERE coalesce(pg_sequence_last_value(${sequence}::regclass), 0) < $1`,

@@ -1,4 +1,4 @@
-/** The parts of a store on PostgreSQL, each made of those before it. */
+/** The parts of a store on PostgreSQL, each created from those before it. */
 import { EventEmitter } from 'node:events'
 import type { Model } from '../../model/model.ts'
 import { observed } from '../advice/observed.ts'
@@ -49,13 +49,13 @@ export interface StoreParts {
   readonly idlePruning: IdlePruning
 }
 
-/** What connections tell those parts that are made after them. */
+/** Signals from connections to the parts that are created after them. */
 interface Signals {
-  /** The one that watches opens: another server may answer it. */
+  /** The watching connection opens: another server may answer. */
   readonly opening: []
   /** It was lost. */
   readonly lost: []
-  /** The database neither answers nor refuses it. */
+  /** The database neither answers nor refuses the connection. */
   readonly silent: []
   /** An answer takes long. */
   readonly slow: []
@@ -183,7 +183,7 @@ interface IdleParts {
   readonly pruning: LogPruning
 }
 
-/** Without the lease of those who write: no item and no record changes. */
+/** Without a lease: no item and no record changes. */
 function idlePruningOf({ url, retention }: Settings, { connector, watch, pruning }: IdleParts): IdlePruning {
   const step = async () => {
     const prunable = await pruning.look(queries => watch.ask(queries))
@@ -198,7 +198,7 @@ function idlePruningOf({ url, retention }: Settings, { connector, watch, pruning
   return new IdlePruning({ intervalMs: retention.idleMs, step })
 }
 
-/** A connection that writes: after a failover the log of the server that it leads to may have lost events. */
+/** Opens a connection that writes: after a failover, the log of the new server may have lost events. */
 async function openForLog(url: string, connector: Connector, now: () => number): Promise<Connection> {
   const connection = await connector.writing(url)
   try {

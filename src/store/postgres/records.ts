@@ -59,7 +59,7 @@ export class PostgresRecords extends RecordChanges<Statement> implements Records
   }
 
   async #read(query: Statement, keys: readonly SqlValue[]): Promise<readonly StoredRecord[]> {
-    // PostgreSQL refuses a text with U+0000, so no record has one.
+    // PostgreSQL refuses U+0000 in texts, so no record has one.
     if (keys.some(key => String(key).includes('\0'))) return []
     const { pool, now } = this.#parts
     return (await pool.rows(query, slotted([now(), ...keys]))).map(recordOf)
@@ -74,5 +74,5 @@ const statements = {
   afterId: statementOf(recordSql.afterId),
 }
 
-/** Whether it is new: of a row that was replaced, xmax is the transaction that locked it. */
+/** Returns whether the row is new: xmax of a replaced row is the transaction that locked it. */
 const put = statementOf(sql`${recordSql.put} RETURNING "xmax" = 0`)

@@ -1,4 +1,4 @@
-/** What the rows of a table must fulfil before its steps run, and what is said of those that do not. */
+/** The checks that the rows of a table must pass before its steps run, and the messages about those that fail. */
 
 import type { FieldType } from '../../model/fields/field-type.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -10,9 +10,9 @@ import { ident } from './quoted.ts'
 import type { Column, Schema, Table, TableIndex } from './tables.ts'
 
 export type DataCheck =
-  /** A column that becomes required: no row is without a value. `was` undefined: no row is there. */
+  /** A column that becomes required: no row lacks a value. `was` undefined: the table must be empty. */
   | { readonly kind: 'present'; readonly was: Column | undefined; readonly is: Column }
-  /** Every value, converted where its type changes, is one that the model allows. */
+  /** The model allows every value, converted if its type changes. */
   | { readonly kind: 'values'; readonly was: Column; readonly is: Column }
   /** No two rows share the values. `columns`: as they were, and will be. */
   | { readonly kind: 'unique'; readonly columns: readonly (readonly [Column | undefined, Column])[] }
@@ -76,14 +76,14 @@ function ofIndex({ columns, unique }: TableIndex, from: Table, to: Table): DataC
     const is = now.get(name)
     return is ? [[predecessor(is, old), is] as const] : []
   })
-  // A new column without a value, or with one of its own in every row, is shared by no two.
+  // A new column that is null, or distinct in every row, has no shared values.
   const isDistinct = pairs.some(
     ([was, is]) => was === undefined && (is.initial === null || is.initial.kind === 'uuid'),
   )
   return isDistinct ? [] : [{ kind: 'unique', columns: pairs }]
 }
 
-/** The same of the table as it is after the migration: of all values that were checked, or converted. */
+/** The same checks after the migration, for all values that were checked or converted. */
 export function checksAfter({ to, checks }: TableChecks): TableChecks {
   return {
     from: to,
@@ -92,7 +92,7 @@ export function checksAfter({ to, checks }: TableChecks): TableChecks {
   }
 }
 
-/** Rows that do not fit: how many, and the least id among them. */
+/** Rows that fail a check: how many, and the lowest id. */
 export interface Misfits {
   readonly count: number
   readonly example: number
@@ -144,7 +144,7 @@ export class ValueJudge {
   }
 }
 
-/** How many rows share their values with another one, and the first two that do. */
+/** The number of rows that share their values with another one, and the first two of them. */
 export function sharedSql(table: string, values: readonly string[]): string {
   const names = values.map((_, at) => `"v${at}"`)
   const columns = values.map((value, at) => `${value} AS ${names[at]}`).join(', ')
@@ -155,7 +155,7 @@ export function sharedSql(table: string, values: readonly string[]): string {
 
 const items = (count: number) => (count === 1 ? '1 item' : `${count} items`)
 
-/** What is wrong with the rows, where they are, and what to do. */
+/** The message: what is wrong, with which rows, and what to do. */
 export function finding({ from, to }: TableChecks, check: DataCheck, misfits: Misfits): string {
   const { count, example, other, must } = misfits
   const of = from === to ? '' : ` (of ${from})`

@@ -8,19 +8,19 @@ export interface Step<S = readonly string[]> {
   /** What happens, for the operator. */
   readonly sentence: string
   readonly sql: S
-  /** Data may be lost or refused: takes a flag. */
+  /** Data may be lost or refused: the command needs a flag for it. */
   readonly destructive: boolean
-  /** Adds only: may be applied at a start by itself. */
+  /** It only adds: a start may apply it. */
   readonly additive: boolean
-  /** A service of the new schema does without it, such as an older version: a start that changes no tables passes over it. */
+  /** A service of the new schema, such as an older version, does not need it: a start that changes no tables ignores it. */
   readonly surplus: boolean
-  /** The parts of the sentence; where left out, it is one. */
+  /** The parts of the sentence; omitted if there is one. */
   readonly parts?: readonly Part[]
-  /** What the data must fulfil. */
+  /** The checks of the data. */
   readonly checks?: TableChecks
-  /** What in the data keeps the step from being done; of a plan. */
+  /** In a plan: the faults in the data that prevent the step. */
   readonly faults?: readonly string[]
-  /** Only what the model allows changes: the tables stay as they are, and a start need not wait for it. */
+  /** Only the allowed values change, not the tables: a start need not wait for it. */
   readonly isQuiet?: boolean
 }
 
@@ -29,7 +29,7 @@ export interface Part {
   readonly destructive: boolean
 }
 
-/** What a database does for each kind of step. */
+/** What a database supplies for each kind of step. */
 export interface Maker<S> {
   /** Whether the database itself fills a column that an INSERT does not name. */
   fillsDefault(table: string, column: Column): boolean
@@ -61,7 +61,7 @@ export function diff<S>(before: Schema, after: Schema, maker: Maker<S>): Step<S>
     else steps.push(makeTable(table, maker))
   }
   const gone = before.tables.filter(table => !kept.has(table.name))
-  // Tables go first, so that a new one may take an old one's name.
+  // Tables are dropped first, so that a new one may take an old one's name.
   return [...gone.map(table => dropTable(table, before, maker)), ...steps]
 }
 
@@ -85,7 +85,7 @@ function changeTable<S>(from: Table, to: Table, schemas: Schemas, maker: Maker<S
   const renamed = from.name !== to.name
   const indexes = indexChanges(from, to, maker)
   const searchChanged = from.search.join() !== to.search.join() || renamed || fillsSearched(from, to)
-  // Running nodes of the older model write the columns that they know.
+  // Running nodes of the older model write the search columns that they know.
   const keepsSearch = from.search.every(name => to.search.includes(name))
   if (columns.length === 0 && indexes.length === 0 && !searchChanged) return []
   const harmless = (sentence: string): Part => ({ sentence, destructive: false })
@@ -93,7 +93,7 @@ function changeTable<S>(from: Table, to: Table, schemas: Schemas, maker: Maker<S
     ...(renamed ? [harmless(`Rename the collection ${from.name} to ${to.name}.`)] : []),
     ...columns.map(({ sentence, destructive }) => ({ sentence, destructive })),
     ...indexes.map(change => harmless(change.sentence)),
-    ...(searchChanged && !renamed ? [harmless(`Make the search of ${to.name} anew.`)] : []),
+    ...(searchChanged && !renamed ? [harmless(`Rebuild the search of ${to.name}.`)] : []),
   ]
   const made = indexes.flatMap(({ made }) => made ?? [])
   return [
@@ -110,7 +110,7 @@ function changeTable<S>(from: Table, to: Table, schemas: Schemas, maker: Maker<S
   ]
 }
 
-/** Whether items get the default of a searched field that was optional: then they are found by it. */
+/** Whether items get the default of a searchable field that was optional: they must then be found by it. */
 function fillsSearched(from: Table, to: Table): boolean {
   const old = columnsByName(from)
   return to.columns.some(column => {
@@ -180,8 +180,8 @@ function changeColumn(was: Column, is: Column, table: Table, after: Schema): Tol
 }
 
 /**
- * The tables stay as they are, for transports and guard hold to the values; the data is looked at. A start need not wait
- * for it but where an older node could not read what a newer one writes: a choice.
+ * The tables stay as they are, since transports and guard enforce the allowed values; the data is checked. A start waits for
+ * it only where an older node could not read what a newer one writes: a choice.
  */
 function changeValues(
   was: Column,
@@ -204,7 +204,7 @@ function changeValues(
 const atMost: ReadonlySet<string> = new Set(['maxLength', 'maximum', 'maxItems'])
 const atLeast: ReadonlySet<string> = new Set(['minLength', 'minimum', 'minItems'])
 
-/** Whether a schema surely allows all that another one does: each of its keywords is there, and no stricter. */
+/** Whether a schema certainly allows all that another one does: the other has each of its keywords, as strict or stricter. */
 function covers(schema: JsonSchema, other: JsonSchema): boolean {
   return Object.entries(schema).every(([keyword, value]) => {
     const theirs = other[keyword]
@@ -224,14 +224,14 @@ function narrows(was: Column, is: Column): boolean {
   return was.values.some(value => !allowed.has(value))
 }
 
-/** As it will be: the name of a table that is renamed is not a change. */
+/** As it will be: that the table it refers to is renamed is no change. */
 function reference({ reference }: Column, after: Schema): string {
   if (reference === null) return ''
   const renamed = after.tables.find(table => table.renamedFrom === reference.table)
   return `${renamed?.name ?? reference.table} ${reference.onDelete}`
 }
 
-/** Whether a new column has no value or one of its own in every row, also in those that older nodes still insert. */
+/** Whether a new column is null or distinct in every row, including those that older nodes still insert. */
 function isDistinct(column: string, from: Table, to: Table): boolean {
   if (columnsByName(from).has(column)) return false
   const initial = columnsByName(to).get(column)?.initial ?? null
@@ -245,7 +245,7 @@ interface IndexChange {
   readonly surplus: boolean
 }
 
-/** An index that is not unique keeps no start waiting, nor one back: without it lists are slow, and nothing fails. */
+/** A start does not need an index that is not unique: without it lists are slow, but nothing fails. */
 function indexChanges<S>(from: Table, to: Table, { definition }: Maker<S>): IndexChange[] {
   const shape = (index: TableIndex) => `${index.unique} ${definition(index)}`
   const old = new Map(from.indexes.map(index => [shape(index), index]))
@@ -256,7 +256,7 @@ function indexChanges<S>(from: Table, to: Table, { definition }: Maker<S>): Inde
     others.some(other => other.name === index.name)
   return [
     ...added.map(index => ({
-      sentence: `${isReplaced(index, dropped) ? 'Make anew' : 'Add'} the ${indexWords(index, to)}.`,
+      sentence: `${isReplaced(index, dropped) ? 'Rebuild' : 'Add'} the ${indexWords(index, to)}.`,
       made: index,
       additive: !index.unique || index.columns.some(column => isDistinct(column, from, to)),
       surplus: !index.unique,

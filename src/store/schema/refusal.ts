@@ -1,7 +1,7 @@
-/** Why a database is not brought to a model. */
+/** Why a database cannot be migrated to a model. */
 import type { Step } from './diff.ts'
 
-/** Something that keeps the database from being brought to the model; the message says what to do. */
+/** Why the database cannot be migrated to the model; the message says what to do. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
@@ -25,18 +25,18 @@ export function notByItself(steps: Told): MigrationError {
   )
 }
 
-/** `faults`: what in the data keeps the migration from being done. */
+/** `faults`: what in the data prevents the migration. */
 export function doesNotFit(faults: readonly string[]): MigrationError {
   return new MigrationError(
-    `Nothing was changed. Items keep the database from being brought to the model:\n${faults.map(fault => `  - ${fault}`).join('\n')}\n` +
+    `Nothing was changed. These items prevent the migration:\n${faults.map(fault => `  - ${fault}`).join('\n')}\n` +
       'Then run `portico migrate` again.',
   )
 }
 
-/** The same after the migration: written meanwhile by a node of an older model. */
+/** The same after the migration: a node of an older model wrote the items during it. */
 export function fitsNoMore(faults: readonly string[]): MigrationError {
   return new MigrationError(
-    `The database was brought to the model, but these items do not fit it. A node of an older model has written them meanwhile; stop those first.\n${faults.map(fault => `  - ${fault}`).join('\n')}`,
+    `The database was migrated, but these items do not fit the model. Nodes of an older model wrote them during the migration: stop those first.\n${faults.map(fault => `  - ${fault}`).join('\n')}`,
   )
 }
 
@@ -48,11 +48,11 @@ export function lacks(names: readonly string[]): MigrationError {
 
 export function isHalfCopied(): MigrationError {
   return new MigrationError(
-    'The database is a copy that is not done. Run the same `portico copy` again to finish it.',
+    'The database is an unfinished copy. Run the same `portico copy` again to finish it.',
   )
 }
 
-/** Whether PostgreSQL's driver tells of a connection that is gone. */
+/** Whether PostgreSQL's driver reports that the connection was lost. */
 export function isBroken(cause: unknown): boolean {
   if (!(cause instanceof Error)) return false
   const isSaid = /^(Connection terminated|Client has encountered a connection error)/.test(cause.message)

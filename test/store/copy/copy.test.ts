@@ -291,7 +291,7 @@ for (const [name, within] of directions) {
       })
       await assert.rejects(copying, /written to while it was copied.*--live/s)
       await store.close()
-      await assert.rejects(async () => (await open(blog, to)).close(), /a copy that is not done/)
+      await assert.rejects(async () => (await open(blog, to)).close(), /an unfinished copy/)
       const copied = await copyOf(blog, from, to)
       assert.equal(copied.find(({ table }) => table === 'posts')?.count, 1200)
       const titles = (place: Place) =>
@@ -386,7 +386,7 @@ for (const [name, within] of directions) {
         })
         await assert.rejects(failing, /stopped/)
         await assert.rejects(copyOf(blog, to, half), /half-done copy of/)
-        await assert.rejects(copyOf(blog, half, sqlite(`${other}2`)), /a copy that is not done/)
+        await assert.rejects(copyOf(blog, half, sqlite(`${other}2`)), /an unfinished copy/)
         await copyOf(blog, from, half)
       }),
     ))

@@ -164,7 +164,7 @@ async function told(database: Migratable, at: string, made: Model): Promise<unkn
 }
 
 /** An index on PostgreSQL says where null stands, so it is made anew where a field becomes optional, or required. */
-const remade = /(?:^| )Make anew the index of [^.]+\./g
+const remade = /(?:^| )Rebuild the index of [^.]+\./g
 
 /** A sentence without what PostgreSQL alone does; where the collection is renamed too, it adds an index and drops the old one. */
 function withoutRemade(sentence: string): string {

@@ -84,7 +84,7 @@ export const cases: readonly Case[] = [
   {
     name: 'search over what is there',
     to: books({ fields: { ...keep, title: string({ max: 100, searchable: true }) } }),
-    sentence: /^Make the search of books anew\.$/,
+    sentence: /^Rebuild the search of books\.$/,
     kind: 'additive',
     query: {
       SQLite: `SELECT rowid FROM _search_books WHERE _search_books MATCH 'walden'`,

@@ -146,7 +146,7 @@ for (const database of migratables) {
       database.withEmpty(async at => {
         const from = books({ fields: { ...keep, title: string({ searchable: true }) } })
         const store = await database.open(at, from)
-        await assert.rejects(database.open(at, plain), /Make the search of books anew\..*portico migrate/s)
+        await assert.rejects(database.open(at, plain), /Rebuild the search of books\..*portico migrate/s)
         await new Client(store, from).create('books', { title: 'Emma' })
         await store.close()
         await database.apply(at, plain, { allowDestructive: false })

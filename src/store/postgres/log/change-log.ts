@@ -1,4 +1,4 @@
-/** The log of committed changes, as it is read: in order and without gaps, whoever commits meanwhile (see `log.ts`). */
+/** Reads the log of committed changes: in order and without gaps, despite concurrent commits (see `event-log.ts`). */
 import type { Hold } from '../../log/holds.ts'
 import type { LogMetrics } from '../../log/log-metrics.ts'
 import { loggedChange } from '../../log/logged-change.ts'
@@ -9,7 +9,7 @@ import type { Rows } from '../connections/statement.ts'
 import type { Checks } from '../versions/checks.ts'
 import { drawn, eventsAfter, eventsWithin, held, newest, pruned } from './event-log.ts'
 
-/** How soon to look again for changes that others' unfinished commits keep back, in milliseconds. */
+/** How soon to look again for changes that unfinished commits hold back, in milliseconds. */
 const retryMs = 5
 
 interface ChangeLogParts {
@@ -35,7 +35,7 @@ export class ChangeLog implements Changes {
     this.#metrics = metrics
   }
 
-  /** Waits until no commit can bring a smaller number any more. */
+  /** Waits until no commit can add a smaller number. */
   async last(): Promise<number> {
     const first = await this.#pool.ask([drawn.with(noInputs), held.with(noInputs), newest.with(noInputs)])
     const last = numberIn(first[2])
@@ -46,7 +46,7 @@ export class ChangeLog implements Changes {
     return last
   }
 
-  /** Answers read before it are not remembered beyond it: what a change is delivered with is no older than it. */
+  /** Answers cached before these changes are not used after them: a change is delivered with data no older than it. */
   async after(event: number, limit: number, maxBytes?: number): Promise<readonly Change[]> {
     const events =
       maxBytes === undefined
@@ -95,7 +95,7 @@ export class ChangeLog implements Changes {
   }
 }
 
-/** Up to which number nothing can come any more. */
+/** The number up to which no commit can add an event. */
 function boundOf([last, lowest]: readonly Rows[]): number {
   const held = lowest?.[0]?.[0]
   return Math.min(numberIn(last), typeof held === 'number' ? held : Number.MAX_SAFE_INTEGER)

@@ -1,4 +1,4 @@
-/** Takes away what is past: events, records and traces of commits, a few at a time, and records of users who are gone. */
+/** Deletes old events, expired records, traces of commits, and records of deleted users, a few at a time. */
 import { lastOwned, Round, removeOrphans } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { slotted } from '../../values.ts'
@@ -9,9 +9,9 @@ import { type LogPruning, runOn } from './pruning.ts'
 
 /** How often, in milliseconds. */
 const cleanIntervalMs = 5000
-/** So many at once, so that no write waits long. */
+/** How many rows are deleted at once, so that no write waits long. */
 const rowsPerStep = 500
-/** How long commits stay traceable, in milliseconds: a node that did not look for longer forgets all it remembers. */
+/** How long commits stay traceable, in milliseconds: a node that has not looked for longer clears its caches. */
 const tracesKeptMs = 2 * 60_000
 
 const pruneRecords = statementOf(
@@ -32,7 +32,7 @@ export class Cleaning {
     this.#now = now
   }
 
-  /** Does so now and then, in transactions of its own. */
+  /** Cleans every few seconds, in transactions of its own. */
   async clean(connection: Connection): Promise<void> {
     const now = this.#now()
     if (now < this.#next) return

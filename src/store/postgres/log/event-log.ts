@@ -1,21 +1,21 @@
 /**
- * The event log without one lock over all commits. Whoever draws event numbers has first taken a shared lock whose
- * key is a number below them, and keeps it until its commit is seen. A reader looks at the last number drawn, then
- * at the lowest key that is held, then at the events: what is not above either can no longer get company.
+ * The event log without one lock over all commits. Before a transaction draws event numbers, it takes a shared lock whose
+ * key is below them, and holds it until its commit is visible. A reader reads the last number drawn, then the lowest key that
+ * is held, then the events: no commit can add an event at or below both.
  */
 import { prunedSql } from '../../log/keys.ts'
 import { afterSql, afterWithinSql } from '../../log/logged-change.ts'
 import { type Sql, slot, sql } from '../../sql/writer.ts'
 import { statementOf } from '../connections/statement.ts'
 
-/** The upper 16 bits of our advisory locks' keys, which strangers in the same database should not use. */
+/** The upper 16 bits of the keys of our advisory locks, which other programs in the same database should not use. */
 const lockClass = 0x506f
 
 /** The last number drawn. */
 export const drawnText = `(SELECT "last_value" - (NOT "is_called")::int FROM "_events_id_seq")`
 const lastDrawn: Sql = [drawnText]
 
-/** Before the numbers are drawn, after all rows are changed: so the events of a row have the order of its changes. */
+/** Before the numbers are drawn and after all rows are changed: so events of a row are in the order of its changes. */
 export const lockLog = statementOf(
   sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock_shared((${[String(lockClass)]}::bigint << 48) | ${lastDrawn})) AS "lock"`,
 )
@@ -33,14 +33,14 @@ export const touch = statementOf(
   sql`INSERT INTO "_touched" ("xid", "names", "at") VALUES (pg_current_xact_id(), ${slot(0)}, ${slot(1)}) RETURNING "xid"::text`,
 )
 
-/** The last number drawn. Ask it before `held`. */
+/** The last number drawn. To be sent before `held`. */
 export const drawn = statementOf(sql`SELECT ${lastDrawn}::bigint`)
 
-/** The lowest number below which somebody's numbers may still be uncommitted; null: nobody's are. */
+/** The lowest number above which events may still be uncommitted; null: none are. */
 export const heldText = `SELECT min(("classid"::bigint & 65535) << 32 | "objid"::bigint) FROM pg_locks WHERE "locktype" = 'advisory' AND "objsubid" = 1 AND "classid"::bigint >> 16 = ${lockClass} AND "database" = (SELECT "oid" FROM pg_database WHERE "datname" = current_database()) AND "granted"`
 export const held = statementOf([heldText])
 
-/** The number of the newest event that is seen; of a log whose newest were pruned, theirs. */
+/** The number of the newest visible event, even if it has been pruned. */
 export const newest = statementOf(sql`SELECT greatest((SELECT max("id") FROM "_events"), ${prunedSql}, 0)`)
 
 export const pruned = statementOf(sql`SELECT ${prunedSql}`)
@@ -48,10 +48,10 @@ export const pruned = statementOf(sql`SELECT ${prunedSql}`)
 export const eventsAfter = statementOf(afterSql)
 export const eventsWithin = statementOf(afterWithinSql)
 
-/** The row of `_touched` that no transaction has left: its name is the id below which rows may be gone. */
+/** The one row of `_touched` that is of no transaction: its name is the id below which rows may have been deleted. */
 export const floorRow = sql`'0'::xid8`
 
-/** None that a snapshot taken from now on would miss. */
+/** Deletes only rows that every later snapshot sees. */
 export const pruneTouched = statementOf(
   sql`WITH "floor" AS (SELECT least("xid", pg_snapshot_xmin(pg_current_snapshot())) AS "xid" FROM (SELECT max("xid") AS "xid" FROM "_touched" WHERE "at" < ${slot(0)} AND "xid" > ${floorRow}) AS "old" WHERE "xid" IS NOT NULL), "gone" AS (DELETE FROM "_touched" AS "t" USING "floor" WHERE "t"."xid" < "floor"."xid" AND "t"."xid" > ${floorRow} RETURNING 1) INSERT INTO "_touched" AS "t" ("xid", "names", "at") SELECT ${floorRow}, "xid"::text, ${slot(0)} FROM "floor" WHERE EXISTS (SELECT 1 FROM "gone") ON CONFLICT ("xid") DO UPDATE SET "names" = excluded."names" WHERE "t"."names"::xid8 < excluded."names"::xid8`,
 )

@@ -15,27 +15,27 @@ import { isMissingPrivilege } from '../connections/failure.ts'
 import { statementOf } from '../connections/statement.ts'
 import { drawnText, heldText } from './event-log.ts'
 
-/** What cannot be known, and is like everything. */
+/** A part of an identity that cannot be known. It matches any other. */
 const unknown = '-'
-/** PostgreSQL lets everybody ask it; who runs a server may not. */
+/** Everybody may call this by default; an operator may have revoked it. */
 const system = `(SELECT "system_identifier"::text FROM pg_control_system())`
 /** It grows with every promotion and every recovery to a point in time. A standby is not written to. */
 const timeline = `CASE WHEN pg_is_in_recovery() THEN '${unknown}' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END`
 const database = `(SELECT "oid"::text FROM pg_database WHERE "datname" = current_database())`
 
-/** How long commits that are under way may take, and how often to look. */
+/** How long to wait for unfinished commits, and how often to look. */
 const settleMs = 30_000
 const settlePauseMs = 10
 
 const storedText = (key: string) => `(SELECT "value" FROM "_portico" WHERE "key" = ${literal(key)})`
-/** The identity, now and as it is stored; the pruned number; whether it was copied from a backup. */
+/** The current identity and the stored one; the pruned number; whether the database was restored from a backup. */
 const lookText = (systemText: string) =>
   `SELECT concat_ws('/', ${systemText}, ${timeline}, ${database}), ${storedText(identityKey)}, ${storedText(prunedKey)}, ${storedText(restoredKey)} IS NOT NULL`
 const looks = [lookText(system), lookText(literal(unknown))] as const
 const [look, lookWithoutSystem] = looks.map(text => statementOf([text]))
 
 interface Found {
-  /** What finds the same again. */
+  /** The statement that found it. */
   readonly text: string
   readonly identity: string
   readonly stored: string | null
@@ -43,7 +43,7 @@ interface Found {
   readonly isRestored: boolean
 }
 
-/** Of a database that has Portico's own tables. Several nodes that start at once do it once. `now`: in milliseconds. */
+/** The database must have Portico's own tables. If several nodes start at once, one does it. `now`: in milliseconds. */
 export async function openLog(client: pg.Client, now: () => number): Promise<void> {
   const before = await found(client)
   if (isOpen(before)) return
@@ -55,7 +55,7 @@ export async function openLog(client: pg.Client, now: () => number): Promise<voi
   })
 }
 
-/** The log goes on far above its numbers, and no reader may resume from one of them. */
+/** The log continues far above its present numbers, and no reader may resume from one of them. */
 export async function raiseLog(client: pg.Client, now: () => number): Promise<void> {
   const { identity } = await found(client)
   await transact(client, async () => {
@@ -107,12 +107,12 @@ function foundIn(text: string, [identity, stored, pruned, isRestored]: readonly 
     identity: String(identity),
     stored: textOf(stored),
     pruned: textOf(pruned),
-    // One driver has truth as 1.
+    // `Connection` returns true as 1.
     isRestored: isRestored === true || isRestored === 1,
   }
 }
 
-/** Makes the bounds that an earlier version did not store, and locks them against others that open the log, or prune it. */
+/** Stores the bounds if an earlier version did not, and locks them against other nodes that open or prune the log. */
 async function lockBounds(client: pg.Client): Promise<void> {
   await client.query(
     `INSERT INTO "_portico" ("key", "value") SELECT $1, coalesce((SELECT min("id") - 1 FROM "_events"), ${drawnText})::text ON CONFLICT ("key") DO NOTHING`,
@@ -136,7 +136,7 @@ async function raise(client: pg.Client, now: number): Promise<void> {
   await client.query('DELETE FROM "_portico" WHERE "key" = $1', [restoredKey])
 }
 
-/** Waits until no commit can bring a number below the base: whoever resumes above it would miss its event. */
+/** Waits until no commit can add a number below the base: readers that resume above it would miss that event. */
 async function settled(client: pg.Client, base: number): Promise<void> {
   const until = performance.now() + settleMs
   for (;;) {

@@ -1,4 +1,4 @@
-/** Pruning on PostgreSQL, beside other nodes that prune too: whoever has the row of the pruned number has the turn. */
+/** Pruning on PostgreSQL, where other nodes prune too: the one that has locked the row of the pruned number does it. */
 import { lowestHoldSql, prunedKey } from '../../log/keys.ts'
 import { LogMetrics } from '../../log/log-metrics.ts'
 import {
@@ -19,7 +19,7 @@ import { held } from './event-log.ts'
 const key = quoted(prunedKey)
 const [bySize, byAge] = [sql`${slot(0)}::bigint`, sql`${slot(1)}::bigint`]
 
-/** A hold that was set after the look counts too. */
+/** Respects holds that were set after the look, too. */
 const pruneEvents = statementOf(
   sql`WITH "turn" AS (SELECT 1 FROM "_portico" WHERE "key" = ${key} FOR UPDATE SKIP LOCKED), "until" AS (SELECT greatest(${bySize}, least(${byAge}, ${lowestHoldSql})) AS "id" WHERE EXISTS (SELECT 1 FROM "turn")), "raised" AS (UPDATE "_portico" SET "value" = greatest("value"::bigint, "until"."id")::text FROM "until" WHERE "key" = ${key}), "gone" AS (DELETE FROM "_events" AS "e" USING "until" WHERE "e"."id" <= "until"."id" RETURNING 1) SELECT 1 FROM "gone"`,
 )
@@ -63,7 +63,7 @@ export class LogPruning {
     return prunable
   }
 
-  /** Returns how many events are gone. */
+  /** Returns the number of deleted events. */
   async prune(connection: Connection, prunable: Prunable): Promise<number> {
     const count = await answered(prune(statements, prunable), queries => runOn(connection, queries))
     this.metrics.pruned(count)

@@ -10,7 +10,7 @@ import { statementOf } from '../connections/statement.ts'
 import type { Security } from '../row-security/security.ts'
 import { postgresPlan } from './query-plan.ts'
 
-/** How old the totals may be, in milliseconds: they only tell about how large tables are. */
+/** How old the totals may be, in milliseconds: they only give the approximate size of tables. */
 const totalsMs = 5000
 
 const totalsStatement = statementOf(

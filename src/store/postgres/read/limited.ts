@@ -1,6 +1,6 @@
 /**
- * Statements whose limits are written out, one for each that is asked for. Of a limit that it does not know,
- * PostgreSQL supposes a tenth of the table: it would plan every execution anew, or for far too many rows.
+ * Statements with literal limits, one for each combination in use. For a limit that is a parameter, PostgreSQL assumes a tenth
+ * of the table: it would plan each execution separately, or for far too many rows.
  */
 import type { Param } from '../../../plan/plan.ts'
 import type { Dialect } from '../../sql/dialect.ts'
@@ -8,10 +8,10 @@ import type { Bind, Sql } from '../../sql/writer.ts'
 import type { Inputs } from '../../values.ts'
 import { type Query, type Statement, statementOf } from '../connections/statement.ts'
 
-/** Beyond so many, limits are bound. */
+/** Above this number of statements, limits are parameters. */
 const maxStatements = 100
 
-/** `build`: asks the dialect for every limit. */
+/** `build` calls the dialect's `limit` for every limit. */
 export function limited(dialect: Dialect, build: (dialect: Dialect) => Sql): (inputs: Inputs) => Query {
   const params = new Set<Param>()
   const bound = statementOf(

@@ -1,7 +1,7 @@
 /**
- * Reads of tables that somebody has locked. A read that waits for a lock holds up all that were sent with it, and enough
- * of them every connection. So `lock_timeout` ends each wait soon, and from then on such reads are asked apart, on a few
- * connections, until the lock is gone or their time is over.
+ * Reads of locked tables. A read that waits for a lock delays all that were sent with it, and several of them block every
+ * connection. So `lock_timeout` ends each wait soon, and from then on reads of that table are sent separately, on a few
+ * connections, until the lock is released or their time is over.
  */
 import type { ApiError } from '../../../errors.ts'
 import { failureOf } from '../connections/failure.ts'
@@ -15,12 +15,12 @@ export interface PendingRead {
   tries: number
 }
 
-/** How long a table counts as locked, or as free, after a read of it has shown so, in milliseconds. */
+/** How long a table counts as locked, or as free, after a read has shown that it is, in milliseconds. */
 const knownMs = 1000
 
 const tablesByStatement = new WeakMap<Statement, readonly string[]>()
 
-/** The tables that a statement reads. PostgreSQL does not tell for which of them it has waited. */
+/** The tables that a statement reads. PostgreSQL does not say for which of them it waited. */
 function tablesOf(statement: Statement): readonly string[] {
   const known = tablesByStatement.get(statement)
   if (known !== undefined) return known
@@ -33,9 +33,9 @@ function tablesOf(statement: Statement): readonly string[] {
 export class LockedReads {
   readonly #maxConnections: number
   readonly #waitMs: number
-  /** Until when a table is supposed to be locked. */
+  /** Until when a table counts as locked. */
   readonly #suspects = new Map<string, number>()
-  /** Until when a table is known to be free; kept while another one is locked. */
+  /** Until when a table counts as free; kept while another one is locked. */
   readonly #free = new Map<string, number>()
   /** Until when a read that has met a lock may wait. */
   readonly #deadlines = new WeakMap<PendingRead, number>()
@@ -48,7 +48,7 @@ export class LockedReads {
     this.#waitMs = waitMs
   }
 
-  /** Whether a lock was met lately. */
+  /** Whether a read has recently met a lock. */
   get isAny(): boolean {
     return this.#suspects.size > 0 || this.#waiting.length > 0
   }
@@ -61,7 +61,7 @@ export class LockedReads {
     return this.#waiting.length > 0 && this.#connections < this.#maxConnections
   }
 
-  /** Those that are to be asked together; `asked` is called when they were. */
+  /** The reads to be sent together; `asked` must be called when they are answered. */
   next(count: number): readonly PendingRead[] {
     this.#connections++
     return this.#waiting.splice(0, count)
@@ -71,7 +71,7 @@ export class LockedReads {
     this.#connections--
   }
 
-  /** Takes over the reads that would meet a lock; returns the others. */
+  /** Takes the reads that would meet a lock; returns the others. */
   setAside(reads: readonly PendingRead[]): PendingRead[] {
     const now = performance.now()
     for (const [table, until] of this.#suspects) if (until < now) this.#suspects.delete(table)
@@ -95,7 +95,7 @@ export class LockedReads {
     read.reject(failureOf(cause))
   }
 
-  /** Its tables are free. Asked only while `isAny`. */
+  /** The read was answered: its tables are free. Needed only while `isAny`. */
   answered(read: PendingRead): void {
     const until = performance.now() + knownMs
     for (const { statement } of read.queries) {
@@ -106,13 +106,13 @@ export class LockedReads {
     }
   }
 
-  /** Of several tables, those that no other read has found free. */
+  /** Of several tables, only those that no other read has found free. */
   #suspect(tables: readonly string[], now: number): void {
     const unknown = tables.filter(table => (this.#free.get(table) ?? 0) < now)
     for (const table of unknown.length > 0 ? unknown : tables) this.#suspects.set(table, now + knownMs)
   }
 
-  /** Ends the waiting of all. */
+  /** Removes and returns all reads that wait. */
   takeAll(): readonly PendingRead[] {
     return this.#waiting.splice(0)
   }

@@ -26,9 +26,9 @@ export interface PostgresReadsParts {
   readonly security: Security
   /** What `now` in rules stands for; left out: the database's own clock. */
   readonly clock?: (() => number) | undefined
-  /** Of what Portico reads for itself. */
+  /** For Portico's own reads. */
   readonly primary: ReadSource
-  /** Of all else. */
+  /** For all other reads. */
   readonly source: ReadSource
 }
 
@@ -36,7 +36,7 @@ export class PostgresReads implements ReadDatabase {
   readonly answers: Answers
   readonly versions: Versions
   readonly queuesByCaller = false
-  /** What is locked for one user is not remembered for another, even where the guard has forgotten a rule. */
+  /** With row security, answers for one user are not cached for another, even if the guard had a fault. */
   readonly isPersonal: boolean
   readonly #parts: PostgresReadsParts
   readonly #statements: Statements<Query>
@@ -75,7 +75,7 @@ export class PostgresReads implements ReadDatabase {
     const others = snapshotOf(source)
     return (inputs, { access }) =>
       async () =>
-        // Of one clock, and of an address that was confirmed just now, the primary knows.
+        // The primary knows the one clock, and whether an address was confirmed just now.
         run(inputs, access.system || volatile ? own : others)
   }
 }
@@ -96,7 +96,7 @@ export function statementsOf({ isOn, dialect }: Security): Statements<Query> {
   }
 }
 
-/** Whole collections are counted as they change: see `addTotals`. */
+/** Totals of whole collections are kept as they change: see `addTotals`. */
 const totals = statementOf(
   sql`SELECT coalesce(sum("n"), 0)::bigint FROM "_totals" WHERE "collection" = ${slot(0)}`,
 )

@@ -1,18 +1,18 @@
 /**
- * Up to where a standby must have replayed the primary's log to have every change that the versions count: positions
- * in that log, in bytes. A position that was asked for after a snapshot lies behind all commits that the snapshot sees,
- * since a commit is in the log before it is visible.
+ * Up to which position, in bytes, a standby must have replayed the primary's WAL to have every change that the versions
+ * count. A position read after a snapshot is behind all commits that the snapshot sees, since a commit is in the WAL before
+ * it is visible.
  */
 export class Positions {
-  /** Behind everything that was counted without a name. */
+  /** Behind all commits that were counted without names. */
   #floor = Number.POSITIVE_INFINITY
   #newest = 0
   readonly #places = new Map<string, number>()
-  /** What own commits touched after the last check was sent; and before it was, while it runs. */
+  /** The names of this node's commits: since the last check was sent, and, while that runs, before it. */
   #unplaced = new Set<string>()
   readonly #sent = new Set<string>()
 
-  /** Infinity: nobody knows yet. */
+  /** Infinity: not known yet. */
   of(names: readonly string[]): number {
     let place = this.#floor
     for (const name of names) {
@@ -27,12 +27,12 @@ export class Positions {
     return this.#newest
   }
 
-  /** Another server may write another log. */
+  /** Another server may be the primary, with another WAL. */
   forget(): void {
     this.#floor = Number.POSITIVE_INFINITY
   }
 
-  /** A commit of this node's own. */
+  /** A commit of this node. */
   committed(names: readonly string[]): void {
     for (const name of names) this.#unplaced.add(name)
   }

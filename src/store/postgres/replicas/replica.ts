@@ -1,4 +1,4 @@
-/** One hot standby of the primary. It answers a read where it is known to have just what the primary had. */
+/** One hot standby of the primary. It answers a read if it is known to have exactly the same data. */
 import { sql } from '../../sql/writer.ts'
 import { noInputs } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
@@ -10,21 +10,21 @@ import type { Timeline } from './timeline.ts'
 export interface ReplicaOptions {
   /** A connection all of whose statements of one pipeline see one snapshot. */
   readonly open: () => Promise<Connection>
-  /** One that is given up soon where it is silent. */
+  /** A connection that is soon closed if the server is silent. */
   readonly openWatch: () => Promise<Connection>
   readonly size: number
   readonly maxWaiting: number
   readonly timeline: Timeline
-  /** Asks for the commits that the primary had not shown when it was asked last. */
+  /** Asks for commits that were not visible on the primary at the last check. */
   readonly news: () => Query
-  /** Why it is not asked any more; undefined: it is again. */
+  /** Called with the reason why it is no longer used; undefined: it is used again. */
   readonly onChange: (trouble: string | undefined) => void
 }
 
-/** How often it is asked how far it is, in milliseconds; sooner while somebody wants what it does not have. */
+/** How often to ask for its position, in milliseconds; more often while a read waits for a later one. */
 const pollIntervalMs = 500
 const shortPollIntervalMs = 5
-/** A standby that was made from this primary may be asked before it has replayed the name of the log. */
+/** A standby of this primary may not have replayed the name of the timeline yet. */
 const maxUnnamedPolls = 8
 
 const begin = statementOf(sql`BEGIN`)
@@ -47,13 +47,13 @@ export class Replica {
     const { open, openWatch, size, maxWaiting, timeline, news } = options
     this.#options = options
     this.#watch = new Pool({ open: openWatch, size: 1, maxWaiting, tries: 1 })
-    // The position is of the time before the snapshot, which is taken after the COMMIT.
+    // The position is read before the snapshot, which is taken after the COMMIT.
     const before = () => [begin.with(noInputs), timeline.replayed, commit.with(noInputs), news()]
     this.#pool = new Pool({ open, size, maxWaiting, before, tries: 1 })
     void this.#ask()
   }
 
-  /** How far it had replayed the log when it was asked last; -1: it is away. */
+  /** Up to where it had replayed the WAL when it was last asked; -1: it is not available. */
   get place(): number {
     return this.#place
   }
@@ -63,8 +63,8 @@ export class Replica {
   }
 
   /**
-   * Runs the queries in one snapshot. Undefined where that is before `need`, or shows of what is read more than
-   * the primary has shown. Rejects with an `ApiError`.
+   * Runs the queries in one snapshot. Undefined if that is before `need`, or contains commits to `reads` that the last check of
+   * the primary did not see. Rejects with an `ApiError`.
    */
   async read(
     queries: readonly Query[],
@@ -77,7 +77,7 @@ export class Replica {
     return place >= need && !isTouched(news?.[0], reads) ? rows : undefined
   }
 
-  /** Asks soon whether it is there, until it is. */
+  /** Asks for its position more often until it reaches `place`. */
   seek(place: number): void {
     if (place === Number.POSITIVE_INFINITY) return
     this.#wanted = Math.max(place, this.#wanted)
@@ -102,7 +102,7 @@ export class Replica {
     this.#timer = setTimeout(() => void this.#ask(), this.#pauseMs)
   }
 
-  /** Finds its place. Returns why it has none. */
+  /** Finds its position. Returns the reason if it has none. */
   async #find(): Promise<string | undefined> {
     const { timeline } = this.#options
     try {
@@ -130,7 +130,7 @@ export class Replica {
     this.#options.onChange(trouble)
   }
 
-  /** What does not get on is asked ever more seldom. */
+  /** While it makes no progress, the pause doubles. */
   #pauseAfter(before: number): number {
     if (!this.isUp || this.#place >= this.#wanted) return pollIntervalMs
     if (this.#place > before || this.#pauseMs === pollIntervalMs) return shortPollIntervalMs

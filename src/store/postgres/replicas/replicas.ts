@@ -1,6 +1,6 @@
 /**
- * Where reads are answered: by a standby that has just what the last check has seen of what is read, else by the
- * primary (see `decisions/read-replicas.md`).
+ * Chooses where a read is answered: by a standby whose data is exactly what the last check saw, else by the primary (see
+ * `decisions/read-replicas.md`).
  */
 import { ApiError } from '../../../errors.ts'
 import { sql } from '../../sql/writer.ts'
@@ -17,11 +17,11 @@ import { Positions } from './positions.ts'
 import { Replica } from './replica.ts'
 import { Timeline } from './timeline.ts'
 
-/** What the store made before it opens its replicas. */
+/** The parts of the store that replicas need. */
 export interface StoreForReplicas {
   readonly settings: Settings
   readonly connector: Connector
-  /** Of reads. */
+  /** The pool for reads. */
   readonly primary: Pool
   readonly watch: Pool
   readonly writer: Writer
@@ -118,7 +118,7 @@ export class Replicas implements ReadSource, CheckObserver {
     return this.#open
   }
 
-  /** In turn those that have what is needed. The others are asked whether they have it by now. */
+  /** Takes turns between the replicas that have what is needed. The others are polled until they have it. */
   #choose(need: number): Replica | undefined {
     const { replicas } = this.#required()
     let chosen: Replica | undefined
@@ -133,7 +133,7 @@ export class Replicas implements ReadSource, CheckObserver {
   }
 }
 
-/** What a standby cannot do, the primary can; but for what takes too long, which would do so there too. */
+/** The primary can answer what a standby cannot, except a read that takes too long, which would do so there too. */
 function refused(error: unknown): undefined {
   if (isTooLong(error)) throw error
   return undefined

@@ -1,7 +1,7 @@
 /**
- * A name for the primary's log, which only its standbys can know: it stands in a row that was written after this
- * server became the primary. Where a server was promoted, another that followed the old primary may be ahead of it
- * with a log that nobody continues: positions mean nothing there, and the name is missing.
+ * A name for the primary's timeline that only its standbys can know: it is stored in a row that was written after this server
+ * became the primary. After a promotion, another standby of the old primary may be ahead on a timeline that has ended: its
+ * positions mean nothing, and it lacks the name.
  */
 import { randomUUID } from 'node:crypto'
 import { slot, sql } from '../../sql/writer.ts'
@@ -13,7 +13,7 @@ import type { Writer } from '../write/writer.ts'
 /** The key is that of earlier versions. */
 const stored = sql`(SELECT "value" FROM "_portico" WHERE "key" = 'lineage')`
 
-/** Each cluster and each promotion has another. */
+/** Unique to each cluster and each promotion. */
 const history = statementOf(
   sql`SELECT (SELECT "system_identifier"::text FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), ${stored}`,
 )
@@ -22,7 +22,7 @@ const name = statementOf(
   sql`INSERT INTO "_portico" AS "p" ("key", "value") VALUES ('lineage', ${slot(0)}) ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value" WHERE NOT starts_with("p"."value", ${slot(1)})`,
 )
 
-/** On a standby: how far it has replayed the log of that name; null on any other server. Ask it before the snapshot. */
+/** Up to where a standby has replayed the timeline of that name; null on any other server. To be sent before the snapshot. */
 const replay = statementOf(
   sql`SELECT CASE WHEN pg_is_in_recovery() AND ${stored} = ${slot(0)} THEN pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint END`,
 )
@@ -42,12 +42,12 @@ export class Timeline {
     this.#writer = writer
   }
 
-  /** Asks a standby how far it has replayed the log; null: it is none. Only what is asked after it sees all that. */
+  /** Asks a standby up to where it has replayed the WAL; null: it is none. Only later snapshots see all of that. */
   get replayed(): Query {
     return replay.with(slotted([this.#name]))
   }
 
-  /** Another server may be the primary from now on. No server is a standby until its log's name is learned. */
+  /** Another server may be the primary from now on. No standby is recognised until its timeline's name is known. */
   forget(): void {
     this.#name = ''
     this.#server = {}
@@ -73,7 +73,7 @@ export class Timeline {
     }
   }
 
-  /** Of several nodes the first one's stays. */
+  /** If several nodes write a name, the first one stays. */
   #write(prefix: string): Promise<void> {
     return this.#writer.work(function* () {
       yield [{ statement: name, inputs: slotted([prefix + randomUUID(), prefix]) }]

@@ -1,4 +1,4 @@
-/** Sets, before a statement, on whose behalf it runs, where that is somebody else than before. In the same trip. */
+/** Sets on whose behalf a statement runs, if that differs from the statement before. In the same round trip. */
 import { join, quoted, slot, sql } from '../../sql/writer.ts'
 import type { Actor } from '../../values.ts'
 import { type Outcome, type Query, statementOf } from '../connections/statement.ts'
@@ -16,7 +16,7 @@ function isSame(one: Actor, other: Actor): boolean {
 }
 
 /**
- * The queries with what must be set between them. What was set before a batch is not relied on: it may have been
+ * The queries with the necessary settings between them. Settings from before a batch are not relied on: they may have been
  * rolled back.
  */
 export function withActors(queries: readonly Query[]): readonly Query[] {
@@ -34,7 +34,7 @@ export function withActors(queries: readonly Query[]): readonly Query[] {
   return all
 }
 
-/** What became of the queries alone. */
+/** The outcome of the queries alone. */
 export function withoutActors(outcome: Outcome, sent: readonly Query[]): Outcome {
   const isAsked = (_: unknown, at: number) => sent[at]?.statement !== act
   return { ...outcome, done: outcome.done.filter(isAsked), tags: outcome.tags.filter(isAsked) }

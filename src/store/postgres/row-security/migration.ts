@@ -1,4 +1,4 @@
-/** Row security as it is found in a database, and the steps that make, renew or remove it. */
+/** Row security as found in a database, and the steps that create, replace or remove it. */
 import type { ClientBase } from 'pg'
 import type { Model } from '../../../model/model.ts'
 import type { Step } from '../../schema/diff.ts'
@@ -9,7 +9,7 @@ import { ROW_SECURITY, type RowSecurity, rowSecurity } from './policies.ts'
 
 const here = 'current_schema()::regnamespace'
 
-/** One line an object: its kind, its table and its name. */
+/** One line for each object: its kind, its table and its name. */
 const objects = `SELECT concat_ws(' ', "kind", "table", "name") AS "object" FROM (
   SELECT 'policy' AS "kind", c.relname AS "table", p.polname::text AS "name" FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid
     WHERE c.relnamespace = ${here} AND starts_with(p.polname, 'portico_')
@@ -25,7 +25,7 @@ const objects = `SELECT concat_ws(' ', "kind", "table", "name") AS "object" FROM
 
 export interface FoundSecurity {
   readonly objects: readonly string[]
-  /** Of what was made last; undefined: it is off. */
+  /** Of the policies that were last created; undefined: it is off. */
   readonly fingerprint: string | undefined
 }
 
@@ -34,7 +34,7 @@ export async function readSecurity(client: ClientBase, fingerprint?: string): Pr
   return { objects: rows.map(({ object }) => object), fingerprint }
 }
 
-/** Policies before what they look at. */
+/** Policies before the tables that they read. */
 const undoing: Readonly<Record<string, (table: string, name: string) => readonly string[]>> = {
   policy: (table, name) => [`DROP POLICY ${ident(name)} ON ${ident(table)}`],
   trigger: (table, name) => [
@@ -59,7 +59,7 @@ function undo(found: readonly string[]): readonly string[] {
 
 const fingerprintKey = 'row_security'
 
-/** Where the fingerprint is kept. */
+/** The stored fingerprint. */
 export function fingerprintIn(values: ReadonlyMap<string, string>): string | undefined {
   return values.get(fingerprintKey)
 }
@@ -70,16 +70,15 @@ function remember({ fingerprint }: RowSecurity): string {
 
 const forget = `DELETE FROM "_portico" WHERE "key" = '${fingerprintKey}'`
 
-/** The statements that make it in a database whose tables are there. */
+/** The statements that create it on existing tables. */
 export function securitySql(model: Model): readonly string[] {
   const made = rowSecurity(model)
   return [...made.sql, remember(made)]
 }
 
 /**
- * Adds the steps of row security to those of the tables. Columns that policies look at cannot be changed, so what is
- * there goes before the tables change, and is made anew in the same transaction.
- * `isWanted` undefined: it stays on or off as it is.
+ * Adds the steps of row security to those of the tables. Columns that policies read cannot be changed, so the policies are
+ * dropped before the tables change, and created again in the same transaction. `isWanted` undefined: it stays on or off.
  */
 export function withSecurity(
   steps: readonly Step<PostgresSql>[],
@@ -95,10 +94,10 @@ export function withSecurity(
   const removal: Step<PostgresSql> = {
     sentence:
       wanted === undefined
-        ? 'Remove the policies of row security: every row is open to whoever may read its table.'
+        ? 'Remove the policies of row security: every row is visible to whoever may read its table.'
         : 'Remove the policies of row security while the tables change.',
     sql: { ...nothing, before: [...undo(found.objects), forget] },
-    // Not by a command that was only given no setting.
+    // Not by a command that merely lacks the setting.
     destructive: wanted === undefined,
     additive: wanted !== undefined,
     surplus: false,
@@ -122,7 +121,7 @@ function isAsWanted({ objects: there, fingerprint }: FoundSecurity, wanted: RowS
   )
 }
 
-/** Throws a `MigrationError` for a user whom policies do not restrain. */
+/** Throws a `MigrationError` for a user to whom policies do not apply. */
 export async function requireRestrained(client: ClientBase): Promise<void> {
   const { rows } = await client.query(
     'SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user',
@@ -131,6 +130,6 @@ export async function requireRestrained(client: ClientBase): Promise<void> {
   if (!rolsuper && !rolbypassrls) return
   const why = rolsuper ? 'is a superuser' : 'has BYPASSRLS'
   throw new MigrationError(
-    `Row security would lock nothing: the database user ${JSON.stringify(rolname)} ${why}, whom no policy restrains. Name another user in DATABASE_URL, who owns the tables, or turn PORTICO_ROW_SECURITY off.`,
+    `Row security would have no effect: the database user ${JSON.stringify(rolname)} ${why}, and no policy applies to it. Name another user in DATABASE_URL, one that owns the tables, or turn PORTICO_ROW_SECURITY off.`,
   )
 }

@@ -1,10 +1,10 @@
 /**
- * Row-level security, made of the model's rules: a second lock behind the guard. Policies read on whose behalf a
- * statement runs from settings of the transaction; where none is set, they let nothing pass.
+ * Row-level security, made from the model's rules: a second defence behind the guard. Policies read on whose behalf a
+ * statement runs from settings of the transaction; without settings, they let nothing pass.
  *
- * Rules see rows as they are stored, whatever the caller may read. Policies of a table do not count where its rows are
- * reached through a parent (https://www.postgresql.org/docs/15/ddl-inherit.html), so each table that rules look into
- * has one, `_all_…`, with the columns that they look at.
+ * Rules see rows as they are stored, whatever the caller may read. Policies of a table do not apply when its rows are read
+ * through a parent (https://www.postgresql.org/docs/15/ddl-inherit.html), so each table that rules read has one, `_all_…`,
+ * with the columns that they need.
  */
 import { createHash } from 'node:crypto'
 import type { Collection, Model } from '../../../model/model.ts'
@@ -29,9 +29,9 @@ import {
 export const ROW_SECURITY = '_row_security'
 
 export interface RowSecurity {
-  /** What makes it, on tables that have none. */
+  /** The statements that create it, on tables without it. */
   readonly sql: readonly string[]
-  /** What must be there then, as `postgres-catalog.ts` finds it. */
+  /** The objects that exist then, as `migration.ts` finds them. */
   readonly objects: readonly string[]
   /** Of all of it. */
   readonly fingerprint: string
@@ -76,7 +76,7 @@ function may(action: 'read' | 'write', { singular }: Collection): string {
   return `${actorIs} AND ${hasScope(`${action}:${singular}`)}`
 }
 
-/** Whoever writes may refer to what their scopes do not let them read. */
+/** A write may refer to rows that its scopes do not allow to be read. */
 function mayRead({ singular }: Collection): string {
   const isWriting = `${setting('writing')} <> ''`
   return `${actorIs} AND (${isWriting} OR ${hasScope(`read:${singular}`)})`
@@ -86,7 +86,7 @@ function holds(rule: Rule, collection: Collection, model: Model, name = ident(co
   return ruleSql(rule, { collection, name }, model)
 }
 
-/** The rows that whoever asks may delete, over the collection's table under its own name. */
+/** The condition for rows that the caller may delete, over the collection's table under its own name. */
 export function deleteRule(name: string, model: Model): string {
   const collection = model.collections.get(name)
   return collection === undefined ? 'FALSE' : deletion(collection, model)
@@ -96,7 +96,7 @@ function deletion(collection: Collection, model: Model): string {
   return changing(collection.access.delete, collection, model)
 }
 
-/** What is changed or deleted must be readable too. */
+/** A row that is changed or deleted must be readable too. */
 function changing(rule: Rule, collection: Collection, model: Model): string {
   const { read } = collection.access
   const isAllowed = `${holds(read, collection, model)} AND ${holds(rule, collection, model)}`
@@ -109,7 +109,7 @@ interface Policy {
   readonly text: string
 }
 
-/** `portico.writing`: a statement that returns what it has written, which its caller may not be able to read. */
+/** `portico.writing`: the statement returns what it wrote, which its caller may not be able to read. */
 function policies(collection: Collection, model: Model): readonly Policy[] {
   const { name, access } = collection
   const isWriting = once(`${actorIs} AND ${setting('writing')} = ${literal(name)}`)
@@ -127,7 +127,7 @@ function policies(collection: Collection, model: Model): readonly Policy[] {
   ]
 }
 
-/** Locked for their owner too, which is Portico. */
+/** Forced: it applies to the owner too, which is Portico. */
 function lockedTable(table: string, all: readonly Policy[]): Part {
   return {
     sql: [
@@ -138,7 +138,7 @@ function lockedTable(table: string, all: readonly Policy[]): Part {
   }
 }
 
-/** For everyone but its owner: an index of words is of no use to a statement that a policy restrains. */
+/** For everyone but its owner: a statement under a policy could not use the index of words. */
 function searchOf({ name }: Collection): Part {
   const table = searchTable(name)
   return {
@@ -159,7 +159,7 @@ function totalsSql(collections: readonly Collection[], model: Model): string {
 
 // --- rules that look back at the table that is written
 
-/** Whether what the rule says about a row depends on what the same statement does to the table. */
+/** Whether the rule's result for a row depends on what the same statement does to the table. */
 function looksBack(rule: Rule, of: Collection, model: Model): boolean {
   let found = false
   walk(rule, of, model, true, ({ collection, isOwn }) => {
@@ -168,7 +168,7 @@ function looksBack(rule: Rule, of: Collection, model: Model): boolean {
   return found
 }
 
-/** A policy is asked before the row is stored, a trigger afterwards. */
+/** A policy is evaluated before the row is stored, a trigger afterwards. */
 function triggers(collection: Collection, model: Model): readonly Part[] {
   return (['create', 'update'] as const)
     .filter(operation => looksBack(collection.access[operation], collection, model))
@@ -257,7 +257,7 @@ function walkRelated(
   walk(rule, target, model, false, see)
 }
 
-/** The columns that rules look at in other rows, by table; and, for events, what the log does not keep of a row. */
+/** The columns that rules read in other rows, by table; and, for events, the columns that the log does not have. */
 function lookedAt(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>()
   const add = ({ name, fields }: Collection, columns: readonly string[]) => {

@@ -1,6 +1,6 @@
 /**
- * On whose behalf a statement runs, as the policies of `schema/row-security.ts` read it: settings that end with the
- * transaction. Where nothing is set, no row is seen.
+ * On whose behalf a statement runs, as the policies of `policies.ts` read it: settings that end with the transaction. If
+ * nothing is set, no row is visible.
  */
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import { type Claims, isAnonymous, type Principal } from '../../../principal.ts'
@@ -11,11 +11,11 @@ import type { Ask, Purpose } from '../../write/steps.ts'
 import type { Statement } from '../connections/statement.ts'
 
 export interface Security {
-  /** Whether rows are locked by policies. */
+  /** Whether row security is on. */
   readonly isOn: boolean
   readonly dialect: Dialect
   actor(principal: Principal): Actor | undefined
-  /** What the statements of a write are run with. */
+  /** The inputs of a write's statements. */
   inputsOf(plan: GuardedWrite): (ask: Ask<Statement>) => Inputs
 }
 
@@ -34,7 +34,7 @@ export const unlocked: Security = {
   inputsOf: () => ask => ask.inputs,
 }
 
-/** `clock`: what `now` in rules stands for; left out: the database's own clock. */
+/** `clock`: the value of `now` in rules; omitted: the database's own clock. */
 export function lockedBy(clock?: () => number): Security {
   const actor = (principal: Principal) => actorOf(principal, clock?.())
   return {
@@ -47,11 +47,11 @@ export function lockedBy(clock?: () => number): Security {
 
 export const locked = lockedBy()
 
-/** What the statements of a write are run with. `caller`: on whose behalf it is. */
+/** The inputs of a write's statements. `caller`: on whose behalf it runs. */
 function inputsOf({ shape }: GuardedWrite, caller: Actor): (ask: Ask<Statement>) => Inputs {
   const actors: Readonly<Record<Purpose, Actor>> = {
     service,
-    // A change must see all rows of its collection, to return what it has written; and what it refers to, whatever the scopes.
+    // A change must see all rows of its collection, to return what it wrote, and those it refers to, whatever the scopes.
     change: caller.with(WRITING, shape.collection.name),
     references: caller.with(WRITING, nowhere),
   }
@@ -65,7 +65,7 @@ function actorOf({ userId, access, claims }: Principal, now: number | undefined)
   const { system, signedIn, role, scopes, thirdParty } = access
   if (system) return service
   const kind = signedIn ? 'user' : isAnonymous(access) ? 'anonymous' : 'app'
-  // They are separated by spaces, and none that is known has one.
+  // Scopes are separated by spaces, and no known scope contains one.
   const listed = scopes === 'all' ? '*' : [...scopes].filter(scope => !scope.includes(' ')).join(' ')
   const id = userId === null ? '' : String(userId)
   const moment = now === undefined ? '' : new Date(now).toISOString()

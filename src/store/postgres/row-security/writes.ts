@@ -1,4 +1,4 @@
-/** Writes where policies lock the rows: what PostgreSQL supplies to them, but for what the policies hide. */
+/** Writes with row security: what PostgreSQL supplies to them, without what the policies hide. */
 import { ApiError } from '../../../errors.ts'
 import type { Collection } from '../../../model/model.ts'
 import { once } from '../../once.ts'
@@ -16,14 +16,14 @@ import { deleteRule } from './policies.ts'
 
 export class SecuredWrites extends PostgresWrites {
   override readonly dialect = lockedPostgres
-  /** Gives a row for the one that it deletes. */
+  /** Returns a row if it deletes one. */
   readonly #remove = once((collection: Collection) =>
     statementOf(sql`${deleteSql(collection.name, slot(0))} RETURNING 1`),
   )
 
   /**
-   * What the caller is given is asked on their behalf, and is null where they may not read the row; the other outputs
-   * are for the log, and are not.
+   * The caller's answer is read on their behalf, and is null if they may not read the row; the other outputs are for the log,
+   * and are read on Portico's.
    */
   override look({ row, id, outputs, shown }: LookOptions): Look<Statement> {
     const whole = statementOf(rowSql(row, id, outputs.with(shown, sql`NULL`)))
@@ -37,13 +37,13 @@ export class SecuredWrites extends PostgresWrites {
     }
   }
 
-  /** By the policy. The database itself would ask it when what goes with the row is gone already. */
+  /** Evaluates the policy. The database would do so only after the rows that go with this one are deleted. */
   permission(collection: Collection): Statement {
     const rule: Sql = [deleteRule(collection.name, this.model)]
     return statementOf(sql`SELECT 1 FROM ${name(collection.name)} WHERE "id" = ${slot(0)} AND (${rule})`)
   }
 
-  /** A row with which nothing else goes is deleted on the caller's behalf, others on Portico's own. */
+  /** A row that is deleted alone is deleted on the caller's behalf, others on Portico's own. */
   override *remove(
     walked: Walked<Statement>,
     removalOf: RemovalOf<Statement>,
@@ -61,7 +61,7 @@ export class SecuredWrites extends PostgresWrites {
     } catch (cause) {
       throw isForeignKeyFailure(cause) ? referredElsewhere(cause) : cause
     }
-    // It is locked, so it was there: a policy leaves it out.
+    // It is locked, so it exists: a policy hides it.
     if (gone?.length === 0) throw new ApiError('FORBIDDEN')
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Versions that count every node's commits. Each writing transaction leaves a row of what it touched; a check
- * reads those that the snapshot of the check before did not see. One check serves all who asked before it was sent.
+ * Versions that count every node's commits. Each writing transaction leaves a row with the names of what it touched; a check
+ * reads those that the previous check's snapshot did not see. One check serves all callers until it is sent.
  */
 import { ApiError } from '../../../errors.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
@@ -12,7 +12,7 @@ import { type Query, type Row, type Rows, statementOf } from '../connections/sta
 import { floorRow } from '../log/event-log.ts'
 import type { Lease } from './lease.ts'
 
-/** Beyond so many commits since the last check, all that is remembered counts as changed. */
+/** Above this number of commits since the last check, everything counts as changed. */
 const maxCommits = 1000
 /** Own commits that no check has seen yet. */
 const maxOwnCommits = 10_000
@@ -22,18 +22,18 @@ const unseen = sql`SELECT "xid", "names" FROM "_touched" WHERE "xid" >= pg_snaps
 const lost = sql`(SELECT "names"::xid8 FROM "_touched" WHERE "xid" = ${floorRow}) > pg_snapshot_xmin(${since})`
 const check = sql`SELECT now."s"::text, CASE WHEN now."s"::text <> ${slot(0)}::text THEN (SELECT string_agg("xid"::text || E'\\n' || "names", E'\\n\\n') FROM (${unseen}) AS "q") END, CASE WHEN now."s"::text <> ${slot(0)}::text THEN ${lost} END FROM (SELECT pg_current_snapshot() AS "s") AS now`
 
-/** Somebody else who must know what the versions count. There are no leases beside it. */
+/** Is told what the versions count. There are no leases where it is used. */
 export interface CheckObserver {
-  /** Asked after the snapshot of each check is taken. */
+  /** Sent after the snapshot of each check is taken. */
   readonly query: Query
-  /** A check is sent: its snapshot sees all own commits until now. */
+  /** A check is sent: its snapshot sees all commits of this node until now. */
   sent(): void
   /**
-   * The check that was sent is answered; the versions will count what it found. `names`: what the commits that it sees anew
-   * have touched; undefined: anything.
+   * The check that was sent is answered; the versions will count what it found. `names`: what the newly visible commits have
+   * touched; undefined: anything.
    */
   answered(row: Row | undefined, names: readonly string[] | undefined): void
-  /** A commit of this node's own is counted. */
+  /** A commit of this node is counted. */
   committed(names: readonly string[]): void
   /** Another server may answer from now on. */
   forget(): void
@@ -47,14 +47,14 @@ export interface ChecksParts {
   readonly observer?: CheckObserver | undefined
 }
 
-/** What was committed since: a transaction and the names that it touched, each; undefined: nobody knows. */
+/** The commits since: of each, the transaction and the names that it touched. Undefined: unknown. */
 function commitsOf([, touched, isLost]: ResultRow): readonly (readonly string[])[] | undefined {
   if (isLost === 1) return undefined
   const commits = typeof touched === 'string' ? touched.split('\n\n') : []
   return commits.length > maxCommits ? undefined : commits.map(commit => commit.split('\n'))
 }
 
-/** Whether an answer to `query` tells of a commit that touched one of the names. */
+/** Whether an answer to `query` contains a commit that touched one of the names. */
 export function isTouched(row: ResultRow | undefined, names: readonly string[]): boolean {
   const commits = row && commitsOf(row)
   return commits === undefined || commits.some(([, ...touched]) => touched.some(name => names.includes(name)))
@@ -80,19 +80,19 @@ export class Checks {
     this.#parts = parts
   }
 
-  /** Asked together with other queries, tells by `isTouched` whether their snapshot has something new. */
+  /** Sent with other queries, it shows by `isTouched` whether their snapshot has something new. */
   get query(): Query {
     return this.#statement.with(slotted([this.#snapshot, maxCommits + 1]))
   }
 
-  /** Counts everything as changed: another server may answer from now on, which knows other transactions. */
+  /** Counts everything as changed: another server may answer from now on, with other transactions. */
   forget(): void {
     this.#isLost = true
     this.#parts.lease.end()
     this.#parts.observer?.forget()
   }
 
-  /** Afterwards the versions count every commit that was acknowledged before the call. Asks only where it must. */
+  /** Afterwards the versions count every commit that was acknowledged before the call. Asks the database only if needed. */
   refresh(): Awaitable<void> {
     const { lease } = this.#parts
     const now = performance.now()
@@ -109,7 +109,7 @@ export class Checks {
     return this.#next.promise
   }
 
-  /** Counts a commit of this node's own, which no check has to count again. */
+  /** Counts a commit of this node, which no check has to count again. */
   committed(xid: string, names: readonly string[]): void {
     this.#parts.versions.bump(names)
     this.#parts.observer?.committed(names)

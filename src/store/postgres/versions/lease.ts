@@ -1,6 +1,6 @@
 /**
- * While nobody else may write, what a node knows stays true without a look at the database. Whoever means to write
- * first takes a lock that others see, and waits for as long as a lease lasts. So a node that saw nobody else's lock
+ * While no other node may write, what a node knows stays true without asking the database. A node that is about to write
+ * first takes a lock that others see, and waits for as long as a lease lasts. So a node that saw no lock of another node
  * knows of every commit until its lease ends (Gray and Cheriton 1989, https://doi.org/10.1145/74850.74870).
  */
 import { randomInt } from 'node:crypto'
@@ -12,14 +12,14 @@ import type { Connection } from '../connections/connection.ts'
 import { ConnectionLost } from '../connections/failure.ts'
 import { type Query, type Row, type Rows, statementOf } from '../connections/statement.ts'
 
-/** How often to ask who may write; and where somebody else may. */
+/** How often to ask who may write: while no other node may, and while one may. */
 const renewalMs = LEASE / 2
 const sharedRenewalMs = 1000
 
 /** Held until the session ends. Shared, so that nobody waits for it. */
 const lock = statementOf(sql`SELECT pg_advisory_lock_shared(${[WRITERS]}, ${slot(0)})`)
 
-/** The node's number and the session of each. */
+/** The number and the session of each node that may write. */
 const writers = statementOf(
   sql`SELECT "objid"::bigint, "pid" FROM pg_locks WHERE "locktype" = 'advisory' AND "classid" = ${[WRITERS]} AND "objsubid" = 2 AND "database" = (SELECT "oid" FROM pg_database WHERE "datname" = current_database())`,
 )
@@ -32,15 +32,15 @@ interface Question {
 export class Lease {
   /** Beside the process id, which another server may give to another node's session. */
   readonly #node = randomInt(1, 2 ** 31)
-  /** Those of this node that may write, or will, by their process ids. */
+  /** The connections of this node that may write, or are about to, by their process ids. */
   readonly #own = new Map<number, Connection>()
-  /** Those of them that have waited. */
+  /** Those of them that have waited for the length of a lease. */
   readonly #admitted = new Map<number, Connection>()
   #until = 0
   #renewAt = 0
-  /** Commits that were sent and not answered: others may see them before this node counts them. */
+  /** The number of unanswered COMMITs: others may see them before this node counts them. */
   #unanswered = 0
-  /** Grows when a commit may have been done that this node does not count. */
+  /** Increases when this node may have missed a commit. */
   #doubts = 0
 
   /** Whether this node knows of every commit that anybody has seen. `now`: of `performance.now()`. */
@@ -48,14 +48,14 @@ export class Lease {
     return now < this.#until && this.#unanswered === 0
   }
 
-  /** Whether it is time to look who may write. */
+  /** Whether it is time to ask who may write. */
   isDue(now: number): boolean {
     return now >= this.#renewAt
   }
 
   /**
-   * Asks who may write. Ask for what was committed after it, with a snapshot of its own, and call `answered` when
-   * that is counted.
+   * Asks who may write. The caller then asks what was committed, with a later snapshot, and calls `answered` when that is
+   * counted.
    */
   question(sent: number): Question {
     const doubts = this.#doubts
@@ -87,8 +87,8 @@ export class Lease {
   }
 
   /**
-   * Settles when a connection may write: no other node has a lease that does not know of it. Another of this node's
-   * that still has its lock speaks for it. Rejects with `ConnectionLost`.
+   * Settles when a connection may write: by then, every lease of another node has taken it into account. It need not wait if
+   * another connection of this node holds its lock. Rejects with `ConnectionLost`.
    */
   async admit(connection: Connection): Promise<void> {
     const { pid } = connection

@@ -1,4 +1,4 @@
-/** What is really there in a PostgreSQL database, and what an earlier migration has left to do. */
+/** What a PostgreSQL database actually contains, and what an earlier migration left unfinished. */
 import type { ClientBase } from 'pg'
 import { searchTable } from '../../sql/dialect.ts'
 import { allWords } from '../../sql/postgres.ts'
@@ -67,7 +67,7 @@ export function hasOwnTables({ tables }: Catalog): boolean {
   )
 }
 
-/** The statements that make what is lacking of Portico's own. */
+/** The statements that create what is missing of Portico's own tables. */
 export function lackingOwn({ tables, indexes }: Catalog): readonly string[] {
   return ownStatements(
     name => tables.has(name) || indexes.has(name),
@@ -75,7 +75,7 @@ export function lackingOwn({ tables, indexes }: Catalog): readonly string[] {
   )
 }
 
-/** The columns that Portico made and that are not there any more. */
+/** The columns that Portico created and that no longer exist. */
 export function missingColumns({ tables }: Catalog, schema: Schema): readonly string[] {
   return schema.tables.flatMap(({ name, columns, search }) => {
     const searched = search.length === 0 ? [] : ['id', allWords, ...search]
@@ -99,11 +99,11 @@ export interface Unfinished {
   readonly sentence: string
   /** Whether a service needs it. */
   readonly isRequired: boolean
-  /** Statements; those that are tried together. */
+  /** Groups of statements that are tried together. */
   readonly sql: readonly (readonly string[])[]
 }
 
-/** Indexes that are missing or were left half made, and references that were not checked yet. */
+/** Indexes that are missing or invalid, and references that were not validated yet. */
 export function unfinished(catalog: Catalog, { tables }: Schema): readonly Unfinished[] {
   return tables.flatMap(table => {
     const indexes = table.indexes.flatMap(index => {
@@ -131,7 +131,7 @@ export function unfinished(catalog: Catalog, { tables }: Schema): readonly Unfin
   })
 }
 
-/** The statements that remove what a migration that did not come to its end has prepared. */
+/** The statements that remove what an unfinished migration has prepared. */
 export function leftovers({ tables, indexes, constraints }: Catalog): readonly string[] {
   const isTemporary = (name: string) => name.startsWith(temporary)
   const gone = [...tables.keys()].filter(isTemporary)

@@ -1,4 +1,4 @@
-/** The steps of a migration on PostgreSQL that change the columns of a table, and what they refer to. */
+/** The steps of a migration on PostgreSQL that change the columns of a table, and their references. */
 import type { ColumnChange } from '../changes.ts'
 import type { TableChange } from '../diff.ts'
 import { ident } from '../quoted.ts'
@@ -15,7 +15,7 @@ import {
 } from './ddl.ts'
 import type { Part } from './sql.ts'
 
-/** What a table is called before the migration; undefined: it is not there. */
+/** The name of a table before the migration; undefined: it does not exist. */
 export type OldName = (target: string) => string | undefined
 
 export function changeColumn(
@@ -80,7 +80,7 @@ function require(was: Column, is: Column, from: Table, to: Table): Part {
     const fill = `UPDATE ${ident(to.name)} SET ${column} = ${initialSql(is)} WHERE ${column} IS NULL`
     return { alter: [fill, `${table} ALTER COLUMN ${column} SET DEFAULT ${initialSql(is)}`, required] }
   }
-  // A checked constraint saves the look at every row under the lock.
+  // A validated constraint saves reading every row under the lock.
   const name = temporaryName(`${is.name}__required`)
   const text = `CHECK (${ident(was.name)} IS NOT NULL)`
   return {

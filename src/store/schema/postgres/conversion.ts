@@ -1,4 +1,4 @@
-/** A column's values as those of another type, on PostgreSQL. What has no such value is an error. */
+/** A column's values as those of another type, on PostgreSQL. A value that cannot be converted is an error. */
 import { withoutCollation } from '../../sql/postgres.ts'
 import { ident } from '../quoted.ts'
 import type { Column } from '../tables.ts'

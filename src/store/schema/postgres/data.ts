@@ -1,4 +1,4 @@
-/** Looks at the rows of a PostgreSQL database before and after a migration, beside whoever reads and writes them. */
+/** Checks the rows of a PostgreSQL database before and after a migration, while others read and write them. */
 import pg from 'pg'
 import type { Model } from '../../../model/model.ts'
 import { withoutCollation } from '../../sql/postgres.ts'
@@ -16,7 +16,7 @@ import type { Column } from '../tables.ts'
 import { converted } from './conversion.ts'
 import { initialSql } from './ddl.ts'
 
-/** What in the data does not fit, as sentences. */
+/** The faults in the data, as sentences. */
 export async function dataFaults(
   client: pg.Client,
   model: Model,
@@ -46,7 +46,7 @@ async function misfitsOf(
       return judge && withConversion(client, check, value => judged(client, judge, from, check, value))
     }
     case 'unique': {
-      // What cannot be converted was told by the check of the values.
+      // The check of the values has reported what cannot be converted.
       if (check.columns.some(([was, is]) => was !== undefined && isConverted(was, is))) return undefined
       return misfitsIn(
         await client.query(
@@ -103,7 +103,7 @@ async function withConversion<T>(
       `CREATE OR REPLACE FUNCTION ${conversion}("value" ${from}) RETURNS text LANGUAGE plpgsql AS $convert$ ${body} $convert$`,
     )
   } catch (cause) {
-    // Without the right to make temporary objects PostgreSQL itself refuses what cannot be converted.
+    // Without the TEMPORARY privilege, the migration itself fails on what cannot be converted.
     if (cause instanceof pg.DatabaseError && cause.code === '42501') return undefined
     throw cause
   }
@@ -114,7 +114,7 @@ async function withConversion<T>(
   }
 }
 
-/** How many rows are looked at in one statement. */
+/** How many rows one statement reads. */
 const batchRows = 1000
 
 async function judged(

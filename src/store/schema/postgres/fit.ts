@@ -9,7 +9,7 @@ import { fits } from '../start.ts'
 import { planned, stateOf } from './plan.ts'
 import { connected } from './session.ts'
 
-/** Another one whenever a column was added, changed or dropped. */
+/** It changes whenever a column is added, changed or dropped. */
 const fingerprint = statementOf(
   sql`SELECT md5(string_agg(c."relname" || '.' || a."attname" || ' ' || a."atttypid" || ' ' || a."attnotnull", ',' ORDER BY c."relname", a."attname")) FROM pg_class c JOIN pg_attribute a ON a."attrelid" = c."oid" AND a."attnum" > 0 AND NOT a."attisdropped" WHERE c."relnamespace" = current_schema()::regnamespace AND c."relkind" IN ('r', 'p')`,
 )
@@ -27,13 +27,13 @@ export class PostgresFit {
     this.#pool = pool
   }
 
-  /** What is there now fits. */
+  /** Records that the present tables fit. */
   async remember(): Promise<void> {
     this.#seen = await this.#fingerprint()
     this.#isFit = true
   }
 
-  /** Whether a service of the model can go on. What it does not know may be there. */
+  /** Whether a service of the model can continue. The tables may have more than it knows. */
   async isFit(): Promise<boolean> {
     const found = await this.#fingerprint()
     if (found === this.#seen) return this.#isFit

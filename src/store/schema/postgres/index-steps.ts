@@ -54,8 +54,8 @@ export function changeIndexes(change: TableChange): Part {
 }
 
 /**
- * Over columns that are there, it is prepared. Over new ones it is made after the transaction, where it cannot
- * fail: see `postgres-catalog.ts`. One that may fail is made within it.
+ * Over existing columns, the index is prepared. Over new ones it is created after the transaction if it cannot fail (see
+ * `catalog.ts`), else within it.
  */
 function addIndex(index: TableIndex, { from, to, columns }: TableChange): Part {
   const old = columnsByName(from)

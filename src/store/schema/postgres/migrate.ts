@@ -1,4 +1,4 @@
-/** Brings a PostgreSQL database to a model, beside a service that runs and other processes that start. */
+/** Migrates a PostgreSQL database to a model, while a service runs and other processes start. */
 import type pg from 'pg'
 import type { Model } from '../../../model/model.ts'
 import { requireRestrained, securitySql } from '../../postgres/row-security/migration.ts'
@@ -16,7 +16,7 @@ import { catchUp, type Filled, fillSearch } from './search.ts'
 import { announce, connected, locked, unlessLocked } from './session.ts'
 import type { Preparation } from './sql.ts'
 
-/** The statements that make an empty PostgreSQL database for the model. */
+/** The statements that create the model's tables in an empty PostgreSQL database. */
 export function postgresSchemaSql(model: Model, isLocked = false): string {
   const security = isLocked ? securitySql(model) : []
   return `${[...createSchema(schemaOf(model)), ...security].join(';\n\n')};\n`
@@ -37,7 +37,7 @@ export function planPostgres(url: string, model: Model, isLocked?: boolean): Pro
 
 export interface ApplyOptions {
   readonly allowDestructive: boolean
-  /** Whether policies lock the rows (see `row-security.ts`). Left out: as they do or do not now. */
+  /** Whether row security is to be on (see `policies.ts`). Omitted: it stays as it is. */
   readonly isLocked?: boolean
 }
 
@@ -62,8 +62,8 @@ interface PostgresStart extends Start {
 }
 
 /**
- * What a start does: makes an empty database, applies what only adds when it may, and throws a `MigrationError` for
- * everything else. Of several that start at once, one does it and the others wait.
+ * What a start does: creates the tables of an empty database, applies additive changes if it may, and throws a
+ * `MigrationError` for everything else. If several processes start at once, one does it and the others wait.
  */
 export function preparePostgres(url: string, model: Model, start: PostgresStart): Promise<void> {
   const { autoMigrate, isLocked } = start
@@ -73,7 +73,7 @@ export function preparePostgres(url: string, model: Model, start: PostgresStart)
     const state = await stateOf(client)
     if (isPrepared(state, aim, start)) {
       const isLittered = autoMigrate && leftovers(state.catalog).length > 0
-      // It is none of this start's, so it does not fail by it.
+      // The leftovers are of another migration, so this start does not fail because of them.
       if (isLittered) await unlessLocked(client, () => clean(client)).catch(() => {})
       return
     }
@@ -85,7 +85,7 @@ export function preparePostgres(url: string, model: Model, start: PostgresStart)
   })
 }
 
-/** Whether nothing must be done. What is seen while another node migrates may not fit together: not then. */
+/** Whether nothing has to be done. What is read during another node's migration may be inconsistent: then it is false. */
 function isPrepared(state: State, aim: Aim, start: Start): boolean {
   try {
     const plan = planned(state, aim)
@@ -108,7 +108,7 @@ async function migrate(client: pg.Client, aim: Aim, check: Check): Promise<reado
   const isNeeded = !isDone(state, plan) || (state.stored !== undefined && !accepts(state.stored))
   if (isNeeded) check([...left.map(leftStep), ...steps], state.stored === undefined)
   await clean(client)
-  // Another process has done it meanwhile.
+  // Another process has done it in the meantime.
   if (!isNeeded) return []
   const checks = checksIn(steps)
   const faults = await dataFaults(client, aim.model, checks)
@@ -133,7 +133,7 @@ function checksIn(steps: readonly Pick<Step, 'checks'>[]): readonly TableChecks[
   return steps.flatMap(step => step.checks ?? [])
 }
 
-/** Removes what a migration has prepared that did not come to its end. */
+/** Removes what an unfinished migration has prepared. */
 async function clean(client: pg.Client): Promise<void> {
   for (const text of leftovers(await readCatalog(client))) await patiently(client, text)
 }
@@ -144,7 +144,7 @@ async function finish(client: pg.Client, left: readonly Unfinished[]): Promise<v
       for (const texts of sql) await patiently(client, ...texts)
     } catch (cause) {
       throw new MigrationError(
-        `The tables fit the model, but this is not finished: ${sentence} (${reasonOf(cause)}) Mend it and run \`portico migrate --apply\` again.`,
+        `The tables fit the model, but this is not finished: ${sentence} (${reasonOf(cause)}) Fix it and run \`portico migrate --apply\` again.`,
         { cause },
       )
     }
@@ -181,19 +181,19 @@ async function prepareOne(client: pg.Client, preparation: Preparation): Promise<
 }
 
 interface Transaction {
-  /** What makes what is lacking of Portico's own. */
+  /** The statements that create what is missing of Portico's own tables. */
   readonly own: readonly string[]
   readonly filled: readonly Filled[]
   readonly steps: readonly PostgresStep[]
   readonly schema: Schema
 }
 
-/** All or nothing, and given up soon where others hold a lock: what waits for one stops all who come after. */
+/** All or nothing. Gives up soon if others hold a lock, since whoever comes later would queue behind this wait. */
 async function transact(client: pg.Client, { own, filled, steps, schema }: Transaction): Promise<void> {
   await retried(async () => {
     try {
       await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}`)
-      await step('Make the tables of Portico itself.', () => client.query(own.join(';\n')))
+      await step('Create the tables of Portico itself.', () => client.query(own.join(';\n')))
       for (const each of filled) await catchUp(client, each)
       for (const part of ['before', 'alter', 'after'] as const) {
         for (const { sentence, sql } of steps) {
@@ -209,7 +209,7 @@ async function transact(client: pg.Client, { own, filled, steps, schema }: Trans
   }, 'Nothing was changed: ')
 }
 
-/** Within the transaction. What nodes remember is read again: rows may have got other values. */
+/** Within the transaction. Invalidates the caches of all nodes: values of rows may have changed. */
 export async function storePostgresSchema(client: pg.Client, schema: Schema): Promise<void> {
   await client.query(
     `INSERT INTO "_portico" ("key", "value") VALUES ('schema', $1) ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`,

@@ -1,9 +1,9 @@
-/** Statements that must wait for others: never long with a lock that stops whoever comes after. */
+/** Statements that have to wait for locks: never long in a queue that would stop whoever comes later. */
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { MigrationError } from '../refusal.ts'
 
-/** Runs a part of a step; what fails says which one. */
+/** Runs a part of a step. The error says which one failed. */
 export async function step(sentence: string, run: () => Promise<unknown>): Promise<void> {
   try {
     await run()
@@ -15,8 +15,8 @@ export async function step(sentence: string, run: () => Promise<unknown>): Promi
 }
 
 /**
- * Statements without a transaction, all of them tried again together: `CONCURRENTLY` refuses one, and only waits,
- * without a lock that stops others.
+ * Runs statements without a transaction, and retries all of them together. `CONCURRENTLY` cannot run in a transaction, and
+ * waits without a lock that stops others.
  */
 export function patiently(client: pg.Client, ...texts: readonly string[]): Promise<void> {
   return retried(async () => {
@@ -32,7 +32,7 @@ export function patiently(client: pg.Client, ...texts: readonly string[]): Promi
 export const lockTimeoutMs = 500
 const maxLockTries = 40
 
-/** `done`: what to say of what was done, when it is given up. */
+/** `done`: how the error begins after the last try: what was changed. */
 export async function retried(run: () => Promise<void>, done = ''): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {

@@ -1,4 +1,4 @@
-/** What a PostgreSQL database lacks of a model: as it is found, and the steps that bring it there. */
+/** The state of a PostgreSQL database, and the steps that migrate it to a model. */
 import type pg from 'pg'
 import type { Model } from '../../../model/model.ts'
 import {
@@ -21,17 +21,17 @@ import {
 import { type PostgresSql, preparationSql } from './sql.ts'
 import { postgresSteps } from './steps.ts'
 
-/** What a database is brought to. */
+/** The aim of a migration. */
 export interface Aim {
   readonly model: Model
-  /** Whether policies lock the rows; undefined: as it is. */
+  /** Whether row security is on; undefined: it stays as it is. */
   readonly isLocked: boolean | undefined
 }
 
 export type PostgresStep = Step<PostgresSql>
 
 export interface State {
-  /** Undefined: Portico has made nothing here yet. */
+  /** Undefined: Portico has created nothing here yet. */
   readonly stored: Schema | undefined
   readonly catalog: Catalog
   readonly security: FoundSecurity

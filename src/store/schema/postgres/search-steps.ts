@@ -1,4 +1,4 @@
-/** The steps of a migration on PostgreSQL that make the search of a table anew. */
+/** The steps of a migration on PostgreSQL that rebuild the search of a table. */
 import { searchTable } from '../../sql/dialect.ts'
 import { columnsByName, predecessor } from '../changes.ts'
 import type { TableChange } from '../diff.ts'

@@ -1,4 +1,4 @@
-/** Fills a new search table beside others' writes, and catches up with them under a lock. */
+/** Fills a new search table while others write, and catches up with them under a lock. */
 import type { ClientBase } from 'pg'
 import { indexedTerms } from '../../../plan/text-search.ts'
 import { searchTable } from '../../sql/dialect.ts'
@@ -10,7 +10,7 @@ import type { SearchPreparation } from './sql.ts'
 /** How many rows are read and written at once. */
 const rowsPerBatch = 500
 
-/** What stands still when the transaction begins: rows that are younger must be looked at again. */
+/** A search table that was filled. Rows that have changed `since` must be read again. */
 export interface Filled {
   readonly preparation: SearchPreparation
   readonly since: string
@@ -53,7 +53,7 @@ export async function catchUp(client: ClientBase, { preparation, since }: Filled
   await client.query(
     `DELETE FROM ${made} "s" WHERE NOT EXISTS (SELECT 1 FROM ${table} "t" WHERE "t"."id" = "s"."id")`,
   )
-  // Of a frozen row the age may be anything: it is looked at in vain.
+  // The age of a frozen row may be anything: some are read needlessly.
   const young = `age("xmin") <= age((${since}::bigint & 4294967295)::text::xid)`
   const batch = await readRows(client, `${selectOf(sources)} FROM ${table} WHERE ${young} ORDER BY "id"`)
   for (let at = 0; at < batch.length; at += rowsPerBatch) {

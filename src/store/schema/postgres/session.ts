@@ -1,4 +1,4 @@
-/** The connection of whoever changes the tables, and the lock by which only one does. */
+/** The connection of a process that changes the tables, and the lock that lets only one do so. */
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { isBroken, MigrationError } from '../refusal.ts'
@@ -16,28 +16,31 @@ export async function connected<T>(url: string, use: (client: pg.Client) => Prom
   }
 }
 
-/** What the database says as a sentence; faults of our own as they are. */
+/** Errors of the database as sentences; our own unchanged. */
 function explained(cause: unknown): unknown {
   if (cause instanceof pg.DatabaseError) {
     return new MigrationError(`The database refuses: ${reasonOf(cause)}.`, { cause })
   }
   if (!isBroken(cause)) return cause
-  return new MigrationError(`The connection to the database broke: ${reasonOf(cause)}. Run the same again.`, {
-    cause,
-  })
+  return new MigrationError(
+    `The connection to the database broke: ${reasonOf(cause)}. Run the same command again.`,
+    {
+      cause,
+    },
+  )
 }
 
-/** A connection for as long as it takes. Rejects with a `MigrationError`. */
+/** A connection without time limits. Rejects with a `MigrationError`. */
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'portico migrate',
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
-    // A server that has vanished is noticed: nothing else ends the wait for a statement that takes long.
+    // So that a vanished server is noticed: nothing else ends the wait for a long statement.
     keepAliveInitialDelayMillis: 10_000,
   })
-  // What breaks the connection is the answer to the statement under way, too.
+  // The statement that is running rejects with the same error.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -49,24 +52,24 @@ export async function connect(url: string): Promise<pg.Client> {
       "SET portico.service = 'on'; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; SHOW server_encoding",
     )
     .then(results => (Array.isArray(results) ? results.at(-1) : results))
-  // The server notices that this process was killed, also while it works or waits. Not every system can.
+  // So that the server notices if this process is killed, even during a statement. Not every system supports it.
   await client.query("SET client_connection_check_interval = '2s'").catch(() => {})
   const encoding = String(rows[0]?.server_encoding)
   if (encoding === 'UTF8') return client
   await client.end().catch(() => {})
-  throw new MigrationError(`The database keeps texts as ${encoding}: make one with the encoding UTF8.`)
+  throw new MigrationError(`The database has the encoding ${encoding}: create one with the encoding UTF8.`)
 }
 
-/** The advisory lock of whoever changes the tables. */
+/** The advisory lock of a process that changes the tables. */
 const migrationLock = '20591, 1'
-/** The upper half of the keys of the locks of those who may write; the lower is the node's number, 0 for migrations. */
+/** The upper half of the key of a writer's lock; the lower half is the node's number, or 0 for migrations. */
 export const WRITERS = '20592'
-/** How long a node may believe that nobody else writes, in milliseconds since it asked. */
+/** How long a node may assume that no other node writes, in milliseconds since it asked. */
 export const LEASE = 50
-/** How long whoever has taken the lock of writers waits before the first commit: a timer may end a little early. */
+/** How long a writer waits between taking its lock and its first commit: a timer may fire a little early. */
 export const NOTICE = LEASE + 10
 
-/** Before the first change to rows that nodes may know: see `lease.ts`. The lock is held until the connection ends. */
+/** To be called before the first change to rows that nodes may have cached: see `lease.ts`. The lock is held until the connection ends. */
 export async function announce(client: pg.Client): Promise<void> {
   await client.query(`SELECT pg_advisory_lock_shared(${WRITERS}, 0)`)
   await wait(NOTICE)
@@ -75,8 +78,8 @@ export async function announce(client: pg.Client): Promise<void> {
 const maxLockWaitMs = 10 * 60 * 1000
 
 /**
- * Asks again and again: a statement that waited for the lock would hold a snapshot, for which the
- * `CREATE INDEX CONCURRENTLY` of whoever has it would wait.
+ * Polls for the lock: a statement that waited for it would hold a snapshot, for which a `CREATE INDEX CONCURRENTLY` of the
+ * process that has the lock would wait.
  */
 export async function locked<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
   const until = Date.now() + maxLockWaitMs
@@ -91,7 +94,7 @@ export async function locked<T>(client: pg.Client, run: () => Promise<T>): Promi
   return unlocking(client, run)
 }
 
-/** The same, but that it does nothing where another has the lock. */
+/** The same, but does nothing if another process has the lock. */
 export async function unlessLocked(client: pg.Client, run: () => Promise<void>): Promise<void> {
   if (await tryLock(client)) await unlocking(client, run)
 }
@@ -104,7 +107,7 @@ async function unlocking<T>(client: pg.Client, run: () => Promise<T>): Promise<T
   }
 }
 
-/** Takes the lock of whoever changes the tables, until the connection ends. False: somebody else has it. */
+/** Takes the lock until the connection ends. False: another process has it. */
 export async function tryLock(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query(`SELECT pg_try_advisory_lock(${migrationLock}) AS "locked"`)
   return rows[0]?.locked === true

@@ -1,4 +1,4 @@
-/** What a step of a migration is on PostgreSQL. */
+/** The statements of a migration's step on PostgreSQL. */
 import { searchTable } from '../../sql/dialect.ts'
 import { addConstraint, createSearchTable, keepWordStatistics, temporaryName, validate } from './ddl.ts'
 
@@ -8,24 +8,24 @@ export interface PostgresSql {
   readonly before: readonly string[]
   readonly alter: readonly string[]
   readonly after: readonly string[]
-  /** What `postgres-catalog.ts` will find unfinished then; to be shown. */
+  /** What `catalog.ts` will find unfinished afterwards; for display. */
   readonly finish: readonly string[]
 }
 
 export type Preparation =
   /** Statements that are tried together. */
   | { readonly kind: 'index'; readonly texts: readonly string[] }
-  /** Added without a look at the rows, then checked beside others' writes. */
+  /** Added as NOT VALID, then validated while others write. */
   | { readonly kind: 'constraint'; readonly table: string; readonly name: string; readonly text: string }
   | SearchPreparation
 
-/** A search table that is filled beside others' writes, and caught up in the transaction. */
+/** A search table that is filled while others write, and caught up in the transaction. */
 export interface SearchPreparation {
   readonly kind: 'search'
   /** The collection's name, before and after. */
   readonly from: string
   readonly to: string
-  /** What the words of each column are made of: a column by its former name, and `text` where it has no value. */
+  /** The source of each column's terms: a column by its former name, and `text` if that is null. */
   readonly sources: readonly {
     readonly column: string
     readonly from: string | undefined

@@ -1,6 +1,6 @@
 /**
- * The steps of a migration on PostgreSQL, in three parts: what takes long is prepared beside a service that runs,
- * under other names; one short transaction changes the tables; then what could not be prepared is finished.
+ * The steps of a migration on PostgreSQL, in three parts: what takes long is prepared under other names while the service
+ * runs; one short transaction changes the tables; then what could not be prepared is finished.
  */
 import { searchTable } from '../../sql/dialect.ts'
 import { predecessor } from '../changes.ts'
@@ -13,7 +13,7 @@ import { changeIndexes } from './index-steps.ts'
 import { changeSearch } from './search-steps.ts'
 import { nothing, type Part, type PostgresSql } from './sql.ts'
 
-/** `before`: the tables that are there, to which new references can be prepared. `defaults`: as in the catalogue. */
+/** `before`: the existing tables, to which references can be prepared. `defaults`: as in the catalog. */
 export function postgresSteps(
   before: Schema,
   after: Schema,
