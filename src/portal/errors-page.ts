@@ -1,11 +1,11 @@
-/** `/docs/errors`: the catalogue of errors. Every error names its row (RFC 9457, `type`). */
+/** `/docs/errors`: the catalogue of errors. The `type` of every error (RFC 9457) links to its row. */
 import { html, type Part } from '../auth/pages/components/html.ts'
 import { catalogue } from '../errors.ts'
 import type { FramedPage, Visitor } from './frame.ts'
 import type { Guide } from './guides/catalogue.ts'
 import { guideMenu } from './guides/pages.ts'
 
-/** Text whose words in backticks are code. */
+/** A text with code in backticks. */
 function withCode(text: string): Part {
   return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part))
 }

@@ -1,4 +1,4 @@
-/** The GraphQL explorer within the frame. */
+/** The page of the GraphQL explorer. */
 import { html } from '../auth/pages/components/html.ts'
 import type { FramedPage } from './frame.ts'
 

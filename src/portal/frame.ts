@@ -1,10 +1,10 @@
-/** What every page of the portal has around its content: one header for reference, guides, GraphQL and account. */
+/** The frame of every page of the portal, with one header for reference, guides, GraphQL and account. */
 import { attributes, type Html, html, type Part } from '../auth/pages/components/html.ts'
 import { brand } from '../auth/pages/components/tile.ts'
 import type { Theme } from '../auth/pages/frame/theme.ts'
 import { type Destination, destinations, type LinkOptions, type Place } from './links.ts'
 
-/** Who is signed in in the browser. */
+/** The role of the user who is signed in in the browser, if any. */
 export type Visitor = 'anyone' | 'user' | 'admin'
 
 export interface FrameOptions extends LinkOptions {
@@ -14,12 +14,12 @@ export interface FrameOptions extends LinkOptions {
 export interface FramedPage {
   readonly title: string
   readonly here: Place
-  /** For `<main>`. */
+  /** Everything below the header, with `<main>`. */
   readonly content: Part
   /** Paths of style sheets and scripts besides the frame's own. */
   readonly styles?: readonly string[]
   readonly scripts?: readonly string[]
-  /** A class of `<body>`. */
+  /** The class of `<body>`. */
   readonly layout?: 'reading' | 'tool'
   readonly visitor?: Visitor
 }
@@ -28,7 +28,7 @@ export const assetsPath = '/docs/assets/'
 
 const magnifier = html`<svg aria-hidden="true" viewBox="0 0 20 20" width="16" height="16" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round"><circle cx="9" cy="9" r="6"></circle><path d="M14 14l4 4"></path></svg>`
 
-/** Shown by the script, without which nothing can be searched. */
+/** Shown by the script, which the search needs. */
 const searchButton = html`<button type="button" class="search" data-search hidden>${magnifier}<span>Search</span><kbd>Ctrl K</kbd></button>`
 
 const searchDialog = html`<dialog id="search" aria-label="Search the documentation">

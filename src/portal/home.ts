@@ -1,4 +1,4 @@
-/** `/` and `/docs`: where to begin. */
+/** The pages `/` and `/docs`. */
 import { type Html, html } from '../auth/pages/components/html.ts'
 import type { JsonSchema } from '../model/fields/type.ts'
 import type { Collection, Model } from '../model/model.ts'
@@ -54,13 +54,13 @@ export interface DocsHome {
   readonly frame: FrameOptions
   readonly model: Model
   readonly origin: string
-  /** Of the reference. */
+  /** The OpenAPI document. */
   readonly document: JsonSchema
   readonly guides: readonly Guide[]
   readonly visitor: Visitor
 }
 
-/** What the first request answers, as the reference shows it. */
+/** The response to the first request, as the reference shows it. */
 function answer({ model, document }: DocsHome): Html | false {
   const example = exampleAnswer(document, firstPath(model))
   if (example === undefined) return false
@@ -68,7 +68,7 @@ function answer({ model, document }: DocsHome): Html | false {
   return html`<figure class="answer"><figcaption>200 OK</figcaption><pre tabindex="0"><code>${code}</code></pre></figure>`
 }
 
-/** The steps to the first answer. */
+/** The steps to a first response. */
 function beginning(docs: DocsHome): Html {
   const { model, origin, visitor } = docs
   const key =

@@ -1,4 +1,4 @@
-/** Where the pages lead, in one table: the header, `/` and its JSON are made of it. */
+/** The destinations in one table, for the header, for `/` and for its JSON form. */
 
 export interface Destination {
   readonly href: string
@@ -9,7 +9,7 @@ export interface Destination {
 export type Place = 'home' | 'docs' | 'rest' | 'graphql' | 'guides' | 'account'
 
 export interface LinkOptions {
-  /** Whether browsers that open `/graphql` get the explorer. */
+  /** Whether `/graphql` shows browsers the explorer. */
   readonly explorer: boolean
   readonly guides: boolean
 }
@@ -40,7 +40,7 @@ const account: Destination = {
   description: 'Your profile, API keys, apps, webhooks and security.',
 }
 
-/** What is served here, by place. */
+/** The destinations that exist here, by place. */
 export function destinations(options: LinkOptions): ReadonlyMap<Place, Destination> {
   const all: readonly (readonly [Place, Destination, boolean])[] = [
     ['docs', docs, true],

@@ -1,4 +1,4 @@
-/** `/` and everything under `/docs`: one frame for reference, guides and errors. Every byte is served from here. */
+/** `/` and everything under `/docs`: reference, guides and errors. Nothing is loaded from other hosts. */
 import { readFileSync } from 'node:fs'
 import { brandRules, themeVariables } from '../auth/pages/frame/stylesheet.ts'
 import type { Call, Reply } from '../call.ts'
@@ -29,7 +29,7 @@ export interface PortalOptions {
   /** The OpenAPI document with samples and examples. */
   readonly document: () => JsonSchema
   readonly guides: ShownGuides
-  /** The public address, which the OpenAPI document names; undefined: wherever the client found it. */
+  /** The public address, which the OpenAPI document names; undefined: the address that the client uses. */
   readonly baseUrl: string | undefined
   /** An address of the service, without a trailing slash. */
   readonly origin: () => string
@@ -45,13 +45,13 @@ function ownFile(name: string): () => string {
   return () => readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8')
 }
 
-/** Requests that are tried out go to the server that the document names, which may have another name than the page. */
+/** Sample requests go to the server that the document names, whose origin may differ from the page's. */
 function policy({ baseUrl, frame }: PortalOptions): string {
   const originOf = (url: string | undefined) => (url === undefined ? [] : [new URL(url).origin])
   return consolePolicy({ connect: originOf(baseUrl), images: originOf(frame.theme.logo) })
 }
 
-/** The same for everybody. */
+/** Assets that are the same for every visitor. */
 function commonAssets({ frame, document }: PortalOptions): [string, StaticAsset][] {
   const asset = (
     name: string,
@@ -109,7 +109,7 @@ class Pages {
     ])
   }
 
-  /** `/` for programs. */
+  /** The JSON form of `/`. */
   links(): StaticAsset {
     const { name } = this.#frame.theme
     return { type: 'json', read: () => linksDocument(name, this.#frame), maxAgeSeconds: 0, varies: 'Accept' }
@@ -128,13 +128,13 @@ class Pages {
   }
 }
 
-/** Whether a program asks: it names JSON, and no page. */
+/** Whether the client accepts JSON and no HTML. */
 function wantsLinks({ headers }: Call): boolean {
   const accept = headers.accept?.toLowerCase() ?? ''
   return /\bjson\b/.test(accept) && !accept.includes('text/html')
 }
 
-/** Answers `/` and the paths of `/docs`; NOT_FOUND for every other one. */
+/** Answers `/` and the paths of `/docs`. Throws NOT_FOUND for every other path. */
 export function createPortal(options: PortalOptions): Portal {
   const shared: Pick<StaticAssetsOptions, 'policy'> = { policy: policy(options) }
   const common = new Map(commonAssets(options))

@@ -1,11 +1,11 @@
-/** The first request in every language of the samples: a list that anybody may read, else one's own user. */
+/** The first request in the languages of the samples: a list that anybody may read, or the caller's own user. */
 import type { Model } from '../model/model.ts'
 import { staticRule } from '../plan/guard.ts'
 import { anonymous } from '../principal.ts'
 
 export interface Sample {
   readonly label: string
-  /** Of the highlighter. */
+  /** The language of the highlighter. */
   readonly language: string
   readonly code: string
 }
@@ -24,7 +24,7 @@ interface Request {
   readonly needsKey: boolean
 }
 
-/** What the first request reads. */
+/** The path of the first request. */
 export function firstPath(model: Model): string {
   return `/api/v1/${openCollection(model) ?? 'me'}`
 }

@@ -1,4 +1,4 @@
-/** `/docs/rest`: the OpenAPI document as Scalar renders it, with nothing from other hosts. */
+/** `/docs/rest`: the OpenAPI document, rendered by Scalar without anything from other hosts. */
 import { html } from '../auth/pages/components/html.ts'
 import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
 import { assetsPath, type FramedPage, type Visitor } from './frame.ts'
@@ -21,7 +21,7 @@ function members(value: unknown): [string, JsonSchema][] {
   return Object.entries((value ?? {}) as Record<string, JsonSchema>)
 }
 
-/** The operations of an OpenAPI document, in its order. */
+/** The operations of an OpenAPI document, in its own order. */
 export function operationsOf(document: JsonSchema): readonly DocumentedOperation[] {
   return members(document['paths']).flatMap(([path, item]) =>
     members(item)
@@ -37,7 +37,7 @@ export function operationsOf(document: JsonSchema): readonly DocumentedOperation
   )
 }
 
-/** The example of what GET answers. */
+/** The example response of a GET request. */
 export function exampleAnswer(document: JsonSchema, path: string): JsonValue | undefined {
   const response = memberAt(document, 'paths', path, 'get', 'responses', '200')
   const reference = memberAt(response, '$ref')
@@ -50,17 +50,17 @@ function memberAt(value: JsonValue | undefined, ...keys: readonly string[]): Jso
   return keys.reduce((found, key) => (found as JsonSchema | undefined)?.[key], value)
 }
 
-/** Where the page shows an operation: `assets/reference.js` gives the renderer the same names. */
+/** The address of an operation on the page. `assets/reference.js` configures the same names. */
 export function operationHref({ tag, id }: Pick<DocumentedOperation, 'tag' | 'id'>): string {
   return `${referencePath}#tag/${encodeURIComponent(tag)}/${encodeURIComponent(id)}`
 }
 
-/** Where the page shows a collection. */
+/** The address of a collection on the page. */
 export function tagHref(tag: string): string {
   return `${referencePath}#tag/${encodeURIComponent(tag)}`
 }
 
-/** Used for the first paint, and where scripts do not run. */
+/** The page before the script runs, and without scripts. */
 export function referencePage(visitor: Visitor): FramedPage {
   const content = html`<div id="content" class="reference"></div><noscript><main><h1>REST API</h1><p>This page needs JavaScript. The document itself is <a href="/api/v1/openapi.json">/api/v1/openapi.json</a>; the guides need none.</p></main></noscript>`
   return {

@@ -1,15 +1,15 @@
-/** Scalar, which renders the OpenAPI document: one script, which this package has as a text in its module. */
+/** Scalar, which renders the OpenAPI document. The package contains its script as a string in a module. */
 import { runInNewContext } from 'node:vm'
 import type { PackageFile } from '../static-assets.ts'
 
-/** A library in it tries whether `eval` is allowed. The policy of the page forbids it, and browsers report the try. */
+/** A library in it tests whether `eval` is allowed. The page's policy forbids it, and browsers report the attempt. */
 const evalProbe = 'try{return Function(``),!0}catch{return!1}'
 
-/** The script in the text of the package's module. Throws where a later version keeps it in another place. */
+/** Extracts the script from the text of the module. Throws if a later version of the package keeps it in another place. */
 function standaloneIn(module: string): string {
   const [, literal] = /^var standalone_default = ("(?:[^"\\\n]|\\.)*");$/m.exec(module) ?? []
   if (literal === undefined) throw new Error('@scalar/fastify-api-reference has its script in another place.')
-  // A literal and nothing else, by the pattern. JSON.parse refuses its control characters.
+  // The pattern guarantees a string literal. JSON.parse would refuse its control characters.
   const script: unknown = runInNewContext(literal)
   return String(script)
     .replace(evalProbe, 'return!1')

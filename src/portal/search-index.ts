@@ -1,4 +1,4 @@
-/** What the search of the pages finds: operations of the reference, sections of the guides, errors. */
+/** The search index: operations of the reference, sections of the guides, and errors. */
 import { catalogue } from '../errors.ts'
 import type { JsonSchema } from '../model/fields/type.ts'
 import type { Guide } from './guides/catalogue.ts'
@@ -8,7 +8,7 @@ import { operationHref, operationsOf } from './reference.ts'
 
 export interface SearchEntry {
   readonly title: string
-  /** What it is part of. */
+  /** The part of the documentation, e.g. `REST · posts`. */
   readonly place: string
   readonly href: string
   readonly text: string

@@ -76,7 +76,7 @@ test('an account that a stranger made with this address is nobody’s until the 
   })
 })
 
-test('an address that only becomes an account’s in lower case is another one', async () => {
+test('an address whose lower case is an account’s by a non-ASCII letter does not match', async () => {
   await withFixture({}, async ({ base: { model, run, records }, user }) => {
     const { fetchKeys, token } = await trustedIssuer()
     const settings = readSettings({ given: { 'oauth.trustedIssuers': [issuer] }, environment: {} })

@@ -1,4 +1,4 @@
-/** The texts of every language that there is: Portico's own, and those that a project adds or replaces. */
+/** The texts of every language: Portico's own, and those that a project adds or replaces. */
 import type { MailTexts } from './content.ts'
 import { de } from './de.ts'
 import type { DeclaredMailTemplates, PartialTexts } from './define.ts'
@@ -13,13 +13,13 @@ const ownTexts: ReadonlyMap<string, MailTexts> = new Map([
 export interface MailCatalogue {
   /** BCP 47. */
   readonly languages: readonly string[]
-  /** Of the language, or of the nearest one (RFC 4647, 3.4); else English. */
+  /** The texts of the language, of the nearest one (RFC 4647, 3.4), or in English. */
   texts(language: string): MailTexts
-  /** Of Portico itself, for a project's template that fails. */
+  /** Portico's own texts, used if a project's template fails. */
   own(language: string): { readonly language: string; readonly texts: MailTexts }
 }
 
-/** The canonical form of a language tag; undefined where it is none. */
+/** The canonical form of a language tag; undefined if it is not one. */
 export function canonicalTag(tag: string): string | undefined {
   try {
     return Intl.getCanonicalLocales(tag)[0]
@@ -28,7 +28,7 @@ export function canonicalTag(tag: string): string | undefined {
   }
 }
 
-/** What a language that leaves something out takes it from; undefined: nothing. */
+/** The texts from which a language inherits what it omits; undefined if there are none. */
 export function inherited(tag: string, known: ReadonlyMap<string, MailTexts>): MailTexts | undefined {
   return known.get(lookup(tag, [...known.keys()]) ?? '')
 }
@@ -43,11 +43,11 @@ function textsOf(known: ReadonlyMap<string, MailTexts>, language: string) {
   return { language: found, texts: known.get(found) ?? en }
 }
 
-/** `declared` without faults. */
+/** `declared` must have no faults: see `templateFaults`. */
 export function createCatalogue(declared?: DeclaredMailTemplates): MailCatalogue {
   const known = new Map(ownTexts)
   const added = Object.entries(declared?.languages ?? {})
-  // Regional variants take from their language what they leave out.
+  // Regional variants inherit from their language what they omit.
   for (const [tag, texts] of added.sort(([one], [other]) => one.length - other.length)) {
     const canonical = canonicalTag(tag) ?? tag
     known.set(canonical, merged(inherited(canonical, known), texts))

@@ -1,4 +1,4 @@
-/** A mail of a template: its subject, its plain part and its HTML part, in a language. */
+/** Composes a mail from a template: its subject, plain part and HTML part, in a language. */
 import type { Theme } from '../pages/frame/theme.ts'
 import type { Facts, LayoutTexts, MailTemplates, MailTexts } from './content.ts'
 import { htmlPart } from './layout.ts'
@@ -34,7 +34,7 @@ function time(language: string, at: number): string {
   } as const).format(at)
 }
 
-/** When, by which program and from where the mail was asked for. */
+/** The time, program and address of the request that has caused the mail. */
 function requestFacts(language: string, texts: LayoutTexts, request: MailRequest | undefined): Facts {
   if (request === undefined) return []
   const { at, device, address } = request
@@ -45,14 +45,14 @@ function requestFacts(language: string, texts: LayoutTexts, request: MailRequest
   ]
 }
 
-/** One line, as a header needs it (RFC 5322, 2.2). */
+/** A single line, as headers require (RFC 5322, 2.2). */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
 }
 
 /**
- * The mails that say from where they were asked for: those to the owner of an account. Others may reach a stranger, whom the
- * address of somebody who has mistyped theirs does not concern.
+ * The mails that contain details of the request: those to the owner of an account. Other mails may reach a stranger, who must
+ * not learn the IP address of somebody who has mistyped an e-mail address.
  */
 const withRequest: ReadonlySet<MailName> = new Set([
   'knownAddress',

@@ -1,34 +1,34 @@
-/** What a mail says, before it has a plain and an HTML part. */
+/** The content of a mail, from which the plain and the HTML part are made. */
 import type { Theme } from '../pages/frame/theme.ts'
 import type { MailName, TemplateValues } from './values.ts'
 
-/** A paragraph; or one that leads to a link, which stands below it. */
+/** A paragraph, or a paragraph with a link below it. */
 export type MailParagraph = string | { readonly text: string; readonly link: string }
 
-/** Names and values, below each other. */
+/** A list of names and values. */
 export type Facts = readonly (readonly [name: string, value: string])[]
 
-/** Both parts are made of it: texts are escaped, and no text becomes a link by itself. */
+/** Texts are escaped, and mail programs do not turn them into links. */
 export interface MailContent {
   readonly subject: string
-  /** What mail programs show beside the subject, in a list. */
+  /** What mail programs show beside the subject in a list of mails. */
   readonly preview: string
   readonly heading: string
   readonly paragraphs: readonly MailParagraph[]
-  /** The one thing to do: a button, and its link as text. */
+  /** A button, with its link as text below. */
   readonly action?: { readonly label: string; readonly link: string } | undefined
   readonly facts?: Facts | undefined
-  /** How long it counts, and what to do if it was not you. */
+  /** E.g. how long a link works, and what to do if it was somebody else. */
   readonly notes?: readonly MailParagraph[] | undefined
 }
 
-/** What the parts are made of. */
+/** The content with the details of the request. */
 export interface WholeContent extends MailContent {
-  /** When, by which program and from where it was asked for. */
+  /** The details of the request that has caused the mail. */
   readonly asked: Facts
 }
 
-/** What the parts are made with. */
+/** What the layout of both parts needs. */
 export interface Layout {
   readonly theme: Theme
   /** BCP 47. */
@@ -36,7 +36,7 @@ export interface Layout {
   readonly texts: LayoutTexts
 }
 
-/** A mail whose parts were written by the project. `html` is sent as it is: whoever writes it escapes the values. */
+/** A mail whose parts are written by the project. `html` is sent unchanged, so the project must escape the values. */
 export interface WrittenMail {
   readonly subject: string
   readonly text: string
@@ -45,7 +45,7 @@ export interface WrittenMail {
 
 export type MailTemplate<Name extends MailName> = (values: TemplateValues<Name>) => MailContent | WrittenMail
 
-/** What stands around the text of every mail. */
+/** The texts around the content of every mail. */
 export interface LayoutTexts {
   /** Before the link as text. */
   readonly linkHint: string
@@ -61,7 +61,7 @@ export type MailTemplates = { readonly [Name in MailName]: MailTemplate<Name> }
 /** Every text of a language. */
 export type MailTexts = { readonly layout: LayoutTexts } & MailTemplates
 
-/** The texts of Portico itself, both parts of which are made by the layout. */
+/** Portico's own texts, whose parts are made by the layout. */
 export type OwnTexts = { readonly layout: LayoutTexts } & {
   readonly [Name in MailName]: (values: TemplateValues<Name>) => MailContent
 }

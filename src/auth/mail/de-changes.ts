@@ -1,4 +1,4 @@
-/** What the German mails say of changes of how an account is protected. */
+/** German texts about changes of passwords and ways to sign in. */
 import type { MailValues, ProtectionChange } from './values.ts'
 
 interface ChangeTexts {
@@ -7,7 +7,7 @@ interface ChangeTexts {
   readonly meaning: string
 }
 
-/** `provider`: by which people sign in, if it is about one. */
+/** `provider`: its name, if the change is about one. */
 export const changes: Readonly<Record<ProtectionChange, (service: string, provider: string) => ChangeTexts>> =
   {
     'passkey-added': service => ({

@@ -1,10 +1,10 @@
-/** A project's own mails. Apart from the rest, because files of a project import it. */
+/** Declares a project's own mails. A separate file, because files of a project import it. */
 import type { LayoutTexts, MailTexts } from './content.ts'
 
 /** The texts that a language replaces. */
 export type PartialTexts = { readonly layout?: Partial<LayoutTexts> } & Partial<Omit<MailTexts, 'layout'>>
 
-/** The languages of Portico itself, and their regional variants: what these leave out is taken from them. */
+/** Portico's own languages, and their regional variants, which inherit what they omit. */
 type Known = 'en' | 'de' | `en-${string}` | `de-${string}`
 
 export const declaredKind = 'mail templates'
@@ -16,9 +16,9 @@ export interface DeclaredMailTemplates {
 }
 
 /**
- * Replaces the texts of mails, by language and template, as the default export of the file that the setting
- * `mail.templates` names. A language that Portico does not have needs every text; English and German, and regional variants
- * such as `de-AT`, only those that differ.
+ * Replaces the texts of mails, by language and template. The result is the default export of the file that the setting
+ * `mail.templates` names. English, German and regional variants such as `de-AT` need only the texts that differ; every other
+ * language needs all of them.
  */
 export function defineMailTemplates<const Tag extends string>(
   languages: {

@@ -7,7 +7,7 @@ function holdings(given: Holdings, none: string): string {
   return listOf(given).join(', ') || none
 }
 
-/** By which provider, if it is about one. */
+/** `provider`: its name, if the change is about one. */
 type ChangeTexts = (provider: string) => readonly [what: string, meaning: string]
 
 const changes: Readonly<Record<ProtectionChange, ChangeTexts>> = {

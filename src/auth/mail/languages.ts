@@ -1,4 +1,4 @@
-/** Which language a mail is written in. */
+/** The choice of a mail's language. */
 
 const maxHeaderCharacters = 1000
 const maxRanges = 20
@@ -12,7 +12,7 @@ interface LanguageRange {
 const rangeForm =
   /^\s*([a-z]{1,8}(?:-[a-z0-9]{1,8}){0,8}|\*)\s*(?:;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i
 
-/** By falling preference. What is malformed or not acceptable is left out. */
+/** The language ranges of a header, the preferred one first. Malformed and unacceptable ranges are omitted. */
 function rangesOf(header: string): readonly LanguageRange[] {
   const ranges = header
     .slice(0, maxHeaderCharacters)
@@ -24,13 +24,13 @@ function rangesOf(header: string): readonly LanguageRange[] {
   return ranges.sort((one, other) => other.quality - one.quality)
 }
 
-/** The next shorter tag; undefined after the shortest. One that ends in a lone letter is no language's, and needs no rule. */
+/** The tag without its last subtag; undefined if it has only one. No language's tag ends in a single letter, so that needs no rule. */
 function shortened(tag: string): string | undefined {
   const parts = tag.split('-').slice(0, -1)
   return parts.length === 0 ? undefined : parts.join('-')
 }
 
-/** RFC 4647, 3.4, lookup: the tag itself, or the longest beginning of it that is there. */
+/** RFC 4647, 3.4, lookup: the tag itself, or its longest available prefix. */
 export function lookup(tag: string, available: readonly string[]): string | undefined {
   for (let tried: string | undefined = tag; tried !== undefined; tried = shortened(tried)) {
     const wanted = tried.toLowerCase()
@@ -40,7 +40,7 @@ export function lookup(tag: string, available: readonly string[]): string | unde
   return undefined
 }
 
-/** The language that `Accept-Language` prefers among those that are there; undefined where it names none of them. */
+/** The available language that `Accept-Language` prefers; undefined if it names none of them. */
 export function acceptedLanguage(
   header: string | undefined,
   available: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The HTML part of a mail. Mail programs drop stylesheets, scripts and most of CSS: styles stand in attributes, one table
- * centres the rest, and the few rules for dark mode and narrow windows are for those that know them.
+ * The HTML part of a mail. Mail programs remove stylesheets, scripts and most of CSS: styles are attributes, a table centres
+ * the content, and only some programs support the rules for dark mode and narrow windows.
  */
 import { attributes, type Html, html, named } from '../pages/components/html.ts'
 import { palettes, type Theme } from '../pages/frame/theme.ts'
@@ -17,7 +17,7 @@ const { text, faint, line, card, ground } = colours.light
 const paragraphStyle = `margin:0 0 16px;font-size:16px;line-height:24px;color:${text}`
 const noteStyle = `margin:0 0 12px;font-size:14px;line-height:21px;color:${faint}`
 
-/** Fills what mail programs show after the subject, so that they show nothing of the text there. */
+/** Fills the preview in lists of mails, so that programs do not show the text of the mail there. */
 const filler = '\u034f\u200c\u00a0'.repeat(60)
 
 function darkRules(accent: string, onAccent: string): string {
@@ -52,7 +52,7 @@ function head({ theme }: Layout, subject: string): Html {
 </head>`
 }
 
-/** The first letter of the name, for brands without a logo and readers without images. */
+/** The first character of the name, also an emoji, for services without a logo. */
 function initial(name: string): string {
   const [first] = new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(name.trim())
   return (first?.segment ?? '').toLocaleUpperCase('en')
@@ -97,7 +97,7 @@ function list(rows: Facts): Html | undefined {
 }
 
 function direction(language: string): string {
-  // Node has it; the types do not yet.
+  // Node supports it, but the types do not yet.
   const locale = new Intl.Locale(language) as Intl.Locale & {
     getTextInfo?(): { readonly direction?: string }
   }
@@ -109,7 +109,7 @@ export function htmlPart(content: WholeContent, layout: Layout): string {
   const { theme, language, texts } = layout
   const { subject, preview, heading, paragraphs, action, facts = [], notes = [], asked } = content
   const { accent } = palettes(theme).light
-  // Where nothing is to be done, they say what matters most.
+  // Without an action, the notes are the most important text.
   const noteKind = action ? 'faint' : 'text'
   const cardStyle = `max-width:560px;margin:0 auto;padding:36px 40px;background-color:${card};border:1px solid ${line};border-radius:12px;text-align:start;box-sizing:border-box`
   const made = html`<!doctype html>

@@ -1,4 +1,4 @@
-/** Sends the mails of the templates, each in the language of its receiver. */
+/** Sends the mails of the templates, each in the language of its recipient. */
 import type { Records } from '../../records.ts'
 import type { Mail, MailLog } from '../mail.ts'
 import type { Theme } from '../pages/frame/theme.ts'
@@ -7,7 +7,7 @@ import type { ComposedMail } from './compose.ts'
 import { acceptedLanguage, lookup } from './languages.ts'
 import type { MailName, MailRequest, MailValues } from './values.ts'
 
-/** Who asks for a mail in a browser. */
+/** The browser that has caused a mail. */
 export interface Asker {
   /** `Accept-Language` (RFC 9110, 12.5.4). */
   readonly languages: string | undefined
@@ -17,15 +17,16 @@ export interface Asker {
 
 export interface MailReceiver {
   readonly to: string
-  /** Whose account it is about, if there is one. */
+  /** The account that the mail is about, if there is one. */
   readonly userId?: number
   readonly asker?: Asker | undefined
 }
 
 export interface Mailer extends Mail {
   /**
-   * In the language in which the user last signed in; else in that of whoever asks; else in `mail.language`. So a stranger
-   * does not choose the language of somebody else's mails. Throws UNAVAILABLE where the mail server refuses the message.
+   * Sends a mail in the language of the user's last sign-in, otherwise in that of the asking browser, otherwise in
+   * `mail.language`. So strangers cannot choose the language of somebody else's mails. Throws UNAVAILABLE if the mail server
+   * refuses the message.
    */
   sendTemplate<Name extends MailName>(
     name: Name,
@@ -41,7 +42,7 @@ export interface MailerParts {
   readonly records: Records
   readonly theme: Theme
   readonly catalogue: MailCatalogue
-  /** Of receivers of whom none is known. */
+  /** For recipients whose language is not known. */
   readonly language: string
   readonly log: Pick<MailLog, 'error'>
   readonly now?: () => number
@@ -62,7 +63,7 @@ export function createMailer(parts: MailerParts): Mailer {
   }
   const languageOf = async ({ userId, asker }: MailReceiver): Promise<string> => {
     const stored = userId === undefined ? undefined : await remembered(userId)
-    // The project may have had more languages then.
+    // The project may have removed the language since then.
     const known = stored === undefined ? undefined : lookup(stored, languages)
     return known ?? acceptedLanguage(asker?.languages, languages) ?? parts.language
   }
@@ -93,12 +94,12 @@ interface ToCompose<Name extends MailName> {
   readonly request: MailRequest | undefined
 }
 
-/** A project's template that fails must not keep somebody out: Portico's own takes its place. */
+/** If a project's template fails, Portico's own is used: a fault in it must not lock anybody out. */
 async function composeSafely<Name extends MailName>(
   { catalogue, theme, log }: MailerParts,
   { name, values, language, request }: ToCompose<Name>,
 ): Promise<ComposedMail & { readonly language: string }> {
-  // With the first mail: starts stay short.
+  // Loaded with the first mail, so that starts stay short.
   const { compose } = await import('./compose.ts')
   try {
     const composed = compose(name, values, { texts: catalogue.texts(language), language, theme, request })

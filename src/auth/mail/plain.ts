@@ -19,7 +19,7 @@ export function plainPart(
     ...list(facts),
     ...notes.map(block),
     ...list(asked),
-    // RFC 3676, 4.3: what follows is a signature.
+    // RFC 3676, 4.3: the separator of a signature.
     `-- \n${texts.footer(theme.name)}`,
   ]
   return `${blocks.join('\n\n')}\n`

@@ -1,25 +1,25 @@
 /**
- * Text that a user chose, inside a mail that we sign. A mail program must not make a link of it, and it must not look like
- * another part of the mail: a sign-up as "visit evil.example" would otherwise send advertising from our address.
+ * Texts of users in mails of the service. Mail programs must not turn them into links, and they must not look like another
+ * part of the mail: otherwise a sign-up with the name "visit evil.example" would send advertising from our address.
  */
 import { normalize } from '../../unicode.ts'
 
 const maxCharacters = 100
-/** With those that are dropped. */
+/** Of the text that is read, including characters that are removed. */
 const maxReadCharacters = 2000
 
-/** Invisible. No mail program takes what it splits for a host, an address or a scheme. */
+/** Invisible. Mail programs do not recognise hosts, addresses or schemes that contain it. */
 const wordJoiner = '\u2060'
 
 const rightToLeft =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u
 const [isolate, endIsolate] = ['\u2068', '\u2069']
 
-/** One line without controls or format characters, at most 100 characters, of which no link can be made. */
+/** A single line without control or format characters, of at most 100 characters, that does not become a link. */
 export function quoted(text: string): string {
   const line = normalize(text.slice(0, maxReadCharacters), 'NFC')
     .replace(/[\p{Z}\p{Cc}]+/gu, ' ')
-    // Also bidirectional controls, and whatever else is not seen.
+    // Includes bidirectional controls and other invisible characters.
     .replace(/[\p{Cf}\p{Co}\p{Cs}\p{Cn}]/gu, '')
     .trim()
   const characters = [...line]
@@ -36,7 +36,7 @@ function quotedValue(name: string, value: unknown): unknown {
   return Array.isArray(value) ? value.map(each => quotedValue('', each)) : value
 }
 
-/** The values with every text quoted that is no link, so that a value added later is safe too. */
+/** Quotes every text that is not a link, so that values which are added later are safe too. */
 export function quotedValues<Values extends object>(values: Values): Values {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, quotedValue(name, value)]),

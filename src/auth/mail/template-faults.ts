@@ -1,4 +1,4 @@
-/** What is wrong with a project's mail templates, found at the start by writing each mail with sample values. */
+/** The faults of a project's mail templates, found at the start by composing each mail with sample values. */
 import type { Theme } from '../pages/frame/theme.ts'
 import { canonicalTag, createCatalogue } from './catalogue.ts'
 import { type ComposedMail, compose } from './compose.ts'
@@ -39,7 +39,7 @@ function layoutFaults(tag: string, layout: unknown, isWhole: boolean): readonly 
   })
 }
 
-/** Faults of the form alone. */
+/** Faults of the declaration, found without calling a template. */
 function formFaults(tag: string, texts: unknown, isWhole: boolean): readonly TemplateFault[] {
   if (!isObject(texts)) return [{ place: tag, message: 'must be an object of mail templates.' }]
   const missing = names.filter(name => texts[name] === undefined)
@@ -85,7 +85,7 @@ function composedFault(composed: ComposedMail, name: MailName): string | undefin
 const contentForm =
   'must return an object with `subject`, `preview`, `heading` and `paragraphs`, or with `subject`, `text` and `html`.'
 
-/** Of one template, written with sample values. */
+/** The fault of one template, found by calling it with sample values. */
 function templateFault(
   declared: DeclaredMailTemplates,
   tag: string,
@@ -138,7 +138,7 @@ function isContent({ action, notes = [], paragraphs, ...made }: Readonly<Record<
   )
 }
 
-/** All of them. */
+/** All faults. Templates are called only if the declaration has none. */
 export function templateFaults(declared: DeclaredMailTemplates): readonly TemplateFault[] {
   const tags = Object.keys(declared.languages)
   const faults = tags.flatMap((tag): readonly TemplateFault[] => {

@@ -1,4 +1,4 @@
-/** The mails that Portico sends, and what the text of each is made of. */
+/** The mails that Portico sends, and the values of their templates. */
 import type { Holdings } from '../accounts/recovery/holdings.ts'
 
 /** A link that works once, for `minutes`. */
@@ -7,7 +7,7 @@ export interface LinkValues {
   readonly minutes: number
 }
 
-/** What a user may change about the ways to sign in. */
+/** The changes of the ways to sign in. */
 export type ProtectionChange =
   | 'passkey-added'
   | 'passkey-removed'
@@ -19,19 +19,19 @@ export type ProtectionChange =
   | 'provider-unlinked'
 
 export interface MailValues {
-  /** To an address that signed up: its account is created by the link. */
+  /** To an address that has signed up: the link creates the account. */
   readonly finishSignUp: LinkValues
-  /** To an address that signed up and has an account. */
+  /** To an address that has signed up and has an account already. */
   readonly knownAddress: { readonly signInLink: string; readonly resetLink: string }
-  /** To the address of a new account, or where its owner asks again. */
+  /** To the address of a new account, and whenever its owner asks for another link. */
   readonly confirmAddress: LinkValues
   /** To the address that an account is to get. */
   readonly newAddress: LinkValues
-  /** To an address that an account is to get, and another one has. */
+  /** To an address that an account is to get and another account has. */
   readonly addressTaken: { readonly signInLink: string }
   readonly resetPassword: LinkValues
   readonly passwordChanged: {
-    /** `reset`: by a link that was sent to the address; `administrator`: one has set it. */
+    /** `reset`: by a link that was sent to the address; `administrator`: by an administrator. */
     readonly how: 'changed' | 'reset' | 'administrator'
     /** The number of each that no longer works. */
     readonly ended: Holdings
@@ -43,11 +43,11 @@ export interface MailValues {
   }
   readonly protectionChanged: {
     readonly change: ProtectionChange
-    /** By which people sign in, e.g. `Google`; where `change` is about one. */
+    /** The name of the provider, e.g. `Google`, if `change` is about one. */
     readonly provider?: string | undefined
     readonly resetLink: string
   }
-  /** To the present address: another one was asked for. */
+  /** To the present address, when another one was requested. */
   readonly addressRequested: { readonly address: string; readonly accountLink: string }
   /** To the previous address. */
   readonly addressChanged: {
@@ -55,22 +55,22 @@ export interface MailValues {
     readonly by: 'owner' | 'administrator'
     readonly accountLink: string
   }
-  /** The user, or whoever is at the account, has made an API key. */
+  /** An API key was created by the user, or by an intruder. */
   readonly keyCreated: {
     /** Its name. */
     readonly key: string
-    /** How it begins. */
+    /** Its first characters. */
     readonly prefix: string
-    /** Whether it may do all that the user may. */
+    /** Whether it may do everything that the user may do. */
     readonly mayAll: boolean
     readonly keysLink: string
     readonly resetLink: string
   }
-  /** A secret was added to an app of the user’s. */
+  /** A secret was added to one of the user's apps. */
   readonly secretCreated: {
     /** The name of the app. */
     readonly app: string
-    /** How the secret begins. */
+    /** The first characters of the secret. */
     readonly prefix: string
     readonly appLink: string
     readonly resetLink: string
@@ -85,18 +85,18 @@ export interface MailValues {
     readonly reason: 'gone' | 'failing'
     /** Its page, which shows the deliveries and has a button that enables it. */
     readonly webhookLink: string
-    /** To be sent a POST request. */
+    /** Accepts a POST request. */
     readonly enableLink: string
   }
 }
 
 export type MailName = keyof MailValues
 
-/** The request that a mail answers, as far as it is known. */
+/** The request that has caused a mail, as far as it is known. */
 export interface MailRequest {
   /** Milliseconds since 1970. */
   readonly at: number
-  /** Of the client. */
+  /** The client's IP address. */
   readonly address?: string | undefined
   /** E.g. `Firefox, Linux`. */
   readonly device?: string | undefined
@@ -106,11 +106,11 @@ export interface CommonValues {
   /** The name of the service. */
   readonly service: string
   readonly request: MailRequest | undefined
-  /** In words of the mail's language, e.g. `24 hours`. */
+  /** A duration in the mail's language, e.g. `24 hours`. */
   duration(minutes: number): string
 }
 
-/** What the text of a mail is made of. What a user chose is one line, is bounded, and does not become a link. */
+/** The values of a template. Texts of users are bounded, of one line, and do not become links. */
 export type TemplateValues<Name extends MailName> = MailValues[Name] & CommonValues
 
 const link = (path: string) => `https://example.com/account/${path}`

@@ -1,4 +1,4 @@
-/** Starts Scalar: no fonts, proxy, telemetry, assistant or links of its own; the frame has the search and the colours. */
+/** Starts Scalar without its own fonts, proxy, telemetry, assistant and links. The frame supplies the search and the colours. */
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
 const others = [
@@ -23,7 +23,7 @@ const others = [
   'swift',
 ]
 
-/** By language: all of its clients, or those that are not shown. */
+/** The clients that are not shown, by language; `true`: all of them. */
 const hiddenClients = {
   ...Object.fromEntries(others.map(language => [language, true])),
   js: ['axios', 'jquery', 'ofetch', 'xhr'],
@@ -31,7 +31,7 @@ const hiddenClients = {
   shell: ['httpie', 'wget'],
 }
 
-/** Where no token was typed, Scalar sends an empty one, which would count in place of the session's cookie. */
+/** If no token was entered, Scalar sends an empty one, which would be used instead of the session's cookie. */
 const sendWithoutEmptyToken = (input, init) => {
   const request = new Request(input, init)
   if (/^Bearer\s*$/.test(request.headers.get('authorization') ?? '')) request.headers.delete('authorization')
@@ -65,7 +65,7 @@ const configuration = () => ({
 const reference = globalThis.Scalar.createApiReference('#content', configuration())
 dark.addEventListener('change', () => reference.updateConfiguration(configuration()))
 
-/** The renderer gives all examples of responses one name; screen readers list them by it. */
+/** Scalar gives all example responses the same name. Screen readers list them by name, so each gets its own. */
 function nameResponses() {
   for (const card of document.querySelectorAll('.response-card:not([data-named])')) {
     const title = card.closest('section')?.querySelector('h2, h3')?.textContent?.trim()

@@ -1,4 +1,4 @@
-/** Searches the reference, the guides and the errors, in the browser alone. */
+/** Searches the reference, the guides and the errors, entirely in the browser. */
 const maxResults = 30
 const snippetLength = 140
 

@@ -1,4 +1,4 @@
-/** The guides of `docs/`: which there are, for whom, and under which title. */
+/** The guides of `docs/`, with their titles and audience. */
 import type { Visitor } from '../frame.ts'
 
 export type Audience = 'callers' | 'operators'
@@ -11,12 +11,12 @@ export interface Guide {
   readonly audience: Audience
 }
 
-/** Whose guides anybody sees: `callers`: of those who write programs for the service; `all`: its operators' too. */
+/** The guides that everybody sees. `callers`: those for people who write clients; `all`: those for operators too. */
 export type ShownGuides = 'none' | 'callers' | 'all'
 
 type Row = readonly [slug: string, title: string, description: string]
 
-/** For those who write programs that call the service. */
+/** For people who write clients. */
 const callers: readonly Row[] = [
   ['credentials', 'Credentials', 'API keys, and who may do what'],
   ['accounts', 'Accounts', 'Sign-up, sign-in, passkeys and recovery'],
@@ -31,7 +31,7 @@ const callers: readonly Row[] = [
   ['limits', 'Limits', 'Rate limits and size limits'],
 ]
 
-/** For those who declare the model and run the service. */
+/** For people who declare the model and operate the service. */
 const operators: readonly Row[] = [
   ['create', 'A new project', 'Templates, and what is in them'],
   ['development', 'Development', 'Reload, faults and addresses while you build'],
@@ -65,12 +65,12 @@ function guide(audience: Audience): (row: Row) => Guide {
 
 const known: readonly Guide[] = [...callers.map(guide('callers')), ...operators.map(guide('operators'))]
 
-/** Files of `docs/` that are no guides: the list of all, and what has a page of its own. */
+/** Files of `docs/` that are not guides: the list of all guides, and the errors, which have their own page. */
 const otherPages: ReadonlySet<string> = new Set(['README', 'errors'])
 
 /**
- * The guides that a visitor sees, in the order of the navigation. `files`: of `docs/`, without `.md`, each with its first
- * heading; those that the tables do not name are for operators, and come last.
+ * The guides that a visitor sees, in the order of the navigation. `files`: the names of files in `docs/` without `.md`, each
+ * with its first heading. Files that are not in the tables are for operators, and come last.
  */
 export function guidesFor(
   visitor: Visitor,

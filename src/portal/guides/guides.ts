@@ -1,4 +1,4 @@
-/** The guides as pages: read from `docs/` of the package and rendered when they are first asked for. */
+/** The guides as pages, read from `docs/` of the package and rendered on the first request. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Visitor } from '../frame.ts'
 import { type Guide, guidesFor, type ShownGuides } from './catalogue.ts'
@@ -6,14 +6,14 @@ import type { RenderedPage, ResolveLink } from './markdown.ts'
 
 export interface GuidesOptions {
   readonly shown: ShownGuides
-  /** The address of the service, which stands in the examples. */
+  /** The address of the service, for the examples. */
   readonly origin: () => string
 }
 
 export const guidesPath = '/docs/guides'
 export const errorsPath = '/docs/errors'
 
-/** The address in the examples of `docs/`, also as that of a WebSocket. */
+/** The address in the examples of `docs/`, also with the scheme of WebSockets. */
 const exampleOrigin = /(http|ws):\/\/localhost:3000/g
 
 const folder = new URL('../../../docs/', import.meta.url)
@@ -22,7 +22,7 @@ function fileOf(slug: string): URL {
   return new URL(`${slug}.md`, folder)
 }
 
-/** The files of `docs/` by name, each with its first heading. */
+/** The names of the files in `docs/`, each with its first heading. */
 function readTitles(): ReadonlyMap<string, string> {
   if (!existsSync(folder)) return new Map()
   const names = readdirSync(folder)
@@ -37,13 +37,13 @@ function readTitles(): ReadonlyMap<string, string> {
   )
 }
 
-/** Files whose content has a page of its own here. */
+/** Files whose content has its own page. */
 const otherPages: ReadonlyMap<string, string> = new Map([
   ['errors', errorsPath],
   ['README', guidesPath],
 ])
 
-/** Leads from one file of `docs/` to the pages that the visitor sees. */
+/** Resolves links between files of `docs/` to the pages that the visitor sees. */
 function linksBetween(seen: ReadonlySet<string>): ResolveLink {
   return href => {
     if (href.startsWith('#') || /^https?:\/\//.test(href)) return href

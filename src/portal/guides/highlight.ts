@@ -1,4 +1,4 @@
-/** Code of the guides in colour: texts, comments, numbers, keywords and names, told apart by one expression a language. */
+/** Syntax highlighting for the guides: strings, comments, numbers, keywords and names, by one expression per language. */
 import { type Html, html, type Part } from '../../auth/pages/components/html.ts'
 
 const text = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/
@@ -56,7 +56,7 @@ function kindOf(groups: Readonly<Record<string, string | undefined>> | undefined
   return Object.entries(groups ?? {}).find(([, found]) => found !== undefined)?.[0] ?? ''
 }
 
-/** A language that is not known stays as it is. */
+/** Code in unknown languages is not highlighted. */
 export function highlighted(code: string, language: string): Html {
   const known = patterns.get(language)
   if (!known) return html`${code}`

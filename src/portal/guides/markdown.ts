@@ -1,4 +1,4 @@
-/** Markdown → HTML for the guides: no HTML of theirs, links between guides, headings with ids, code in colour. */
+/** Markdown → HTML for the guides: with links between guides, ids of headings and highlighted code, without raw HTML. */
 import { Marked, type Tokens } from 'marked'
 import { attributes, escapeHtml, type Html, html, rendered } from '../../auth/pages/components/html.ts'
 import { highlighted } from './highlight.ts'
@@ -21,10 +21,10 @@ export interface RenderedPage {
   readonly sections: readonly Section[]
 }
 
-/** Where a link of a page leads here; undefined: nowhere, and its text stands alone. */
+/** The target of a link; undefined if there is none here, so that only its text is shown. */
 export type ResolveLink = (href: string) => string | undefined
 
-/** The id of a heading as GitHub makes it. */
+/** The id of a heading, as on GitHub. */
 export function headingId(text: string): string {
   return text
     .toLowerCase()
@@ -32,7 +32,7 @@ export function headingId(text: string): string {
     .replaceAll(' ', '-')
 }
 
-/** The only HTML that the guides have: a place that links name. */
+/** The only HTML in the guides: an anchor. */
 const anchor = /^<a id="([\w.-]{1,100})">$/
 
 function link(href: string, title: string | null | undefined, content: string): string {
@@ -80,7 +80,7 @@ function parserWith(resolve: ResolveLink, { headings, sections }: Found): Marked
   })
 }
 
-/** Notes what the search finds: each heading with the text that follows it. */
+/** Collects the sections for the search: each heading with the text that follows it. */
 function collect(token: Tokens.Generic, sections: Found['sections']): void {
   if (token.type === 'heading') {
     const text = String(token['text']).replaceAll('`', '')
@@ -104,7 +104,7 @@ function isTight(token: Tokens.Generic): boolean {
   return token.type === 'list_item' && token['loose'] === false
 }
 
-/** `markdown`: a file of `docs/`. What is HTML in it is shown as text. */
+/** `markdown`: a file of `docs/`. HTML in it is shown as text. */
 export function renderMarkdown(markdown: string, resolve: ResolveLink): RenderedPage {
   const found: Found = { headings: [], sections: [] }
   const body = parserWith(resolve, found).parse(markdown, { async: false })

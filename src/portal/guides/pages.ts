@@ -1,4 +1,4 @@
-/** The HTML of the guides: a list of all, and a page for each with its neighbours and its headings. */
+/** The pages of the guides: the list, and each guide with its headings and the guides before and after it. */
 import { attributes, type Html, html } from '../../auth/pages/components/html.ts'
 import type { FramedPage, Visitor } from '../frame.ts'
 import type { Audience, Guide } from './catalogue.ts'
@@ -46,7 +46,7 @@ export function guideCards(guides: readonly Guide[], level: 2 | 3 = 2): Html {
   )}`
 }
 
-/** The column of guides; narrow screens have a link to all in its place. */
+/** The navigation between guides; narrow windows show only a link to the list. */
 export function guideMenu(guides: readonly Guide[], here: string): Html {
   const item = ({ slug, title }: Group['guides'][number]) =>
     html`<li><a${attributes({ href: hrefOf(slug), 'aria-current': slug === here && 'page' })}>${title}</a></li>`

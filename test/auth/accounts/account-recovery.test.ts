@@ -26,7 +26,7 @@ async function idsOf({ base }: Fixture, kind: string, userId: number): Promise<r
   return (await base.records.byOwner(kind, String(userId))).map(({ id }) => id)
 }
 
-test('nothing that was begun by the old password or address goes on after a new one is set', async () => {
+test('after a new password, nothing continues that was started with the old password or address', async () => {
   await withFixture({}, async fixture => {
     const { base, user } = fixture
     const id = await user(email, password)
@@ -49,7 +49,7 @@ test('nothing that was begun by the old password or address goes on after a new 
   })
 })
 
-test('a key that is made while the password is replaced ends too, where keys end', async () => {
+test('an API key that is created while the password is replaced ends too, if keys end', async () => {
   for (const [keys, left] of [
     [true, 0],
     [false, 1],
@@ -68,7 +68,7 @@ test('a key that is made while the password is replaced ends too, where keys end
   }
 })
 
-test('the first proof of an address ends what was made in other sessions, and spares what was made in its own', async () => {
+test('the first confirmation of an address ends what other sessions have created, and keeps what its own has created', async () => {
   for (const [session, left] of [
     ['own', 1],
     ['foreign', 0],

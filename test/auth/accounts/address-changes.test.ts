@@ -76,7 +76,7 @@ for (const setup of setups) {
   })
 }
 
-test('the owner takes the new address by its link and their password; the old one hears of it', async () => {
+test('the owner gets the new address by its link and their password; the old address is notified', async () => {
   await withMail(async (fixture, received) => {
     const { call, ann } = fixture
     const fresh = 'ann.new@example.com'
@@ -128,7 +128,7 @@ test('somebody without a password confirms a new address soon after a sign-in', 
   })
 })
 
-test('where the sign-in is older, they are asked to sign in again first', async () => {
+test('with an older sign-in, they have to sign in again first, and return to the link', async () => {
   await withMail(async (fixture, received) => {
     const { ann } = fixture
     const { visitor, path, opened } = await withoutPassword(fixture, received, ann, 'ann.new@example.com')
@@ -146,7 +146,7 @@ test('where the sign-in is older, they are asked to sign in again first', async 
   })
 })
 
-test('an address that waits can be dropped, and then its link does nothing', async () => {
+test('a pending address can be dropped, and then its link does nothing', async () => {
   await withMail(async (fixture, received) => {
     const { call, ann } = fixture
     await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', key: ann.key, body: { email: stolen } })
@@ -163,7 +163,7 @@ test('an address that waits can be dropped, and then its link does nothing', asy
   })
 })
 
-test('an address that somebody has is answered like any other, and nobody can take it', async () => {
+test('a taken address gets the same answer as any other, and stays with its account', async () => {
   await withMail(async (fixture, received) => {
     const { call, ann, ben } = fixture
     const patch = (email: string) =>
@@ -186,7 +186,7 @@ test('an address that somebody has is answered like any other, and nobody can ta
   })
 })
 
-test('an administrator gives another an address at once, its reset mail goes there, and the old one hears of it', async () => {
+test('an administrator changes another user’s address at once: reset mails go there, and the old address is notified', async () => {
   await withMail(async (fixture, received) => {
     const { call, admin, ann } = fixture
     await signIn(fixture, ann)
@@ -214,7 +214,7 @@ test('an administrator gives another an address at once, its reset mail goes the
   })
 })
 
-test('who may not change an address is refused as before, and nothing waits', async () => {
+test('callers who may not change an address are refused, and no address is pending', async () => {
   await withMail(async (fixture, received) => {
     const { call, ann, ben } = fixture
     const foreign = await call(`/api/v1/users/${ben.id}`, {
@@ -247,7 +247,7 @@ test('who may not change an address is refused as before, and nothing waits', as
   })
 })
 
-test('to send many addresses messages by changing one’s own is refused', async () => {
+test('changing one’s own address repeatedly, to send mails to many others, is refused', async () => {
   await withFixture({}, async ({ call, ann }) => {
     const statuses = new Set<number>()
     for (let count = 0; count < 30; count++) {

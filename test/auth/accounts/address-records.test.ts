@@ -33,7 +33,7 @@ function writer({ base }: Fixture, role: 'admin' | 'user') {
   return (plan: Plan<WriteShape>): Promise<WriteAnswer> => write(plan, by)
 }
 
-test('an account that was signed up for is unproven from its first moment', async () => {
+test('an account created by sign-up is unproven from the start', async () => {
   await withFixture({ signUp: 'open' }, async ({ base }) => {
     await assert.rejects(signUp(dying(base), account), /died/)
     const made = await findByEmail(base.run, account.email)
@@ -41,7 +41,7 @@ test('an account that was signed up for is unproven from its first moment', asyn
   })
 })
 
-test('an account that is finished by its link is confirmed from its first moment', async () => {
+test('an account created by the link of a sign-up is confirmed from the start', async () => {
   await withFixture({ signUp: 'confirmed' }, async fixture => {
     const { base } = fixture
     await signUp(base, account)
@@ -51,7 +51,7 @@ test('an account that is finished by its link is confirmed from its first moment
   })
 })
 
-test('an account that another user creates through the API is unproven from its first moment', async () => {
+test('an account that another user creates through the API is unproven from the start', async () => {
   const declaration = model({ users: users({ access: { create: signedIn } }) })
   await withFixture({ declaration }, async fixture => {
     const { base } = fixture

@@ -20,7 +20,7 @@ async function withAddresses(use: (addresses: Addresses, records: Records) => Pr
 
 const [own, other] = ['ann@example.com', 'mallory@example.com']
 
-test('an address is confirmed by itself: another one in its place is not', () =>
+test('only the confirmed address counts as confirmed, not one that replaces it', () =>
   withAddresses(async addresses => {
     assert.equal(await addresses.isVerified(1, own), false)
     await addresses.confirm(1, own)
@@ -36,7 +36,7 @@ test('an address is confirmed by itself: another one in its place is not', () =>
     )
   }))
 
-test('an account that somebody signed up for is unproven until its address is confirmed', () =>
+test('an account created by sign-up is unproven until its address is confirmed', () =>
   withAddresses(async (addresses, records) => {
     assert.equal(await addresses.isUnproven(1), false, 'an administrator has made it')
     await records.put(addresses.signedUpRecord(1, own, false))
@@ -45,7 +45,7 @@ test('an account that somebody signed up for is unproven until its address is co
     assert.deepEqual([await addresses.isUnproven(1), await addresses.isVerified(1, own)], [false, true])
   }))
 
-test('the address of a sign-in does not take the place of one that is known', () =>
+test('the address of a sign-in does not replace the stored one', () =>
   withAddresses(async addresses => {
     await addresses.remember(1, own)
     await addresses.remember(1, other)

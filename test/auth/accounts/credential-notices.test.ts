@@ -13,7 +13,7 @@ async function sent(fixture: Fixture, received: Received): Promise<readonly stri
   return data.split(/^(?=From: )/m)
 }
 
-test('a key by the API and a secret by a rotation, five a day, none with the app itself', async () => {
+test('a key and a rotated secret are followed by mails, five a day; the first secret of an app is not', async () => {
   await withMail(async (fixture, received) => {
     const { ann, ben } = fixture
     const create = (key: string, path: string, body: object) =>
@@ -37,7 +37,7 @@ test('a key by the API and a secret by a rotation, five a day, none with the app
   })
 })
 
-test('no address that nobody has proven gets a text that a user chose', async () => {
+test('texts of users are not sent to unproven addresses', async () => {
   await withMail(
     async (fixture, received) => {
       const body = { name: 'Eve', email: 'victim@example.com', password: 'a long enough one' }

@@ -39,7 +39,7 @@ function firstVisit(address = issuer) {
 
 const refused = { code: 'FORBIDDEN' }
 
-test('a form is taken with the cookie that its token belongs to, whatever an old browser leaves out', () => {
+test('a form is accepted with the cookie to which its token belongs, even if an old browser omits headers', () => {
   const { csrf, token, cookie } = firstVisit()
   csrf.check(callWith({ cookie }), token)
   csrf.check(callWith({ cookie: `a=b; ${cookie}; c=d` }), token)
@@ -47,7 +47,7 @@ test('a form is taken with the cookie that its token belongs to, whatever an old
   csrf.check(callWith({ cookie, origin: issuer, 'sec-fetch-site': 'same-origin' }), token)
 })
 
-test('the token stays while the cookie does, and differs between browsers', () => {
+test('the token depends on the cookie alone, and differs between browsers', () => {
   const { csrf, token, cookie } = firstVisit()
   const res = new ServerResponse(new IncomingMessage(new Socket()))
   assert.equal(csrf.token(callWith({ cookie }), res), token)
@@ -79,7 +79,7 @@ test('no cookie, another’s, two of them, or a foreign page: refused', () => {
   }
 })
 
-test('no other text is a token', () => {
+test('no other text is accepted as a token', () => {
   const { csrf, token, cookie } = firstVisit()
   const guess = fc.oneof(
     fc.string(),
@@ -94,14 +94,14 @@ test('no other text is a token', () => {
   )
 })
 
-test('a cookie that another page of the domain could set does not count where the service is secure', () => {
+test('on https, a cookie that another host of the domain could set is ignored', () => {
   const plain = firstVisit('http://localhost:3000')
   assert.match(plain.cookie, /^portico_form=/)
   const { csrf } = firstVisit()
   assert.throws(() => csrf.check(callWith({ cookie: plain.cookie }), plain.token), refused)
 })
 
-test('any fields come back as they were sent; a name that comes twice is refused', () => {
+test('fields are read as they were sent; a repeated name is refused', () => {
   const name = fc.string({ unit: 'grapheme', minLength: 1 }).filter(text => text !== 'scope')
   const pairs = fc.uniqueArray(fc.tuple(name, fc.string({ unit: 'grapheme' })), {
     selector: ([key]) => key,
@@ -120,7 +120,7 @@ test('any fields come back as they were sent; a name that comes twice is refused
   )
 })
 
-test('scopes may come many times, and nothing that everybody inherits is a field', () => {
+test('scopes may be repeated, and inherited properties are not fields', () => {
   const form = readForm(callWith(formType, 'scope=a&scope=b&empty=&__proto__=x'))
   assert.deepEqual(form.list('scope'), ['a', 'b'])
   assert.equal(form.optional('empty'), undefined)
@@ -129,7 +129,7 @@ test('scopes may come many times, and nothing that everybody inherits is a field
   assert.throws(() => readQuery({ query: 'next=a&next=b' }), { code: 'BAD_REQUEST' })
 })
 
-test('one media type, in one charset', () => {
+test('one media type and one charset are accepted', () => {
   for (const type of [
     'application/x-www-form-urlencoded; charset=UTF-8',
     'Application/X-WWW-Form-Urlencoded',
@@ -150,7 +150,7 @@ test('one media type, in one charset', () => {
   }
 })
 
-test('whatever is asked for, what follows a sign-in is a path of the account', () => {
+test('after a sign-in, users are only sent to account pages, whatever was requested', () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -163,17 +163,23 @@ test('whatever is asked for, what follows a sign-in is a path of the account', (
         if (next === undefined) return
         const url = new URL(next, issuer)
         assert.equal(url.origin, issuer)
-        assert.equal(url.pathname, next)
-        assert.ok(isAccountPath(next))
+        assert.equal(url.pathname + url.search, next)
+        assert.ok(isAccountPath(url.pathname))
       },
     ),
     { numRuns: 1000 },
   )
   assert.equal(safeNext('/account/apps'), '/account/apps')
   assert.equal(safeNext('/account'), '/account')
+  const deepest = '/account/developer/3/secrets/7/end'
+  assert.equal(safeNext(deepest), deepest)
+  const link = `/account/verify?token=${'a'.repeat(43)}`
+  assert.equal(safeNext(link), link)
+  for (const other of [`${link}&x=1`, `${link}#x`, '/account/apps?done=saved', '/account/verify?token=%2f'])
+    assert.equal(safeNext(other), undefined, other)
 })
 
-test('the answer to a consent may lead to the app’s scheme, never to a script', () => {
+test('the response to a consent may redirect to the app’s scheme, never to a script', () => {
   const known = [
     ['https://app.example.com', 'https:'],
     ['http://127.0.0.1:9', 'http: https:'],
@@ -187,7 +193,7 @@ test('the answer to a consent may lead to the app’s scheme, never to a script'
   for (const [destination, source] of known) assert.equal(schemeOf(destination), source)
 })
 
-test('paths of pages are told from those of others', () => {
+test('paths of account pages are distinguished from other paths', () => {
   for (const path of ['/account', '/account/x', '/oauth/interaction/abc'])
     assert.equal(isAccountPath(path), true)
   for (const path of [

@@ -43,7 +43,7 @@ test('a page signs in, sees who is signed in, and signs out', async () => {
   })
 })
 
-test('other origins sign nobody in and out, whatever they send', async () => {
+test('pages of other origins can sign nobody in or out', async () => {
   await withFixture(async ({ ann, call, url }) => {
     const { email, password } = ann
     const Cookie = await signedInCookie(url, ann)
@@ -82,7 +82,7 @@ test('other origins sign nobody in and out, whatever they send', async () => {
   })
 })
 
-test('a wrong password and an unknown address are told alike, and attempts are counted', async () => {
+test('a wrong password and an unknown address get the same answer, and attempts are counted', async () => {
   await withFixture(async ({ ann, url }) => {
     const at = `${url}/account/sign-in`
     const wrong = await postJson(at, { email: ann.email, password: 'wrong' })
@@ -191,7 +191,7 @@ test('the second factor: a token, then the code', async () => {
   })
 })
 
-test('a forgotten password is set anew by the token of the message, and ends every session', async () => {
+test('the token of the mail sets a new password, and ends every session', async () => {
   await withMail(async ({ ann, call, url, browser }, received) => {
     const Cookie = await signedInCookie(url, ann)
     // A reset is mailed to a confirmed address alone.

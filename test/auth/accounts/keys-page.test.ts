@@ -100,7 +100,7 @@ test('a new key is shown to the session that made it, and to nobody else', async
   })
 })
 
-test('faults stand at their fields, with what was entered, whatever it is', async () => {
+test('faults are shown at their fields, with the input preserved and escaped', async () => {
   await withFixture(async fixture => {
     const hostile = `<script>alert(1)</script>"' ${'ا'.repeat(60)}`
     const { visitor, made } = await make(fixture, fixture.ben, {
@@ -133,7 +133,7 @@ test('faults stand at their fields, with what was entered, whatever it is', asyn
   })
 })
 
-test('no form gives a scope that nothing offers, more keys than the limit, or a key without the token of the form', async () => {
+test('no form grants a scope that is not offered, exceeds the limit, or works without its token', async () => {
   await withFixture(async fixture => {
     const { ben } = fixture
     const { visitor, landed } = await signedIn(fixture, ben, `${path}/new`)
@@ -162,7 +162,7 @@ test('no form gives a scope that nothing offers, more keys than the limit, or a 
   })
 })
 
-test('who signed in long ago confirms that it is them first; whoever’s session ended makes nothing', async () => {
+test('an older sign-in has to be repeated first; an ended session creates nothing', async () => {
   await withFixture(async fixture => {
     const { ben } = fixture
     const { visitor, landed } = await signedIn(fixture, ben, `${path}/new`)
@@ -196,7 +196,7 @@ test('who signed in long ago confirms that it is them first; whoever’s session
   })
 })
 
-test('the first steps of the documentation lead there', async () => {
+test('the first steps of the documentation link to it', async () => {
   await withFixture(async fixture => {
     const docs = await fixture.call('/docs', { headers: { Accept: 'text/html' } })
     assert.match(docs.text, /href="\/account\/keys\/new"/)

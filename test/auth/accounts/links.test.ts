@@ -111,7 +111,7 @@ async function turnOnCodes(place: Place, userId: number): Promise<string> {
   }
 }
 
-test('an app that waits gets nothing before the one-time code', async () => {
+test('an authorization request gets nothing before the one-time code', async () => {
   await withFixture({}, async ({ url, place, ann, app, browser }) => {
     const secret = await turnOnCodes(place, ann.id)
     const { client_id } = await app()

@@ -39,7 +39,7 @@ async function turnedOn(codes: Codes, user: number, at: number) {
   return { secret, recovery: recovery ?? assert.fail('the code does not fit') }
 }
 
-test('a code is good one period before and after its own, and once', () =>
+test('a code works once, and also one period before and after its own', () =>
   withCodes(async (codes, time) => {
     const { secret } = await turnedOn(codes, 1, time.at)
     const code = shown(secret, start + 2 * period)
@@ -55,7 +55,7 @@ test('a code is good one period before and after its own, and once', () =>
     assert.equal(await codes.check(1, late), false, 'two periods too late')
   }))
 
-test('two users may use codes of one period', () =>
+test('two users can use codes of the same period', () =>
   withCodes(async (codes, time) => {
     const [ann, ben] = [await turnedOn(codes, 1, time.at), await turnedOn(codes, 2, time.at)]
     assert.equal(await codes.check(2, shown(ann.secret, time.at)), false)
@@ -63,7 +63,7 @@ test('two users may use codes of one period', () =>
     assert.equal(await codes.check(2, shown(ben.secret, time.at)), true)
   }))
 
-test('codes are confirmed once: nobody who knows one gets new recovery codes by it', () =>
+test('codes are confirmed once: confirming again gives no new recovery codes', () =>
   withCodes(async (codes, time) => {
     const { secret } = await codes.start(1, 'ann@example.com', 'Blog')
     assert.equal(await codes.confirm(1, '000000'), undefined)
@@ -75,7 +75,7 @@ test('codes are confirmed once: nobody who knows one gets new recovery codes by 
     assert.equal(await codes.confirm(2, shown(secret, time.at)), undefined)
   }))
 
-test('until they are confirmed, neither a code nor an old recovery code is right', () =>
+test('before the confirmation, neither codes nor old recovery codes work', () =>
   withCodes(async (codes, time) => {
     const { recovery } = await turnedOn(codes, 1, time.at)
     const { secret } = await codes.start(1, 'ann@example.com', 'Blog')
@@ -83,7 +83,7 @@ test('until they are confirmed, neither a code nor an old recovery code is right
     assert.equal(await codes.check(1, recovery[0] ?? ''), false)
   }))
 
-test('a recovery code is good once, of whomever it is; new ones end the old', () =>
+test('a recovery code works once, for its own user; new codes replace the old ones', () =>
   withCodes(async (codes, time) => {
     const { recovery } = await turnedOn(codes, 1, time.at)
     const [first = '', second = '', third = ''] = recovery
@@ -99,7 +99,7 @@ test('a recovery code is good once, of whomever it is; new ones end the old', ()
     assert.equal(await codes.check(1, fresh[0] ?? ''), true)
   }))
 
-test('turned off, nothing of them is left', () =>
+test('turning codes off removes everything', () =>
   withCodes(async (codes, time) => {
     const { secret, recovery } = await turnedOn(codes, 1, time.at)
     await codes.turnOff(1)

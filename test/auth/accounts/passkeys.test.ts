@@ -28,7 +28,7 @@ async function desk({ base }: Fixture, records: Records = base.records) {
   return { passkeys, answer, id: record.id }
 }
 
-test('an authenticator signs its owner in, and one whose counter went back does not', async () => {
+test('an authenticator signs its owner in, unless its counter has decreased', async () => {
   await withFixture({}, async fixture => {
     const { answer, passkeys } = await desk(fixture)
     assert.equal(await answer(5), userId)
@@ -38,7 +38,7 @@ test('an authenticator signs its owner in, and one whose counter went back does 
   })
 })
 
-test('a passkey that is removed while it signs somebody in is not brought back', async () => {
+test('a passkey that is removed during a sign-in is not stored again', async () => {
   await withFixture({}, async fixture => {
     const { records } = fixture.base
     let remove = async (): Promise<unknown> => undefined

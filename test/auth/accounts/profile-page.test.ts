@@ -112,7 +112,7 @@ test('name and further fields are changed by the rules of the model, with faults
   })
 })
 
-test('a new address waits until it is proven, is shown meanwhile, and can be withdrawn', async () => {
+test('a new address is pending until it is proven, is shown, and can be cancelled', async () => {
   await withFixture(async fixture => {
     const { ben, call } = fixture
     const { visitor, landed } = await signedIn(fixture, ben, path)
@@ -133,7 +133,7 @@ test('a new address waits until it is proven, is shown meanwhile, and can be wit
   })
 })
 
-test('the export has all that is the user’s and that they may see, and nothing else', async () => {
+test('the export contains everything that belongs to the user and that they may see, and nothing else', async () => {
   await withFixture(async fixture => {
     const { ann, ben } = fixture
     for (let count = 0; count < 130; count++)
@@ -179,7 +179,7 @@ test('the export has all that is the user’s and that they may see, and nothing
   })
 })
 
-test('an export ends where its account is disabled meanwhile', async () => {
+test('an export ends when its account is disabled', async () => {
   await withFixture(async fixture => {
     const { admin, ben, call, url } = fixture
     const note = { body: 'x'.repeat(60_000), author_id: ben.id }
@@ -208,7 +208,7 @@ test('an export ends where its account is disabled meanwhile', async () => {
   })
 })
 
-test('an account is deleted by its owner: what blocks it is named, and nothing of it works afterwards', async () => {
+test('an account is deleted by its owner: blocking collections are named, and no credential works afterwards', async () => {
   await withFixture(async fixture => {
     const { ann, ben, call } = fixture
     const post = await made(fixture, ben, 'posts', { title: 'Blocks' })
@@ -261,7 +261,7 @@ test('an account is deleted by its owner: what blocks it is named, and nothing o
   })
 })
 
-test('the last administrator cannot leave, and learns why', async () => {
+test('the last administrator cannot delete their account, and sees why', async () => {
   await withFixture(async fixture => {
     const { admin, call } = fixture
     const everybody = await call('/api/v1/users?role=admin&per_page=100', { key: admin.key })

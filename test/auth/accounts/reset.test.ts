@@ -61,7 +61,7 @@ test('a link sets a new password once, and ends every session', async () => {
   })
 })
 
-test('of many who use one link at once, one sets the password', async () => {
+test('of concurrent uses of a link, one sets the password', async () => {
   await withFixture({}, async ({ base, user, token }) => {
     await user(email, old)
     await requestReset(base, email, address)
@@ -73,7 +73,7 @@ test('of many who use one link at once, one sets the password', async () => {
   })
 })
 
-test('a link that came while too many wait for their turn is good for another try', async () => {
+test('a link works again after a request that was refused because of load', async () => {
   await withFixture({}, async ({ base, user, token }) => {
     await user(email, old)
     await requestReset(base, email, address)
@@ -86,7 +86,7 @@ test('a link that came while too many wait for their turn is good for another tr
   })
 })
 
-test('a link is good for an hour, and no other token is one', async () => {
+test('a link works for an hour, and no other token is accepted', async () => {
   await withFixture({}, async ({ base, user, token, pass }) => {
     const id = await user(email, old)
     await requestReset(base, email, address)
@@ -115,7 +115,7 @@ test('the link is stored as a hash only', async () => {
   })
 })
 
-test('an unknown address gets no mail and the same answer; asking often is throttled for both', async () => {
+test('an unknown address gets no mail and the same answer; frequent requests are throttled for both', async () => {
   await withFixture({}, async ({ base, user, sent }) => {
     await user(email, old)
     for (const asked of [email, 'nobody@example.com']) {
@@ -129,7 +129,7 @@ test('an unknown address gets no mail and the same answer; asking often is throt
   })
 })
 
-test('a new password makes the other links useless', async () => {
+test('a new password invalidates the other links', async () => {
   await withFixture({}, async ({ base, user, token }) => {
     await user(email, old)
     await requestReset(base, email, address)
@@ -142,7 +142,7 @@ test('a new password makes the other links useless', async () => {
   })
 })
 
-test('who can write to an account cannot take it over by giving it another address', async () => {
+test('write access to an account does not allow taking it over by another address', async () => {
   await withFixture({}, async fixture => {
     const { base, user, sent, token } = fixture
     const id = await user(email, old)
@@ -158,7 +158,7 @@ test('who can write to an account cannot take it over by giving it another addre
   })
 })
 
-test('a link is void once the account has another address', async () => {
+test('a link is invalid once the account has another address', async () => {
   await withFixture({}, async fixture => {
     const { base, user, token } = fixture
     const id = await user(email, old)
@@ -169,7 +169,7 @@ test('a link is void once the account has another address', async () => {
   })
 })
 
-test('what a stranger left in an account of one’s own address is gone after the reset', async () => {
+test('a reset removes everything that a stranger has prepared in an account with one’s own address', async () => {
   await withFixture({}, async fixture => {
     const { base, key, token, pass } = fixture
     assert.equal((await signUp(base, { name: 'Mallory', email, password: old, address })).kind, 'ready')
@@ -233,7 +233,7 @@ function keysOf(id: number) {
   } as const
 }
 
-test('changing it takes the old one, and spares the session that asks', async () => {
+test('changing the password requires the old one, and keeps the current session', async () => {
   await withFixture({}, async fixture => {
     const { base, user, revoked } = fixture
     const userId = await user(email, old)
@@ -256,7 +256,7 @@ test('changing it takes the old one, and spares the session that asks', async ()
   })
 })
 
-test('mail that cannot be sent is told to the operator, not to who asked', async () => {
+test('undeliverable mail is reported to the operator, not to the client', async () => {
   await withFixture({ mailFails: true }, async ({ base, user, faults }) => {
     await user(email, old)
     assert.equal(await requestReset(base, email, address), undefined)
@@ -265,7 +265,7 @@ test('mail that cannot be sent is told to the operator, not to who asked', async
   })
 })
 
-test('who knows the old password cannot put another in place of the one that a reset has set meanwhile', async () => {
+test('the old password cannot replace one that a concurrent reset has set', async () => {
   await withFixture({}, async ({ base, user, revoked }) => {
     const userId = await user(email, old)
     const owners = await hashPassword('the owner has set this')
@@ -288,7 +288,7 @@ test('who knows the old password cannot put another in place of the one that a r
   })
 })
 
-test('nor where the reset comes between the proof of the old password and the new one', async () => {
+test('the same if the reset comes after the old password was verified', async () => {
   await withFixture({}, async ({ base, user, revoked }) => {
     const userId = await user(email, old)
     const owners = await hashPassword('the owner has set this')

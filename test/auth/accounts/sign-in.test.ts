@@ -24,7 +24,7 @@ async function protectedUser({ base, user }: Fixture) {
   return { id, secret, recovery }
 }
 
-test('the right password signs in, however the address is spelt', async () => {
+test('the right password signs in, whatever the case of the address', async () => {
   await withFixture({}, async ({ base, user }) => {
     const userId = await user(attempt.email, password)
     const at = Math.floor(base.now() / 1000)
@@ -34,7 +34,7 @@ test('the right password signs in, however the address is spelt', async () => {
   })
 })
 
-test('a wrong password, an unknown address and an account without a password answer alike', async () => {
+test('a wrong password, an unknown address and an account without a password get the same answer', async () => {
   await withFixture({}, async ({ base, user }) => {
     await user(attempt.email, password)
     for (const tried of [
@@ -49,7 +49,7 @@ test('a wrong password, an unknown address and an account without a password ans
   })
 })
 
-test('a password that was changed while sign-ins with it wait for their turn signs nobody in any more', async () => {
+test('a password that is changed while sign-ins with it are queued signs nobody in', async () => {
   await withFixture({}, async ({ base, user }) => {
     const id = await user(attempt.email, password)
     await storePasswordHash(base.run, id, await hashPassword(password))
@@ -88,7 +88,7 @@ test('ten attempts from one address, then none until the window ends; the right 
   })
 })
 
-test('who signs in often is never throttled', async () => {
+test('successful sign-ins are never throttled', async () => {
   await withFixture({}, async ({ base, user }) => {
     await user(attempt.email, password)
     for (let count = 0; count < 12; count++) {
@@ -124,7 +124,7 @@ test('with one-time codes on, the password alone signs nobody in', async () => {
   })
 })
 
-test('a second step that is under way is over when the password is set anew', async () => {
+test('a pending second step ends when the password is changed', async () => {
   await withFixture({}, async fixture => {
     const { base, pass, token } = fixture
     const { secret } = await protectedUser(fixture)
@@ -138,7 +138,7 @@ test('a second step that is under way is over when the password is set anew', as
   })
 })
 
-test('a code works once, whoever sends it, and only around its time', async () => {
+test('a code works once, and only around its time', async () => {
   await withFixture({}, async fixture => {
     const { base, pass } = fixture
     const { id, secret } = await protectedUser(fixture)
@@ -152,7 +152,7 @@ test('a code works once, whoever sends it, and only around its time', async () =
   })
 })
 
-test('guessing codes is throttled, over several sign-ins too', async () => {
+test('guessing codes is throttled across sign-ins', async () => {
   await withFixture({}, async fixture => {
     const { base, pass } = fixture
     const { secret } = await protectedUser(fixture)
@@ -172,7 +172,7 @@ test('guessing codes is throttled, over several sign-ins too', async () => {
   })
 })
 
-test('a recovery code works once, however it is typed', async () => {
+test('a recovery code works once, whatever its case and separators', async () => {
   await withFixture({}, async fixture => {
     const { base } = fixture
     const { id, recovery } = await protectedUser(fixture)
@@ -188,7 +188,7 @@ test('a recovery code works once, however it is typed', async () => {
   })
 })
 
-test('until a first code has fitted, codes are off; turned off, none is asked for', async () => {
+test('codes are off before the first correct code, and after they are turned off', async () => {
   await withFixture({}, async fixture => {
     const { base, user, pass } = fixture
     const id = await user(attempt.email, password)
@@ -207,7 +207,7 @@ test('until a first code has fitted, codes are off; turned off, none is asked fo
   })
 })
 
-test('the second step is over after five minutes', async () => {
+test('the second step expires after five minutes', async () => {
   await withFixture({}, async fixture => {
     const { base, pass } = fixture
     const { secret } = await protectedUser(fixture)
@@ -220,7 +220,7 @@ test('the second step is over after five minutes', async () => {
   })
 })
 
-test('confirming one’s password is counted as signing in is', async () => {
+test('confirming one’s password is throttled like signing in', async () => {
   await withFixture({}, async ({ base, user }) => {
     const id = await user(attempt.email, password)
     assert.equal(await confirmPassword(base, id, password, { address: '192.0.2.1' }), undefined)

@@ -12,7 +12,7 @@ import { confirms, MINUTE, withFixture } from './fixture.ts'
 const password = 'correct horse battery'
 const account = { name: ' Ada Lovelace ', email: 'Ada@Example.com', password, address: '192.0.2.1' }
 
-test('open: the account is there at once, with the least role and an address that is not confirmed', async () => {
+test('open: the account exists at once, with the default role and an unconfirmed address', async () => {
   await withFixture({ signUp: 'open' }, async ({ base, sent, token }) => {
     assert.deepEqual(await signUp(base, account), { kind: 'ready' })
     const user = await findByEmail(base.run, 'ada@example.com')
@@ -34,7 +34,7 @@ test('open: the account is there at once, with the least role and an address tha
   })
 })
 
-test('open: a known address is answered as a new one, after as many commits; its owner hears of it', async () => {
+test('open: a known address gets the same answer after as many commits; its owner is notified', async () => {
   await withFixture({ signUp: 'open' }, async ({ base, user, sent }) => {
     const id = await user('ada@example.com', 'the first password')
     const before = await findUser(base.run, id)
@@ -75,7 +75,7 @@ function counting(base: AccountBase) {
   return { base: { ...base, records, addresses, run: { ...run, write } }, writes: () => writes }
 }
 
-test('of many who sign up with one address at once, one gets it', async () => {
+test('of concurrent sign-ups with one address, one succeeds', async () => {
   await withFixture({ signUp: 'open' }, async ({ base, sent }) => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, at) => signUp(base, { ...account, address: `192.0.2.${at}` })),
@@ -87,7 +87,7 @@ test('of many who sign up with one address at once, one gets it', async () => {
   })
 })
 
-test('confirmed: whoever asks, and for whatever address, hears the same', async () => {
+test('confirmed: every address gets the same answer', async () => {
   await withFixture({ signUp: 'confirmed' }, async ({ base, user, sent }) => {
     await user('known@example.com', 'the first password')
     assert.deepEqual(await signUp(base, account), { kind: 'sent' })
@@ -100,7 +100,7 @@ test('confirmed: whoever asks, and for whatever address, hears the same', async 
   })
 })
 
-test('confirmed: the link makes the account, once, within a day', async () => {
+test('confirmed: the link creates the account, once, within a day', async () => {
   await withFixture({ signUp: 'confirmed' }, async ({ base, token, pass }) => {
     await signUp(base, account)
     const link = await token()
@@ -120,7 +120,7 @@ test('confirmed: the link makes the account, once, within a day', async () => {
   })
 })
 
-test('confirmed: who receives the mail does not make the account that another asked for', async () => {
+test('confirmed: receiving the mail is not enough to create the account', async () => {
   await withFixture({ signUp: 'confirmed' }, async ({ base, token }) => {
     await signUp(base, account)
     const link = await token()
@@ -134,7 +134,7 @@ test('confirmed: who receives the mail does not make the account that another as
   })
 })
 
-test('confirmed: an address that was taken meanwhile makes no second account', async () => {
+test('confirmed: no second account is created for an address that was taken in the meantime', async () => {
   await withFixture({ signUp: 'confirmed' }, async ({ base, token, user }) => {
     await signUp(base, account)
     const link = await token()
@@ -143,7 +143,7 @@ test('confirmed: an address that was taken meanwhile makes no second account', a
   })
 })
 
-test('every fault is told at once, by its field', async () => {
+test('all faults are reported at once, by their fields', async () => {
   await withFixture({}, async ({ base }) => {
     const cases = [
       [{ name: ' ', email: 'no address', password: 'short' }, ['name', 'email', 'password']],
@@ -166,7 +166,7 @@ test('every fault is told at once, by its field', async () => {
   })
 })
 
-test('a passphrase of any script is taken, and counted in characters', async () => {
+test('passphrases of any script are accepted, and counted in characters', async () => {
   await withFixture({}, async ({ base }) => {
     const long = `${'🦊'.repeat(3)}wald und wiese`
     const made = await signUp(base, { ...account, password: long })

@@ -1,4 +1,4 @@
-/** Everything that a user may read and that is theirs, as one JSON document, page by page. */
+/** All data that belongs to a user and that they may read, as one JSON document, page by page. */
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Field, Model } from '../../../model/model.ts'
 import { namesFor, staticRule } from '../../../plan/guard.ts'
@@ -9,7 +9,7 @@ import { itemShape, selected } from '../../../plan/system-plans.ts'
 import type { AccessClass, Principal } from '../../../principal.ts'
 import { type OwnedCollection, ownedCollections } from './own-data.ts'
 
-/** Of one collection. */
+/** The items of one collection that are read at once. */
 const pageLength = 100
 
 const [limitParam, userParam, afterParam] = [0, 1, 2]
@@ -29,7 +29,7 @@ function filterOf(fields: readonly Field[]): Filter {
   return filters.length === 1 && only ? only : { kind: 'or', filters }
 }
 
-/** Kept, because each shape is compiled once. */
+/** Cached, because each shape is compiled once. */
 function shapesOf(model: Model, collection: string, names: readonly string[], owners: readonly Field[]) {
   const key = JSON.stringify([collection, names, owners.map(({ name }) => name)])
   const known = shapes.get(model) ?? new Map<string, ExportShapes>()
@@ -53,14 +53,14 @@ function shapesFor(collection: string, names: readonly string[], owners: readonl
   return { first: list(undefined), next: list([afterParam]) }
 }
 
-/** What of a collection an export has. */
+/** The part of a collection that an export contains. */
 export interface ExportedCollection {
   readonly name: string
   readonly fields: readonly string[]
   readonly owners: readonly Field[]
 }
 
-/** What the export of a user of this access class has. */
+/** What the export of a user with this access class contains. */
 export function exportedCollections(model: Model, access: AccessClass): readonly ExportedCollection[] {
   return ownedCollections(model).flatMap((owned: OwnedCollection) => {
     const { collection } = owned
@@ -76,9 +76,9 @@ export interface ExportParts {
   readonly run: Run
   readonly principal: Principal
   readonly userId: number
-  /** Throws where the export must end: the session is over. */
+  /** Throws if the session has ended. */
   readonly requireStill: () => Promise<void>
-  /** Members of the document besides the account and the items. */
+  /** Further members of the document. */
   readonly more: Readonly<Record<string, unknown>>
 }
 
@@ -90,7 +90,7 @@ async function accountText({ model, run, principal, userId }: ExportParts): Prom
   return text ?? 'null'
 }
 
-/** The JSON texts of a collection's items, many at a time, each without brackets. */
+/** The items of a collection as JSON arrays without their brackets, one for each page. */
 async function* itemTexts(
   parts: ExportParts,
   { name, fields, owners }: ExportedCollection,
@@ -109,7 +109,7 @@ async function* itemTexts(
   }
 }
 
-/** The document in parts: no more than a page of one collection is in memory. */
+/** The document in chunks: at most one page of one collection is in memory. */
 export async function* exportedData(parts: ExportParts): AsyncIterable<string> {
   const { model, principal, more } = parts
   yield `{"account":${await accountText(parts)},\n`

@@ -9,7 +9,7 @@ import { type Consequence, deletionPlan } from './own-data.ts'
 
 const removal = deleteShape('users')
 
-/** The relations by which items refer to the account that do not go with it. */
+/** The relations with items that refer to the account and keep it from being deleted. */
 export async function blockersOf(
   { run, model }: Pick<AccountBase, 'run' | 'model'>,
   userId: number,
@@ -25,16 +25,16 @@ async function isUsed(run: Run, { collection, field }: Consequence, userId: numb
 }
 
 /**
- * Deletes the account with all that goes with it, in one commit: sessions, tokens, consents and keys end at once. A system
- * act: the model's rules say who deletes other people’s accounts. Throws CONFLICT where items still refer to it, or nobody
- * would be left to administer the service.
+ * Deletes the account and everything stored for it in one commit: sessions, tokens, consents and keys end at once. The service
+ * itself deletes it: the model's rules govern who may delete other users. Throws CONFLICT if items still refer to the account,
+ * or if nobody would be left to administer the service.
  */
 export async function deleteAccount(
   { run, mail, background }: AccountBase,
   { id, email }: Pick<UserRow, 'id' | 'email'>,
   asker: Asker,
 ): Promise<void> {
-  // In the event log, the user has done it.
+  // The event log names the user as the actor.
   await run.write({ shape: removal, args: [id] }, { ...system, userId: id })
   background(() => mail.sendTemplate('accountDeleted', { to: email, asker }, { by: 'owner' }))
 }

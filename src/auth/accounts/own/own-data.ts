@@ -1,8 +1,8 @@
-/** Whose data is whose: the collections with items of a user, and what a deletion of the account does to them. */
+/** The collections whose items belong to users, and what deleting an account does to them. */
 import type { Collection, Field, Model, ToOne } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule.ts'
 
-/** A collection with the fields that say whose an item is. */
+/** A collection with the fields that name the owner of an item. */
 export interface OwnedCollection {
   readonly collection: Collection
   readonly fields: readonly Field[]
@@ -21,8 +21,8 @@ function namesOwner(rule: Rule, field: string): boolean {
   }
 }
 
-/** A field that refers to users, and is filled with the caller by default or named by an `owner` rule. */
-function saysWhose({ access }: Collection, field: Field): boolean {
+/** Whether the field refers to users, and is set to the caller by default or named by an `owner` rule. */
+function isOwnerField({ access }: Collection, field: Field): boolean {
   if (field.reference?.target !== 'users') return false
   if (field.default?.kind === 'currentUser') return true
   return Object.values(access).some(rule => namesOwner(rule, field.name))
@@ -31,12 +31,12 @@ function saysWhose({ access }: Collection, field: Field): boolean {
 /** The collections whose items belong to users, in the order of the model. */
 export function ownedCollections({ collections }: Pick<Model, 'collections'>): readonly OwnedCollection[] {
   return [...collections.values()].flatMap(collection => {
-    const fields = [...collection.fields.values()].filter(field => saysWhose(collection, field))
+    const fields = [...collection.fields.values()].filter(field => isOwnerField(collection, field))
     return collection.name === 'users' || fields.length === 0 ? [] : [{ collection, fields }]
   })
 }
 
-/** A collection of which items refer to what goes with an account. */
+/** A field whose items refer to the account, or to something that is deleted with it. */
 export interface Consequence {
   readonly collection: string
   readonly field: string
@@ -45,9 +45,9 @@ export interface Consequence {
 export interface DeletionPlan {
   /** The names of the collections whose items are deleted too. */
   readonly deleted: readonly string[]
-  /** Items that stay, without the reference. */
+  /** Items that stay with an empty reference. */
   readonly cleared: readonly Consequence[]
-  /** Items that must be gone, or refer to another user, before the account can be deleted. */
+  /** Items that must be deleted, or assigned to another user, before the account can be deleted. */
   readonly blocking: readonly Consequence[]
 }
 
@@ -65,7 +65,7 @@ function referencesTo(target: string, { collections }: Pick<Model, 'collections'
   )
 }
 
-/** What the model says of the deletion of a user; `blocking` only of items that refer to the account itself. */
+/** What deleting a user does, according to the model. `blocking`: only relations to the account itself. */
 export function deletionPlan(model: Pick<Model, 'collections'>): DeletionPlan {
   const deleted = new Set<string>()
   const cleared: Consequence[] = []

@@ -1,4 +1,4 @@
-/** What users make, change and delete on the pages of their account: by the guard, hooks and rules of the API. */
+/** Creates, changes and deletes items on the account pages, with the guard, hooks and rules of the API. */
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Model } from '../../../model/model.ts'
@@ -20,21 +20,21 @@ type Values = Readonly<Record<string, unknown>>
 
 export interface CreatedItem {
   readonly id: number
-  /** The secrets that nothing shows again. */
+  /** Secrets that are shown only once. */
   readonly revealed: Readonly<Record<string, JsonValue>>
 }
 
 const nothing: Creation = { computed: {}, revealed: {} }
 const deletions = new Map<string, DeleteShape>()
 
-/** One per collection, because each shape is compiled once. */
+/** One shape per collection, because each shape is compiled once. */
 function deletionOf(collection: string): DeleteShape {
   const shape = deletions.get(collection) ?? deleteShape(collection)
   deletions.set(collection, shape)
   return shape
 }
 
-/** The items of one principal. Every call rejects with the `ApiError` with which the API refuses the same. */
+/** The items of one principal. Every call rejects with the same `ApiError` as the API. */
 export class OwnItems {
   readonly #parts: OwnItemsParts
   readonly #principal: Principal
@@ -50,7 +50,7 @@ export class OwnItems {
     return JSON.parse(text ?? '[]')
   }
 
-  /** Throws NOT_FOUND where there is none that the user may see. */
+  /** Throws NOT_FOUND if there is no such item that the user may see. */
   async item<R>(shape: ItemShape, id: number): Promise<R> {
     const { text } = await this.#parts.run.item({ shape, args: [id] }, this.#principal)
     if (text === null) throw new ApiError('NOT_FOUND')
@@ -70,7 +70,7 @@ export class OwnItems {
     return { id, revealed }
   }
 
-  /** Changes these fields and leaves the others as they are. */
+  /** Changes these fields only. */
   async update(name: string, id: number, body: Values): Promise<void> {
     const { model, run } = this.#parts
     const collection = this.#collection(name)
@@ -94,7 +94,7 @@ export class OwnItems {
   }
 }
 
-/** What is wrong with the body of a create, as `faultsOf` says it. */
+/** The faults of the body of a create, in the form of `faultsOf`. */
 export function bodyFaults(
   { collections }: Pick<Model, 'collections'>,
   name: string,
@@ -110,12 +110,12 @@ export function bodyFaults(
   }
 }
 
-/** The item is gone, or the session is over: no other entry would be taken. */
+/** Errors that no other input would avoid: the item is gone, or the session is over. */
 const notOfForms: ReadonlySet<string> = new Set(['NOT_FOUND', 'UNAUTHORIZED'])
 
 /**
- * What a form says of a refusal, by the name of the field; of no field: `form`. `fieldOf`: the field of the form for a
- * field of the body. Throws what is no fault of the form.
+ * The messages of a refusal by the name of the form's field; `form` if it is about no field. `fieldOf`: the field of the form
+ * for a field of the body. Rethrows errors that the form's input has not caused.
  */
 export function faultsOf(
   error: unknown,

@@ -1,12 +1,12 @@
-/** The fields of `users` that somebody reads and writes of their own account, as the profile asks for them. */
+/** The fields of `users` that users may read and write on their own profile. */
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Field, Model } from '../../../model/model.ts'
 import { namesFor, staticRule } from '../../../plan/guard.ts'
 import type { AccessClass } from '../../../principal.ts'
 import { labelOf } from '../sign-up/sign-up-fields.ts'
 
-/** The form has them for itself, or only others write them. */
-const apart: ReadonlySet<string> = new Set(['name', 'email', 'role', 'disabled', 'password_hash'])
+/** Fields that have their own place on the page, or that users do not write. */
+const separateFields: ReadonlySet<string> = new Set(['name', 'email', 'role', 'disabled', 'password_hash'])
 const simpleTypes: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean'])
 
 export interface ProfileField {
@@ -15,7 +15,7 @@ export interface ProfileField {
   readonly field: Field
 }
 
-/** Of one line or a choice: documents, lists and relations are for programs. In the order of the model. */
+/** Fields of one line and choices, in the order of the model. Documents, lists and relations are for programs. */
 export function profileFields(model: Model, access: AccessClass): readonly ProfileField[] {
   const users = model.collections.get('users')
   if (!users) return []
@@ -27,17 +27,17 @@ export function profileFields(model: Model, access: AccessClass): readonly Profi
     simpleTypes.has(field.type.schema.type) &&
     staticRule(model, users, field.access.write, access) !== 'never'
   return [...namesFor(model, users, access).fields.values()]
-    .filter(field => !apart.has(field.name) && isOpen(field))
+    .filter(field => !separateFields.has(field.name) && isOpen(field))
     .map(field => ({ name: field.name, label: labelOf(field), field }))
 }
 
-/** A stored value as a form has it. */
+/** A stored value as the text of a form. */
 export function textOf(value: JsonValue | undefined): string {
   if (value === null || value === undefined || value === false) return ''
   return value === true ? 'yes' : String(value)
 }
 
-/** The entered texts as values. A text that is no value stays as it is, for the model to report. */
+/** The entered texts as values. A text that is not a value is passed on, so that the model reports it. */
 export function profileValues(fields: readonly ProfileField[], answers: ReadonlyMap<string, string>) {
   const values: Record<string, JsonValue> = {}
   const missing = new Map<string, string>()

@@ -1,4 +1,4 @@
-/** Redirect URIs as a form has them, one per line, and what exactly is wrong with each. */
+/** Redirect URIs in a form, one per line, and the exact fault of each. */
 import { inWords, redirection } from '../../../model/json-schema/patterns.ts'
 
 export interface Line {
@@ -12,7 +12,7 @@ const maxFaults = 10
 const shownCharacters = 100
 const allowed = new RegExp(redirection)
 
-/** Empty lines are left out. */
+/** The lines of the text without empty ones. */
 export function linesOf(text: string): readonly Line[] {
   return text
     .split(/\r\n|\r|\n/)
@@ -24,7 +24,7 @@ type Check = readonly [isFaulty: (uri: string) => boolean, message: string]
 
 const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/
 
-/** In this order: the first that holds says the most. */
+/** In this order: the first that applies is the most specific. */
 const reasons: readonly Check[] = [
   [uri => uri.length > maxCharacters, `is longer than ${maxCharacters} characters.`],
   [uri => /\s/.test(uri), 'has a space in it: write one address on each line.'],
@@ -55,13 +55,13 @@ const general = `must ${inWords.get(redirection) ?? 'be an address'}.`
 
 function reasonFor(uri: string): string | undefined {
   if (uri.length <= maxCharacters && allowed.test(uri)) {
-    // It fits the pattern and is no address, e.g. with the host 1.2.3.999.
+    // It matches the pattern but is not a valid URL, e.g. with the host 1.2.3.999.
     return URL.canParse(uri) ? undefined : 'is no address that there can be.'
   }
   return reasons.find(([isFaulty]) => isFaulty(uri))?.[1] ?? general
 }
 
-/** One line for each faulty one, at most ten; undefined: there is none. */
+/** A line for each faulty URI, at most ten; undefined if there is none. */
 export function lineFaults(lines: readonly Line[]): string | undefined {
   const seen = new Map<string, number>()
   const faults: string[] = []

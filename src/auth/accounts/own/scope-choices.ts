@@ -1,4 +1,4 @@
-/** The scopes of the model as forms offer them and lists show them: in plain words, by collection. */
+/** The scopes of the model for forms and lists: in plain words, by collection. */
 import { openidScopes } from '../../../model/builtin.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import { staticRule } from '../../../plan/guard.ts'
@@ -9,22 +9,22 @@ export type Level = 'none' | 'read' | 'write'
 
 /** A collection whose scopes can be chosen. */
 export interface CollectionChoice {
-  /** As in a scope: the singular. */
+  /** The singular, as in scopes. */
   readonly type: string
   readonly title: string
   readonly description: string | undefined
-  /** What can be chosen besides nothing. */
+  /** The levels that can be chosen, besides `none`. */
   readonly levels: readonly Exclude<Level, 'none'>[]
 }
 
 export interface ScopeChoices {
-  /** Those of OpenID Connect, which apps have and keys have not. */
+  /** The scopes of OpenID Connect, which apps can have and keys cannot. */
   readonly signIn: readonly (readonly [scope: string, sentence: string])[]
-  /** Of the model. */
+  /** The collections of the model. */
   readonly items: readonly CollectionChoice[]
-  /** Built in: users, keys, apps, webhooks. */
+  /** The built-in collections: users, keys, apps, webhooks. */
   readonly account: readonly CollectionChoice[]
-  /** Those of actions and queries that have their own, each with its sentence. */
+  /** The scopes of single actions and queries, each with its sentence. */
   readonly others: readonly (readonly [scope: string, sentence: string])[]
 }
 
@@ -70,7 +70,7 @@ function levelsOf(
   return known.filter(level => (level === 'read' ? reads : writes))
 }
 
-/** `access`: leaves out what can never be used by it; left out: every scope. */
+/** `access`: omits scopes that this access class can never use; if undefined, every scope is included. */
 export function scopeChoices(model: Model, access?: AccessClass): ScopeChoices {
   const all = [...model.collections.values()].flatMap(collection => {
     const levels = levelsOf(model, collection, access)
@@ -89,12 +89,12 @@ export function scopeChoices(model: Model, access?: AccessClass): ScopeChoices {
   }
 }
 
-/** What an app may ask for: everything, since its users decide. */
+/** What an app may ask for: every scope, because its users decide. */
 export function appScopeChoices(model: Model): ScopeChoices {
   return { ...scopeChoices(model), signIn: [...openidScopes] }
 }
 
-/** What a form has: the level of each collection, and the other scopes. */
+/** The chosen level of each collection, and the other chosen scopes. */
 export interface ChosenScopes {
   readonly levels: ReadonlyMap<string, Level>
   readonly others: ReadonlySet<string>
@@ -107,7 +107,7 @@ export function levelField(type: string): string {
   return `level-${type}`
 }
 
-/** Only what `choices` offer. */
+/** The choices of a form, limited to what `choices` offer. */
 export function chosenIn(
   choices: ScopeChoices,
   form: { text(name: string): string; list(name: string): readonly string[] },
@@ -122,7 +122,7 @@ export function chosenIn(
   return { levels, others: new Set(offered.filter(scope => ticked.has(scope))) }
 }
 
-/** As a form has them that edits these scopes. */
+/** The choices of a form that edits these scopes. */
 export function chosenOf(
   { items, account }: Pick<ScopeChoices, 'items' | 'account'>,
   scopes: readonly string[],
@@ -132,7 +132,7 @@ export function chosenOf(
   const others = new Set<string>()
   for (const scope of scopes) {
     const [, level, type] = /^(read|write):(.+)$/.exec(scope) ?? []
-    // An operation’s own scope may look like one of a collection.
+    // The scope of a single operation may look like one of a collection.
     if (type === undefined || !types.has(type)) others.add(scope)
     else if (levels.get(type) !== 'write') levels.set(type, level as Level)
   }
@@ -143,7 +143,7 @@ export function scopesIn({ levels, others }: ChosenScopes): readonly string[] {
   return [...others, ...[...levels].map(([type, level]) => `${level}:${type}`)]
 }
 
-/** One sentence for each scope; reading is part of writing, so it has none of its own beside it. */
+/** One sentence for each scope. Writing includes reading, so a read scope beside its write scope has no sentence. */
 export function sentencesOf(
   { scopes: known }: Pick<Model, 'scopes'>,
   scopes: readonly string[],

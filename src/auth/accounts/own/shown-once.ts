@@ -1,6 +1,6 @@
 /**
- * New secrets on their way to the page that shows them. The form's answer is a redirect, so that a reload makes nothing
- * twice; the page that follows reads the secret once. Encrypted at rest: see `encryptedKinds`.
+ * New secrets, stored until the next page shows them. A form is answered by a redirect, so that a reload creates nothing twice;
+ * the page that follows reads the secret once. Encrypted at rest: see `encryptedKinds`.
  */
 import type { Records } from '../../../records.ts'
 import type { SessionInfo } from '../../server/server.ts'
@@ -12,9 +12,9 @@ const keptMs = 2 * 60_000
 export type Secrets = Readonly<Record<string, string>>
 
 export interface ShownOnce {
-  /** `what`: the page that shows it, e.g. `/account/keys/7`. Only the same session can read it. */
+  /** `what`: the page that shows the secrets, e.g. `/account/keys/7`. Only the same session can read them. */
   keep(session: SessionInfo, what: string, secrets: Secrets): Promise<void>
-  /** Of parallel calls at most one gets them; later ones get undefined. */
+  /** Of several concurrent calls, at most one gets the secrets; later calls get undefined. */
   take(session: SessionInfo, what: string): Promise<Secrets | undefined>
 }
 

@@ -9,7 +9,7 @@ export interface AppleKey {
   readonly privateKey: string
 }
 
-/** Apple allows six months; one request needs no more than this. */
+/** Apple allows six months; one request needs only minutes. */
 const lifeSeconds = 300
 
 export async function appleSecret(

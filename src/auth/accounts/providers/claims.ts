@@ -1,9 +1,9 @@
-/** What a provider says of a person, made harmless: bounded, of one line, and no more verified than it is. */
+/** Claims of a provider about a person, cleaned: bounded texts of one line. */
 import { isLongerThan, streamSafe } from '../../../unicode.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** `undefined` for what is inherited, e.g. `__proto__`. */
+/** Undefined for inherited properties, e.g. `__proto__`. */
 export function claimOf(claims: Claims, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined
 }
@@ -11,7 +11,7 @@ export function claimOf(claims: Claims, name: string): unknown {
 const maxNameCharacters = 100
 const maxEmailCharacters = 254
 
-/** A name of one line; undefined where nothing is left of it. */
+/** A name of one line; undefined if nothing is left of it. */
 export function nameFrom(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > 10 * maxNameCharacters) return undefined
   const plain = streamSafe(value.toWellFormed())
@@ -22,8 +22,8 @@ export function nameFrom(value: unknown): string | undefined {
 }
 
 /**
- * The address in lower case. ASCII alone: lower case turns some other letters into ASCII ones (U+212A, the Kelvin sign,
- * into k), so another address would count as verified.
+ * The address in lower case. Only ASCII is accepted: the lower case of some other letters is ASCII (of U+212A, the Kelvin sign,
+ * it is k), so a different address would count as verified.
  */
 export function emailFrom(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > maxEmailCharacters) return undefined

@@ -1,4 +1,4 @@
-/** The providers of the settings: a row for each kind. */
+/** Creates the providers of the settings, with a function for each kind. */
 import type { ClientAuth, ServerMetadata } from 'openid-client'
 import { appleSecret } from './apple-secret.ts'
 import { claimOf } from './claims.ts'
@@ -14,7 +14,7 @@ interface Named {
   readonly clientId: string
 }
 
-/** What settings say of a provider: see `config/providers.ts`. */
+/** The settings of a provider: see `config/providers.ts`. */
 export type ProviderSettings = Named &
   (
     | { readonly kind: 'google' | 'github'; readonly clientSecret: string }
@@ -37,7 +37,7 @@ export type ProviderSettings = Named &
 type OfKind<K extends ProviderSettings['kind']> = Extract<ProviderSettings, { readonly kind: K }>
 
 export interface ProviderParts {
-  /** Sends a request to public addresses, or to private ones too. */
+  /** Returns a function that sends requests to public addresses, or to private ones too. */
   readonly send: (allowPrivate: boolean) => SendRequest
   readonly now: () => number
 }
@@ -67,7 +67,7 @@ const bySecret =
   (library: Library): ClientAuth =>
     library.ClientSecretPost(secret)
 
-/** In the request's body where the issuer takes that, else in its header, which is the default (Discovery 1.0, 3). */
+/** In the body if the issuer supports that, otherwise in the header, which is the default (Discovery 1.0, 3). */
 function bestAuthentication(
   library: Library,
   server: ServerMetadata,
@@ -80,7 +80,7 @@ function bestAuthentication(
     : library.ClientSecretBasic(secret)
 }
 
-/** The account is chosen or proven again: some issuers would answer by their own session, at once. */
+/** Makes people choose or prove their account again: some issuers would answer at once from their own session. */
 const asksAgain =
   (prompt: string) =>
   ({ confirms }: StartOptions): Readonly<Record<string, string>> =>
@@ -95,7 +95,7 @@ function google(parts: ProviderParts, given: OfKind<'google' | 'github'>): Openi
   }
 }
 
-/** Anybody can have a tenant and write any address into it: only the claim on the domain's owner counts. */
+/** Anybody can create a tenant and enter any address there: only the claim about the domain's owner verifies it. */
 function microsoft(parts: ProviderParts, given: OfKind<'microsoft'>): OpenidOptions {
   const { tenant, clientSecret } = given
   return {
@@ -117,7 +117,7 @@ function apple(parts: ProviderParts, given: OfKind<'apple'>): OpenidOptions {
       body.set('client_id', given.clientId)
       body.set('client_secret', await appleSecret(given, parts.now()))
     },
-    // Apple answers requests for a name or an address in no other way.
+    // Apple requires it for requests with the scopes `name` or `email`.
     parameters: () => ({ response_mode: 'form_post' }),
     // Apple’s documentation: a string or a boolean.
     isEmailVerified: claims => isVerified(claims) || claimOf(claims, 'email_verified') === 'true',

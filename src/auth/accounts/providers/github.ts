@@ -1,4 +1,4 @@
-/** GitHub: OAuth 2.0 without OpenID Connect. Who signed in is asked of its API. */
+/** GitHub: OAuth 2.0 without OpenID Connect. Its API says who has signed in. */
 import type { Configuration } from 'openid-client'
 import { claimOf, emailFrom, nameFrom } from './claims.ts'
 import { faultOf } from './library-faults.ts'
@@ -15,7 +15,7 @@ export interface GithubOptions {
   readonly send: SendRequest
 }
 
-/** The `iss` of its authorization responses (RFC 9207), where it sends one. */
+/** `issuer`: the `iss` of its authorization responses (RFC 9207), if it sends one. */
 const server = {
   issuer: 'https://github.com/login/oauth',
   authorization_endpoint: 'https://github.com/login/oauth/authorize',
@@ -31,7 +31,7 @@ function isObject(value: unknown): value is Claims {
 
 const formType = /^application\/x-www-form-urlencoded\b/i
 
-/** GitHub answers in a form where it was not asked well: the library takes JSON. */
+/** GitHub sends some responses as a form; the library expects JSON. */
 function jsonFetch(send: SendRequest): ReturnType<typeof providerFetch> {
   const fetched = providerFetch(send)
   return async (url, options) => {
@@ -95,7 +95,7 @@ class Github implements Provider {
     const email = primaryOf(await this.#ask('/user/emails', accessToken))
     return {
       issuer,
-      // Not the login: it can be given up, and taken by somebody else.
+      // Not the login, which somebody else can get after its owner has given it up.
       subject: String(id),
       name: nameFrom(claimOf(user, 'name')) ?? nameFrom(claimOf(user, 'login')),
       email,
@@ -103,7 +103,7 @@ class Github implements Provider {
     }
   }
 
-  /** Undefined where the app may not read it. */
+  /** Undefined if the app may not read it. */
   async #ask(path: string, accessToken: string): Promise<unknown> {
     const { status, body } = await this.#options.send({
       url: `${api}${path}`,
@@ -126,7 +126,7 @@ class Github implements Provider {
   }
 }
 
-/** The primary address, where GitHub has verified it. */
+/** The primary address, if GitHub has verified it. */
 function primaryOf(emails: unknown): string | undefined {
   const primary = Array.isArray(emails)
     ? emails.find(one => isObject(one) && claimOf(one, 'primary') === true)

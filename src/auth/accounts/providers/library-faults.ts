@@ -1,11 +1,11 @@
-/** What the library throws, as why nobody is signed in. */
+/** Errors of the library as `ProviderFault`s. */
 import { OutgoingError } from '../../../outgoing/errors.ts'
 import { printable } from '../../../printable.ts'
 import { ProviderFault } from './provider.ts'
 
 const maxCharacters = 200
 
-/** A provider's text for the log. */
+/** A provider's text, shortened and printable, for the log. */
 export function shortText(value: unknown): string {
   return printable(String(value).slice(0, maxCharacters).toWellFormed())
 }
@@ -16,7 +16,7 @@ function causesOf(error: unknown): readonly unknown[] {
   return found
 }
 
-/** RFC 6749, 4.1.2.1; Apple's own name for it. */
+/** RFC 6749, 4.1.2.1, and Apple's own code. */
 const denials = ['access_denied', 'user_cancelled_authorize', 'login_required', 'interaction_required']
 const outages = ['temporarily_unavailable', 'server_error']
 

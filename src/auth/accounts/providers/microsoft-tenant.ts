@@ -1,10 +1,10 @@
-/** Which tenant of Microsoft signed somebody in: the shared issuers vouch for all of them. */
+/** The Microsoft tenant that has signed somebody in: a shared issuer stands for all tenants. */
 import { claimOf } from './claims.ts'
 import { ProviderFault } from './provider.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** That of personal accounts. */
+/** The tenant of personal accounts. */
 const consumers = '9188040d-6c67-4c5b-b112-36a304b66dad'
 const guid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 

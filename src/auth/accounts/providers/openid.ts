@@ -8,12 +8,12 @@ import { providerFetch, type SendRequest } from './provider-fetch.ts'
 type Claims = Readonly<Record<string, unknown>>
 type Library = typeof import('openid-client')
 
-/** What distinguishes one issuer's ways from another's. */
+/** What differs between issuers. */
 export interface OpenidOptions {
   readonly kind: Provider['kind']
   readonly id: string
   readonly name: string
-  /** The address of discovery, without `/.well-known/…`. */
+  /** The address for discovery, without `/.well-known/…`. */
   readonly issuer: string
   readonly clientId: string
   readonly scopes: readonly string[]
@@ -22,15 +22,15 @@ export interface OpenidOptions {
   readonly authentication: (library: Library, server: ServerMetadata) => ClientAuth
   /** Further parameters of the authorization request. */
   readonly parameters?: (options: StartOptions) => Readonly<Record<string, string>>
-  /** Whether the claims say that `email` is this person's. */
+  /** Whether the claims verify that `email` is this person's. */
   readonly isEmailVerified: (claims: Claims) => boolean
-  /** Throws a `ProviderFault` where the ID token's issuer may not sign people in here. */
+  /** Throws a `ProviderFault` if the ID token's issuer may not sign people in here. */
   readonly requireIssuer?: (idToken: Claims) => void
   readonly send: SendRequest
   readonly now: () => number
 }
 
-/** How long an issuer's metadata are used, in milliseconds. */
+/** How long an issuer's metadata is cached. */
 const metadataKeptMs = 60 * 60 * 1000
 
 interface Discovered {
@@ -107,7 +107,7 @@ class OpenidClient implements Provider {
     }
   }
 
-  /** Those of the ID token; of the UserInfo endpoint where that alone has the address (OpenID Connect Core, 5.4). */
+  /** The claims of the ID token, or those of the UserInfo endpoint if only these contain the address (OpenID Connect Core, 5.4). */
   async #claims(
     library: Library,
     configuration: Configuration,
@@ -134,14 +134,14 @@ class OpenidClient implements Provider {
 
   async #discover(library: Library): Promise<Discovered> {
     const { issuer, clientId, allowPrivate, authentication, send, now } = this.#options
-    // The library waits for what this returns.
+    // The library awaits the result.
     const authenticate: ClientAuth = async (server, client, body, headers) => {
       await authentication(library, server)(server, client, body, headers)
     }
     const configuration = await library.discovery(new URL(issuer), clientId, undefined, authenticate, {
       execute: [
         ...(allowPrivate ? [library.allowInsecureRequests] : []),
-        // The signature is checked too, not only the connection by which the token came.
+        // Checks the signature of the ID token too; the library relies on TLS otherwise.
         library.enableNonRepudiationChecks,
       ],
       [library.customFetch]: providerFetch(send),

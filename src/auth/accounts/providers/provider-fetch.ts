@@ -1,4 +1,4 @@
-/** `fetch` for the library that speaks to providers: every request goes the one way out, within its bounds. */
+/** `fetch` for the client library: every request goes through `Outgoing`, within its limits. */
 import { OutgoingError } from '../../../outgoing/errors.ts'
 import type { OutgoingRequest, OutgoingResponse } from '../../../outgoing/outgoing.ts'
 
@@ -20,10 +20,10 @@ function bodyOf(body: unknown): string | undefined {
   return typeof body === 'string' || body instanceof URLSearchParams ? String(body) : undefined
 }
 
-/** Statuses whose answers have no body (Fetch, 2.2.3). */
+/** Statuses of responses without a body (Fetch, 2.2.3). */
 const bodiless = [101, 204, 205, 304]
 
-/** Redirects are answers like others, which the library refuses. */
+/** Redirects are not followed: the library gets them as responses, and refuses them. */
 export function providerFetch(send: SendRequest) {
   return async (url: string, { method, headers, body }: FetchOptions): Promise<Response> => {
     const known = methods.find(one => one === method)

@@ -1,6 +1,6 @@
-/** With whom people sign in: what every provider does, whatever its protocol. */
+/** The interface of providers, independent of their protocol. */
 
-/** What is kept between the start of a sign-in and its callback. All of it is secret to the browser. */
+/** Stored between the start of a sign-in and its callback. The browser sees only `state` and `nonce`. */
 export interface Secrets {
   readonly state: string
   readonly nonce: string
@@ -8,13 +8,13 @@ export interface Secrets {
   readonly verifier: string
 }
 
-/** Whom the provider has signed in. Its texts are the provider's, cleaned and bounded. */
+/** The person that the provider has signed in. The texts are the provider's, cleaned and bounded. */
 export interface Profile {
-  /** With `subject`: who this is, forever. */
+  /** Names the person forever, together with `subject`. */
   readonly issuer: string
   readonly subject: string
   readonly name: string | undefined
-  /** In lower case; undefined where there is none, or one that no account could have. */
+  /** In lower case; undefined if there is none, or none that an account could have. */
   readonly email: string | undefined
   /** Whether the provider has verified that the address is this person's. */
   readonly emailVerified: boolean
@@ -23,30 +23,30 @@ export interface Profile {
 export interface StartOptions {
   readonly redirectUri: string
   readonly secrets: Secrets
-  /** The person is signed in already, and confirms that it is them: the provider must not answer by itself. */
+  /** Whether somebody who is signed in already authenticates again: the provider must not answer from its own session. */
   readonly confirms: boolean
 }
 
 export interface Provider {
-  /** As the settings say it. */
+  /** As in the settings. */
   readonly kind: 'google' | 'github' | 'microsoft' | 'apple' | 'oidc'
   readonly id: string
   readonly name: string
-  /** Where the browser is sent. Throws a `ProviderFault`. */
+  /** The address to which the browser is sent. Throws a `ProviderFault`. */
   start(options: StartOptions): Promise<URL>
-  /** `callback`: with the parameters that the browser came back with. Throws a `ProviderFault`. */
+  /** `callback`: the redirect URI with the parameters of the response. Throws a `ProviderFault`. */
   finish(callback: URL, secrets: Secrets): Promise<Profile>
 }
 
 export type FaultReason =
-  /** The person has not allowed it there, or has gone back. */
+  /** The person has refused or cancelled the sign-in at the provider. */
   | 'denied'
-  /** No answer, or one that says to try later. */
+  /** No response, or a response that says to try later. */
   | 'unavailable'
-  /** An answer that is not valid, or not for this sign-in. */
+  /** A response that is not valid, or not for this sign-in. */
   | 'invalid'
 
-/** Why a provider signs nobody in. The message is for the log: it may have texts of the provider. */
+/** Why a sign-in with a provider has failed. The message is for the log: it may contain texts of the provider. */
 export class ProviderFault extends Error {
   readonly reason: FaultReason
 

@@ -1,4 +1,4 @@
-/** `/account`, `/account/apps`, `/account/sessions`: what somebody sees of their own account. */
+/** `/account`, `/account/apps`, `/account/sessions`. */
 import type { Reply } from '../../../call.ts'
 import { accountPage } from '../../pages/account/account.ts'
 import { appsPage } from '../../pages/account/apps.ts'
@@ -11,7 +11,7 @@ import { readQuery } from './form-body.ts'
 import { accountState, createdAt } from './overview.ts'
 import { postedForm } from './own.ts'
 
-/** What a page says after something was done; the address names it, so it can say nothing else. */
+/** The notes after a change. The query of the page names one of them, so links of strangers show no other text. */
 const notes: ReadonlyMap<string, string> = new Map([
   ['verified', 'Your address is confirmed.'],
   [
@@ -90,7 +90,7 @@ async function showSessions(
   return pageReply(theme, page)
 }
 
-/** The browser that asks first, then those that were used last. */
+/** The current browser comes first, then the others by their last use. */
 function rank({ current, usedAt }: SessionInfo): number {
   return current ? Number.POSITIVE_INFINITY : usedAt
 }

@@ -1,4 +1,4 @@
-/** Who asks for a mail: the browser of a visit. */
+/** The browser that has caused a mail. */
 import { isIP } from 'node:net'
 import type { Asker } from '../../mail/mailer.ts'
 import { browserName } from '../../pages/components/device-name.ts'
@@ -6,7 +6,7 @@ import type { Visit } from './context.ts'
 
 const maxAgentCharacters = 300
 
-/** E.g. `Firefox, Linux`. Made of known names alone: the header is whatever the client says. */
+/** E.g. `Firefox, Linux`. Contains known names only: clients can send anything in the header. */
 function deviceOf(userAgent: string): string | undefined {
   const name = browserName(userAgent.slice(0, maxAgentCharacters))
   return name.startsWith('A browser') ? undefined : name.replace(' on ', ', ')

@@ -1,4 +1,4 @@
-/** One visit of a browser, and what its page is made with. */
+/** A browser's request, and what its page needs. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call, Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
@@ -25,14 +25,14 @@ export interface Visit extends Call {
   userId: number | null
 }
 
-/** For the pages of one's own keys, apps and webhooks. */
+/** For the pages of a user's own keys, apps and webhooks. */
 export interface OwnPages extends Pick<OwnItemsParts, 'run' | 'hooks'> {
   /** How long a secret of an app works beside a newer one. */
   readonly secretOverlapSeconds: number
   /** How long a secret of a webhook signs beside a newer one. */
   readonly webhookOverlapSeconds: number
   readonly webhooks: WebhookOperations
-  /** What apps get that choose nothing. */
+  /** The defaults for apps that choose nothing. */
   readonly apps: { readonly tokenFormat: 'opaque' | 'jwt'; readonly separator: string }
   /** Whether users can delete their account. */
   readonly selfDeletion: boolean
@@ -42,17 +42,17 @@ export interface RouteParts {
   readonly base: AccountBase
   readonly server: AuthorizationServer
   readonly passkeys: Passkeys
-  /** With whom people can sign in, by id. */
+  /** The providers, by id. */
   readonly providers: ReadonlyMap<string, Provider>
-  /** Where forms that start a sign-in with a provider may lead: see `PageOptions`. */
+  /** Where forms that start a sign-in with a provider may lead: see `leadsTo` of `PageOptions`. */
   readonly providersLeadTo: string | undefined
-  /** For the log: a provider has signed nobody in. */
+  /** Called when a sign-in with a provider has failed, for the log. */
   readonly onProviderFault: (provider: string, fault: ProviderFault) => void
   readonly theme: Theme
   readonly csrf: Csrf
   /** The body as a JSON value. */
   readonly readJson: (call: Call) => unknown
-  /** What users make, change and delete on their pages, with the rules of the API. */
+  /** Writes of users on their pages, with the rules of the API. */
   readonly own: OwnPages
   readonly shownOnce: ShownOnce
   /** Whose attempts are counted: see `budgetAddress`. */
@@ -80,7 +80,7 @@ export interface SignedIn {
   readonly menu: Menu
 }
 
-/** Undefined when nobody is, or the account is gone. */
+/** Undefined if nobody is signed in, or the account was deleted. */
 export async function signedIn(parts: RouteParts, visit: Visit): Promise<SignedIn | undefined> {
   const session = await parts.server.session(visit.req, visit.res)
   const user = session && (await findUser(parts.base.run, session.userId))

@@ -1,7 +1,7 @@
 /** Cookies that a browser sends. */
 import type { Call } from '../../../call.ts'
 
-/** Undefined where there is none of the name, or more than one. */
+/** Undefined if there is no cookie with the name, or more than one. */
 export function cookieOf({ headers }: Pick<Call, 'headers'>, name: string): string | undefined {
   const values = (headers.cookie ?? '')
     .split(';')

@@ -1,4 +1,4 @@
-/** Against forms that other sites send: a token that only our pages know, and where the request came from. */
+/** Protects against cross-site request forgery by a token that only our pages know, and by the origin of requests. */
 import { hash, randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Call } from '../../../call.ts'
@@ -11,11 +11,11 @@ const secretBytes = 32
 const form = /^[A-Za-z0-9_-]{43}$/
 
 export interface Csrf {
-  /** The token for the forms of an answer; sets the cookie that it belongs to, where there is none. */
+  /** The token for the forms of a page. Sets the cookie to which the token belongs, if there is none. */
   token(call: Call, res: ServerResponse): string
-  /** FORBIDDEN unless the form is one of ours, and was sent from our own page. */
+  /** Throws FORBIDDEN unless the form is one of ours and was sent from one of our pages. */
   check(call: Call, token: string): void
-  /** Whether a page of the service's own origin has sent the call, which then needs no token. */
+  /** Whether a page of the service's own origin has sent the call, so that no token is needed. */
   isOwnPage(call: Call): boolean
 }
 
@@ -44,14 +44,14 @@ export function createCsrf(issuer: string): Csrf {
       const known = secretOf(call, name)
       if (known !== undefined) return tokenOf(known)
       const secret = randomBytes(secretBytes).toString('base64url')
-      // Not in the reply's own headers: those would replace the cookies that the session has set.
+      // Not in the headers of the reply, which would replace the cookies that the session has set.
       res.appendHeader('Set-Cookie', `${name}=${secret}${tail}`)
       return tokenOf(secret)
     },
     isOwnPage: ({ headers }) => cameFrom(headers, origin) === 'same-origin',
     check(call, token) {
       const secret = secretOf(call, name)
-      // Old browsers do not say where a form comes from; the token does.
+      // Old browsers do not send the origin of a form; the token is then the only protection.
       const isForeign = cameFrom(call.headers, origin) === 'elsewhere'
       if (secret === undefined || !isSame(token, tokenOf(secret)) || isForeign) throw forbidden()
     },

@@ -1,25 +1,25 @@
-/** Forms that were posted: of one media type, each field once. */
+/** Posted forms: one media type, each field once. */
 import type { Call } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 
 export interface FormBody {
-  /** Empty where there is no such field. */
+  /** Empty if there is no such field. */
   text(name: string): string
-  /** Undefined where there is no such field, or an empty one. */
+  /** Undefined if there is no such field, or if it is empty. */
   optional(name: string): string | undefined
-  /** For checkboxes, of which several may be ticked. */
+  /** All values of a field, for checkboxes with one name. */
   list(name: string): readonly string[]
 }
 
 const maxBodyBytes = 65_536
-/** A form for scopes has one field for each collection. */
+/** A form for scopes has a field for each collection. */
 const maxFields = 1000
-/** Checkboxes with one name. */
+/** The names of checkboxes, several of which may be ticked. */
 const repeated = new Set(['scope', 'type', 'collection'])
 
 const mediaType = /^application\/x-www-form-urlencoded(?:\s*;\s*charset="?utf-8"?)?\s*$/i
 
-/** UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, or BAD_REQUEST where a field comes twice. */
+/** Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, or BAD_REQUEST if a field is given twice. */
 export function readForm({ headers, body }: Pick<Call, 'headers' | 'body'>): FormBody {
   if (!mediaType.test(headers['content-type'] ?? '')) {
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the form as application/x-www-form-urlencoded.')
@@ -29,7 +29,7 @@ export function readForm({ headers, body }: Pick<Call, 'headers' | 'body'>): For
   return collected(new URLSearchParams(body.toString('utf8')))
 }
 
-/** The same rules for what stands behind a question mark. BAD_REQUEST where a parameter comes twice. */
+/** Reads the query by the same rules. Throws BAD_REQUEST if a parameter is given twice. */
 export function readQuery({ query }: Pick<Call, 'query'>): FormBody {
   return collected(new URLSearchParams(query))
 }

@@ -1,7 +1,7 @@
-/** What an account's JSON operations are sent, and their faults. */
+/** The bodies of the JSON operations on accounts, and their faults. */
 import { ApiError, type FieldFault } from '../../../errors.ts'
 
-/** `'passkey'`: an object; `'any'`: a value of one of the model's fields. */
+/** `value`: of one of the model's fields. */
 type Kind = 'text' | 'flag' | 'object' | 'value'
 
 type Values = Readonly<Record<string, unknown>>
@@ -54,12 +54,12 @@ export class JsonBody {
     return this.has(name) ? this.#values[name] : undefined
   }
 
-  /** Empty where there is none. */
+  /** Empty if there is no such member. */
   text(name: string): string {
     return String(this.get(name) ?? '')
   }
 
-  /** Throws VALIDATION_FAILED for those that are missing or blank. */
+  /** Throws VALIDATION_FAILED if any of them is missing or blank. */
   require(...names: readonly string[]): void {
     const missing = names.filter(name => this.text(name).trim() === '')
     if (missing.length === 0) return

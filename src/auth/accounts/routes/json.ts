@@ -25,7 +25,7 @@ function tooMany(seconds: number): ApiError {
   return new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': String(seconds) } })
 }
 
-/** Without a field where none may tell which was wrong. */
+/** `field` is omitted if the answer must not reveal which one is wrong. */
 function refused(message: string, field?: string): ApiError {
   const details = field === undefined ? {} : { details: [{ field, code: 'not_accepted', message }] }
   return new ApiError('UNAUTHORIZED', message, details)
@@ -78,7 +78,7 @@ const signInOperation: Operation = async (parts, visit, given) => {
   return settled(parts, visit, by, refused(messages.wrong))
 }
 
-/** A value as the form of the sign-up page would send it. */
+/** A value as the form of the sign-up page sends it. */
 function formText(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'yes' : ''
   return value === undefined ? '' : String(value)
@@ -154,14 +154,14 @@ const operations: ReadonlyMap<string, Operation> = new Map([
   ['/account/passkeys/get', passkeyOperation],
 ])
 
-/** Who is signed in. Throws UNAUTHORIZED where nobody is, as for other origins. */
+/** The user who is signed in. Throws UNAUTHORIZED if there is none, or for other origins. */
 async function currentUser(parts: RouteParts, visit: Visit): Promise<Reply> {
   const who = parts.csrf.isOwnPage(visit) ? await signedIn(parts, visit) : undefined
   if (!who) throw new ApiError('UNAUTHORIZED', 'Nobody is signed in.')
   return userReply(parts, who.user)
 }
 
-/** For calls of which `isJsonCall` is true. Throws errors, for the API's own form. */
+/** For calls for which `isJsonCall` is true. Throws errors, which the caller formats like those of the API. */
 export async function answerJson(parts: RouteParts, visit: Visit): Promise<Reply> {
   if (visit.method !== 'POST' && visit.path === '/account') return currentUser(parts, visit)
   if (visit.method !== 'POST') throw new ApiError('NOT_ACCEPTABLE', 'This is a page: accept `text/html`.')

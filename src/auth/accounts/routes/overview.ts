@@ -1,4 +1,4 @@
-/** How an account stands, in numbers: for its first page, so nothing is read that could be long. */
+/** The state of an account in numbers, for its first page: nothing is read that could be long. */
 import { itemShape, listShape, readItem, where } from '../../../plan/system-plans.ts'
 import { type AccountState, maxCounted } from '../../pages/account/account.ts'
 import type { RouteParts, SignedIn } from './context.ts'
@@ -39,7 +39,7 @@ export async function accountState(parts: RouteParts, who: SignedIn): Promise<Ac
   }
 }
 
-/** When the account was made, in milliseconds since 1970. */
+/** When the account was created, in milliseconds since 1970. */
 export async function createdAt({ base }: RouteParts, { user }: SignedIn): Promise<number | undefined> {
   const row = await readItem<{ readonly created_at: string }>(base.run, createdById, user.id)
   return row && Date.parse(row.created_at)

@@ -1,4 +1,4 @@
-/** What the pages of one's own keys, apps, webhooks and profile share. */
+/** What the pages of a user's own keys, apps, webhooks and profile share. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
@@ -12,22 +12,22 @@ export function ownItems({ base, own }: RouteParts, { user }: SignedIn): OwnItem
   return new OwnItems({ model: base.model, ...own }, sessionPrincipal(user))
 }
 
-/** Whoever opens a form has this long to fill it in. */
+/** Users have at least this long to fill in a form that they have opened. */
 const fillingInMs = 5 * 60 * 1000
 
-/** Whether the sign-in is recent enough for what changes how an account is protected. */
+/** Whether the sign-in is recent enough to change how the account is protected. */
 export function isFresh({ base }: RouteParts, { session }: SignedIn, withinMs = recentSignInMs): boolean {
   return base.now() - session.signedInAt < withinMs
 }
 
-/** Where who has not signed in recently does so again, and comes back; undefined: they need not. */
+/** Sends users without a recent sign-in to the sign-in page, from which they come back. Undefined if the sign-in is recent. */
 export function confirmation(parts: RouteParts, visit: Visit, who: SignedIn): Reply | undefined {
   const within = visit.method === 'POST' ? recentSignInMs : recentSignInMs - fillingInMs
   if (isFresh(parts, who, within)) return undefined
   return redirect(`/account/sign-in?confirm=yes&next=${visit.path}`)
 }
 
-/** The form that was posted; FORBIDDEN where it is not one of ours. */
+/** The posted form. Throws FORBIDDEN if it is not one of ours. */
 export function postedForm({ csrf }: RouteParts, visit: Visit): FormBody {
   const form = readForm(visit)
   csrf.check(visit, form.text('csrf'))
@@ -35,8 +35,8 @@ export function postedForm({ csrf }: RouteParts, visit: Visit): FormBody {
 }
 
 /**
- * Whoever takes the account back ends this session: what it makes meanwhile must not stay. Throws UNAUTHORIZED after
- * `undo`.
+ * Calls `undo` and throws UNAUTHORIZED if the session has ended: nothing may stay that an intruder creates while the owner
+ * recovers the account.
  */
 export async function requireSession(
   { server }: RouteParts,
@@ -48,7 +48,7 @@ export async function requireSession(
   throw new ApiError('UNAUTHORIZED', 'This session has ended: nothing was made. Sign in again.')
 }
 
-/** Keeps a secret for the page at `path`, which shows it once, and leads there. */
+/** Stores secrets for the page at `path`, which shows them once, and redirects to it. */
 export async function showOnce(
   { shownOnce }: RouteParts,
   { session }: SignedIn,
@@ -62,17 +62,17 @@ export async function showOnce(
   return redirect(path)
 }
 
-/** Creates an item by a form, and leads to the page that shows its secret once. */
+/** Creates an item from a form, and redirects to the page that shows its secret once. */
 export async function createShown(
   parts: RouteParts,
   visit: Visit,
   who: SignedIn,
   collection: string,
   body: Readonly<Record<string, unknown>>,
-  pathOf: (made: CreatedItem) => string,
+  pathOf: (created: CreatedItem) => string,
 ): Promise<Reply> {
   const items = ownItems(parts, who)
-  const made = await items.create(collection, body)
-  await requireSession(parts, visit, () => items.remove(collection, made.id))
-  return showOnce(parts, who, pathOf(made), made.revealed)
+  const created = await items.create(collection, body)
+  await requireSession(parts, visit, () => items.remove(collection, created.id))
+  return showOnce(parts, who, pathOf(created), created.revealed)
 }

@@ -1,4 +1,4 @@
-/** The account pages: a call comes in, a page goes out. */
+/** The routes of the account pages. */
 import type { Call, Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { type StaticAsset, serveStatic } from '../../../static-assets.ts'
@@ -51,22 +51,22 @@ export interface AccountRouteOptions
   readonly sendToProvider: ProviderParts['send']
   readonly onProviderFault: RouteParts['onProviderFault']
   readonly readJson: (call: Call) => unknown
-  /** With the rules of what clients write. */
+  /** Writes with the rules for clients. */
   readonly own: OwnPages
 }
 
 export interface AccountRoutes {
-  /** The body is read already. Errors that a client may see are pages, unless it speaks JSON; others are thrown. */
+  /** The body is read already. Errors that clients may see become pages, except for JSON calls. Others are thrown. */
   answer(visit: Visit): Promise<Reply>
 }
 
-/** `ids`: those in the path. */
+/** `ids`: the numbers in the path. */
 type Route = (parts: RouteParts, visit: Visit, ...ids: number[]) => Promise<Reply>
 type OwnRoute = (parts: RouteParts, visit: Visit, who: SignedIn, ...ids: number[]) => Promise<Reply>
 
 const both = 'GET, HEAD, POST'
 
-/** Pages for who is signed in; others sign in first and come back. */
+/** A page for users who are signed in. Others are sent to the sign-in page, and come back. */
 function own(route: OwnRoute): Route {
   return async (parts, visit, ...ids) => {
     const who = await signedIn(parts, visit)
@@ -145,7 +145,7 @@ const routes: ReadonlyMap<string, Entry> = new Map([
   ],
 ])
 
-/** As a decimal number that is exact in JavaScript. */
+/** A decimal number that JavaScript represents exactly. */
 const idInPath = /\/([1-9]\d{0,14})(?=\/|$)/g
 
 const interaction: Entry = {
@@ -168,8 +168,8 @@ function assetsOf(theme: Theme): ReadonlyMap<string, StaticAsset> {
 }
 
 /**
- * Chromium holds `form-action` against every redirect that follows, also those among the provider’s own sites, so their
- * schemes are let in.
+ * Chromium applies `form-action` to every redirect that follows, including those between the provider's own sites, so all
+ * addresses with these schemes are allowed.
  */
 function leadsToProviders(providers: readonly ProviderSettings[]): string | undefined {
   if (providers.length === 0) return undefined

@@ -1,4 +1,4 @@
-/** `/account/security` and `/account/passkeys/…`: how an account is protected. */
+/** `/account/security` and `/account/passkeys/…`. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { recoveryCodesPage, securityPage, totpPage } from '../../pages/account/security.ts'
@@ -78,7 +78,7 @@ const password: Change = async (parts, visit, who, form) => {
   return show(parts, visit, who, new Map([[answer.field, answer.message]]))
 }
 
-/** Whoever takes the account back ends this session: what it makes meanwhile must not stay. */
+/** Checked after a change: nothing may stay that an intruder changes while the owner recovers the account. */
 export async function isStillSignedIn({ server }: RouteParts, { req, res }: Visit): Promise<boolean> {
   return (await server.session(req, res)) !== undefined
 }
@@ -192,13 +192,13 @@ export async function securityRoute(parts: RouteParts, visit: Visit, who: Signed
   const name = form.text('change')
   const change = changes.get(name)
   if (!change) throw new ApiError('BAD_REQUEST', 'There is no such change.')
-  // The form for a new password asks for the old one itself.
+  // The form for a new password asks for the old one.
   if (name !== 'password' && !isFresh(parts, who))
     return redirect(`/account/sign-in?confirm=yes&next=${here}`)
   return change(parts, visit, who, form)
 }
 
-/** What the script asks for before the browser is asked for a passkey. */
+/** The options for `navigator.credentials`, which the script fetches. */
 export async function passkeyOptionsRoute(parts: RouteParts, visit: Visit, kind: string): Promise<Reply> {
   postedForm(parts, visit)
   const options = kind === 'create' ? await creationOptions(parts, visit) : await requestOptions(parts, visit)

@@ -1,4 +1,4 @@
-/** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`; and their like while an app waits. */
+/** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`, and the same during an authorization request. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { type Faults, noFaults } from '../../pages/components/form.ts'
@@ -25,18 +25,18 @@ import { postedForm } from './own.ts'
 import { fromOf, rememberDevice } from './sign-in/device-cookie.ts'
 import { linkPath, peekOffer } from './sign-in/provider-flow.ts'
 
-/** Where somebody signs in, and what follows. */
+/** Where a sign-in takes place, and what follows. */
 export interface SignInContext {
   readonly action: string
   readonly signUp: string
-  /** The app that waits. */
+  /** The name of the app that has sent an authorization request. */
   readonly app: string | undefined
   readonly email: string | undefined
   readonly next: string | undefined
   /** What forms that start a sign-in with a provider send besides `next`. */
   readonly start?: { readonly interaction?: string; readonly confirm?: 'yes' }
   readonly note: string | undefined
-  /** Where a form's answer may lead. */
+  /** Where the response to a form may redirect. */
   readonly leadsTo: string | undefined
   finish(proven: Proven): Promise<NextPath>
 }
@@ -64,7 +64,7 @@ interface Shown {
   readonly remember?: boolean
 }
 
-/** Forms lead to the provider, which sends the browser on as it likes. */
+/** Buttons lead to providers, which may redirect the browser further. */
 function leadingTo({ providersLeadTo }: RouteParts, leadsTo: string | undefined): string | undefined {
   return [leadsTo, providersLeadTo].filter(one => one !== undefined).join(' ') || undefined
 }
@@ -134,7 +134,7 @@ export async function settled(
   return redirect(await context.finish(answer))
 }
 
-/** Any of the three forms by which somebody signs in. */
+/** Any of the three sign-in forms: password, one-time code, passkey. */
 export async function handleSignIn(
   parts: RouteParts,
   visit: Visit,
@@ -189,7 +189,7 @@ export function accountContext(
   }
 }
 
-/** Why somebody is asked to sign in whom a provider has signed in. */
+/** Explains to somebody who has signed in with a provider why they have to sign in here. */
 async function offerNote(
   parts: RouteParts,
   visit: Visit,
@@ -237,7 +237,7 @@ interface SignUpShown {
   readonly answers?: ReadonlyMap<string, string>
 }
 
-/** Faults by the names that fields of the model have in the form. */
+/** Faults by the names of the form's fields. */
 function inForm(faults: Faults, asked: readonly SignUpField[]): Faults {
   const names = new Set(asked.map(({ name }) => name))
   return new Map([...faults].map(([name, fault]) => [names.has(name) ? formName(name) : name, fault]))
@@ -245,7 +245,7 @@ function inForm(faults: Faults, asked: readonly SignUpField[]): Faults {
 
 function proposed({ field }: SignUpField): string | undefined {
   if (field.default?.kind !== 'value') return undefined
-  // A box is ticked by any value.
+  // Any text ticks a checkbox.
   return field.default.value === false ? '' : String(field.default.value)
 }
 
@@ -269,7 +269,7 @@ export function showSignUp(
   })
 }
 
-/** The model's further fields in a form, and faults by the names that they have there. */
+/** The model's further fields for a form, and a function that renames faults accordingly. */
 export function askedFields({ base: { model } }: RouteParts, answers?: ReadonlyMap<string, string>) {
   const fields = signUpFields(model)
   const asked = fields.map(one => ({
@@ -281,7 +281,7 @@ export function askedFields({ base: { model } }: RouteParts, answers?: ReadonlyM
   return { asked, inForm: (faults: Faults) => inForm(faults, fields) }
 }
 
-/** By the names of the model's fields. */
+/** The entered texts of the model's further fields, by the names of the fields. */
 export function answersIn({ base: { model } }: RouteParts, form: FormBody): ReadonlyMap<string, string> {
   return new Map(signUpFields(model).map(one => [one.name, form.text(formName(one.name))]))
 }

@@ -1,6 +1,6 @@
 /**
  * Browsers in which a user has signed in before. Failed attempts of strangers must not lock the owner out, so such a browser
- * has a budget of attempts of its own for that account, and for no other.
+ * has its own budget of attempts, for that account only.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Records, StoredRecord } from '../../../records.ts'
@@ -11,7 +11,7 @@ const dayMs = 24 * 60 * 60 * 1000
 export const deviceLifetimeMs = 400 * dayMs
 const renewalThresholdMs = 370 * dayMs
 const maxDevices = 20
-/** In one browser: each account that signs in there has its own. */
+/** In one browser: each account that has signed in there has a secret. */
 const maxSecrets = 5
 const secretBytes = 32
 const form = /^[A-Za-z0-9_-]{43}$/
@@ -22,15 +22,15 @@ interface StoredDevice {
 }
 
 export interface Devices {
-  /** The device's name if the account knows one of the secrets. */
+  /** The device's id if the account knows one of the secrets. */
   find(secrets: readonly string[], userId: number): Promise<string | undefined>
-  /** The device's name if any account knows one of the secrets. */
+  /** The device's id if any account knows one of the secrets. */
   findAny(secrets: readonly string[]): Promise<string | undefined>
-  /** To be called after a sign-in. Returns the secrets for the browser's cookie; undefined: it keeps those it has. */
+  /** To be called after a sign-in. Returns the secrets for the browser's cookie; undefined if the cookie need not change. */
   remember(secrets: readonly string[], userId: number): Promise<readonly string[] | undefined>
 }
 
-/** The secrets in a cookie's value, whatever it holds. */
+/** The secrets in a cookie's value, which may be anything. */
 export function secretsIn(value: string | undefined): readonly string[] {
   const parts = value === undefined || value.length > maxSecrets * 44 ? [] : value.split('.')
   return [...new Set(parts.filter(part => form.test(part)))].slice(0, maxSecrets)
@@ -52,7 +52,7 @@ export function createDevices(records: Records, now: () => number = Date.now): D
     const expiresAt = now() + deviceLifetimeMs
     return records.put({ kind, id, payload: JSON.stringify(payload), expiresAt, owner: String(userId) })
   }
-  /** Deletes the oldest where there are too many. */
+  /** Deletes the oldest devices if there are too many. */
   const makeRoom = async (userId: number) => {
     const all = await records.byOwner(kind, String(userId))
     const age = ({ payload }: StoredRecord) => (JSON.parse(payload) as StoredDevice).createdAt
@@ -70,7 +70,7 @@ export function createDevices(records: Records, now: () => number = Date.now): D
         return secrets
       }
       await makeRoom(userId)
-      // Always a new secret: someone else may have planted the one that the browser sent.
+      // Always a new secret: somebody else may have planted the one that the browser has sent.
       const secret = randomBytes(secretBytes).toString('base64url')
       await keep(idOf(secret), userId)
       return [secret, ...secrets].slice(0, maxSecrets)

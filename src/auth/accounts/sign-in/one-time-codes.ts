@@ -1,4 +1,4 @@
-/** Time-based one-time passwords (RFC 6238), and the recovery codes for who has lost the device. */
+/** Time-based one-time passwords (RFC 6238), and recovery codes for users who have lost their device. */
 import type { Records } from '../../../records.ts'
 import { isSame } from '../../server/secret.ts'
 import { newCode, recoveryHash, recoveryRecord } from './recovery-codes.ts'
@@ -17,7 +17,7 @@ interface StoredSecret {
   readonly secret: string
   /** Whether a first code has proved that the device knows the secret. */
   readonly confirmed: boolean
-  /** Milliseconds since 1970; older versions did not store it. */
+  /** Milliseconds since 1970; missing in records of older versions. */
   readonly createdAt?: number
   /** The session in which codes were turned on. */
   readonly session?: string | undefined
@@ -33,13 +33,13 @@ export interface OneTimeCodes {
   isOn(userId: number): Promise<boolean>
   /** Whether enrolment began, or was confirmed, less than `ageMs` ago. */
   isYoungerThan(userId: number, ageMs: number): Promise<boolean>
-  /** Begins an enrolment with a new secret, which has no effect until `confirm`. */
+  /** Starts an enrolment with a new secret, which has no effect until `confirm`. */
   start(userId: number, email: string, issuer: string): Promise<Enrolment>
-  /** The enrolment that is not confirmed yet. */
+  /** The pending enrolment, if there is one. */
   waiting(userId: number, email: string, issuer: string): Promise<Enrolment | undefined>
   /** Turns codes on if `code` is right, and returns the recovery codes, which are shown once. */
   confirm(userId: number, code: string, session?: string): Promise<readonly string[] | undefined>
-  /** Whether the code is right: one of the device, or a recovery code. Each works once. */
+  /** Whether the code is right: a code of the device, or a recovery code. Each works once. */
   check(userId: number, code: string): Promise<boolean>
   recoveryCodesLeft(userId: number): Promise<number>
   newRecoveryCodes(userId: number): Promise<readonly string[]>
@@ -71,7 +71,7 @@ function putSecret(records: Records, userId: number, stored: StoredSecret): Prom
   return records.put({ kind: secretKind, id: owner, payload: JSON.stringify(stored), expiresAt: null, owner })
 }
 
-/** Whether the code is the device's at `nowMs`, and was not used before. */
+/** Whether the code is the device's at `nowMs` and was not used before. Marks it as used. */
 async function useCode(
   records: Records,
   userId: number,
@@ -83,7 +83,7 @@ async function useCode(
   if (!/^\d{6}$/.test(token)) return false
   const delta = (await totp(secret)).validate({ token, timestamp: nowMs, window: clockPeriods })
   if (delta === null) return false
-  // RFC 6238, 5.2: a code must not be taken a second time.
+  // RFC 6238, 5.2: a code must not be accepted a second time.
   const counter = Math.floor(nowMs / 1000 / periodSeconds) + delta
   const expiresAt = nowMs + (2 * clockPeriods + 2) * periodSeconds * 1000
   const owner = String(userId)

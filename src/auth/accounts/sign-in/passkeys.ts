@@ -1,4 +1,4 @@
-/** Passkeys (Web Authentication Level 3), by a library; what is kept of them are records. */
+/** Passkeys (Web Authentication Level 3), verified by a library and stored as records. */
 import { hash } from 'node:crypto'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { NewRecord, Records, StoredRecord } from '../../../records.ts'
@@ -7,13 +7,13 @@ import type { Tokens } from '../link-tokens.ts'
 const kind = 'Passkey'
 const maxPasskeys = 20
 const maxResponseCharacters = 16_384
-/** EdDSA, ES256 and RS256 (COSE, RFC 9053): what authenticators have. */
+/** EdDSA, ES256 and RS256 (COSE, RFC 9053), which authenticators support. */
 const algorithms = [-8, -7, -257]
 
 interface StoredPasskey {
   readonly userId: number
   readonly name: string
-  /** Missing where it was made before ids were kept. */
+  /** Missing in records of older versions. */
   readonly credentialId?: string
   /** Base64url. */
   readonly publicKey: string
@@ -21,12 +21,12 @@ interface StoredPasskey {
   readonly transports: readonly string[]
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** In which it was made. */
+  /** The session in which it was created. */
   readonly session?: string
 }
 
 export interface Passkey {
-  /** Safe in a form: a hash of the credential's id. */
+  /** A hash of the credential's id, which may be part of a form. */
   readonly id: string
   readonly name: string
   readonly createdAt: number
@@ -39,7 +39,7 @@ export interface PasskeyProof {
 }
 
 interface Challenge {
-  /** Null: to sign in. */
+  /** Null for a sign-in. */
   readonly userId: number | null
 }
 
@@ -51,28 +51,28 @@ export interface PasskeyOwner {
 
 export interface PasskeyMaker {
   readonly userId: number
-  /** In which it is made. */
+  /** The session in which it is created. */
   readonly session: string
 }
 
 export interface Passkeys {
   list(userId: number): Promise<readonly Passkey[]>
-  /** The record of the passkey that was removed. */
+  /** Removes a passkey and returns its record; undefined if the user has no such passkey. */
   remove(userId: number, id: string): Promise<StoredRecord | undefined>
-  /** What a browser needs to make one. */
+  /** The options for `navigator.credentials.create()`. */
   creationOptions(owner: PasskeyOwner): Promise<object>
-  /** Keeps what the browser made, and returns its id; undefined when it is not good. */
+  /** Stores the passkey that the browser has created, and returns its id; undefined if the response is not valid. */
   add(maker: PasskeyMaker, name: string, response: string): Promise<string | undefined>
-  /** What a browser needs to sign in with any of its passkeys. */
+  /** The options for `navigator.credentials.get()` with any passkey. */
   requestOptions(): Promise<object>
-  /** Whose passkey has answered; undefined when the answer is wrong. `timeOf`: asked before it is looked at. */
+  /** The user whose passkey has signed the response; undefined if it is wrong. `timeOf` is called before the response is checked. */
   verify(response: string, timeOf: (userId: number) => Promise<number>): Promise<PasskeyProof | undefined>
 }
 
 interface PasskeySettings {
   readonly records: Records
   readonly tokens: Tokens
-  /** The service's own address: its origin must have answered, its host name is the relying party. */
+  /** The service's own address: its origin is the expected one, its host name the relying party id. */
   readonly issuer: string
   readonly rpName: string
   readonly now?: () => number
@@ -87,7 +87,7 @@ interface Answered {
   readonly response: { readonly clientDataJSON: string }
 }
 
-/** As much of the form as is needed before the library looks at it. */
+/** Parses a response as far as is needed before the library checks it. */
 function parsed<T extends Answered>(text: string): T | undefined {
   if (text.length > maxResponseCharacters) return undefined
   try {
@@ -110,14 +110,14 @@ function challengeOf({ response }: Answered): string | undefined {
 
 const library = () => import('@simplewebauthn/server')
 
-/** What the ways of using a passkey share. */
+/** What creating and using passkeys share. */
 interface PasskeyContext {
   readonly records: Records
   readonly tokens: Tokens
   readonly now: () => number
   readonly rpName: string
   readonly rpID: string
-  /** What the browser must have done it for. */
+  /** The origin and relying party for which the browser must have created or used the passkey. */
   readonly expected: {
     readonly expectedOrigin: string
     readonly expectedRPID: string
@@ -137,7 +137,7 @@ function recordOf(id: string, stored: StoredPasskey): NewRecord {
   return { kind, id, payload: JSON.stringify(stored), expiresAt: null, owner: String(stored.userId) }
 }
 
-/** The challenge that the browser has answered, if we asked it, for this, and only once. */
+/** The challenge of a response, if it was issued for this user or for a sign-in. It works once. */
 async function redeem(
   { tokens }: PasskeyContext,
   answered: Answered,
@@ -170,7 +170,7 @@ async function creationOptions(context: PasskeyContext, owner: PasskeyOwner): Pr
     attestationType: 'none',
     supportedAlgorithmIDs: algorithms,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
-    // An authenticator keeps one for each account: a second one would replace the first.
+    // An authenticator stores one passkey per account: a second one would replace the first.
     excludeCredentials: known.flatMap(({ credentialId: id }) => (id === undefined ? [] : [{ id }])),
   })
   await tokens.issue('PasskeyChallenge', { userId }, { owner: String(userId), token: options.challenge })
@@ -242,11 +242,11 @@ async function verify(
   if (!checked?.verified) return undefined
   const { newCounter } = checked.authenticationInfo
   const counted = { ...stored, counter: newCounter }
-  // Not one that its owner has removed meanwhile, nor one whose copy was faster.
-  const isHere =
+  // Not a passkey that its owner has removed in the meantime, nor one of which a copy was used concurrently.
+  const isCurrent =
     newCounter === stored.counter ||
     (await context.records.swap(record, record.payload, JSON.stringify(counted)))
-  return isHere ? { userId: stored.userId, at } : undefined
+  return isCurrent ? { userId: stored.userId, at } : undefined
 }
 
 export function createPasskeys({

@@ -4,7 +4,7 @@ import { isPasswordTooLong, maxPasswordCharacters } from '../../password.ts'
 
 export const minPasswordCharacters = 10
 
-/** Common passwords that are long enough, without digits and punctuation at the end. */
+/** Common passwords without trailing digits and punctuation. */
 const common = new Set(
   'password passwort qwertyuiop qwertyuiopasdf asdfghjkl zxcvbnm letmein iloveyou administrator welcome changeme football baseball superman princess sunshine trustno basketball'.split(
     ' ',
@@ -18,7 +18,7 @@ function isCommon(password: string): boolean {
   return common.has(plain.replace(/[^a-z]+$/, ''))
 }
 
-/** The fault of a new password as a sentence; undefined where there is none. */
+/** The fault of a new password as a sentence; undefined if there is none. */
 export function passwordFault(password: string, email: string): string | undefined {
   if (isPasswordTooLong(password)) return `Enter at most ${maxPasswordCharacters} characters.`
   if ([...password].length < minPasswordCharacters)

@@ -1,4 +1,4 @@
-/** Recovery codes. Each replaces a one-time code once, for a user without the device. */
+/** Recovery codes. Each can be used once in place of a one-time code, by a user without the device. */
 import { hash, randomBytes, randomInt } from 'node:crypto'
 import type { NewRecord } from '../../../records.ts'
 
@@ -9,7 +9,7 @@ export function newCode(): string {
   return `${part()}-${part()}`
 }
 
-/** A code has so few characters that its hash could be reversed, so the hash is stored encrypted: see `recoveryRecord`. */
+/** The hash of a code. Codes are so short that a hash could be reversed, so it is stored encrypted: see `recoveryRecord`. */
 export function recoveryHash(userId: number, code: string): string {
   const typed = code.toLowerCase().replace(/[^a-z0-9]/g, '')
   return hash('sha256', `${userId}:${typed}`, 'base64url')

@@ -15,17 +15,17 @@ export interface Allowances {
   readonly pair: Allowance
   /** One account from anywhere. */
   readonly account?: Allowance
-  /** One account from one network, when the account's own are used up, so that strangers cannot lock its owner out. */
+  /** One account from one network when `account` is used up, so that strangers cannot lock the owner out. */
   readonly spare?: Allowance
   /** One address, for any account. */
   readonly address: Allowance
-  /** One account from a device that it knows, whatever others do. All of these apply at once. */
+  /** One account from a device that it knows, independent of all other attempts. All of these limits apply. */
   readonly device?: readonly Allowance[]
 }
 
 const daySeconds = 24 * 60 * minuteSeconds
 
-/** What they mean for guessing: see `docs/limits.md`. */
+/** What these limits mean for guessing passwords: see `docs/limits.md`. */
 export const signInAllowances: Allowances = {
   pair: { attempts: 10, window: 15 * minuteSeconds },
   account: { attempts: 100, window: 60 * minuteSeconds },
@@ -70,23 +70,23 @@ export const resetAllowances: Allowances = {
   device: [{ attempts: 3, window: 15 * minuteSeconds }],
 }
 
-/** For exports of all of an account's data, which read much. */
+/** For exports of all of an account's data, which read many rows. */
 export const exportAllowances: Allowances = {
   pair: { attempts: 5, window: 60 * minuteSeconds },
   account: { attempts: 5, window: 60 * minuteSeconds },
   address: { attempts: 20, window: 60 * minuteSeconds },
 }
 
-/** Messages to one address, in a window shorter than the life of their links. */
+/** Mails to one address, in a window shorter than the lifetime of their links. */
 export const resetMails: Allowance = { attempts: 4, window: 30 * minuteSeconds }
 
-/** Messages that tell a user of new keys and secrets. */
+/** Mails that notify a user of new keys and secrets. */
 export const credentialMails: Allowance = { attempts: 5, window: daySeconds }
 
 export interface Throttle {
-  /** Draws one attempt. Returns the seconds to wait where none is left. `device`: one that the account knows. */
+  /** Takes one attempt. Returns the seconds to wait if none is left. `device`: one that the account knows. */
   take(account: string, address: string, device?: string): Promise<number | undefined>
-  /** To be called after a success: neither this attempt nor those before it from the same place count. */
+  /** To be called after a success: neither this attempt nor the earlier ones from the same place count. */
   succeed(account: string, address: string, device?: string): void
 }
 
@@ -99,7 +99,7 @@ export interface ThrottleParts {
   readonly now?: () => number
 }
 
-/** The network that one customer of a provider may have: for IPv6 a /48. `address`: see `budgetAddress`. */
+/** The network that a single customer of an internet provider may have: for IPv6 a /48. `address`: see `budgetAddress`. */
 function networkOf(address: string): string {
   return address.includes(':') ? `${address.split(':').slice(0, 3).join(':')}::/48` : address
 }
@@ -113,8 +113,8 @@ interface Drawn extends Draw {
 }
 
 /**
- * Attempts are counted over all nodes and before they are made, so parallel ones cannot exceed the limit. Windows are those
- * of the counters, so they begin at the same time for everyone.
+ * Attempts are counted on all nodes together and before they are made, so concurrent ones cannot exceed the limit. The windows
+ * are those of the counters, so they begin at the same time for every key.
  */
 export function createThrottle({ name, allowances, counters, now = Date.now }: ThrottleParts): Throttle {
   const drawsOf = (account: string, address: string) => {
@@ -136,7 +136,7 @@ export function createThrottle({ name, allowances, counters, now = Date.now }: T
     // A counter that answers synchronously is valid until the next take only.
     return { key, attempts, window, budget: budget instanceof Promise ? await budget : { ...budget } }
   }
-  /** Draws from all of them or none. Returns those that had nothing left. */
+  /** Takes one attempt from each or from none. Returns those that had none left. */
   const drawAll = async (draws: readonly Draw[]): Promise<readonly Drawn[]> => {
     const drawn = await Promise.all(draws.map(draw))
     const full = drawn.filter(({ budget }) => !budget.granted)

@@ -1,4 +1,4 @@
-/** By what a user can sign in: the last way stays. */
+/** The ways in which a user can sign in, of which the last cannot be removed. */
 import type { StoredRecord } from '../../../records.ts'
 import type { AccountBase } from '../accounts.ts'
 import type { Provider } from '../providers/provider.ts'
@@ -11,7 +11,10 @@ interface Parts {
   readonly providers: ReadonlyMap<string, Provider>
 }
 
-/** Whether there is one besides `without`, the id of a passkey or an identity. Identities of removed providers are none. */
+/**
+ * Whether the user can sign in without the passkey or identity `without`. Identities of providers that are not configured any
+ * more do not count.
+ */
 async function hasOtherWay(
   { base, passkeys, providers }: Parts,
   userId: number,
@@ -24,8 +27,8 @@ async function hasOtherWay(
 }
 
 /**
- * Removes a passkey or an identity, unless it is the only way: then it stays, or is stored again where another request has
- * removed the others meanwhile. `remove`: returns the record that it has removed.
+ * Removes a passkey or an identity unless it is the only way to sign in. If another request has removed the others in the
+ * meantime, it is stored again. `remove` returns the record that it has removed.
  */
 export async function removeWay(
   parts: Parts,

@@ -1,6 +1,6 @@
 /**
- * Accounts that are created by a sign-in with a provider. Each has a confirmed address from the start: one that the
- * provider has verified, or one whose owner has opened a link and then proven the same identity.
+ * Accounts that are created by a sign-in with a provider. Each has a confirmed address from the start: the provider has
+ * verified it, or its owner has opened a link and then proven the same identity.
  */
 import { ApiError } from '../../../errors.ts'
 import { writeWith } from '../../../plan/run.ts'
@@ -14,7 +14,7 @@ import { checkedValues, hasAddress, redeemSignUp, refusal, type SignUpValues, se
 import { findByEmail } from '../users.ts'
 import { signUpFields, takenAnswers } from './sign-up-fields.ts'
 
-/** What somebody has entered on the page that asks for what the provider has not told. */
+/** What was entered on the page that asks for what the provider has not supplied. */
 export interface Entered {
   readonly name: string
   /** Ignored where the provider has verified one. */
@@ -24,7 +24,7 @@ export interface Entered {
 
 export type NewAccountAnswer =
   | { readonly kind: 'made' }
-  /** Somebody was faster: the identity or the address has an account now. */
+  /** A concurrent sign-up has created an account with the identity or the address. */
   | { readonly kind: 'taken' }
   /** A link was sent, or would have been. Whether an account existed is not revealed. */
   | { readonly kind: 'sent' }
@@ -32,12 +32,12 @@ export type NewAccountAnswer =
   | { readonly kind: 'throttled'; readonly seconds: number }
 
 export type KnownAddress =
-  /** The account has proven the address too: its owner may link the identity once they have signed in. */
+  /** The account's address is confirmed too: its owner may link the identity after signing in. */
   | { readonly kind: 'confirmed'; readonly userId: number }
-  /** Somebody else may have made the account. It is linked to nothing before its address is confirmed. */
+  /** Somebody else may have created the account, so nothing is linked to it before its address is confirmed. */
   | { readonly kind: 'unconfirmed' }
 
-/** The account that has the address which the provider has verified. */
+/** The account with the address that the provider has verified. */
 export async function accountOfAddress(
   { run, addresses }: AccountBase,
   { email, emailVerified }: Profile,
@@ -48,7 +48,7 @@ export async function accountOfAddress(
   return isConfirmed ? { kind: 'confirmed', userId: user.id } : { kind: 'unconfirmed' }
 }
 
-/** What an account can be created of without asking; undefined: the person must be asked. */
+/** The values of an account, if nothing has to be asked; undefined if something is missing. */
 export function enoughFor(
   { model }: AccountBase,
   { name, email, emailVerified }: Profile,
@@ -59,7 +59,7 @@ export function enoughFor(
 
 const taken = { kind: 'taken' } as const
 
-/** The user, their proven address and their identity in one transaction: all of them, or none. */
+/** Stores the user, their proven address and their identity in one transaction. */
 async function create(base: AccountBase, values: SignUpValues, linked: Linked): Promise<NewAccountAnswer> {
   const { run, addresses, identities } = base
   let isTaken = false
@@ -98,7 +98,7 @@ export async function signUpByProvider(
   return { kind: 'sent' }
 }
 
-/** Creates the account that waits for its link, for whoever has proven the identity that asked for it. */
+/** Creates the account whose link was opened, if the same identity has asked for it. */
 export async function finishByProvider(
   base: AccountBase,
   token: string,

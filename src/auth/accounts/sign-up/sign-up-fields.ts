@@ -1,4 +1,4 @@
-/** The fields that a sign-up asks for besides name and address, as the model declares them. */
+/** The fields with `signUp: true`, which a sign-up asks for besides name and address. */
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Field, Model } from '../../../model/model.ts'
 import type { Run } from '../../../plan/run.ts'
@@ -17,12 +17,12 @@ export function inWords(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** How forms name a field. */
+/** The label of a field in forms. */
 export function labelOf({ name, description }: Pick<Field, 'name' | 'description'>): string {
   return description ?? inWords(name)
 }
 
-/** In the order of the model. */
+/** The fields that a sign-up asks for, in the order of the model. */
 export function signUpFields(model: Pick<Model, 'collections'>): readonly SignUpField[] {
   const fields = [...(model.collections.get('users')?.fields.values() ?? [])]
   return fields
@@ -30,7 +30,7 @@ export function signUpFields(model: Pick<Model, 'collections'>): readonly SignUp
     .map(field => ({ name: field.name, label: labelOf(field), field }))
 }
 
-/** The entered texts as values. A text that is no value stays as it is, for the model to report. */
+/** The entered texts as values. A text that is not a value is passed on, so that the model reports it. */
 export function valuesOf(fields: readonly SignUpField[], answers: ReadonlyMap<string, string>) {
   const values: Record<string, JsonValue> = {}
   const missing = new Map<string, string>()
@@ -49,7 +49,7 @@ interface Asking {
   readonly run: Run
 }
 
-/** For an account that waits for its link: the unique values that another account has already. */
+/** For an account that is created when its link is opened: the faults of unique values that another account has already. */
 export async function takenAnswers(
   { model, run }: Asking,
   values: Readonly<Record<string, JsonValue>>,

@@ -1,4 +1,4 @@
-/** The first page of an account: who somebody is here, and how everything stands. */
+/** The first page of an account: the user, and an overview of everything. */
 import { button, form } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
 import { type Icon, icon } from '../components/icons.ts'
@@ -6,7 +6,7 @@ import { personTile } from '../components/tile.ts'
 import { day } from '../components/time.ts'
 import type { Menu, Page } from '../frame/layout.ts'
 
-/** How many there are of each; at most `maxCounted` of what a user makes. */
+/** The number of each. Items of the API are counted up to `maxCounted`. */
 export interface AccountState {
   readonly hasPassword: boolean
   readonly passkeys: number
@@ -25,9 +25,9 @@ export const maxCounted = 100
 export interface AccountPage {
   readonly menu: Menu
   readonly verified: boolean
-  /** Milliseconds since 1970; undefined where it is not known. */
+  /** When the account was created, in milliseconds since 1970; undefined if it is not known. */
   readonly since: number | undefined
-  /** The address that is to be the account's once it is confirmed. */
+  /** The address that the account gets once it is confirmed. */
   readonly waiting: string | undefined
   readonly state: AccountState
   readonly note: string | undefined
@@ -54,7 +54,7 @@ interface Card {
   readonly icon: Icon
   readonly title: string
   readonly line: string
-  /** Whether something should be done there. */
+  /** Whether the user should do something there. */
   readonly attention?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** The form by which an OAuth app is registered and edited. */
+/** The form to register or edit an OAuth app. */
 import type { ChosenScopes, ScopeChoices } from '../../accounts/own/scope-choices.ts'
 import { button, type Faults, field, form, otherField, summary } from '../components/form.ts'
 import { type Html, html, named } from '../components/html.ts'
@@ -18,13 +18,13 @@ export interface AppForm {
   readonly homepage: string
   readonly policy: string
   readonly terms: string
-  /** What a request without a scope asks for: `none`, `all` that is chosen, or `some`. */
+  /** The default scopes: `none`, `all` chosen ones, or `some`. */
   readonly defaults: string
-  /** Scopes, separated by spaces; where `defaults` is `some`. */
+  /** Scopes, separated by spaces; used if `defaults` is `some`. */
   readonly defaultScopes: string
-  /** `''`: as the service is set. */
+  /** `''`: the default of the service. */
   readonly tokenFormat: string
-  /** `''`: as the service is set. */
+  /** `''`: the default of the service. */
   readonly separator: string
   readonly firstParty: boolean
 }
@@ -34,9 +34,9 @@ export interface AppFormPage {
   readonly faults: Faults
   readonly entered: AppForm
   readonly choices: ScopeChoices
-  /** What apps get that choose nothing. */
+  /** The defaults of the service. */
   readonly service: { readonly tokenFormat: 'opaque' | 'jwt'; readonly separator: string }
-  /** Whether the user may make apps the service’s own. */
+  /** Whether the user may register first-party apps. */
   readonly mayBeFirstParty: boolean
   /** The name of the app that is edited; undefined: a new one. */
   readonly edited: string | undefined
@@ -157,7 +157,7 @@ function firstPartyField({ entered }: AppFormPage): Html {
   return html`<div class="choice"><input type="checkbox" id="first-party" name="first-party" value="yes"${entered.firstParty && html` checked`} aria-describedby="first-party-hint"><div><label for="first-party">The app is part of this service</label><span class="hint" id="first-party-hint">${hint}</span></div></div>`
 }
 
-/** What most apps leave as it is: closed, unless it has a fault or was changed. */
+/** Settings that most apps do not change: folded unless one has a fault or was changed. */
 function advanced(page: AppFormPage): Html {
   const { entered, faults, mayBeFirstParty } = page
   const names = ['defaults', 'default-scopes', 'token-format', 'separator', 'first-party']

@@ -1,4 +1,4 @@
-/** The apps that a user has allowed something, and the way to take it back. */
+/** The apps to which a user has granted access, with a button to revoke it. */
 import type { ScopeGroup } from '../../server/consent/choices.ts'
 import type { ConnectedApp } from '../../server/server.ts'
 import { button, form } from '../components/form.ts'
@@ -18,11 +18,11 @@ export interface AppsPage {
 }
 
 export interface ShownApp extends ConnectedApp {
-  /** Its scopes, reading folded into writing. */
+  /** Its scopes, where writing includes reading. */
   readonly groups: readonly ScopeGroup[]
 }
 
-/** Further ones are unfolded. */
+/** Further permissions are folded. */
 const maxUnfolded = 4
 
 function permissions({ groups }: ShownApp): Html {

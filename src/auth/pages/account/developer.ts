@@ -1,4 +1,4 @@
-/** One's OAuth apps: the list, one app with its secrets and first requests, and the questions before something ends. */
+/** A user's OAuth apps: the list, an app with its secrets and first requests, and confirmations before something ends. */
 import type { App } from '../../server/server.ts'
 import { duration } from '../components/duration.ts'
 import { button, type Faults, form } from '../components/form.ts'
@@ -14,11 +14,11 @@ export interface OwnApp extends App {
   readonly redirectUris: readonly string[]
   /** In plain words; undefined: any scope. */
   readonly may: readonly string[] | undefined
-  /** Those who have connected it; `isMore`: there are more than are counted. */
+  /** The users who have connected it; `isMore`: there are more than were counted. */
   readonly users: { readonly count: number; readonly isMore: boolean }
-  /** In plain words, what a request asks for that names no scope; undefined: it is refused. */
+  /** In plain words, the scopes of a request that names none; undefined: it is refused. */
   readonly byDefault: readonly string[] | undefined
-  /** Undefined: as the service is set. */
+  /** Undefined: the default of the service. */
   readonly tokenFormat: 'opaque' | 'jwt' | undefined
   readonly separator: ',' | ' ' | undefined
   /** Milliseconds since 1970. */
@@ -67,11 +67,11 @@ ${more && html`<p class="faint">These are the newest. <code>GET /api/v1/oauth_ap
 
 export interface OwnSecret {
   readonly id: number
-  /** How it begins. */
+  /** Its first characters. */
   readonly prefix: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** Undefined: not before a newer one is made. */
+  /** Undefined: not before there is a newer one. */
   readonly endsAt: number | undefined
   readonly ended: boolean
 }
@@ -81,7 +81,7 @@ export interface AppPage {
   readonly app: OwnApp
   /** The newest first. */
   readonly secrets: readonly OwnSecret[]
-  /** How long an older secret works beside a new one, in seconds. */
+  /** How long an older secret works beside a newer one, in seconds. */
   readonly overlapSeconds: number
   /** The new secret, which is shown this once. */
   readonly revealed: string | undefined
@@ -114,7 +114,7 @@ ${form(
 
 const pkce = '&code_challenge=$CODE_CHALLENGE&code_challenge_method=S256'
 
-/** The first two requests of the app, as docs/oauth.md has them. */
+/** The first two requests of the app, as in `docs/oauth.md`. */
 function requests({ app, issuer }: AppPage, scope: string): Part {
   const [uri] = app.redirectUris
   if (uri === undefined)
@@ -135,7 +135,7 @@ ${copiedCode('authorize', 'Authorization request', `${issuer}/oauth/authorize?${
 ${copiedCode('token', 'Token request', token)}`
 }
 
-/** For a POSIX shell. */
+/** Quotes a text for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
@@ -155,7 +155,7 @@ ${appLinks(app)}
 <dt>Registered</dt><dd>${time(createdAt)}</dd></dl></div>`
 }
 
-/** `scope`: of the sample request. */
+/** `scope`: that of the sample request. */
 export function appPage(page: AppPage, scope: string): Page {
   const { menu, app, revealed } = page
   const content = html`<div class="heading"><div class="app">${appTile(app)}<h1>${named(app.name)}</h1></div>${linkButton(`${path}/${app.id}/edit`, 'Edit', 'plain', { 'aria-label': `Edit ${app.name}` })}</div>
@@ -192,7 +192,7 @@ export interface EndSecretPage {
   readonly menu: Menu
   readonly app: Pick<OwnApp, 'id' | 'name'>
   readonly secret: OwnSecret
-  /** Whether the app has no other one that works. */
+  /** Whether no other secret of the app works. */
   readonly isLast: boolean
   readonly faults: Faults
 }

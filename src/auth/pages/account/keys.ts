@@ -1,4 +1,4 @@
-/** One's API keys: the list, the form for a new one, the key itself, and the question before one is revoked. */
+/** A user's API keys: the list, the form for a new key, the key itself, and the confirmation before one is revoked. */
 import type { ChosenScopes, ScopeChoices } from '../../accounts/own/scope-choices.ts'
 import { button, type Faults, field, form, otherField, summary } from '../components/form.ts'
 import { type Html, html, named } from '../components/html.ts'
@@ -10,7 +10,7 @@ import type { Menu, Page } from '../frame/layout.ts'
 export interface ShownKey {
   readonly id: number
   readonly name: string
-  /** How it begins. */
+  /** Its first characters. */
   readonly prefix: string
   /** In plain words; undefined: everything that its owner may do. */
   readonly may: readonly string[] | undefined
@@ -77,7 +77,7 @@ export interface NewKeyPage {
   readonly faults: Faults
   readonly entered: KeyForm
   readonly choices: ScopeChoices
-  /** By how many days from now, when they end, in milliseconds since 1970. */
+  /** The number of days of each choice, and when it ends, in milliseconds since 1970. */
   readonly ends: ReadonlyMap<string, number>
   readonly maxNameCharacters: number
 }

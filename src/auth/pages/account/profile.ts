@@ -1,4 +1,4 @@
-/** One's profile: name, further fields, address, a copy of one's data, and the end of the account. */
+/** The profile: name, further fields, address, a copy of the user's data, and the deletion of the account. */
 import type { DeletionPlan } from '../../accounts/own/own-data.ts'
 import { button, type Faults, field, form, summary } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
@@ -17,11 +17,11 @@ export interface ProfilePage {
   readonly asked: readonly AskedField[]
   readonly email: string
   readonly verified: boolean
-  /** The address that is to be the account's once it is confirmed. */
+  /** The address that the account gets once it is confirmed. */
   readonly waiting: string | undefined
-  /** As it was typed. */
+  /** The address that was entered. */
   readonly newEmail: string
-  /** Whether the account can be deleted here. */
+  /** Whether users can delete their account. */
   readonly deletion: boolean
 }
 
@@ -78,7 +78,7 @@ ${
 
 export interface ExportPage {
   readonly menu: Menu
-  /** The titles of the collections that the file has. */
+  /** The titles of the collections in the file. */
   readonly collections: readonly string[]
 }
 

@@ -34,7 +34,7 @@ export interface SecurityPage {
 
 const action = '/account/security'
 
-/** Ticked at first: who suspects somebody need not think of it. */
+/** Ticked by default: users who suspect an intruder might forget their keys. */
 function keysChoice(keys: number): Html {
   const label = keys === 1 ? 'Revoke my API key too' : `Revoke my ${keys} API keys too`
   return html`<div class="choice"><input type="checkbox" id="keys" name="keys" value="yes" checked><label for="keys">${label}</label></div>`

@@ -10,7 +10,7 @@ import { note } from './account.ts'
 
 export interface SessionsPage {
   readonly menu: Menu
-  /** Those that were used last come first. */
+  /** The current session first, then the others by their last use. */
   readonly sessions: readonly SessionInfo[]
   readonly note: string | undefined
   /** Milliseconds since 1970. */

@@ -1,4 +1,4 @@
-/** The form by which a webhook is added and edited. */
+/** The form to add or edit a webhook. */
 import { button, type Faults, field, form, summary } from '../components/form.ts'
 import { type Html, html } from '../components/html.ts'
 import { group, linkButton, radio } from '../components/parts.ts'

@@ -1,5 +1,4 @@
-/** One's webhooks: the list, one webhook with what it has sent, and the question before one is deleted. */
-
+/** A user's webhooks: the list, a webhook with its deliveries, and the confirmation before one is deleted. */
 import { duration } from '../components/duration.ts'
 import { button, type Faults, form } from '../components/form.ts'
 import { type Html, html, type Part } from '../components/html.ts'
@@ -20,7 +19,7 @@ export interface ShownWebhook {
   readonly pausedAt: number | undefined
   readonly pauseReason: string | null
   readonly createdAt: number
-  /** Whether it tells an app of its users' items. */
+  /** Whether it belongs to an app, and sends events of the app's users. */
   readonly ofApp: boolean
 }
 
@@ -38,7 +37,7 @@ function eventsOf({ types, collections }: ShownWebhook): Part {
   return collections === null ? named : `${named}, of ${collections.join(', ')}`
 }
 
-/** The host: addresses are long, and may hold anything. */
+/** Only the host is shown as a title: addresses can be long. */
 function hostOf({ url }: ShownWebhook): string {
   return URL.canParse(url) ? new URL(url).host : url.slice(0, 100)
 }
@@ -88,9 +87,9 @@ export interface ShownDelivery {
   readonly error: string | null
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** When it is sent next. */
+  /** The time of the next attempt. */
   readonly dueAt: number | undefined
-  /** Whether it can be sent again: tests cannot. */
+  /** Whether it delivers an event, which can be sent again, and not a test. */
   readonly isEvent: boolean
 }
 

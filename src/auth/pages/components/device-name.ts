@@ -1,9 +1,9 @@
-/** The browser behind a `User-Agent`, in words and as a drawing: known names alone, because clients say what they like. */
+/** The browser in a `User-Agent`, as words and as an icon. Only known names are shown: clients can send any text. */
 import type { Icon } from './icons.ts'
 
 type Known = readonly (readonly [mark: string, name: string])[]
 
-/** In this order: most browsers also name those that came before them. */
+/** In this order: most browsers also name earlier browsers. */
 const browsers: Known = [
   ['Edg', 'Edge'],
   ['OPR', 'Opera'],
@@ -40,7 +40,7 @@ function nameIn(userAgent: string, known: Known): string | undefined {
   return known.find(([mark]) => userAgent.includes(mark))?.[1]
 }
 
-/** E.g. `Firefox on Linux`, as far as the browser tells. */
+/** E.g. `Firefox on Linux`, as far as the header says so. */
 export function browserName(userAgent: string): string {
   const browser = nameIn(userAgent, browsers) ?? nameIn(userAgent, programs) ?? 'A browser'
   const system = nameIn(userAgent, systems)

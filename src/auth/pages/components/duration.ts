@@ -1,4 +1,4 @@
-/** Lengths of time in words. */
+/** Durations in words. */
 
 const units = [
   [86_400, 'day'],
@@ -6,7 +6,7 @@ const units = [
   [60, 'minute'],
 ] as const
 
-/** E.g. `1 day`, `90 minutes`: in the largest unit that says it exactly. */
+/** E.g. `1 day`, `90 minutes`: in the largest unit that expresses it exactly. */
 export function duration(seconds: number): string {
   const [length, name] = units.find(([unit]) => seconds >= unit && seconds % unit === 0) ?? [1, 'second']
   const count = seconds / length

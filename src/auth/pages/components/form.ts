@@ -1,7 +1,7 @@
-/** Fields of forms, with their labels, hints and faults, and the list of all faults above. */
+/** Fields of forms with their labels, hints and faults, and the summary of faults. */
 import { attributes, type Html, html, type Part } from './html.ts'
 
-/** What is wrong, by the name of the field; faults of no field have the name `form`. */
+/** Messages by the name of the field; those that are about no field have the name `form`. */
 export type Faults = ReadonlyMap<string, string>
 
 export const noFaults: Faults = new Map()
@@ -54,7 +54,7 @@ ${hintAndFault(name, hint, fault)}
 </div>`
 }
 
-/** A field of another shape than one line of text: `input` gets the attributes that tie it to label and fault. */
+/** A field other than a line of text. `input` gets the attributes that connect it with its label, hint and fault. */
 export interface OtherField {
   readonly name: string
   readonly label: string
@@ -77,7 +77,7 @@ ${input(tied)}
 </div>`
 }
 
-/** All faults, each a link to its field; takes the focus when the page opens. */
+/** All faults, each a link to its field. Takes the focus when the page opens. */
 export function summary(faults: Faults): Part {
   if (faults.size === 0) return null
   const items = [...faults].map(([name, message]) =>

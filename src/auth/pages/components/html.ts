@@ -1,14 +1,14 @@
-/** HTML that is escaped unless it was made here. */
+/** HTML templates, whose values are escaped. */
 
 declare const made: unique symbol
 
-/** A piece of HTML, safe to stand in a page. Only the tag `html` makes one. */
+/** HTML that is safe in a page. Only this module creates it. */
 export interface Html {
   readonly [made]: true
   readonly text: string
 }
 
-/** What may stand in a template: texts are escaped; null, undefined and false are nothing. */
+/** A value in a template: texts are escaped; null, undefined and false are omitted. */
 export type Part = Html | string | number | null | undefined | false | readonly Part[]
 
 class Piece {
@@ -42,19 +42,19 @@ function piece(text: string): Html {
   return new Piece(text) as unknown as Html
 }
 
-/** A template whose values are escaped, save for those that are `Html` themselves. Attributes need quotes. */
+/** A template. Its values are escaped unless they are `Html`. Attribute values need quotes. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let text = strings[0] ?? ''
   for (const [at, part] of parts.entries()) text += written(part) + (strings[at + 1] ?? '')
   return piece(text)
 }
 
-/** What somebody called something: whatever its direction, it turns nothing around it. */
+/** A name chosen by a user, isolated so that its direction does not affect the text around it. */
 export function named(name: string): Html {
   return html`<bdi>${name}</bdi>`
 }
 
-/** Attributes in quotes: true has no value; false, null and undefined leave one out. */
+/** Quoted attributes: `true` gives an attribute without a value; false, null and undefined omit it. */
 export function attributes(
   values: Readonly<Record<string, string | number | boolean | null | undefined>>,
 ): Html {
@@ -66,14 +66,14 @@ export function attributes(
   return piece(text)
 }
 
-/** An image that another library drew as SVG; the only HTML that is taken as it is. */
+/** An SVG image of a library. Throws a `TypeError` if it contains anything but paths and rectangles. */
 export function drawing(svg: string): Html {
   if (!/^(<\?xml[^>]*\?>)?\s*<svg[^<>]*>(\s*<(path|rect)[^<>]*\/>)*\s*<\/svg>\s*$/.test(svg))
     throw new TypeError('This is no plain drawing.')
   return piece(svg.replace(/^<\?xml[^>]*\?>\s*/, ''))
 }
 
-/** HTML that a renderer made, which has escaped what it was given. */
+/** HTML of a renderer that has escaped its input. */
 export function rendered(text: string): Html {
   return piece(text)
 }

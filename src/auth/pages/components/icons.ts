@@ -1,7 +1,7 @@
-/** Small drawings beside words; they say nothing that the words do not. */
+/** Decorative icons beside words. */
 import { type Html, rendered } from './html.ts'
 
-/** By name: what is inside a box of 20 by 20. */
+/** The content of each icon, in a box of 20 by 20. */
 const drawn = {
   home: '<path d="M3 9.5 10 3l7 6.5V17h-5v-4.5H8V17H3z"/>',
   person: '<circle cx="10" cy="6.5" r="3.25"/><path d="M3.5 17c.6-3.4 3.2-5 6.5-5s5.9 1.6 6.5 5"/>',

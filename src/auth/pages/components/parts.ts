@@ -5,7 +5,7 @@ import type { Menu, Page } from '../frame/layout.ts'
 import { button, describedBy, type Faults, field, form, hintAndFault, summary } from './form.ts'
 import { attributes, type Html, html, type Part } from './html.ts'
 
-/** A link that looks like a button: it leads to a page where something is done. */
+/** A link that looks like a button. */
 export function linkButton(
   href: string,
   label: string,
@@ -16,12 +16,12 @@ export function linkButton(
   return html`<a${attributes({ class: classes, href, ...more })}>${label}</a>`
 }
 
-/** An address that somebody else chose. */
+/** A link to an address that a user has chosen. */
 export function foreignLink(address: string): Html {
   return html`<a href="${address}" rel="noopener noreferrer nofollow">${address}</a>`
 }
 
-/** Where an app says more about itself, for a list of names and values. */
+/** The links of an app to its own pages, for a description list. */
 export function appLinks({
   homepageUri,
   policyUri,
@@ -37,13 +37,13 @@ export function appLinks({
   )
 }
 
-/** A value to be copied. The button is there where the script runs; without it, the text is selected by hand. */
+/** A value to copy. The script shows the button; without it, users select the text. */
 export function copied(id: string, label: string, value: string): Html {
   return html`<div class="copy">${field({ name: id, label, value, readonly: true, required: false, autocomplete: 'off', class: 'secret' })}
 <button class="plain" type="button" hidden data-copy="${id}" aria-label="Copy: ${label}">Copy</button></div>`
 }
 
-/** Lines of code to be copied. */
+/** Code to copy. */
 export function copiedCode(id: string, label: string, code: string): Html {
   return html`<figure class="code"><figcaption><span id="${id}-label">${label}</span><button class="plain" type="button" hidden data-copy="${id}" aria-label="Copy: ${label}">Copy</button></figcaption>
 <pre id="${id}" tabindex="0" role="region" aria-labelledby="${id}-label"><code>${code}</code></pre></figure>`
@@ -55,11 +55,11 @@ export interface Radio {
   readonly label: Part
   readonly hint?: Part
   readonly checked: boolean
-  /** The first one of a faulty group takes the focus from the list of faults. */
+  /** Set for the first option of a group, to which the summary of faults links. */
   readonly id?: string
 }
 
-/** One of several; a `hint` is read out with it. */
+/** One of several options. Screen readers read its `hint` with it. */
 export function radio({
   name,
   value,
@@ -74,14 +74,14 @@ export function radio({
 }
 
 export interface Group {
-  /** Of the fault. */
+  /** The name of its fault. */
   readonly name: string
   readonly legend: string
   readonly hint?: Part
   readonly content: Part
 }
 
-/** A set of fields with a fault of its own. */
+/** A set of fields with its own fault. */
 export function group({ name, legend, hint, content }: Group, faults: Faults): Html {
   const fault = faults.get(name)
   const set = attributes({
@@ -97,7 +97,7 @@ ${content}</fieldset>`
 export interface ConfirmPage {
   readonly menu: Menu
   readonly title: Part
-  /** Of the document: without markup. */
+  /** The title of the document, without markup. */
   readonly name: string
   readonly content: Part
   readonly action: string
@@ -107,7 +107,7 @@ export interface ConfirmPage {
   readonly faults: Faults
 }
 
-/** Asks before something ends. */
+/** Asks for confirmation before something is deleted or ended. */
 export function confirmPage({
   menu,
   title,
@@ -129,7 +129,7 @@ ${form(
   return { title: name, content: page, menu, faulty: faults.size > 0 }
 }
 
-/** The first lines of a page of one's own things. */
+/** The top of a page that lists a user's own items. */
 export function ownHeading(title: string, said: string | undefined, add: Part, intro: Part): Html {
   return html`<div class="heading"><h1>${title}</h1>${add}</div>
 ${note(said)}

@@ -10,7 +10,7 @@ import { initialOf, tileColour } from './tile.ts'
 /** A kind of provider that has a mark. */
 export type MarkedKind = 'google' | 'github' | 'microsoft' | 'apple'
 
-/** By kind: the box of the drawing, and what is in it. */
+/** The view box and the content of each mark. */
 const drawn: Readonly<Record<MarkedKind, readonly [box: string, content: string]>> = {
   google: [
     '0 0 48 48',
@@ -34,7 +34,7 @@ function isMarked(kind: string): kind is MarkedKind {
   return Object.hasOwn(drawn, kind)
 }
 
-/** Beside a provider’s name, which says the same: its mark, or else its initial. */
+/** The mark of a provider, or its initial. Decorative: its name stands beside it. */
 export function providerMark({
   kind,
   id,

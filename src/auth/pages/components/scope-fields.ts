@@ -1,4 +1,4 @@
-/** Scopes as a form offers them: for each collection nothing, reading, or reading and changing. */
+/** The fields for scopes: for each collection nothing, reading, or reading and changing. */
 import {
   type ChosenScopes,
   type CollectionChoice,

@@ -1,4 +1,4 @@
-/** Tiles: the picture of an app, a person or the service, or else their initial. */
+/** Tiles: the picture of an app, a person or the service, or their initial. */
 import type { App } from '../../server/server.ts'
 import { type Theme, tileColours } from '../frame/theme.ts'
 import { attributes, type Html, html } from './html.ts'
@@ -7,16 +7,16 @@ export type TileSize = 'small' | 'large' | undefined
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** The first letter or digit of a name; `?` where it has none. */
+/** The first letter or digit of a name; `?` if it has none. */
 export function initialOf(name: string): string {
   const found = [...graphemes.segment(name.slice(0, 200))].find(({ segment }) =>
     /[\p{L}\p{N}]/u.test(segment),
   )
-  // A letter may carry any number of marks.
+  // A letter may have any number of combining marks.
   return found === undefined ? '?' : [...found.segment].slice(0, 4).join('')
 }
 
-/** Always the same for the same text. */
+/** The index of a colour, always the same for the same text. */
 export function tileColour(text: string): number {
   let sum = 7
   for (const character of text) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 65_521
@@ -28,7 +28,7 @@ function tile(classes: readonly (string | undefined)[], content: Html | string):
   return html`<span${attributes({ class: named, 'aria-hidden': 'true' })}>${content}</span>`
 }
 
-/** The style sheet draws the initial in place of an image that cannot be loaded. */
+/** The style sheet shows the initial if the image cannot be loaded. */
 function image(address: string, name: string): Html {
   return html`<img src="${address}" alt="" data-initial="${initialOf(name)}" referrerpolicy="no-referrer">`
 }
@@ -42,7 +42,7 @@ export function appTile(
   return tile([colour, 'logo', size], image(logoUri, name))
 }
 
-/** `email` gives the colour, so that it is the same where no name is known. */
+/** The colour depends on `email`, so that it is the same on pages that do not know the name. */
 export function personTile(name: string, email: string, size?: TileSize): Html {
   return tile(['round', `c${tileColour(email)}`, size], initialOf(name))
 }

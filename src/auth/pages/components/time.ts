@@ -1,4 +1,4 @@
-/** Times as pages show them. */
+/** Dates and times on pages. */
 import { type Html, html } from './html.ts'
 
 const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
@@ -18,7 +18,7 @@ export function day(at: number): Html {
 const hourMs = 60 * 60 * 1000
 const relative = new Intl.RelativeTimeFormat('en-GB', { numeric: 'always' })
 
-/** How long ago it was, in hours or days; a month later, the day. Both in milliseconds since 1970. */
+/** How long ago it was, in hours or days; after a month, the date. Both arguments are milliseconds since 1970. */
 export function ago(at: number, now: number): Html {
   const hours = Math.floor((now - at) / hourMs)
   if (hours < 1) return marked(at, html`within the last hour`)

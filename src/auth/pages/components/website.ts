@@ -1,4 +1,4 @@
-/** The website of an app, where it has a registered one that browsers open. */
+/** The registered website of an app, if browsers can open it. */
 import type { App } from '../../server/server.ts'
 
 export function websiteOf({ homepageUri: uri }: Pick<App, 'homepageUri'>): URL | undefined {

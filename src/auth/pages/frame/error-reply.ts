@@ -1,4 +1,4 @@
-/** Errors of the service as pages: what happened, what to do now, and what those need who look into it. */
+/** Errors of the service as pages: what happened, what to do, and the details for whoever investigates. */
 import type { Call, Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import type { Icon } from '../components/icons.ts'
@@ -40,7 +40,7 @@ function wordsOf({ status }: ApiError, path: string): Words {
   return words.get(status) ?? other
 }
 
-/** Messages that say no more than the title, or that only a program understands. */
+/** Statuses whose messages only repeat the title, or are for programs. */
 const silent: ReadonlySet<number> = new Set([405, 429, 500, 503])
 
 /** E.g. `a minute`, `5 minutes`. */
@@ -58,7 +58,7 @@ function paragraphsOf(error: ApiError, { title, advice }: Words): readonly strin
   return advice === undefined ? [] : [advice]
 }
 
-/** `now`: milliseconds since 1970. What is no `ApiError` does not reveal its cause. */
+/** `now`: milliseconds since 1970. Other errors than `ApiError` do not reveal their cause. */
 export function errorPageReply(
   theme: Theme,
   thrown: unknown,

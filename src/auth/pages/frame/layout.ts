@@ -1,4 +1,4 @@
-/** What every page has around its content. */
+/** The frame of every page. */
 import { button, form } from '../components/form.ts'
 import { attributes, type Html, html, type Part } from '../components/html.ts'
 import { type Icon, icon } from '../components/icons.ts'
@@ -8,28 +8,29 @@ import type { Theme } from './theme.ts'
 export interface Page {
   readonly title: string
   readonly content: Part
-  /** Where faults are to be mended, the title says so first (WCAG 2.2, 3.3.1). */
+  /** Whether the form has faults: then the title begins with `Error` (WCAG 2.2, 3.3.1). */
   readonly faulty?: boolean
-  /** The pages of an account have its menu; `here` is the one that is shown. The others are a card in the middle. */
+  /** The menu of the account pages. Pages without a menu are a centred card. */
   readonly menu?: Menu
-  /** Of the card in the middle. */
+  /** For pages without a menu: a wider card. */
   readonly broad?: boolean
   readonly script?: boolean
 }
 
 export interface Menu {
+  /** The path of the current page. */
   readonly here: string
   readonly csrf: string
   readonly name: string
   readonly email: string
-  /** Where the address is not confirmed. */
+  /** Set if the address is not confirmed. */
   readonly unconfirmed?: Unconfirmed | undefined
 }
 
 export interface Unconfirmed {
   /** Whether a link has just been sent. */
   readonly sent: boolean
-  /** Whether confirming the address ends what was made in the account before. */
+  /** Whether confirming the address revokes what was created in the account before. */
   readonly endsOthers: boolean
 }
 
@@ -61,7 +62,7 @@ const groups: readonly { readonly name: string; readonly entries: readonly Entry
   },
 ]
 
-/** Pages below an entry's belong to it. */
+/** The value of `aria-current`: pages below the path of an entry belong to the entry. */
 function currency(path: string, here: string): 'page' | 'true' | false {
   if (path === here) return 'page'
   return path !== '/account' && here.startsWith(`${path}/`) && 'true'
@@ -76,7 +77,7 @@ function chip({ name, email }: Menu): Html {
   return html`<p class="chip">${personTile(name, email)}<span><strong><bdi>${name}</bdi></strong><span class="faint"><span class="hidden">Signed in as </span>${email}</span></span></p>`
 }
 
-/** At the side, or behind a button where there is no room: a popover needs no script. */
+/** Beside the content, or a popover in narrow windows, which needs no script. */
 function navigation(menu: Menu): Html {
   const lists = groups.map(
     ({ name, entries }, at) => html`<h2 id="menu-${at}">${name}</h2>
@@ -89,7 +90,7 @@ ${lists}
 </nav>`
 }
 
-/** On every page, so that nobody overlooks it. */
+/** On every page of the account. */
 function confirmBanner({ csrf, email, here, unconfirmed }: Menu): Html | undefined {
   if (!unconfirmed) return undefined
   const { sent, endsOthers } = unconfirmed
@@ -112,7 +113,7 @@ ${content}
 </div>`
 }
 
-function inTheMiddle(theme: Theme, content: Part): Html {
+function centred(theme: Theme, content: Part): Html {
   return html`<header>${brand(theme, '/')}</header>
 <main id="content">
 ${content}
@@ -137,7 +138,7 @@ ${page.script && html`<script src="${scriptPath}" defer></script>`}
 </head>
 <body${attributes({ class: menu ? undefined : middle })}>
 <a class="skip" href="#content">Skip to the content</a>
-${menu ? ofAccount(theme, menu, content) : inTheMiddle(theme, content)}
+${menu ? ofAccount(theme, menu, content) : centred(theme, content)}
 </body>
 </html>
 `

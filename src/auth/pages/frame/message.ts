@@ -1,4 +1,4 @@
-/** Pages that only say something, and those of errors. */
+/** Pages with a message only, and error pages. */
 import { button, form } from '../components/form.ts'
 import { attributes, type Html, html, type Part } from '../components/html.ts'
 import { type Icon, icon } from '../components/icons.ts'
@@ -16,13 +16,13 @@ export interface Message {
   readonly icon?: Icon | undefined
 }
 
-/** Above the heading. */
+/** The icon above the heading. */
 function sign(drawn: Icon, tone: 'good' | 'attention' | 'faint'): Html {
   return html`<p class="${`mark ${tone}`}">${icon(drawn, 32)}</p>`
 }
 
 function linkLike(kind: string, { href, label }: MessageLink): Html {
-  // Other sites learn nothing of the page.
+  // Other sites must not learn the address of the page.
   const rel = href.startsWith('/') ? undefined : 'noopener noreferrer nofollow'
   return html`<a${attributes({ class: kind, href, rel })}>${label}</a>`
 }
@@ -35,7 +35,7 @@ ${link && html`<p class="buttons">${linkLike('button plain', link)}</p>`}`
   return { title, content }
 }
 
-/** For those who can mend it. */
+/** Details for whoever can fix the error. */
 export interface FaultDetails {
   readonly code: string
   readonly message?: string | undefined
@@ -46,17 +46,17 @@ export interface FaultDetails {
 
 export interface Fault {
   readonly title: Part
-  /** Of the document: without markup. */
+  /** The title of the document, without markup. */
   readonly name: string
   readonly paragraphs: readonly Part[]
-  /** What helps now. */
+  /** What the user can do now. */
   readonly remedy?: MessageLink | undefined
-  /** Where else to go. */
+  /** Another page to go to. */
   readonly elsewhere: MessageLink
-  /** Whose picture stands above; else a sign. */
+  /** The picture above the heading; omitted: an icon. */
   readonly tile?: Html | undefined
   readonly icon?: Icon | undefined
-  /** Who reads the details. */
+  /** The label of the details, which says for whom they are. */
   readonly readers: string
   readonly details: FaultDetails
 }

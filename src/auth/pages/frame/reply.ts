@@ -1,4 +1,4 @@
-/** A page on its way to the browser: with a policy that lets in nothing but what the page needs. */
+/** The response with a page, and a policy that allows only what the page needs. */
 import type { Reply } from '../../../call.ts'
 import { layout, type Page } from './layout.ts'
 import type { Theme } from './theme.ts'
@@ -6,7 +6,7 @@ import type { Theme } from './theme.ts'
 interface PageOptions {
   readonly status?: number
   readonly headers?: readonly string[]
-  /** Where a form's answer may lead besides our own pages, as a source of a policy, e.g. `https:`. */
+  /** Where the response to a form may redirect besides our own pages, as a source of a policy, e.g. `https:`. */
   readonly leadsTo?: string | undefined
   /** Addresses of images. */
   readonly images?: readonly (string | undefined)[]
@@ -28,7 +28,7 @@ function policy(images: readonly (string | undefined)[], leadsTo: string | undef
   return `default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src ${sources.join(' ')}; form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`
 }
 
-/** `same-origin` keeps the addresses of pages from others; `no-referrer` would also take away `Origin`. */
+/** `same-origin` hides the addresses of pages from other sites; `no-referrer` would also remove `Origin`. */
 function pageHeaders(images: readonly (string | undefined)[], leadsTo: string | undefined): string[] {
   return [
     'Content-Type',

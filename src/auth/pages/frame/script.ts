@@ -1,4 +1,4 @@
-/** The one script: passkeys, which need it, and buttons that copy. Everything else works without. */
+/** The only script: for passkeys, which need one, and for buttons that copy. Everything else works without it. */
 
 export const script = `'use strict'
 const bytes = text => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), c => c.charCodeAt(0))

@@ -1,4 +1,4 @@
-/** The one stylesheet of the pages. */
+/** The only stylesheet of the pages. */
 import { base, tiles } from './styles/base.ts'
 import { consent } from './styles/consent.ts'
 import { forms } from './styles/forms.ts'
@@ -13,7 +13,7 @@ function variables(values: Readonly<Record<string, string>>): string {
     .join('; ')
 }
 
-/** The colours of a theme as custom properties; text on every ground has a contrast of 4.5 or more. */
+/** The colours of a theme as custom properties. On every background, text has a contrast of at least 4.5. */
 export function themeVariables(theme: Theme): string {
   const colours = palettes(theme)
   const of = (mode: 'light' | 'dark') =>

@@ -1,4 +1,4 @@
-/** How the pages look: one name, one logo, one colour, whose contrast is kept whatever it is. */
+/** The theme of the pages: a name, a logo, and a colour, which is adjusted until text is readable. */
 
 export interface Theme {
   /** What the service is called. */
@@ -14,7 +14,7 @@ type Rgb = readonly [number, number, number]
 const light: Rgb = [255, 255, 255]
 const dark: Rgb = [20, 22, 26]
 
-/** What is not the theme's: greys, and the colours that say how something stands. */
+/** Colours that do not depend on the theme: greys, and the colours of states. */
 export const neutral = {
   light: {
     /** Behind cards. */
@@ -47,7 +47,7 @@ export const neutral = {
   },
 } as const
 
-/** Behind the initials of apps and people without a picture; white stands on them. */
+/** The backgrounds of the initials of apps and people without a picture. The initials are white. */
 export const tileColours = [
   '#b4233a',
   '#a3470b',
@@ -59,7 +59,7 @@ export const tileColours = [
   '#9a2a86',
 ] as const
 
-/** WCAG 2.2, 1.4.3: the least contrast of text. */
+/** WCAG 2.2, 1.4.3: the minimum contrast of text. */
 const minContrast = 4.5
 
 function parse(colour: string): Rgb {
@@ -92,7 +92,7 @@ function mixed(from: Rgb, to: Rgb, share: number): Rgb {
   return [part(0), part(1), part(2)]
 }
 
-/** The colour, brought so far towards `pole` that it can be read on every ground. */
+/** The colour, mixed with `pole` until it is readable on every background. */
 function readableOn(colour: string, grounds: readonly string[], pole: Rgb): string {
   for (let step = 0; step < 20; step++) {
     const tried = hex(mixed(parse(colour), pole, step / 20))
@@ -105,13 +105,13 @@ export interface Palette {
   readonly accent: string
   /** Text on the accent. */
   readonly onAccent: string
-  /** The accent so faint that text can stand on it. */
+  /** The accent, so faint that text on it is readable. */
   readonly tint: string
 }
 
 export const grounds = { light: hex(light), dark: hex(dark) }
 
-/** How much of the accent is in the tint. */
+/** The share of the accent in the tint. */
 const tintShare = 0.09
 
 function palette(colour: string, mode: 'light' | 'dark', pole: Rgb): Palette {
@@ -121,7 +121,7 @@ function palette(colour: string, mode: 'light' | 'dark', pole: Rgb): Palette {
   return { accent, onAccent, tint: hex(mixed(parse(grounds[mode]), parse(accent), tintShare)) }
 }
 
-/** The theme's colour as it is used on a light and on a dark page. */
+/** The palettes of light and of dark pages. */
 export function palettes({ colour }: Theme): { readonly light: Palette; readonly dark: Palette } {
   return {
     light: palette(colour, 'light', [0, 0, 0]),

@@ -1,4 +1,4 @@
-/** Where a user decides what an app may do. */
+/** The consent page. */
 import type {
   ReachOfOperations,
   ScopeChoice,
@@ -33,7 +33,7 @@ const titles: Readonly<Record<ScopeGroupKind, string>> = {
 
 const whose = { all: 'everyone’s', own: 'only your own', some: 'those that you may', none: 'none' } as const
 
-/** E.g. `Sees everyone’s; changes and deletes only your own.` What the user may not do, the app may not. */
+/** E.g. `Sees everyone’s; changes and deletes only your own.` An app may never do more than its user. */
 export function reachInWords(reach: ReachOfOperations, writes: boolean): string {
   const verbs: readonly (readonly [keyof ReachOfOperations, string])[] = writes
     ? [
@@ -89,7 +89,7 @@ function marks({ isNew, access }: ScopeChoice): Part {
   return html`${isNew && html` <span class="new">New</span>`}${deletes && html` <span class="state danger">Can delete</span>`}`
 }
 
-/** What is left of a scope that is unticked. Style sheets hide it until then. */
+/** The narrower scope that remains when a scope is unticked. The style sheet hides it until then. */
 function left({ narrower }: ScopeChoice): Part {
   if (narrower === undefined) return null
   const { scope, sentence } = narrower

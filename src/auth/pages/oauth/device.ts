@@ -45,7 +45,7 @@ export interface DeviceConfirmPage {
   readonly userCode: string
 }
 
-/** RFC 8628, 5.4: whoever follows a link that somebody sent must see what it would connect. */
+/** RFC 8628, 5.4: users who follow somebody else's link must see what they would connect. */
 export function deviceConfirmPage({ action, hidden, app, userCode }: DeviceConfirmPage): Page {
   const content = html`<div class="crest">${appTile(app, 'large')}</div>
 <h1>Connect ${named(app.name)}?</h1>

@@ -1,4 +1,4 @@
-/** Errors of the authorization server that no app can be told of. */
+/** Errors of the authorization server that must not be sent to an app. */
 import type { ProtocolFault } from '../../server/server.ts'
 import { html, named, type Part } from '../components/html.ts'
 import { appTile } from '../components/tile.ts'
@@ -7,7 +7,7 @@ import type { Page } from '../frame/layout.ts'
 import { faultPage, type MessageLink } from '../frame/message.ts'
 import type { Theme } from '../frame/theme.ts'
 
-/** What one kind of error says. `app`: its registered name, or words for it. */
+/** The texts of one kind of error. `app`: its registered name, or words for it. */
 interface Words {
   readonly title: (app: Part) => Part
   readonly paragraphs: (app: Part, service: Part) => readonly Part[]

@@ -1,4 +1,4 @@
-/** Where a user says as whom they go on to an app (`prompt=select_account`; OpenID Connect Core 1.0, 3.1.2.1). */
+/** The choice of an account for an app (`prompt=select_account`; OpenID Connect Core 1.0, 3.1.2.1). */
 import type { App } from '../../server/server.ts'
 import { button, form } from '../components/form.ts'
 import { html, named } from '../components/html.ts'

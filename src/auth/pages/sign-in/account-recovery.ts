@@ -1,4 +1,4 @@
-/** What a new password has ended, and what is still there. */
+/** What a new password has ended, and what remains. */
 import type { Ended } from '../../accounts/recovery/account-recovery.ts'
 import { listOf } from '../../accounts/recovery/holdings.ts'
 import { type Html, html } from '../components/html.ts'

@@ -1,4 +1,4 @@
-/** Sign-in with other providers: its buttons, and what is asked where a provider has signed somebody in. */
+/** Sign-in with other providers: the buttons, and the pages that follow a provider's response. */
 import type { Identity } from '../../accounts/identities.ts'
 import { button, type Faults, field, form, summary } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
@@ -11,21 +11,21 @@ import { type AskedField, askedField } from './sign-up-field.ts'
 export interface ProviderName {
   readonly id: string
   readonly name: string
-  /** As the settings say it, e.g. `google`, `oidc`. */
+  /** As in the settings, e.g. `google`, `oidc`. */
   readonly kind: string
 }
 
 export interface ProviderButtons {
   readonly providers: readonly ProviderName[]
   readonly csrf: string
-  /** Where to go on afterwards. */
+  /** Hidden fields, which say where to continue. */
   readonly hidden: Readonly<Record<string, string | undefined>>
 }
 
-/** Says that what follows is another way. */
+/** Separates two ways to sign in. */
 export const or = html`<p class="or">or</p>`
 
-/** A form for each provider, above the other ways: nothing is sent to a provider before its button is pressed. */
+/** A form for each provider. Nothing is sent to a provider before its button is pressed. */
 export function providerButtons(given: ProviderButtons | undefined): Part {
   if (given === undefined || given.providers.length === 0) return null
   const { providers, csrf, hidden } = given
@@ -47,13 +47,13 @@ export interface CompletePage {
   readonly provider: string
   readonly name: string | undefined
   readonly email: string | undefined
-  /** Whether the provider has verified the address: it stays. */
+  /** Whether the provider has verified the address, which cannot be changed then. */
   readonly isProven: boolean
   readonly app: string | undefined
   readonly asked: readonly AskedField[]
 }
 
-/** What an account needs and the provider has not told. */
+/** Asks for what an account needs and the provider has not supplied. */
 export function completePage(page: CompletePage): Page {
   const { action, csrf, faults, provider, name, email, isProven, app, asked } = page
   const address = isProven
@@ -93,7 +93,7 @@ export interface LinkPage {
   readonly label: string
 }
 
-/** Asked once the owner of the account has signed in to it. */
+/** Asks whether to link an identity, after the owner of the account has signed in. */
 export function linkPage({ csrf, email, provider, label }: LinkPage): Page {
   const content = html`<h1>Link ${provider}?</h1>
 <p>${named(label)} at ${provider} will sign in to your account here, ${email}.</p>
@@ -111,7 +111,7 @@ interface FinishPage {
   readonly email: string
 }
 
-/** What the link for a new account opens that signs in with a provider. */
+/** The page behind the link of a sign-up with a provider. */
 export function finishWithProviderPage({ csrf, provider, account, email }: FinishPage): Page {
   const content = html`<h1>Finish your account</h1>
 <p>The account is for ${email}. If you did not ask for one, close this page: then there is none.</p>
@@ -142,7 +142,7 @@ function identityRow(
 ${form({ action, csrf, hidden: { change: 'unlink-provider', identity: id } }, button('Unlink', 'danger', { 'aria-label': `Unlink ${name}, ${label}` }))}</li>`
 }
 
-/** On the page of the account's security. */
+/** The section of the security page. */
 export function providerSection({
   menu: { csrf },
   providers,
@@ -165,7 +165,7 @@ ${identities.length > 0 && html`<ul class="rows">${identities.map(identity => id
   )}</div></section>`
 }
 
-/** For users without a password: they have signed in by other means a short time ago. */
+/** For users without a password, who have signed in by other means recently. */
 export function firstPasswordForm(csrf: string, newPassword: Html): Html {
   return html`<p>You have no password: you sign in by other means. With one you can also sign in at this service alone.</p>
 ${form({ action, csrf, hidden: { change: 'first-password' } }, html`${newPassword}<div class="buttons">${button('Set a password')}</div>`)}`

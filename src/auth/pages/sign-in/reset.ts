@@ -1,4 +1,4 @@
-/** A forgotten password: asking for the link, and what the link opens. */
+/** Links in mails: requesting one for a new password, and the pages that links open. */
 import { maxPasswordCharacters } from '../../password.ts'
 import { button, type Faults, field, form, summary } from '../components/form.ts'
 import { html } from '../components/html.ts'
@@ -62,7 +62,7 @@ const ownPassword = {
   maxlength: 256,
 } as const
 
-/** What a link to confirm an address opens. Only the button does it: programs that check mail open links too. */
+/** The page behind a link that confirms an address. Only its button confirms: programs that scan mail open links too. */
 export function verifyPage({ csrf, token, email, isNew, asksPassword, faults }: VerifyPage): Page {
   const question = isNew ? `Shall ${email} be the address of your account?` : `Is ${email} yours?`
   const content = html`<h1>Confirm your <span class="nowrap">e-mail</span> address</h1>
@@ -79,7 +79,7 @@ interface FinishPage {
   readonly email: string
 }
 
-/** What the link for a new account opens. */
+/** The page behind the link of a sign-up. */
 export function finishPage({ csrf, faults, account, email }: FinishPage): Page {
   const password = field(
     {

@@ -1,4 +1,4 @@
-/** Where somebody signs in: with a password or a passkey, then perhaps a one-time code. */
+/** The sign-in page, with a password or a passkey, and the page for a one-time code. */
 import { maxPasswordCharacters } from '../../password.ts'
 import { button, type Faults, field, form, summary } from '../components/form.ts'
 import { html, named, type Part } from '../components/html.ts'
@@ -13,11 +13,11 @@ export interface SignInPage {
   readonly remember: boolean
   /** The app that asks; undefined for the account's own pages. */
   readonly app: string | undefined
-  /** Where to sign up; undefined: nobody can. */
+  /** The address of the sign-up page; undefined if sign-up is not offered. */
   readonly signUp: string | undefined
   readonly next?: string | undefined
   readonly others?: ProviderButtons
-  /** Said above the form. */
+  /** Shown above the form. */
   readonly note?: string | undefined
 }
 
@@ -32,7 +32,7 @@ ${form(
 </div>`
 }
 
-/** Which app waits. */
+/** The app to which the user continues. */
 export function goesOnTo(app: string | undefined): Part {
   return app !== undefined && html`<p class="lead">to continue to <strong>${named(app)}</strong></p>`
 }

@@ -1,20 +1,20 @@
-/** A field of the model as a form asks for it. What its type needs is read off its JSON Schema. */
+/** A field of the model in a form. Its JSON Schema determines the kind of input. */
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import { type Faults, type Field, field, otherField } from '../components/form.ts'
 import { type Html, html } from '../components/html.ts'
 
 export interface AskedField {
-  /** Of the field in the form. */
+  /** The name of the field in the form. */
   readonly name: string
   readonly label: string
   readonly schema: JsonSchema
-  /** As it was typed; undefined: not yet. */
+  /** What was entered; undefined if nothing was yet. */
   readonly value: string | undefined
-  /** Left out: it is. */
+  /** Default: true. */
   readonly required?: boolean
 }
 
-/** The name that a field of the model has in a form: it must not meet those that the form has itself. */
+/** The name of a model's field in a form. The prefix keeps it apart from the form's own fields. */
 export function formName(name: string): string {
   return `field_${name}`
 }
@@ -77,8 +77,8 @@ const numbers: Readonly<Record<string, Look>> = {
   number: { inputmode: 'decimal' },
 }
 
-/** Longer texts than this get several lines. */
-const ONE_LINE = 255
+/** Longer texts get a field of several lines. */
+const maxLineCharacters = 255
 
 export function askedField(asked: AskedField, faults: Faults): Html {
   const { name, label, value, schema, required = true } = asked
@@ -86,7 +86,7 @@ export function askedField(asked: AskedField, faults: Faults): Html {
   if (type === 'boolean') return checkbox(asked, faults)
   if (Array.isArray(options)) return choice(asked, options.map(String), faults)
   const isPlain = type === 'string' && format === undefined
-  if (isPlain && (typeof maxLength !== 'number' || maxLength > ONE_LINE))
+  if (isPlain && (typeof maxLength !== 'number' || maxLength > maxLineCharacters))
     return longText(asked, maxLength, faults)
   const look = typeof format === 'string' ? formats[format] : numbers[String(type)]
   const bound = typeof maxLength === 'number' ? { maxlength: maxLength } : undefined

@@ -1,4 +1,4 @@
-/** Where somebody makes an account. */
+/** The sign-up page. */
 import { minPasswordCharacters } from '../../accounts/sign-in/password-rules.ts'
 import { maxPasswordCharacters } from '../../password.ts'
 import { button, type Faults, field, form, summary } from '../components/form.ts'
@@ -16,7 +16,7 @@ export interface SignUpPage {
   readonly email: string | undefined
   readonly app: string | undefined
   readonly signIn: string
-  /** What the model asks for beside these. */
+  /** Further fields, which the model asks for. */
   readonly asked: readonly AskedField[]
   readonly others?: ProviderButtons
 }

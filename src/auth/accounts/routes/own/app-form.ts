@@ -75,7 +75,7 @@ function enteredIn({ base }: RouteParts, form: FormBody): AppForm {
   }
 }
 
-/** Null: a request without a scope is refused. */
+/** The default scopes; null: a request without a scope is refused. */
 function defaultsIn({ defaults, defaultScopes, access, chosen }: AppForm): readonly string[] | null {
   if (defaults === 'all') return access === 'any' ? null : scopesIn(chosen)
   if (defaults !== 'some') return null
@@ -83,7 +83,7 @@ function defaultsIn({ defaults, defaultScopes, access, chosen }: AppForm): reado
   return [...new Set(named)]
 }
 
-/** `first_party` only of those who may set it: the API refuses it of others. */
+/** `first_party` is included only for users who may set it: the API refuses it from others. */
 function bodyOf(entered: AppForm, who: SignedIn) {
   const { name, access, chosen, logo, homepage, policy, terms, tokenFormat, separator, firstParty } = entered
   return {
@@ -118,7 +118,7 @@ const formFields: ReadonlyMap<string, string> = new Map([
 
 const fieldOf = (name: string) => formFields.get(name)
 
-/** Undefined: there is none. */
+/** The fault of the default scopes; undefined if there is none. */
 function defaultsFault({ base }: RouteParts, entered: AppForm): string | undefined {
   const { defaults, access, chosen } = entered
   if (defaults === 'all' && access === 'any')
@@ -134,7 +134,7 @@ function defaultsFault({ base }: RouteParts, entered: AppForm): string | undefin
   return beyond.length === 0 ? undefined : `The app may not ask for ${beyond.join(', ')}: choose it above.`
 }
 
-/** All at once; where the API would take it, or say less exactly, in the form’s own words. */
+/** All faults at once. Some are the form's own: the API would accept the input, or its message would be less specific. */
 function faultsIn(parts: RouteParts, who: SignedIn, entered: AppForm): Faults {
   const { name, uris, access, chosen } = entered
   const faults = new Map(bodyFaults(parts.base.model, collection, bodyOf(entered, who), fieldOf))

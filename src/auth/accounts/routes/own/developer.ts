@@ -1,4 +1,4 @@
-/** `/account/developer`: one's OAuth apps and their secrets. */
+/** `/account/developer`: a user's OAuth apps and their secrets. */
 import type { Reply } from '../../../../call.ts'
 import { ApiError } from '../../../../errors.ts'
 import { orderById, reversed } from '../../../../plan/order.ts'
@@ -49,7 +49,7 @@ const secretsOfApp = {
 
 const maxShown = 200
 const maxSecretsShown = 50
-/** The users of an app, on its own page. */
+/** The highest number of an app's users that its page shows. */
 const maxCounted = 1000
 const maxCountedInList = 100
 
@@ -79,15 +79,15 @@ interface SecretRow {
   readonly expires_at: string | null
 }
 
-/** Throws NOT_FOUND where the user has no such app. */
+/** Throws NOT_FOUND if the user has no such app. */
 export async function appRow(parts: RouteParts, who: SignedIn, id: number): Promise<AppRow> {
   const row = await ownItems(parts, who).item<AppRow>(byId, id)
-  // Administrators may read those of others, which have no page.
+  // Administrators may read the apps of other users, which have no page here.
   if (row.user_id !== who.user.id) throw new ApiError('NOT_FOUND')
   return row
 }
 
-/** `users`: how many have connected it. */
+/** `maxUsers`: users who have connected the app are counted up to this number. */
 async function shown({ base, server }: RouteParts, row: AppRow, maxUsers: number): Promise<OwnApp> {
   const { id, name, type, scopes, default_scopes: defaults } = row
   const users = await server.countUsers(row.client_id, maxUsers + 1)
@@ -125,12 +125,12 @@ export async function developerRoute(parts: RouteParts, visit: Visit, who: Signe
   return pageReply(parts.theme, page, { images: apps.map(({ logoUri }) => logoUri) })
 }
 
-/** What the sample request asks for: all that the app may, or else what every app needs to know its users. */
+/** The scopes of the sample request: all that the app may ask for, or those that identify its users. */
 function sampleScope({ scopes }: AppRow): string {
   return scopes === null || scopes.length === 0 ? 'openid profile email' : scopes.join(' ')
 }
 
-/** A new secret; those before it end after the overlap. */
+/** Creates a secret. Older secrets expire after the overlap. */
 function newSecret(parts: RouteParts, visit: Visit, who: SignedIn, id: number): Promise<Reply> {
   return createShown(parts, visit, who, secretCollection, { app_id: id }, () => `${path}/${id}`)
 }

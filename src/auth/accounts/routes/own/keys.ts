@@ -1,4 +1,4 @@
-/** `/account/keys`: one's API keys. */
+/** `/account/keys`: a user's API keys. */
 import type { Reply } from '../../../../call.ts'
 import { ApiError } from '../../../../errors.ts'
 import { staticRule } from '../../../../plan/guard.ts'
@@ -61,7 +61,7 @@ function shown(
 
 async function keyOf(parts: RouteParts, who: SignedIn, id: number): Promise<ShownKey> {
   const row = await ownItems(parts, who).item<KeyRow>(byId, id)
-  // Administrators may read those of others, which have no page.
+  // Administrators may read the keys of other users, which have no page here.
   if (row.user_id !== who.user.id) throw new ApiError('NOT_FOUND')
   const uses = await lastUsesOf(parts.base.records, 'KeyUse', who.user.id)
   return shown(parts, row, uses.get(String(id)))
@@ -151,7 +151,7 @@ export async function newKeyRoute(parts: RouteParts, visit: Visit, who: SignedIn
   }
 }
 
-/** A request that the key may make, whatever its scopes are. */
+/** A request that the key may make; undefined if its scopes allow none. */
 function curlFor(parts: RouteParts, scopes: KeyRow['scopes'], access: AccessClass, key: string) {
   const { model, issuer } = parts.base
   const granted = allowedScopes(scopes)
@@ -164,7 +164,7 @@ function curlFor(parts: RouteParts, scopes: KeyRow['scopes'], access: AccessClas
   return target && `curl "${issuer}/api/v1/${target}" \\\n  -H "Authorization: Bearer ${key}"`
 }
 
-/** The new key, once; afterwards the list. */
+/** Shows the new key once; afterwards redirects to the list. */
 export async function madeKeyRoute(
   parts: RouteParts,
   visit: Visit,

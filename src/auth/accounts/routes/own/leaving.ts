@@ -1,4 +1,4 @@
-/** `/account/profile/export` and `/account/profile/delete`: a copy of one's data, and the end of the account. */
+/** `/account/profile/export` and `/account/profile/delete`: a copy of a user's data, and the deletion of the account. */
 import type { Reply } from '../../../../call.ts'
 import { ApiError } from '../../../../errors.ts'
 import { lastUsesOf } from '../../../last-use.ts'
@@ -16,7 +16,7 @@ import { type RouteParts, type SignedIn, tooMany, type Visit } from '../context.
 import { confirmation, postedForm } from '../own.ts'
 import { isStillSignedIn } from '../security.ts'
 
-/** In the middle of a sentence. */
+/** The title of a collection within a sentence. */
 function inSentence(collection: string): string {
   const title = titleOf(collection)
   return /^[A-Z][a-z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title
@@ -26,8 +26,11 @@ function isoTime(at: number): string {
   return new Date(at).toISOString()
 }
 
-/** What the export has besides the account and its items. */
-async function besides({ base, server, passkeys }: RouteParts, { user, session }: SignedIn): Promise<object> {
+/** What the export contains besides the account and its items. */
+async function accountDetails(
+  { base, server, passkeys }: RouteParts,
+  { user, session }: SignedIn,
+): Promise<object> {
   const [sessions, apps, keys, linked, uses] = await Promise.all([
     server.sessions(user.id, session.id),
     server.connectedApps(user.id),
@@ -69,7 +72,7 @@ async function download(parts: RouteParts, visit: Visit, who: SignedIn): Promise
   const { user } = who
   const body = exportedData({
     ...{ model: base.model, run: own.run, userId: user.id, principal: sessionPrincipal(user) },
-    more: { ...(await besides(parts, who)) },
+    more: { ...(await accountDetails(parts, who)) },
     requireStill: async () => {
       if (!(await isStillSignedIn(parts, visit))) throw new ApiError('UNAUTHORIZED')
     },

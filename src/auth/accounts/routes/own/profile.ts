@@ -1,4 +1,4 @@
-/** `/account/profile`: who somebody is here, a copy of their data, and the end of their account. */
+/** `/account/profile`: name, further fields and e-mail address. */
 import type { Reply } from '../../../../call.ts'
 import { ApiError } from '../../../../errors.ts'
 import type { JsonValue } from '../../../../model/fields/type.ts'
@@ -20,7 +20,7 @@ const path = '/account/profile'
 
 type Row = Readonly<Record<string, JsonValue>>
 
-/** What was entered, where something was. */
+/** What was entered, if anything, and its faults. */
 interface Entered {
   readonly faults: Faults
   readonly name?: string
@@ -68,7 +68,7 @@ async function show(parts: RouteParts, visit: Visit, who: SignedIn, entered: Ent
   return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
-/** What differs from what is stored: a rule may forbid to set a field that nobody wants to change. */
+/** The values that differ from the stored ones: a rule may forbid writing a field, even with the same value. */
 function changed(values: Row, stored: Row): Row {
   return Object.fromEntries(
     Object.entries(values).filter(
@@ -98,7 +98,7 @@ const details: Change = async (parts, visit, who, form) => {
   }
 }
 
-/** As by the API: the address waits until it is proven. */
+/** The new address is pending until it is proven, as with the API. */
 const email: Change = async (parts, visit, who, form) => {
   const typed = form.text('email').trim()
   const refuse = (faults: Faults) => show(parts, visit, who, { faults, email: typed })

@@ -25,7 +25,7 @@ const labels: ReadonlyMap<string, string> = new Map([
   ['deleted', 'Deleted'],
 ])
 
-/** The events that a user of this access class may ever see. */
+/** The events that a user with this access class can ever see. */
 function eventGroups(model: Model, access: AccessClass): readonly EventGroup[] {
   const groups = new Map<string, { readonly type: string; readonly label: string }[]>()
   for (const [type, of] of webhookTypes(model)) {
@@ -79,7 +79,7 @@ function enteredIn(form: FormBody): WebhookForm {
   }
 }
 
-/** A webhook made by the API may have both. */
+/** A webhook that was created through the API may have types and collections. */
 function formOf({ url, description, types, collections }: WebhookRow): WebhookForm {
   const isEverything = types.includes('*')
   return {
@@ -90,7 +90,7 @@ function formOf({ url, description, types, collections }: WebhookRow): WebhookFo
   }
 }
 
-/** Faults of names that no form of ours has, e.g. of a collection that is gone, stand at the events. */
+/** Faults of names that the form does not offer, e.g. of a deleted collection, are shown at the events. */
 const formFields: ReadonlyMap<string, string> = new Map([
   ['url', 'url'],
   ['description', 'description'],
@@ -100,7 +100,7 @@ const formFields: ReadonlyMap<string, string> = new Map([
 
 function bodyOf({ url, description, events, types, collections }: WebhookForm, edited?: WebhookRow) {
   const isEverything = events === 'all'
-  // Of chosen events the form has no collections: those that the API has set stay.
+  // For chosen events the form offers no collections: those that the API has set stay.
   const kept = edited && !edited.types.includes('*') ? edited.collections : null
   const chosen = collections.size > 0 ? [...collections] : null
   return {

@@ -1,4 +1,4 @@
-/** `/account/webhooks`: one's webhooks and what they have sent. */
+/** `/account/webhooks`: a user's webhooks and their deliveries. */
 import type { Reply } from '../../../../call.ts'
 import { ApiError } from '../../../../errors.ts'
 import { orderById, reversed } from '../../../../plan/order.ts'
@@ -85,7 +85,7 @@ interface DeliveryRow {
   readonly created_at: string
 }
 
-/** Throws NOT_FOUND where the user has no such webhook. */
+/** Throws NOT_FOUND if the user has no such webhook: nobody can read those of other users. */
 export function webhookRow(parts: RouteParts, who: SignedIn, id: number): Promise<WebhookRow> {
   return ownItems(parts, who).item<WebhookRow>(byId, id)
 }

@@ -1,4 +1,4 @@
-/** The cookie by which a browser is known to the accounts that have signed in there. */
+/** The cookie by which accounts recognise a browser in which they have signed in. */
 import { deviceLifetimeMs, secretsIn } from '../../sign-in/known-devices.ts'
 import type { From } from '../../sign-in.ts'
 import type { RouteParts, Visit } from '../context.ts'
@@ -13,12 +13,12 @@ function deviceSecrets({ base }: RouteParts, visit: Visit): readonly string[] {
   return secretsIn(cookieOf(visit, nameOf(base.issuer)))
 }
 
-/** Whose attempts a visit's are. */
+/** What the attempts of a visit are counted by. */
 export function fromOf(parts: RouteParts, visit: Visit): From {
   return { address: parts.throttleAddress(visit.address), secrets: deviceSecrets(parts, visit) }
 }
 
-/** To be called when somebody has signed in: from now on the account knows the browser, and its language for mails. */
+/** To be called after a sign-in: makes the browser known to the account, and stores its language for mails. */
 export async function rememberDevice(parts: RouteParts, visit: Visit, userId: number): Promise<void> {
   const { devices, mail, issuer } = parts.base
   const [secrets] = await Promise.all([

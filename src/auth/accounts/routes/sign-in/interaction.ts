@@ -1,4 +1,4 @@
-/** `/oauth/interaction/{uid}`: what an authorization request asks of the user. */
+/** `/oauth/interaction/{uid}`: the pages of an authorization request. */
 import type { Reply } from '../../../../call.ts'
 import { ApiError } from '../../../../errors.ts'
 import { noFaults } from '../../../pages/components/form.ts'
@@ -23,8 +23,8 @@ import {
 import { continueRoute, isContinuing } from './provider.ts'
 
 /**
- * Chromium holds `form-action` against every redirect that follows, those of the app's own site too, so the
- * whole scheme of the app's address is let in. What the address may be was decided long before.
+ * Chromium applies `form-action` to every redirect that follows, including those of the app's own site, so all addresses with
+ * the scheme of the redirect URI are allowed. The redirect URI itself was checked before.
  */
 export function schemeOf(destination: string | undefined): string | undefined {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(destination ?? '')?.[1]?.toLowerCase()
@@ -68,7 +68,7 @@ async function newAccount(parts: RouteParts, visit: Visit, interaction: Interact
   return handleSignUp(parts, visit, context, form)
 }
 
-/** What the user has answered: `yes`, with which `goOn` follows, a denial, or that another account is meant. */
+/** Handles the user's answer: `yes`, which calls `goOn`, a denial, or the choice of another account. */
 async function postedAnswer(
   parts: RouteParts,
   visit: Visit,
@@ -89,7 +89,7 @@ async function postedAnswer(
   }
 }
 
-/** `prompt=select_account`: as who is signed in, or as another. */
+/** `prompt=select_account`: the current account, or another one. */
 async function selectAccount(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
   const { server, csrf, theme } = parts
   if (visit.method === 'POST') {
@@ -136,7 +136,7 @@ async function consent(parts: RouteParts, visit: Visit, interaction: Interaction
   })
 }
 
-/** What was ticked. BAD_REQUEST where it is not what was asked for: then it is no form of ours. */
+/** The ticked scopes. Throws BAD_REQUEST if the app has not asked for one of them: then the form is not one of ours. */
 function allowed({ scopes }: Interaction, ticked: readonly string[]): readonly string[] {
   const asked = new Set(scopes.map(({ scope }) => scope))
   const foreign = ticked.filter(scope => !asked.has(scope))
@@ -144,7 +144,7 @@ function allowed({ scopes }: Interaction, ticked: readonly string[]): readonly s
   throw new ApiError('BAD_REQUEST', 'Only what the app has asked for can be allowed, each once.')
 }
 
-/** `uid`: what follows the prefix. `?page=sign-up` makes an account instead of signing in. */
+/** `uid`: the rest of the path. `?page=sign-up` shows the sign-up form in place of the sign-in form. */
 export async function interactionRoute(parts: RouteParts, visit: Visit, uid: string): Promise<Reply> {
   const interaction = await parts.server.interaction(visit.req, visit.res)
   if (interaction.uid !== uid) {

@@ -1,4 +1,4 @@
-/** `/account/link`, and the end of a link that was begun on `/account/security`: identities are added by their owners. */
+/** Linking an identity to an account: on `/account/link`, or started on `/account/security`. */
 import type { Reply } from '../../../../call.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { linkPage } from '../../../pages/sign-in/providers.ts'
@@ -22,7 +22,7 @@ import {
   tell,
 } from './provider-flow.ts'
 
-/** Adds the identity to the account of who is signed in. Undefined: it is linked. */
+/** Adds the identity to the account that is signed in. Undefined if it is linked; otherwise a page with the reason. */
 async function link(
   parts: RouteParts,
   visit: Visit,
@@ -53,7 +53,7 @@ async function link(
   })
 }
 
-/** The browser has come back from the provider to which the security page has sent it. */
+/** Finishes a link that was started on the security page, after the provider's response. */
 export async function finishLink(
   parts: RouteParts,
   visit: Visit,
@@ -61,12 +61,12 @@ export async function finishLink(
   linked: Linked,
 ): Promise<Reply> {
   const who = await signedIn(parts, visit)
-  // Whoever began it must still be signed in, in the same session.
+  // The user who has started it must still be signed in, in the same session.
   if (!who || who.user.id !== userId || who.session.id !== session) return staleReply(parts)
   return (await link(parts, visit, who, linked)) ?? redirect('/account/security?done=provider-linked')
 }
 
-/** Asks whether to link what a provider has signed in, once the account's owner has signed in too. */
+/** Asks whether to link an identity, after both the provider and the account have signed in the same person. */
 export async function linkRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
   const offer = await peekOffer(parts, visit)
   if (!offer || !parts.providers.has(offer.provider)) return redirect('/account/security')
@@ -94,7 +94,7 @@ async function accept(parts: RouteParts, visit: Visit, who: SignedIn, offer: Off
   if (refused) return refused
   const { provider, profile, interaction } = offer
   if (interaction === undefined) return redirect('/account/security?done=provider-linked')
-  // The app still waits: it goes on by the identity that is linked now.
+  // An authorization request is pending: it continues with the identity that is linked now.
   await storeResult(parts, visit, {
     provider,
     profile,

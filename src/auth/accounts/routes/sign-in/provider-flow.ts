@@ -1,4 +1,4 @@
-/** One sign-in with a provider, from its start to its result: kept on the server, and bound to one browser by a cookie. */
+/** A sign-in with a provider, from its start to its result: stored on the server, and bound to a browser by a cookie. */
 import { randomBytes } from 'node:crypto'
 import type { Reply } from '../../../../call.ts'
 import { ApiError } from '../../../../errors.ts'
@@ -11,22 +11,22 @@ import { type FaultReason, type Provider, ProviderFault, type Secrets } from '..
 import { type RouteParts, redirect, tooMany, type Visit } from '../context.ts'
 import { cookieOf } from '../cookie.ts'
 
-/** Where an identity is linked that a provider has signed in. */
+/** The page that asks whether to link an identity. */
 export const linkPath = '/account/link'
 
-/** What a sign-in with a provider is for. */
+/** The purpose of a sign-in with a provider. */
 export type Purpose =
   | {
       readonly kind: 'sign-in'
       /** Where to go afterwards. */
       readonly next?: string | undefined
-      /** The uid of the authorization request that waits. */
+      /** The uid of the pending authorization request. */
       readonly interaction?: string | undefined
-      /** Whether somebody who is signed in confirms that it is them. */
+      /** Whether somebody who is signed in already authenticates again. */
       readonly confirms: boolean
     }
   | { readonly kind: 'link'; readonly userId: number; readonly session: string }
-  /** `account`: the token of the link by which a new account is finished. */
+  /** `account`: the token of the link that finishes a sign-up. */
   | { readonly kind: 'finish'; readonly account: string }
 
 interface Flow {
@@ -35,7 +35,7 @@ interface Flow {
   readonly secrets: Secrets
 }
 
-/** Whom a provider has signed in. */
+/** The identity that a provider has signed in. */
 export interface ProviderResult extends Linked {
   readonly purpose: Exclude<Purpose, { readonly kind: 'link' }>
 }
@@ -45,7 +45,7 @@ export interface Offer extends Linked {
   readonly interaction: string | undefined
 }
 
-/** A cookie that holds a token: sign-ins under way in one, an offered link in another. */
+/** The cookies with a token: one for a sign-in, one for an offered link. */
 type Cookie = 'portico_provider' | 'portico_link'
 
 const lifetimeSeconds: Readonly<Record<Cookie, number>> = { portico_provider: 600, portico_link: 1800 }
@@ -55,7 +55,7 @@ function nameOf(issuer: string, cookie: Cookie): string {
   return issuer.startsWith('https:') ? `__Host-${cookie}` : cookie
 }
 
-/** An empty value removes it. Lax: the provider sends the browser back by a link. */
+/** An empty token deletes the cookie. Lax, because the provider sends the browser back from another site. */
 export function setTokenCookie(
   { base: { issuer } }: RouteParts,
   { res }: Visit,
@@ -80,7 +80,7 @@ export function redirectUriOf({ base: { issuer } }: RouteParts, { id }: Pick<Pro
   return `${issuer}/account/sign-in/${id}/callback`
 }
 
-/** Sends the browser to the provider, or shows why not. */
+/** Redirects the browser to the provider, or shows why that is not possible. */
 export async function startFlow(
   parts: RouteParts,
   visit: Visit,
@@ -103,7 +103,7 @@ export async function startFlow(
   return redirect(started.href)
 }
 
-/** The fault, where there is one. */
+/** Returns a `ProviderFault` instead of throwing it. */
 export async function caught<T>(ask: () => Promise<T>): Promise<T | ProviderFault> {
   try {
     return await ask()
@@ -114,8 +114,8 @@ export async function caught<T>(ask: () => Promise<T>): Promise<T | ProviderFaul
 }
 
 /**
- * The sign-in that this browser has begun with this provider, which is over then. Undefined where the callback is not its
- * answer: another browser's, another provider's, an old one, or one that was used.
+ * Consumes the sign-in that this browser has started with this provider. Undefined if the callback does not belong to it: it
+ * belongs to another browser or provider, has expired, or was used already.
  */
 export async function redeemFlow(
   parts: RouteParts,
@@ -202,7 +202,7 @@ const faults: Readonly<Record<FaultReason, (name: string) => Told>> = {
   }),
 }
 
-/** A page of our own words: nothing of the provider's is shown. */
+/** A page without any text of the provider. */
 export function faultReply(parts: RouteParts, { id, name }: Provider, fault: ProviderFault): Reply {
   parts.onProviderFault(id, fault)
   return tell(parts, faults[fault.reason](name))

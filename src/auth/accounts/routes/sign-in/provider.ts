@@ -1,4 +1,4 @@
-/** `/account/sign-in/{provider}` and its callback, and what follows when a provider has signed somebody in. */
+/** `/account/sign-in/{provider}`, its callback, and what follows a provider's response. */
 import type { Reply } from '../../../../call.ts'
 import { type Faults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
@@ -102,8 +102,8 @@ const answerParameters = ['code', 'state', 'iss', 'error', 'error_description']
 const maxParameterCharacters = 2000
 
 /**
- * Apple posts its answer from its own site, so the browser sends no cookies with it (`SameSite=Lax`). The same answer as a
- * link gets them. Anybody may post here: it changes nothing.
+ * Apple's response is a POST from its own site, so the browser sends no cookies with it (`SameSite=Lax`). After a redirect to
+ * the same address with a query, it does. Anybody may post here, because nothing is changed.
  */
 function postedCallback(visit: Visit): Reply {
   const form = readForm(visit)
@@ -114,7 +114,7 @@ function postedCallback(visit: Visit): Reply {
   return redirect(`${visit.path}?${new URLSearchParams(pairs)}`)
 }
 
-/** Apple tells the name once, beside its token: a suggestion for the form, which anybody could have sent. */
+/** Apple sends the name once, outside of the ID token. Anybody could have sent it, so it is only a default for the form. */
 function postedName(user: string): string | undefined {
   try {
     const { firstName, lastName } = JSON.parse(user).name
@@ -130,7 +130,7 @@ function continuePath(purpose: ProviderResult['purpose']): string {
   return `${start}?page=provider`
 }
 
-/** Whether a page of sign-in goes on with what a provider has answered. */
+/** Whether the page continues with a provider's result. */
 export function isContinuing(visit: Visit): boolean {
   return readQuery(visit).text('page') === 'provider'
 }
@@ -143,7 +143,7 @@ export async function continueAccountRoute(parts: RouteParts, visit: Visit): Pro
   return continueRoute(parts, visit, accountContext(parts, visit, next), undefined)
 }
 
-/** Signs in by the result that this browser holds, or asks for what is missing. `interaction`: the uid of one that waits. */
+/** Signs in with the result that belongs to this browser, or asks for what is missing. `interaction`: the uid of a pending one. */
 export async function continueRoute(
   parts: RouteParts,
   visit: Visit,
@@ -198,7 +198,7 @@ async function finishAccount(
   })
 }
 
-/** Nobody here has this identity yet. */
+/** No account has this identity yet. */
 async function newcomer(
   parts: RouteParts,
   visit: Visit,
@@ -226,7 +226,7 @@ function closed(parts: RouteParts, { provider }: ProviderResult): Reply {
   })
 }
 
-/** The address has an account. The provider’s word alone never opens it. */
+/** The address has an account, which a provider's statement alone never opens. */
 async function knownAddress(
   parts: RouteParts,
   visit: Visit,
@@ -291,7 +291,7 @@ async function create(
   }
 }
 
-/** By the identity, whoever has stored it: of two first sign-ins at once, one has made the account. */
+/** Signs in with the identity that was just stored: of two concurrent first sign-ins, one has created the account. */
 async function enter(
   parts: RouteParts,
   visit: Visit,

@@ -1,4 +1,4 @@
-/** `/account/reset` and `/account/verify`: what links in messages open. */
+/** `/account/reset` and `/account/verify`, to which the links in mails lead. */
 import type { Reply } from '../../../../call.ts'
 import { type Faults, noFaults } from '../../../pages/components/form.ts'
 import { messagePage } from '../../../pages/frame/message.ts'
@@ -135,7 +135,7 @@ async function showConfirm(parts: RouteParts, visit: Visit, token: string, fault
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
-/** For somebody who has no password to type. */
+/** For users without a password. */
 function signInAgain(token: string): Reply {
   const next = encodeURIComponent(`/account/verify?token=${token}`)
   return redirect(`/account/sign-in?confirm=yes&next=${next}`)
@@ -155,7 +155,7 @@ function showPending(parts: RouteParts, visit: Visit, account: string, email: st
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
-/** For an account that is to sign in with a provider: whoever opens the link proves the identity once more. */
+/** For an account that will sign in with a provider: whoever opens the link proves the identity again. */
 function showFinishWith(parts: RouteParts, visit: Visit, account: string, email: string, id: string): Reply {
   const { theme, csrf, providersLeadTo: leadsTo } = parts
   const provider = providerOf(parts, id)
