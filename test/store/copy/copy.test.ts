@@ -354,10 +354,10 @@ for (const [name, within] of directions) {
       const rename = (place: Place) =>
         withStore(blog, place, store => new Client(store).update('posts', 1200, { title: 'changed since' }))
       await rename(from)
-      await assert.rejects(copyOf(blog, from, to), /a copy of this source that is done, and posts of one/)
+      await assert.rejects(copyOf(blog, from, to), /a finished copy of this source, and posts has changed in one/)
       assert.deepEqual(await copyOf(blog, from, to, true), first)
       await rename(to)
-      await assert.rejects(copyOf(blog, from, to, true), /and posts of one of the two was changed since/)
+      await assert.rejects(copyOf(blog, from, to, true), /and posts has changed in one of the two since/)
       await withStore(blog, to, async store => {
         const post = (await new Client(store).item('posts', 1200)) as { title: string }
         assert.equal(post.title, 'changed since')
