@@ -195,7 +195,7 @@ function ofCaller({ users, field, isConfirmed, when }: Contextual & { kind: 'cal
   return sql`(SELECT ${value} FROM ${own.from()}${where(conditions)})`
 }
 
-/** The condition that the caller has confirmed the address: see `auth/accounts/addresses/`. */
+/** The condition that the caller has confirmed the address: see `auth/accounts/addresses.ts`. */
 function confirmed(address: Sql, { dialect }: Row): Sql {
   const payload: Sql = ['"_records"."payload"']
   const isOwn = sql`"_records"."kind" = ${quoted(addressRecord)} AND "_records"."id" = CAST(CAST(${userId} AS BIGINT) AS TEXT)`
