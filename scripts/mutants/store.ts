@@ -659,7 +659,7 @@ const sqlite: readonly Mutant[] = [
         '    this.#pausedUntil = Number.POSITIVE_INFINITY\n',
         '',
       ],
-      ['the process is told to end where nothing can be lost', ' || this.#connection.log().copied === 0', ''],
+      ['the process is told to end where nothing can be lost', ' || !this.#mayHaveCopied()', ''],
       ['a full disk ends the process', '!isSyncFailure(cause) || ', ''],
     ],
   ),

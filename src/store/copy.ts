@@ -1,6 +1,6 @@
 /**
- * Copies a database into another, of the same kind or not. What the target has already is compared, not copied
- * again: so a copy that was interrupted goes on, and one of a database that was being written to is brought up to date.
+ * Copies a database into another, of the same kind or not. Rows that the target already has are compared, not copied
+ * again: an interrupted copy resumes, and a copy of a database that was written to meanwhile is brought up to date.
  */
 import type { Model } from '../model/model.ts'
 import { type Copied, CopyError, type DoneMark, type Source, type Target } from './copy/sides.ts'
@@ -15,16 +15,16 @@ export interface Place {
   /** The file, or the URL. */
   readonly at: string
   readonly kind: 'sqlite' | 'postgres'
-  /** As it may be shown. */
+  /** Without credentials, for messages. */
   readonly name: string
 }
 
 export interface CopyOptions {
   readonly from: Place
   readonly to: Place
-  /** Whether what is written to the source meanwhile may be left behind. */
+  /** Whether changes to the source during the copy may be left out. */
   readonly live: boolean
-  /** What it returns is waited for. */
+  /** Its result is awaited. */
   readonly onProgress: (progress: Progress) => unknown
 }
 
@@ -45,7 +45,7 @@ async function openTarget({ at, kind }: Place): Promise<Target> {
   return (await import('./copy/postgres.ts')).PostgresTarget.open(at)
 }
 
-/** Returns what was copied, by table. Rejects with a `CopyError` or a `MigrationError` for what an operator can mend. */
+/** Returns what was copied, by table. Rejects with a `CopyError` or a `MigrationError` for what an operator can fix. */
 export async function copyDatabase(model: Model, options: CopyOptions): Promise<readonly Copied[]> {
   const { from, to } = options
   if (from.at === to.at) throw new CopyError('The source and the target are the same.')
@@ -64,12 +64,12 @@ export async function copyDatabase(model: Model, options: CopyOptions): Promise<
   }
 }
 
-/** What a database says as a sentence; faults of our own as they are. */
+/** A database's error as a `CopyError`; any other error unchanged. */
 function stopped(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause
   const isDatabase = 'code' in cause && typeof cause.code === 'string'
   if (!isDatabase && !isBroken(cause)) return cause
-  const message = `The copy has stopped: ${cause.message}. When that is mended, the same command goes on.`
+  const message = `The copy has stopped: ${cause.message}. Fix this and run the same command again, which resumes the copy.`
   return new CopyError(message, { cause })
 }
 
@@ -107,7 +107,7 @@ class Copy {
     return copied
   }
 
-  /** Both sides are as they were when the copy was done; with `live` the source may have moved on. */
+  /** Throws unless both sides are as they were when the copy finished. With `live`, the source may have changed. */
   async #requireDone({ copied }: DoneMark, tables: readonly CopyTable[]): Promise<readonly Copied[]> {
     const sides = this.#options.live ? [this.#target] : [this.#target, this.#source]
     for (const table of tables) {
@@ -135,13 +135,13 @@ class Copy {
     if (!isNew) await this.#target.replace(table, after, undefined, [])
   }
 
-  /** Both sides are read from their databases again, each by itself. */
+  /** Reads both sides again from their databases, each independently. */
   async #compare(table: CopyTable): Promise<Total> {
     const [source, target] = [await this.#total(this.#source, table), await this.#total(this.#target, table)]
     if (source.count === target.count && source.checksum === target.checksum) return target
     const numbers = `${source.count} rows, ${source.checksum}, and ${target.count} rows, ${target.checksum}`
     throw new CopyError(
-      `The copy of ${table.name} is not like its source: ${numbers}. Run the command again.`,
+      `The copy of ${table.name} differs from its source: ${numbers}. Run the command again.`,
     )
   }
 
@@ -161,12 +161,12 @@ function equal(left: readonly CopyRow[], right: readonly CopyRow[]): boolean {
 
 function isDoneAlready(table: string): CopyError {
   return new CopyError(
-    `The target is a copy of this source that is done, and ${table} of one of the two was changed since. Nothing was changed now: to copy again, name an empty database.`,
+    `The target is a finished copy of this source, and ${table} has changed in one of the two since. Nothing was changed: to copy again, name an empty database.`,
   )
 }
 
 function hasMoved(): CopyError {
   return new CopyError(
-    'The source was written to while it was copied. Stop what serves it and run the same command again, which copies only what differs; or add `--live` to leave behind what comes later.',
+    'The source was written to while it was copied. Stop its service and run the same command again, which copies only what differs; or add `--live` to leave out later changes.',
   )
 }

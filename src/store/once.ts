@@ -1,4 +1,4 @@
-/** Makes something of each key, such as a shape, the first time it is asked for; it lives as long as its key. */
+/** Memoises `make` by key, such as a shape. A value is kept as long as its key. */
 export function once<K extends object, V extends object>(make: (key: K) => V): (key: K) => V {
   const known = new WeakMap<K, V>()
   return key => {

@@ -1,4 +1,4 @@
-/** How records are stored on every database: what their rows hold, the statements on them, and their changes. */
+/** Records on every database: their rows, their statements, and their changes. */
 import type { RecordChange as RecordStep } from '../plan/transaction.ts'
 import type { NewRecord, RecordKey, StoredRecord } from '../records.ts'
 import { type Sql, slot, sql } from './sql/writer.ts'
@@ -6,27 +6,27 @@ import { type Inputs, type ResultRow, type SqlValue, slotted } from './values.ts
 import type { Ask, Steps } from './write/steps.ts'
 import type { WorkDone, WorkSteps } from './write/work.ts'
 
-/** What a change of records gives. */
+/** The result of a change of records. */
 interface RecordChange<T> {
   readonly value: T
-  /** The kinds of which something else than a new record changed. */
+  /** The kinds of the records that were replaced, changed or deleted: new ones invalidate nothing. */
   readonly kinds: readonly string[]
 }
 
-/** What a database supplies to changes of records. */
+/** What changes of records need from a database. */
 export interface RecordWriter<S> {
   prepare(fragment: Sql): S
   /** The time, in milliseconds since 1970. */
   now(): number
-  /** Stores a record, in the slots, in place of one that is there. Returns whether one was. */
+  /** Stores the record in the slots, and replaces one with its key. Returns whether there was one. */
   put(inputs: Inputs): Steps<S, boolean>
-  /** See `doWork`. Works with the same key are done one after the other. */
+  /** See `doWork`. Work with the same key runs one after the other. */
   work<T>(steps: WorkSteps<S, T>, key: string | undefined): Promise<T>
 }
 
 const none: readonly string[] = []
 
-/** The changes of records, for every database. */
+/** The changes of records, on every database. */
 export class RecordChanges<S> {
   readonly #writer: RecordWriter<S>
   readonly #statements = new Map<Sql, S>()
@@ -35,7 +35,7 @@ export class RecordChanges<S> {
     this.#writer = writer
   }
 
-  /** A change as a step of a transaction: whether it was made, and whose versions grow. */
+  /** A change as a step of a transaction: whether it was made, and the versions that grow. */
   *steps(change: RecordStep): Steps<S, WorkDone<boolean>> {
     const { value, kinds } = yield* this.#stepsOf(change)
     return { value, changed: new Set(kinds.map(versionName)) }
@@ -116,13 +116,13 @@ export class RecordChanges<S> {
 
   /** A statement that returns a row where it has changed the record. */
   *#one(fragment: Sql, key: RecordKey, slots: readonly SqlValue[]): Steps<S, RecordChange<boolean>> {
-    // PostgreSQL refuses a text with U+0000, so no record has one.
+    // PostgreSQL refuses texts with U+0000, so no record has such an id.
     if (key.id.includes('\0')) return { value: false, kinds: none }
     const [rows = []] = yield [this.#ask(fragment, slots)]
     return { value: rows.length > 0, kinds: rows.length > 0 ? [key.kind] : none }
   }
 
-  /** `key`: of the record; those of one record are ordered by it, so that nodes lock the rows in one order. */
+  /** `key`: of the record. Changes are ordered by it, so that all nodes lock the rows in the same order. */
   #change<T>(key: RecordKey | undefined, steps: () => Steps<S, RecordChange<T>>): Promise<T> {
     return this.#writer.work(
       function* () {
@@ -172,7 +172,7 @@ const select = sql`SELECT ${columns} FROM "_records" WHERE`
 const alive = sql`("expires_at" IS NULL OR "expires_at" > ${slot(0)})`
 const insert = sql`INSERT INTO "_records" ("kind", "id", "payload", "expires_at", "grant_id", "alias", "owner") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)})`
 
-/** Each kind once, found by leaps (https://wiki.postgresql.org/wiki/Loose_indexscan). */
+/** The distinct kinds, by a loose index scan (https://wiki.postgresql.org/wiki/Loose_indexscan). */
 const kinds = sql`WITH RECURSIVE "kinds" ("kind") AS (SELECT min("kind") FROM "_records" UNION ALL SELECT (SELECT min("kind") FROM "_records" WHERE "kind" > "kinds"."kind") FROM "kinds" WHERE "kinds"."kind" IS NOT NULL) SELECT "kind" FROM "kinds"`
 
 export const recordSql = {
@@ -182,31 +182,31 @@ export const recordSql = {
   byKind: sql`${select} "kind" = ${slot(1)} AND ${alive} ORDER BY "id"`,
   afterId: sql`${select} "kind" = ${slot(1)} AND "id" > ${slot(2)} AND ${alive} ORDER BY "id" LIMIT ${slot(3)}`,
   addIfNew: sql`${insert} ON CONFLICT ("kind", "id") DO NOTHING RETURNING 1`,
-  /** Replaces one that is there. */
+  /** Inserts, or replaces. */
   put: sql`${insert} ON CONFLICT ("kind", "id") DO UPDATE SET "payload" = excluded."payload", "expires_at" = excluded."expires_at", "grant_id" = excluded."grant_id", "alias" = excluded."alias", "owner" = excluded."owner"`,
   swap: sql`UPDATE "_records" SET "payload" = ${slot(3)} WHERE "kind" = ${slot(0)} AND "id" = ${slot(1)} AND "payload" = ${slot(2)} RETURNING 1`,
   consume: sql`UPDATE "_records" SET "consumed_at" = ${slot(0)} WHERE "kind" = ${slot(1)} AND "id" = ${slot(2)} AND "consumed_at" IS NULL AND ${alive} RETURNING 1`,
   remove: sql`DELETE FROM "_records" WHERE "kind" = ${slot(0)} AND "id" = ${slot(1)} RETURNING 1`,
-  /** One whose time is over does not hold its id. */
+  /** An expired record does not reserve its id. */
   removeExpired: sql`DELETE FROM "_records" WHERE "kind" = ${slot(1)} AND "id" = ${slot(2)} AND "expires_at" <= ${slot(0)}`,
   removeGrant: sql`DELETE FROM "_records" WHERE "grant_id" = ${slot(0)} RETURNING "kind"`,
   removeOwned: sql`DELETE FROM "_records" WHERE "kind" = ${slot(0)} AND "owner" = ${slot(1)} RETURNING 1`,
-  /** Of every kind. The index of owners begins with the kind, so it is asked once for each. */
+  /** Of every kind. The index of owners begins with the kind, so it is searched once per kind. */
   removeOwner: sql`DELETE FROM "_records" WHERE "owner" = ${slot(0)} AND "kind" IN (${kinds}) RETURNING "kind"`,
 } as const
 
 const owned = sql`FROM "_records" WHERE "owner" IS NOT NULL AND ("kind", "owner") > (${slot(0)}, ${slot(1)}) ORDER BY "kind", "owner"`
 
 /**
- * What came too late for a user's deletion, or is from before it took such records along: a step of a round over all
- * that is somebody's.
+ * Records of deleted users: those that were stored during the deletion, or whose users an older version deleted. One
+ * step of a round over all records that have an owner.
  */
 export const removeOrphans = sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" ${owned} LIMIT ${slot(2)}) AND NOT EXISTS (SELECT 1 FROM "users" WHERE "users"."id" = CAST("_records"."owner" AS bigint)) RETURNING 1`
 
-/** Where the step ends, if the round does not. */
+/** The kind and owner at which the step ends; no row where the round ends. */
 export const lastOwned = sql`SELECT "kind", "owner" ${owned} LIMIT 1 OFFSET ${slot(2)} - 1`
 
-/** How far a round is: after which kind and owner. */
+/** The position of a round: the last kind and owner that it has checked. */
 export class Round {
   readonly #step: number
   #after: ResultRow = ['', '']
@@ -215,12 +215,12 @@ export class Round {
     this.#step = step
   }
 
-  /** Of both statements. */
+  /** The slots of both statements. */
   get slots(): readonly SqlValue[] {
     return [...this.#after, this.#step]
   }
 
-  /** Where something went, more of the same owner may be left. */
+  /** A step that removed records is repeated: more of the same owner may be left. */
   stepped(gone: number, last: ResultRow | undefined): void {
     if (gone === 0) this.#after = last ?? ['', '']
   }

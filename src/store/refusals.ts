@@ -1,4 +1,4 @@
-/** Refusals that both stores give in the same words. */
+/** Errors that both stores report in the same words. */
 import { ApiError } from '../errors.ts'
 
 const unconfirmedMessage =
@@ -9,7 +9,7 @@ export function unfit(): ApiError {
   return new ApiError('UNAVAILABLE', 'The tables of the database do not fit the model any more.')
 }
 
-/** The error of a write of which nobody knows whether it is stored. The reply has no `Retry-After`. */
+/** The error of a write that may or may not be stored. The reply has no `Retry-After`. */
 export function unconfirmed(cause: unknown): ApiError {
   return new ApiError('UNAVAILABLE', unconfirmedMessage, { isUnconfirmed: true, cause })
 }

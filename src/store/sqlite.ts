@@ -1,4 +1,4 @@
-/** The store on SQLite: one connection, since its calls answer at once and its page cache is then one. */
+/** The store on SQLite. One connection: its calls are synchronous, and one connection has one page cache. */
 import { existsSync } from 'node:fs'
 import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
@@ -22,15 +22,15 @@ import type { Versions } from './versions.ts'
 
 export { applyMigration, MigrationError, planMigration, schemaSql } from './schema/sqlite/migrate.ts'
 
-/** Reads answer at once, unless there are reader processes and it is a slow one. */
+/** Reads answer synchronously, except for slow ones where there are reader processes. */
 export interface SqliteStore extends Store {
   readonly records: SqliteRecords
   refresh(): void
 }
 
 /**
- * Opens or makes the database. Throws a `MigrationError` when its tables do not fit the model and
- * may not be changed by a start.
+ * Opens or creates the database. Throws a `MigrationError` when its tables do not fit the model and a start may not
+ * change them.
  */
 export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const settings = settled(options)
@@ -40,16 +40,16 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   try {
     prepareDatabase(database, model, { autoMigrate, onSurplus })
     openLog(database, settings.now)
+    return new OpenStore(partsOf(model, database, settings))
   } catch (error) {
     database.close()
     throw error
   }
-  return new OpenStore(partsOf(model, database, settings))
 }
 
 /**
- * What a start does after a backup was restored, for a file that was put in place by hand. Also beside a service that
- * runs. Returns false where there is no database of Portico's.
+ * Raises the event numbers of a file that was restored by hand, as a start does after `portico restore`. A service may
+ * be running on the file. Returns false where the file is no database of Portico's.
  */
 export function raiseSqliteLog(file: string): boolean {
   if (!existsSync(file)) return false
@@ -164,12 +164,12 @@ class OpenStore implements SqliteStore {
     const idle = this.#parts.idlePruning.close()
     this.#writer.close()
     await idle
-    // Whoever closes the file last moves the log into it.
+    // The last connection that closes the file checkpoints the log into it.
     await this.#parts.pool?.close()
     this.#connection.close()
   }
 
-  /** All reads have the connection that writes. */
+  /** Reads run on the connection that writes, so within an action they would see what is not committed. */
   #requireCommitted(): void {
     if (!this.#writer.isActing) return
     const cause = new Error('An action reads by something other than its own `data`.')

@@ -7,66 +7,66 @@ import type { Records } from '../records.ts'
 import type { SlowRuns } from './advice/slow-lists.ts'
 
 export interface StoreCounts {
-  /** Commits, and the writes that they held: several that arrive together share one. */
+  /** Commits, and the writes in them: writes that arrive together share a commit. */
   readonly commits: number
   readonly writes: number
-  /** Reads that were answered from memory, and reads for which the database was asked. */
+  /** Reads answered from the cache, and reads that queried the database. */
   readonly answerHits: number
   readonly answerMisses: number
-  /** Items that went, or lost a reference, with another one that was deleted. */
+  /** Items that the deletion of another item deleted, or cleared a reference of. */
   readonly cascaded: number
 }
 
-/** What read replicas did, and how they are. */
+/** The state of the read replicas, and what they have done. */
 export interface ReplicaCounts {
   readonly known: number
-  /** Those that answer, and follow the primary. */
+  /** How many answer and follow the primary. */
   readonly up: number
-  /** By how many bytes of its log the slowest of these is behind the primary. */
+  /** How far the slowest of these lags behind the primary, in bytes of the write-ahead log. */
   readonly lag: number
   /** Reads that a replica answered. */
   readonly answers: number
-  /** Reads for which a replica was asked, and then the primary. */
+  /** Reads that a replica could not answer and the primary did. */
   readonly unfit: number
 }
 
-/** What a process knows of the log since it last looked what is to be pruned. */
+/** The event log as this process found it when it last checked for events to prune. */
 export interface LogCounts {
-  /** The numbers of the oldest and the newest event; 0: there is none. */
+  /** The numbers of the oldest and the newest event; 0 where the log is empty. */
   readonly oldest: number
   readonly newest: number
-  /** What the events take, estimated. */
+  /** The estimated size of all events. */
   readonly bytes: number
   /** How many events this process has pruned. */
   readonly pruned: number
 }
 
-/** What reads cost, by the database's own plans. */
+/** What reads cost, by the database's query plans. */
 export interface QueryInsight {
-  /** The lists that were found slow and ran since the last call; empty while nothing slow runs. */
+  /** The slow lists that ran since the last call. */
   takeSlow(): readonly SlowRuns[]
-  /** What the slowest list of a read looks at, and what index it lacks; undefined where it has no list. */
+  /** What the slowest list of a read scans, and which index it lacks; undefined where the read has no list. */
   describe(plan: GuardedRead | GuardedCompositeRead): Awaitable<string | undefined>
 }
 
-/** What reader processes do, and have done since the store was opened. */
+/** What the reader processes are doing, and have done since the store was opened. */
 export interface SlowReadCounts {
   readonly processes: number
-  /** Reads that run in a process, and reads that wait for one. */
+  /** Reads that run in a process, and reads that wait for a process. */
   readonly running: number
   readonly waiting: number
   /** Reads that were answered. */
   readonly done: number
-  /** Reads that took longer than they may, waiting included. */
+  /** Reads that exceeded their time limit, which includes waiting. */
   readonly timedOut: number
-  /** Reads that were refused because too many waited. */
+  /** Reads that were refused because too many were waiting. */
   readonly refused: number
-  /** Processes that were killed because their read took too long. */
+  /** Processes that were killed because their read exceeded its time limit. */
   readonly killed: number
 }
 
 export interface Store {
-  /** Runs a read: as new as the last `refresh` at least. Throws an `ApiError` for what a client can mend. */
+  /** Runs a read, which sees at least every commit that the last `refresh` saw. Throws an `ApiError` for faults of the client. */
   read(plan: GuardedRead): Awaitable<ReadAnswer>
   /** Runs several reads in one statement. */
   composite(plan: GuardedCompositeRead): Awaitable<CompositeAnswer>
@@ -76,109 +76,109 @@ export interface Store {
    */
   write(plan: GuardedWrite): Promise<WriteAnswer>
   /**
-   * Runs several guarded plans, and changes of records, as one transaction. Settles only after the commit is durable.
-   * What the program throws undoes all of it, and rejects.
+   * Runs several guarded plans and changes of records as one transaction. Settles only after the commit is durable.
+   * If the program throws, the transaction is rolled back and the promise rejects with that error.
    */
   transaction<T>(program: GuardedProgram<T>): Promise<T>
   /**
-   * Notices what other processes have committed: afterwards `version`, of items and of records, counts every
-   * commit that was acknowledged before the call, and reads see them. On SQLite reads do so by themselves.
+   * Notices the commits of other processes: afterwards `version`, of items and of records, counts every commit that
+   * was acknowledged before the call, and reads see them.
    */
   refresh(): Awaitable<void>
   /**
-   * Grows with every commit that may have changed the collection, whichever process made it.
-   * What was computed from the collection stays true while its version stays the same.
+   * Grows with every commit that may have changed the collection, whichever process made it. A result that was
+   * computed from the collection is valid as long as the version is the same.
    */
   version(collection: string): number
   /** What this process has done with the store since it opened it. */
   counts(): StoreCounts
   /** Undefined where there are none. */
   readonly replicas?: (() => ReplicaCounts) | undefined
-  /** Undefined where nobody asked for it when the store was opened. */
+  /** Undefined unless it was requested when the store was opened. */
   readonly queries?: QueryInsight | undefined
   /** Undefined where all reads run on the event loop, or in a database server. */
   readonly slowReads?: (() => SlowReadCounts) | undefined
   /** The log of committed changes. */
   readonly changes: Changes
-  /** What is remembered beside the model's items. */
+  /** Records that are stored beside the model's items, such as sessions and tokens. */
   readonly records: Records
   /**
-   * Writes the file anew, so that nothing is left in it of what was deleted or replaced. Rejects where others
-   * hold it, or the disk is full. A server does so by itself, little by little.
+   * Rewrites the file, so that nothing is left in it of deleted or replaced values. Rejects where other processes
+   * have it locked, or the disk is full. Does nothing on PostgreSQL, whose autovacuum reclaims space.
    */
   rewrite(): Promise<void>
   /** Throws when the database cannot answer. */
   ping(): Awaitable<void>
   /**
-   * Rejects with an `ApiError` when an ordinary read or an ordinary write could not be done now: where the database
-   * is away or gone, where its tables do not fit the model any more, where nothing can be stored. Writes something
-   * where no commit of late shows that it can. Its message says why, in words for whoever runs the service.
+   * Rejects with an `ApiError` when an ordinary read or write would fail now: the database cannot be reached or is
+   * gone, its tables no longer fit the model, or nothing can be stored. Commits something where no recent commit proves
+   * that it can. The message gives the operator the reason.
    */
   check(): Promise<void>
-  /** What is wrong and keeps nothing from being done yet, in such words. */
+  /** A problem that the operator should know of, although requests still succeed. */
   trouble(): string | undefined
-  /** Finishes the writes that wait, then closes. */
+  /** Commits the writes that wait, then closes. */
   close(): Promise<void>
 }
 
-/** The numbers between which a reader may resume. */
+/** The event numbers between which a reader may resume. */
 export interface LogBounds {
-  /** The highest number whose event was pruned, or was of a log that a restored backup has replaced; 0: none. */
+  /** The highest number of an event that was pruned, or that a restored backup has replaced; 0 where there is none. */
   readonly pruned: number
-  /** Up to which number no change can still come. No reader was ever given a higher one. */
+  /** No change with this number or a lower one can still appear. No reader was ever given a higher number. */
   readonly drawn: number
 }
 
 /** A committed change of one item. */
 export interface Change {
-  /** Its number in the log; it grows in the order of commits. */
+  /** The number of the event in the log; numbers grow in the order of commits. */
   readonly event: number
   readonly collection: string
   readonly kind: 'created' | 'updated' | 'deleted'
   readonly id: number
-  /** The row after the change, before it for a deletion, as JSON text; without internal and write-only fields. */
+  /** The row after the change, or before a deletion, as JSON text without internal and write-only fields. */
   readonly row: string
-  /** For an update, the row before it, as `row`; null for others, and where an older version of Portico wrote it. */
+  /** The row before an update, in the form of `row`. Null for other changes, and for events that an older version wrote. */
   readonly before: string | null
-  /** For an update, the names of the fields that changed, internal ones too; null for others. */
+  /** The names of the fields that an update changed, internal fields included; null for other changes. */
   readonly changed: readonly string[] | null
-  /** Of an event that an action has emitted, which changes nothing: its values; null for others. */
+  /** The values of an event that an action emitted, which changes nothing; null for other events. */
   readonly values: Readonly<Record<string, JsonValue>> | null
   /** When it was committed: ISO 8601 UTC. */
   readonly at: string
-  /** Who made it, and through which app (`oauth_apps`); null: nobody signed in, Portico itself, no app. */
+  /** The user who made the change, and the app (`oauth_apps`) that it was made through; null where there was none. */
   readonly userId: number | null
   readonly appId: number | null
-  /** The event's type where it is not the usual one of its kind, e.g. `webhook.paused`. */
+  /** The event's type where it differs from the usual one of its kind, e.g. `webhook.paused`. */
   readonly type: string | null
-  /** By how many reactions and jobs, each caused by the one before, it came to this. */
+  /** The length of the chain of reactions and jobs, each caused by the one before, that led to this event. */
   readonly depth: number
 }
 
-/** `from`: whether this store has committed, or something has come from elsewhere that it can now read. */
+/** `from`: whether this store made the commit, or noticed one of another process. */
 export type CommitListener = (from: 'here' | 'elsewhere') => void
 
 export interface Changes {
-  /** The number after which changes are new: no smaller one can still come. */
+  /** The number after which changes are new: no event with a smaller number can still appear. */
   last(): Awaitable<number>
   /**
-   * Ask it after `after`: a reader that resumed at a number below `pruned`, or above `drawn`, may have missed changes.
-   * One at `pruned` or above was given all of them.
+   * To be called after `after`: a reader that resumed below `pruned` or above `drawn` may have missed changes. One that
+   * resumed at `pruned` or between the two was given all changes.
    */
   bounds(): Awaitable<LogBounds>
   /**
-   * Keeps the changes after a number, for whoever must not miss one: they are pruned by size only. Null: keeps none any
-   * more. Durable when it settles; a name has one hold, whichever process sets it.
+   * Holds the changes after a number for a reader that must not miss one: they are pruned by size only, not by age. Null
+   * removes the hold. Durable when the promise settles. A name has one hold, whichever process sets it.
    */
   hold(name: string, event: number | null): Promise<void>
   counts(): LogCounts
   /**
-   * What came after a change, in the order of commits: at most `limit`, and with `maxBytes` no more rows once these have
-   * so many bytes. So fewer than `limit` need not be all that there are.
+   * The changes after an event, in the order of commits: at most `limit`, and with `maxBytes` none after those that reach
+   * that size. So fewer than `limit` may be returned although more exist.
    */
   after(event: number, limit: number, maxBytes?: number): Awaitable<readonly Change[]>
-  /** Calls `listener` after commits of this store, and those of others once `look` or a read notices them. */
+  /** Calls `listener` after each commit of this store, and once `look` or a read notices the commits of others. */
   onCommit(listener: CommitListener): () => void
-  /** Notices what other processes have committed. */
+  /** Notices the commits of other processes. */
   look(): Awaitable<void>
 }

@@ -10,32 +10,32 @@ export type SqlValue = SQLInputValue
 
 export type ResultRow = readonly SqlValue[]
 
-/** What a statement is run with. */
+/** The inputs of a statement, from which its parameters are bound. */
 export interface Inputs {
   readonly args: readonly JsonValue[]
   readonly userId: number | null
   readonly slots: readonly SqlValue[]
-  /** What `now` stands for, in milliseconds since 1970; left out: the database's own clock. */
+  /** The value of `now`, in milliseconds since 1970. By default, the database's own clock. */
   readonly now?: number | undefined
-  /** Of the caller's token. */
+  /** The claims of the caller's token. */
   readonly claims?: Claims | undefined
-  /** Where PostgreSQL's policies lock the rows: on whose behalf. Nobody, who sees none, where it is left out. */
+  /** On whose behalf PostgreSQL's row security policies are evaluated. Without it, they show no row. */
   readonly actor?: Actor | undefined
-  /** Within a transaction of several steps: by how much it has changed the number of items of collections. */
+  /** By how much the transaction has already changed the number of items of a collection. */
   readonly grown?: (collection: string) => number
 }
 
-/** The values of the settings that policies read: see `postgres/security.ts`. */
+/** The values of the settings that policies read: see `postgres/row-security/`. */
 export type Actor = readonly string[]
 
-/** Of what Portico does by itself. */
+/** For Portico's own statements. */
 export const service: Actor = ['on', '', '', '', '', '', '', '', '']
 
 export const noSlots: readonly SqlValue[] = []
-/** For what Portico asks by itself. */
+/** For Portico's own statements without parameters. */
 export const noInputs: Inputs = { args: [], userId: null, slots: noSlots, actor: service }
 
-/** The same, for a statement that has no other parameters. */
+/** For Portico's own statements whose only parameters are slots. */
 export function slotted(slots: readonly SqlValue[]): Inputs {
   return { args: [], userId: null, slots, actor: service }
 }
@@ -44,7 +44,7 @@ export function encoded(value: JsonValue | undefined, as: Conversion): SqlValue 
   return value === null || value === undefined ? null : as.encode(value)
 }
 
-/** What a statement's parameter is bound to. */
+/** The value of a statement's parameter. */
 export function bound(bind: Bind, inputs: Inputs): SqlValue {
   const { args, userId, slots } = inputs
   switch (bind.from) {
@@ -63,12 +63,12 @@ export function bound(bind: Bind, inputs: Inputs): SqlValue {
   }
 }
 
-/** A time as fields of the encoding hold it. */
+/** A time in the form in which the encoding stores it. */
 function momentOf(ms: number, as: Encoding): SqlValue {
   return encoded(as.now?.(new Date(ms).toISOString()), as)
 }
 
-/** What is no value of the field is as good as missing. */
+/** A claim whose value does not fit the field counts as missing. */
 function claimOf(claim: string | number | boolean | undefined, as: Encoding): SqlValue {
   if (claim === undefined || typeof claim !== claimTypeOf(as)) return null
   return typeof claim === 'boolean' || as.isSortKey(claim) ? as.encode(claim) : null

@@ -24,7 +24,7 @@ export class Versions {
   }
 }
 
-/** One number that changes when any of the versions does: each of them only grows. */
+/** One number that changes when any of the versions does. A sum will do: versions only grow. */
 export function stampOf(versions: readonly Version[]): number {
   let sum = 0
   for (const version of versions) sum += version.value

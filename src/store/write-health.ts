@@ -1,9 +1,9 @@
-/** What commits tell of whether changes can be stored, for readiness checks. */
+/** Whether changes can be stored, as far as recent commits show: for readiness checks. */
 
-/** How long a commit proves that the next one can be stored, in milliseconds. */
+/** How long a commit counts as proof that changes can be stored, in milliseconds. */
 const proofMs = 10_000
 
-/** What other threads that write to the same file tell: numbers that grow. */
+/** Counters of the other threads that write to the same file. */
 export interface SharedHealth {
   commits(): number
   failures(): number
@@ -20,7 +20,7 @@ export class WriteHealth {
   #storedAt = Number.NEGATIVE_INFINITY
   #isSuspect = false
 
-  /** `clock`: in milliseconds, from any origin. */
+  /** `clock`: a monotonic clock, in milliseconds. */
   constructor(shared = alone, clock: () => number = () => performance.now()) {
     this.#shared = shared
     this.#clock = clock
@@ -35,13 +35,13 @@ export class WriteHealth {
     this.#isSuspect = false
   }
 
-  /** A write was refused for a reason that is not its own. */
+  /** A write failed for a reason that would fail other writes, too. */
   suspect(): void {
     this.#isSuspect = true
     this.#shared.failed()
   }
 
-  /** Whether a commit has just shown that changes can be stored, and none has failed since. */
+  /** Whether a recent commit was durable, and no write has failed since. */
   get isProven(): boolean {
     const commits = this.#shared.commits()
     if (commits !== this.#commits) this.#storedAt = this.#clock()

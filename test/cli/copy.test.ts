@@ -46,7 +46,10 @@ test('a copy says what it does, and at the end what it holds', () =>
     assert.equal(added.code, 0, added.err)
     const taken = await portico('copy', '--from', 'one.db', '--to', url)
     assert.equal(taken.code, 1)
-    assert.match(taken.err, /^The target is a copy of this source that is done, and users of one[^\n]*\n$/m)
+    assert.match(
+      taken.err,
+      /^The target is a finished copy of this source, and users has changed in one[^\n]*\n$/m,
+    )
   }))
 
 test('what is written wrongly is one sentence, without a password', async () => {

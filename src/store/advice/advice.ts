@@ -1,4 +1,4 @@
-/** What makes a slow list fast, in the model's own words. */
+/** Advice that makes a slow list fast, in the terms of the model. */
 import type { Collection, Model } from '../../model/model.ts'
 import { isColumn } from '../../plan/condition.ts'
 import type { Condition, GuardedList, GuardedSort } from '../../plan/guarded.ts'
@@ -15,7 +15,7 @@ export interface Advice {
   readonly sentence: string
 }
 
-/** An offset from which a page is deep: its rows are counted one by one. */
+/** From this offset on a page is deep: the rows before it are skipped one by one. */
 export const deepOffset = 1000
 
 export interface PlannedList {
@@ -25,7 +25,7 @@ export interface PlannedList {
   readonly offset: number
 }
 
-/** What to do, the most useful first; never empty. */
+/** The most useful advice first; never empty. */
 export function adviceFor(slow: PlannedList): readonly Advice[] {
   const { list, offset } = slow
   const obstacles = [...obstaclesOf(list), ...targetIndexes(slow), ...searchAdvice(list)]
@@ -49,8 +49,8 @@ function noneLeft({ collection }: GuardedList): string {
 }
 
 /**
- * The index that serves equality and order at once, unless it is there or nothing would come of it. `isFiltered`: a
- * condition that no index serves stands behind: an order alone would be walked through to its end.
+ * The index that serves equality and order at once, unless it exists or would not help. `isFiltered`: whether there is a
+ * condition that no index serves, for which an index on the order alone would be read to its end.
  */
 function missingIndex({ model, list, estimate }: PlannedList, isFiltered: boolean): Advice | undefined {
   const { collection } = list
@@ -69,7 +69,7 @@ function missingIndex({ model, list, estimate }: PlannedList, isFiltered: boolea
   }
 }
 
-/** A range in the order of ids takes two indexes, of which a database uses one: it walks through the ids. */
+/** A range in the order of ids needs two indexes, of which a database uses one: it scans in the order of ids. */
 function rangeAdvice({ model, list }: PlannedList): Advice | undefined {
   const { collection, rows, sort } = list
   const [field] = conjuncts(rows).flatMap(each => rangedField(each, []))
@@ -87,9 +87,9 @@ function rangeAdvice({ model, list }: PlannedList): Advice | undefined {
   }
 }
 
-/** Keys of an index, each with a `-` before it where it descends. */
+/** The keys of an index, with a `-` before each that descends. */
 interface WantedKeys {
-  /** The first so many are compared for equality: their order and directions do not matter. */
+  /** How many of the first keys are compared for equality: their order and directions do not matter. */
   readonly equal: number
   readonly all: readonly string[]
 }
@@ -104,7 +104,7 @@ function wantedKeys(list: GuardedList): WantedKeys | undefined {
   return { equal: fields.length, all: fields.length > 0 ? [...fields, ...sorted] : [] }
 }
 
-/** An index ends in the id by itself, in the direction of the key before it; behind equalities that does not matter. */
+/** Every index ends in the id, in the direction of the key before it; after equalities the direction does not matter. */
 function shownKeys({ equal, all }: WantedKeys): readonly string[] {
   const last = all.at(-1) ?? ''
   const before = all.at(-2)
@@ -135,7 +135,7 @@ function rangedField(condition: Condition, equal: readonly string[]): readonly s
 
 const schemas = new WeakMap<Model, ReadonlyMap<string, readonly (readonly string[])[]>>()
 
-/** The keys of every index of the collection, those that no declaration names among them. */
+/** The keys of every index of the collection, undeclared ones included. */
 export function existingIndexes(model: Model, { name }: Collection): readonly (readonly string[])[] {
   const known =
     schemas.get(model) ?? new Map(schemaOf(model).tables.map(table => [table.name, keysOf(table)]))
@@ -151,7 +151,7 @@ function keysOf({ indexes }: Table): readonly (readonly string[])[] {
   )
 }
 
-/** Whether the index begins with these keys, in this direction or all the other way round. */
+/** Whether the index begins with these keys, in these directions or all reversed. */
 function serves(index: readonly string[], { equal, all }: WantedKeys): boolean {
   if (index.length < all.length) return false
   const names = all.slice(0, equal).map(bare)
@@ -172,7 +172,7 @@ function reversed(field: string): string {
   return field.startsWith('-') ? field.slice(1) : `-${field}`
 }
 
-/** What no index serves, and what does. */
+/** Parts of the list that no index serves, with the alternatives. */
 function obstaclesOf(list: GuardedList): readonly Advice[] {
   const sentences = [...hiddenSorts(list), ...conjuncts(list.rows).flatMap(each => obstacle(each, list))]
   return [...new Set(sentences)].map(sentence => ({ sentence }))
@@ -226,7 +226,7 @@ function comparedObstacle(
   return []
 }
 
-/** Most rows fulfil an inequality, so it matters only where nothing else does. */
+/** Most rows fulfil an inequality, so it is mentioned only where there is nothing else. */
 function unequalAdvice({ rows }: GuardedList): readonly Advice[] {
   return conjuncts(rows).flatMap(each => {
     if (each.kind !== 'compare' || each.operator !== 'ne' || each.operand.kind !== 'param') return []
@@ -257,7 +257,7 @@ function ruleSentence({ collection }: GuardedList): string {
   return `The read rule of \`${collection.name}\` has an \`or\` or a \`not\`, which no index serves: a filter that is an equality lets one be used.`
 }
 
-/** Filters along relations look for the rows of the target first where an index finds these. */
+/** Filters along relations find the rows of the target first where an index leads to them. */
 function targetIndexes({ model, list }: PlannedList): readonly Advice[] {
   return conjuncts(list.rows).flatMap(each => {
     if (each.kind !== 'related' || each.stored) return []

@@ -1,4 +1,4 @@
-/** What a store tells of its statistics. */
+/** The public view of a store's query statistics. */
 import type { QueryInsight } from '../store.ts'
 import type { QueryStatistics } from './statistics.ts'
 

@@ -1,4 +1,4 @@
-/** Looks at the plan of each list of a read: how many rows it visits, and what would make these fewer. */
+/** Examines the plan of each list of a read: how many rows it visits, and what would reduce them. */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
@@ -11,20 +11,20 @@ import { type Advice, adviceFor, deepOffset } from './advice.ts'
 import { factsOf, type Totals } from './facts.ts'
 import { type ListUnit, windowOf } from './units.ts'
 
-/** The database's own plan of one list. */
+/** The database's query plan of one list. */
 export interface ListPlan {
   readonly steps: readonly PlanStep[]
   /** The table behind each alias. */
   readonly tables: ReadonlyMap<string, string>
 }
 
-/** What a database tells of itself. */
+/** What the statistics need from a database. */
 export interface Explainer {
-  /** The plan of the list's rows, without what is selected of them. */
+  /** The plan for finding the list's rows, without what is selected of them. */
   explain(unit: Pick<ListUnit, 'list' | 'aggregate'>, inputs: Inputs): Awaitable<ListPlan>
-  /** On whose behalf a statement runs, where the database wants to know. */
+  /** On whose behalf a statement runs, where the database has row security. */
   actor?(principal: Principal): Actor | undefined
-  /** How many items each collection has, at least as new as some seconds ago. */
+  /** How many items each collection has; may be some seconds old. */
   totals(): Awaitable<Totals>
 }
 
@@ -34,18 +34,18 @@ export interface PlannedUnit {
   readonly plan: ListPlan
 }
 
-/** What a list of a read looks at, each time that the read is answered. */
+/** What a list of a read scans each time that the database answers the read. */
 export interface Finding {
   /** In the words of REST, without values. */
   readonly words: string
-  /** Whether it is slow only for its offset, which other requests of the shape do not have. */
+  /** Whether it is slow only because of its offset, which other requests of the shape do not have. */
   readonly isDeep: boolean
   readonly estimate: PlanEstimate
-  /** Rows looked at, by the averages. */
+  /** The estimated rows that it scans. */
   readonly looked: number
-  /** The most rows that it gives. */
+  /** The most rows that it can return. */
   readonly asked: number
-  /** What it gave when it was looked at; `asked` where that is not known. */
+  /** How many rows it returned when it was examined; `asked` where that is not known. */
   readonly given: number
   /** What the plan does, e.g. `scans about 100000 posts`. */
   readonly does: string
@@ -67,10 +67,10 @@ export function planUnits(
   return planned
 }
 
-/** What one list gave. */
+/** What one list returned. */
 export interface Given {
   readonly rows: number
-  /** How many rows match in all, where that was asked. */
+  /** How many rows match in total, where that was requested. */
   readonly total: number | undefined
 }
 
@@ -78,11 +78,11 @@ interface Seen {
   readonly model: Model
   readonly totals: Totals
   readonly args: readonly JsonValue[]
-  /** What lists gave in an answer. */
+  /** What the lists of an answer returned. */
   readonly given?: ReadonlyMap<ListUnit, Given> | undefined
 }
 
-/** What one list looks at, by its plan and the totals of now. */
+/** What one list scans, by its plan and the current totals. */
 export function findingOf({ unit, plan }: PlannedUnit, { model, totals, args, given }: Seen): Finding {
   const { list } = unit
   const { limit, offset } = windowOf(list, args)
@@ -109,7 +109,7 @@ export function findingOf({ unit, plan }: PlannedUnit, { model, totals, args, gi
   }
 }
 
-/** What an answer shows of the rows that were looked at. `take`: limit and offset together. */
+/** The estimate, corrected by what an answer shows. `take`: limit and offset together. */
 function corrected(
   { most, expected, walks, searches }: PlanEstimate,
   take: number,
@@ -117,10 +117,10 @@ function corrected(
   seen: Given | undefined,
 ): number {
   if (seen === undefined) return expected
-  // Only as many rows as match are found.
+  // A search finds only the rows that match.
   if (searches) return Math.min(expected, seen.total ?? (isEnded ? seen.rows : expected))
   if (!walks) return expected
-  // One that gave fewer rows than it might have has come to the end of what it walks through.
+  // A list that returned fewer rows than its limit has scanned everything.
   if (isEnded) return most
   return seen.total === undefined ? expected : Math.min(expected, (walkMargin * take * most) / seen.total)
 }
@@ -149,7 +149,7 @@ function indexesOf({ steps }: ListPlan): readonly string[] {
   return [...found]
 }
 
-/** How many items a unit's list has in an answer that was parsed; undefined: it cannot be told. */
+/** How many items a unit's list has in a parsed answer; undefined where that is unclear. */
 export function givenRows(parsed: unknown, { keys, around }: ListUnit): number | undefined {
   if (around.length > 0) return undefined
   let value = parsed

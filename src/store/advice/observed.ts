@@ -1,4 +1,4 @@
-/** A reader whose reads are counted. */
+/** A reader that counts its reads in the statistics. */
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
 import type { Answer } from '../read/answers.ts'
@@ -11,7 +11,7 @@ interface Readable {
   readonly counts: { readonly hits: number; readonly misses: number }
 }
 
-/** `reader` itself where nobody wants to know what reads cost. */
+/** `reader` itself where there are no statistics. */
 export function observed<R extends Readable>(
   reader: R,
   statistics: QueryStatistics | undefined,
@@ -25,7 +25,7 @@ interface AnyReader extends Readable {
   read(plan: AnyRead): Awaitable<Answer>
 }
 
-/** It answers at once where the reader does. */
+/** Answers synchronously where the reader does. */
 class ObservedReader implements AnyReader {
   readonly counts: AnyReader['counts']
   readonly #reader: AnyReader
@@ -38,7 +38,7 @@ class ObservedReader implements AnyReader {
   }
 
   read(plan: AnyRead): Awaitable<Answer> {
-    // What Portico reads for itself is neither counted nor bounded.
+    // Portico's own reads are neither counted nor bounded.
     if (plan.principal.access.system) return this.#reader.read(plan)
     if (!this.#statistics.isBounded) return this.#counted(plan)
     return then(this.#statistics.require(plan), () => this.#counted(plan))
@@ -49,7 +49,7 @@ class ObservedReader implements AnyReader {
     const answer = this.#reader.read(plan)
     if (this.counts.misses === misses) return answer
     if (answer instanceof Promise) {
-      // Whoever waits for the answer hears of a failure.
+      // The caller, who awaits the answer, handles its failure.
       answer.then(made => this.#statistics.ran(plan, made)).catch(() => {})
     } else this.#statistics.ran(plan, answer)
     return answer

@@ -1,23 +1,23 @@
-/** The lists that were found to look at many rows, bounded in number; the cheapest give way. */
+/** The slow lists that were found, bounded in number: the cheapest are dropped first. */
 import type { Finding } from './look.ts'
 
-/** From so many rows on, a list is slow if it gives far fewer. */
+/** A list that scans at least this many rows is slow if it returns far fewer. */
 export const slowRows = 1000
-/** From so many rows on, whoever runs the service is warned. */
+/** From this many scanned rows on, the operator is warned. */
 export const warnRows = 10_000
-/** So many times the rows that are given may be looked at. */
+/** A list may scan this many times the rows that it returns. */
 const fairFactor = 5
 const maxKept = 500
-/** Shapes whose runs one entry adds up: those of other callers look the same in words. */
+/** Shapes whose runs one entry adds up: the shapes of different callers read the same in words. */
 const maxShapes = 50
 
-/** A list that looks at many rows for those that it gives. */
+/** A list that scans many more rows than it returns. */
 export interface SlowList {
   /** E.g. `GET /posts?status=…&sort=-created_at`. */
   readonly request: string
-  /** Rows looked at each time, by the estimate. */
+  /** The estimated rows that each run scans. */
   readonly looked: number
-  /** Rows that it gave when it was looked at, or the most that it gives. */
+  /** How many rows it returned when it was examined, or the most that it can return. */
   readonly given: number
   /** What the plan does, e.g. `sorts about 100000 posts`. */
   readonly does: string
@@ -30,12 +30,12 @@ export interface SlowList {
   readonly isRefused: boolean
 }
 
-/** How often a slow list ran since it was last taken. */
+/** A slow list, and how often it ran since it was last taken. */
 export interface SlowRuns extends SlowList {
   readonly runs: number
 }
 
-/** Whether a list looks at many rows, and many times as many as it gives. */
+/** Whether a list scans many rows, and many times as many as it returns. */
 export function isSlow({ looked, asked }: Finding): boolean {
   return looked >= slowRows && looked >= fairFactor * asked
 }
@@ -47,14 +47,14 @@ interface Counter {
 interface Entry {
   slow: SlowList
   readonly shapes: Map<Counter, number>
-  /** Refusals, and those runs of deep pages that were looked at: other pages of their shapes are fast. */
+  /** Refused runs, and examined runs of deep pages: other pages of their shapes are fast. */
   extra: number
 }
 
 export class SlowLists {
   readonly #entries = new Map<string, Entry>()
 
-  /** What is to be told: a list that was not known as slow before. `isRefused`: it did not run. */
+  /** Returns the list if it was not known to be slow before. `isRefused`: it did not run. */
   note(finding: Finding, transport: string, shape: Counter, isRefused = false): SlowList | undefined {
     const { words, looked } = finding
     if (!isRefused && !isSlow(finding)) return undefined
@@ -70,7 +70,7 @@ export class SlowLists {
   }
 
   #count({ shapes }: Entry, shape: Counter): void {
-    // The run that is looked at counts.
+    // The examined run counts.
     if (!shapes.has(shape) && shapes.size < maxShapes) shapes.set(shape, Math.max(0, shape.runs - 1))
   }
 
@@ -84,7 +84,7 @@ export class SlowLists {
     return true
   }
 
-  /** What ran since the last call; empty while nothing slow runs. */
+  /** The slow lists that ran since the last call. */
   take(): readonly SlowRuns[] {
     const taken: SlowRuns[] = []
     for (const entry of this.#entries.values()) {

@@ -1,6 +1,6 @@
 /**
- * What the reads of a service cost, by their shapes. An answer's path only adds one to a number: plans are looked at
- * afterwards, one shape at a time, first after a shape's first run, then when it has run twice as often.
+ * What the reads of a service cost, by shape. A read itself only increments a counter: plans are examined afterwards, one
+ * shape at a time, first after the shape's first run, then each time that its runs have doubled.
  */
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -26,23 +26,23 @@ import { type ListUnit, unitsOf, windowOf } from './units.ts'
 export type { SlowList } from './slow-lists.ts'
 
 export interface StatisticsOptions {
-  /** Told once of each list that looks at many rows for those that it gives. */
+  /** Called once for each slow list. */
   readonly onSlow?: ((slow: SlowList) => void) | undefined
-  /** The most rows that a list may look at, by the estimate; undefined: any number. */
+  /** The most rows that a list may scan, by the estimate; undefined: any number. */
   readonly maxScan?: number | undefined
 }
 
 type AnyRead = GuardedRead | GuardedCompositeRead
 
-/** Shapes that wait for a look: more are looked at when they run again. */
+/** How many shapes may wait to be examined: further ones are examined when they run again. */
 const maxQueued = 20
-/** Between two looks, in milliseconds: they never take a noticeable part of the time. */
+/** The pause between two examinations, in milliseconds, so that they take no noticeable part of the time. */
 const lookIntervalMs = 50
-/** Between two looks at the same shape it runs no more than so often. */
+/** A shape is examined again after this many runs at the latest. */
 const maxRunsBetween = 10_000
-/** A table that has grown so many times may be read by another plan. */
+/** After a table has grown by this factor, the database may choose another plan. */
 const growthFactor = 10
-/** Of the arguments and the answer of a read that waits for a look, which keeps them: longer ones are not looked at. */
+/** A queued read keeps its arguments and answer in memory. Reads with longer ones are not examined. */
 const maxSampleCharacters = 100_000
 
 interface Sample {
@@ -54,7 +54,7 @@ interface Sample {
 /** What is known of one shape. */
 interface Known {
   readonly planned: readonly PlannedUnit[]
-  /** How many items the collections had when the plans were looked at. */
+  /** How many items the collections had when the plans were examined. */
   readonly size: number
 }
 
@@ -79,7 +79,7 @@ export class QueryStatistics {
     return this.#options.maxScan !== undefined
   }
 
-  /** After each answer that the database gave. */
+  /** To be called after each read that the database answered. */
   ran(plan: AnyRead, answer: Answer): void {
     const shape = this.#shape(plan.shape)
     const runs = ++shape.counter.runs
@@ -92,7 +92,7 @@ export class QueryStatistics {
     return { args, userId: principal.userId, slots: noSlots, actor: this.#explainer.actor?.(principal) }
   }
 
-  /** Has the shape looked at, soon. */
+  /** Queues the shape to be examined. */
   #sample(shape: ShapeStatistics, inputs: Inputs, answer: Answer): void {
     if (this.#isClosed || this.#queue.length >= maxQueued) return
     if (charactersOf(inputs.args) + (answer.text?.length ?? 0) > maxSampleCharacters) return
@@ -114,7 +114,7 @@ export class QueryStatistics {
       over()
       return
     }
-    // What cannot be explained now is explained when it has run again.
+    // A read that cannot be explained now is explained when it has run again.
     Promise.resolve()
       .then(() => this.#look(sample))
       .catch(() => {})
@@ -133,7 +133,7 @@ export class QueryStatistics {
     if (told !== undefined) this.#options.onSlow?.(told)
   }
 
-  /** What each list of the shape looks at now. `answer`: one that was given, by which it may be known better. */
+  /** What each list of the shape scans now. `answer`: refines the estimates where it is given. */
   #findings(shape: ShapeStatistics, inputs: Inputs, answer?: Answer): Awaitable<readonly Finding[]> {
     return then(this.#explainer.totals(), totals =>
       then(this.#known(shape, inputs, totals), ({ planned }) => {
@@ -149,7 +149,7 @@ export class QueryStatistics {
     const { known } = shape
     if (known !== undefined && size < growthFactor * Math.max(1, known.size)) return known
     const units = unitsOf(shape.shape, inputs.args.length)
-    // In place of a parent's id.
+    // The last one stands for the id of a parent.
     const args: readonly JsonValue[] = [...inputs.args, 1]
     return then(planUnits(units, { ...inputs, args }, this.#explainer), planned => {
       shape.known = { planned, size }
@@ -157,7 +157,7 @@ export class QueryStatistics {
     })
   }
 
-  /** What the slowest list of a read looks at, and what index it lacks; undefined where it has no list. */
+  /** See `QueryInsight.describe`. */
   describe(plan: AnyRead): Awaitable<string | undefined> {
     return then(this.#findings(this.#shape(plan.shape), this.#inputs(plan)), findings => {
       const [first, ...rest] = findings
@@ -168,7 +168,7 @@ export class QueryStatistics {
     })
   }
 
-  /** Throws SCAN_TOO_LARGE where a list would look at more rows than is allowed. At once where the database can. */
+  /** Throws SCAN_TOO_LARGE where a list would scan more rows than allowed; synchronously where the explainer is. */
   require(plan: AnyRead): Awaitable<void> {
     const { maxScan } = this.#options
     if (maxScan === undefined) return
@@ -184,7 +184,7 @@ export class QueryStatistics {
 
   #requireAnew(shape: ShapeStatistics, inputs: Inputs, maxScan: number, size: number): Awaitable<void> {
     return then(this.#findings(shape, inputs), findings => {
-      // How many rows words find is not known before.
+      // How many rows a search finds is not known in advance.
       const over = findings.find(({ looked, estimate }) => looked > maxScan && !estimate.searches)
       if (over === undefined) {
         shape.passed = { size, windows: windowsOf(shape, inputs) ?? '' }
@@ -252,10 +252,10 @@ class ShapeStatistics {
   readonly shape: ReadShape
   /** How often the database was asked. On its own: the list of slow lists keeps it, and must not keep the shape. */
   readonly counter = { runs: 0 }
-  /** At how many runs the shape is looked at again. */
+  /** At how many runs the shape is examined again. */
   next = 1
   known: Known | undefined
-  /** What was last found to look at few enough rows. */
+  /** The last sizes and windows that passed `require`. */
   passed: { readonly size: number; readonly windows: string } | undefined
 
   constructor(shape: ReadShape) {

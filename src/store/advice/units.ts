@@ -1,4 +1,4 @@
-/** The lists of a read, each as a list of its own: its plan can then be looked at by itself. */
+/** The lists of a read, each as a list of its own whose plan can be examined separately. */
 import type { JsonValue } from '../../model/fields/type.ts'
 import { always } from '../../plan/condition.ts'
 import type {
@@ -16,7 +16,7 @@ import { aggregateWords, listWords } from './words.ts'
 /** One list within a read. */
 export interface ListUnit {
   readonly list: GuardedList
-  /** Where it stands for an aggregate, whose groups are no rows. */
+  /** The aggregate that the list stands for, whose groups are no rows. */
   readonly aggregate?: GuardedAggregate
   /** As a path of REST, without values: `/posts?status=…&sort=-created_at`. */
   readonly words: string
@@ -26,7 +26,7 @@ export interface ListUnit {
   readonly keys: readonly string[]
 }
 
-/** More lists than these are not looked at: a document can name thousands. */
+/** Further lists are not examined: a document can name thousands. */
 const maxUnits = 32
 
 /** `argCount`: how many arguments the read has; the one after them stands for the id of a parent. */
@@ -68,7 +68,7 @@ function baseOf({ reads, personal, volatile, counts }: Base): Base {
   return { reads, personal, volatile, counts }
 }
 
-/** An aggregate as a list in the order of its groups, of which all rows are looked at. */
+/** An aggregate as a list in the order of its groups, which scans all its rows. */
 function aggregateUnit(shape: GuardedAggregate, keys: readonly string[]): ListUnit {
   const { collection, within, rows, aggregation } = shape
   const { groups, offset, limit } = aggregation
@@ -128,7 +128,7 @@ function nestedList({ path, rows, select }: GuardedRelation, list: GuardedSelect
   const collection = path.target
   const { reads, personal, volatile, counts } = shape
   const base = { reads, personal, volatile, counts, collection, rows }
-  // Of the parent only its id matters.
+  // Only the id of the parent matters.
   const within = { collection, id: parent, rows: always, path }
   const alone = asList({ ...base, within }, list)
   const start = place.path.endsWith('/…') ? place.path : `${place.path}/…`
@@ -136,7 +136,7 @@ function nestedList({ path, rows, select }: GuardedRelation, list: GuardedSelect
   nestedUnits(select, { ...place, path: `/${collection.name}`, around: [...around, list.limit] })
 }
 
-/** How many rows a list gives at most, and how many it passes over before them. */
+/** How many rows a list returns at most, and how many it skips before them. */
 export function windowOf(
   { window }: GuardedList,
   args: readonly JsonValue[],

@@ -1,4 +1,4 @@
-/** Lists in the words of REST, without any value: they are logged and stored. */
+/** Lists as REST requests without any values, which may be logged and stored. */
 import type { Condition, GuardedAggregate, GuardedList, GuardedSort } from '../../plan/guarded.ts'
 
 /** Longer ones end in `…`. */
@@ -41,7 +41,7 @@ export function sortWords(sort: readonly GuardedSort[]): string {
   return (last?.field.field.name === 'id' && !isGiven ? keys.slice(0, -1) : keys).join(',')
 }
 
-/** The conditions that the client gave: rules hold no parameters. */
+/** The client's own conditions: those of rules have no parameters. */
 export function filterWords(condition: Condition): readonly string[] {
   switch (condition.kind) {
     case 'and':

@@ -1,4 +1,4 @@
-/** PostgreSQL as a side of a copy. */
+/** PostgreSQL as the source or the target of a copy. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Model } from '../../model/model.ts'
@@ -36,12 +36,12 @@ import {
 } from './sides.ts'
 import { Batch, type CopyRow, type CopyTable, type CopyValue } from './tables.ts'
 
-/** How many rows come at once, each of which may be long. */
+/** Rows per FETCH: each of them may be long. */
 const rowsPerFetch = 100
 
 const number = (text: string): CopyValue => Number(text)
 
-/** By the object id of the type (https://www.postgresql.org/docs/15/catalog-pg-type.html). */
+/** By the OID of the type (https://www.postgresql.org/docs/15/catalog-pg-type.html). */
 const parsers = new Map<number, (text: string) => CopyValue>([
   [16, text => (text === 't' ? 1 : 0)],
   [20, number],
@@ -77,7 +77,7 @@ function keyOf({ columns, key }: CopyTable): string {
     .join(', ')
 }
 
-/** The condition that keys come after one and not after another, and its values. */
+/** The condition that a key is after one row's and not after another's, and its values. */
 function range(
   table: CopyTable,
   after: CopyRow | undefined,
@@ -131,7 +131,7 @@ function sequenceOf(name: string): string {
 
 const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY'
 
-/** The number of the transaction below which traces of commits may be cleaned away: see `floorRow`. */
+/** The transaction id below which rows of `_touched` may have been pruned: see `floorRow`. */
 const floor = `coalesce((SELECT "names"::xid8 FROM "_touched" WHERE "xid" = '0'::xid8), '0'::xid8)`
 
 export class PostgresSource implements Source {
@@ -177,9 +177,8 @@ export class PostgresSource implements Source {
   }
 
   /**
-   * Traces of commits that were cleaned away meanwhile count as a change where the snapshot may have missed one of
-   * them. A record that is new leaves no trace but itself. Its `xmin` has 32 bits of the transaction's number; its age tells
-   * the others.
+   * Pruned rows of `_touched` count as a change where the snapshot may have missed one of their commits. A new record leaves
+   * no row there. Its own `xmin` has the low 32 bits of the transaction id; `age` gives the rest.
    */
   async hasChanged(): Promise<boolean> {
     await this.#client.query('COMMIT')

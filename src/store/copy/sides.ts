@@ -2,14 +2,14 @@
 import type { Model } from '../../model/model.ts'
 import type { CopyRow, CopyTable, Total } from './tables.ts'
 
-/** What keeps a copy from being made; the message says what to do. */
+/** Why a database cannot be copied; the message says what to do. */
 export class CopyError extends Error {
   override readonly name = 'CopyError'
 }
 
 export type LogState = ReadonlyMap<string, string>
 
-/** What a copy keeps besides rows. */
+/** What is copied besides rows. */
 export interface Kept {
   /** By table: see `Source.lastNumber`. */
   readonly lastNumbers: ReadonlyMap<string, number>
@@ -19,26 +19,26 @@ export interface Kept {
 /** A snapshot of a database. */
 export interface Source {
   count(table: CopyTable): Promise<number>
-  /** All rows in the order of their keys, some at a time. */
+  /** All rows in the order of their keys, in batches. */
   batches(table: CopyTable): AsyncIterable<readonly CopyRow[]>
-  /** The greatest number that was ever given to a row; 0: none was. */
+  /** The greatest id that was ever given to a row; 0 where none was. */
   lastNumber(table: CopyTable): Promise<number>
-  /** What is stored of the event log besides its rows, by key. */
+  /** The stored state of the event log besides its rows, by key. */
   logState(): Promise<LogState>
-  /** Whether something was written since the snapshot was taken. Ends the snapshot. */
+  /** Whether the database was written to since the snapshot was taken. Ends the snapshot. */
   hasChanged(): Promise<boolean>
   close(): Promise<void>
 }
 
-/** What a database remembers of the copy that it is. */
+/** What an unfinished copy stores about itself. */
 export interface Mark {
-  /** Where it comes from. */
+  /** The name of its source. */
   readonly from: string
   /** The tables as JSON. */
   readonly schema: string
 }
 
-/** What a database remembers of a copy that is done: whoever was killed before it could say so runs it again. */
+/** What a finished copy stores about itself, so that the command can be repeated if it was killed before it could report success. */
 export interface DoneMark extends Mark {
   readonly copied: readonly Copied[]
 }
@@ -47,7 +47,7 @@ export interface Copied extends Total {
   readonly table: string
 }
 
-/** An empty target, a half-done copy, or one that is done. */
+/** The target was empty, an unfinished copy, or a finished one. */
 export type Claim = 'new' | 'begun' | DoneMark
 
 /** The keys of the marks in `_portico`. */
@@ -55,15 +55,15 @@ export const begunKey = 'copy'
 export const doneKey = 'copied'
 
 export interface Target {
-  /** Makes the tables in an empty database, or finds this very copy, begun or done. Throws a `CopyError` for any other. */
+  /** Creates the tables in an empty database, or recognises this very copy. Throws a `CopyError` for any other database. */
   claim(mark: Mark, model: Model): Promise<Claim>
-  /** The rows whose keys come after one and not after another; undefined: from the first, to the last. */
+  /** The rows whose keys are after one and not after another; undefined: from the first, to the last. */
   between(
     table: CopyTable,
     after: CopyRow | undefined,
     last: CopyRow | undefined,
   ): Promise<readonly CopyRow[]>
-  /** Puts these in place of those. */
+  /** Replaces the rows that `between` returns for the same keys. */
   replace(
     table: CopyTable,
     after: CopyRow | undefined,
@@ -71,15 +71,15 @@ export interface Target {
     rows: readonly CopyRow[],
   ): Promise<void>
   batches(table: CopyTable): AsyncIterable<readonly CopyRow[]>
-  /** Makes what is made from the rows, and the copy a database like any other, which remembers `done`. */
+  /** Builds indexes and derived tables, and turns the copy into an ordinary database, which stores `done`. */
   finish(model: Model, kept: Kept, done: DoneMark): Promise<void>
   close(): Promise<void>
 }
 
-/** A target that is there already and is no half-done copy. */
+/** The target has tables and is no unfinished copy. */
 export function isTaken(): CopyError {
   return new CopyError(
-    'The target is not empty. Name a database that is, or a half-done copy of this source. Nothing was changed.',
+    'The target is not empty. Name an empty database, or an unfinished copy of this source. Nothing was changed.',
   )
 }
 
@@ -89,23 +89,23 @@ export function isOfEarlierVersion(): CopyError {
   )
 }
 
-/** The mark of a copy that is done, if it is of this one. */
+/** The stored mark of a finished copy, if it is a copy of the same source and model. */
 export function doneMark(found: string, mark: Mark): DoneMark | undefined {
   const done = JSON.parse(found) as DoneMark
   return done.from === mark.from && done.schema === mark.schema ? done : undefined
 }
 
-/** The text of a mark fits another copy, or none. */
+/** Throws unless the stored mark of an unfinished copy is for the same source and model. */
 export function requireSame(found: string, mark: Mark): void {
   const { from, schema } = JSON.parse(found) as Mark
   if (from !== mark.from) {
     throw new CopyError(
-      `The target is a half-done copy of ${from}. Name an empty database, or copy that to its end.`,
+      `The target is an unfinished copy of ${from}. Name an empty database, or finish that copy.`,
     )
   }
   if (schema !== mark.schema) {
     throw new CopyError(
-      'The target is a half-done copy with the tables of another model. Name an empty database.',
+      'The target is an unfinished copy with the tables of another model. Name an empty database.',
     )
   }
 }

@@ -1,4 +1,4 @@
-/** SQLite as a side of a copy. */
+/** SQLite as the source or the target of a copy. */
 import { existsSync } from 'node:fs'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
@@ -48,7 +48,7 @@ function select({ name, columns }: CopyTable): string {
   return `SELECT ${columns.map(column => ident(column.name)).join(', ')} FROM ${ident(name)}`
 }
 
-/** The columns of the key, as one row value, and marks for one. */
+/** The columns of the key as a row value, and a row value of as many placeholders. */
 function keyOf({ columns, key }: CopyTable): readonly [names: string, marks: string] {
   const names = columns.slice(0, key).map(column => ident(column.name))
   return [`(${names.join(', ')})`, `(${names.map(() => '?').join(', ')})`]
@@ -58,7 +58,7 @@ function ordered(table: CopyTable): string {
   return keyOf(table)[0].slice(1, -1)
 }
 
-/** The condition that keys come after one and not after another, and its values. */
+/** The condition that a key is after one row's and not after another's, and its values. */
 function range(
   table: CopyTable,
   after: CopyRow | undefined,
@@ -89,7 +89,7 @@ export class SqliteSource implements Source {
   private constructor(database: DatabaseSync) {
     this.#database = database
     this.#version = this.#dataVersion()
-    // All that follows reads what is there now.
+    // Everything below reads this snapshot.
     database.exec('BEGIN')
     database.prepare('SELECT 1 FROM "_portico"').get()
   }
@@ -143,7 +143,8 @@ export class SqliteTarget implements Target {
   constructor(file: string) {
     makeFolder(file)
     this.#database = open(file)
-    // A copy that a power failure has cut short is begun anew; none is told to be done before all of it is on disk.
+    // A power failure may lose part of an unfinished copy, which is compared again. A copy is finished only once all of it
+    // is on disk.
     this.#database.exec('PRAGMA foreign_keys = OFF; PRAGMA synchronous = NORMAL')
   }
 

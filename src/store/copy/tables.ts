@@ -1,9 +1,9 @@
-/** What a copy moves: tables with a key by which their rows are in order, on every database the same. */
+/** The tables that are copied, each with a key whose order is the same on every database. */
 import { createHash, type Hash } from 'node:crypto'
 import type { Schema, Table } from '../schema/tables.ts'
 import { withoutCollation } from '../sql/postgres.ts'
 
-/** As every database gives it back: whole and real numbers, truth as 1 and 0, all else as text. */
+/** In the same form for every database: integers and reals as numbers, booleans as 1 and 0, all else as text. */
 export type CopyValue = string | number | null
 export type CopyRow = readonly CopyValue[]
 
@@ -16,9 +16,9 @@ export interface CopyColumn {
 export interface CopyTable {
   readonly name: string
   readonly columns: readonly CopyColumn[]
-  /** The first columns, whose values are unlike in any two rows. */
+  /** How many of the first columns form the key. */
   readonly key: number
-  /** Whether a sequence gives out the values of the first column. */
+  /** Whether a sequence generates the values of the first column. */
   readonly numbered: boolean
 }
 
@@ -62,13 +62,13 @@ const events: CopyTable = {
   numbered: true,
 }
 
-/** Everything that is not made from something else. */
+/** All tables, except those that are derived from others. */
 export function copyTables({ tables }: Schema): readonly CopyTable[] {
   return [...tables.map(copyTable), records, events]
 }
 
 function copyTable(table: Table): CopyTable {
-  // Its id comes first, which is the key.
+  // The id is the key, so it comes first.
   const [id, others] = [['id'], table.columns.filter(column => column.name !== 'id')]
   const all = [
     ...id.map(name => ({ name, type: 'bigint' })),
@@ -77,23 +77,23 @@ function copyTable(table: Table): CopyTable {
   return { name: table.name, columns: all, key: 1, numbered: true }
 }
 
-/** How many rows are compared and written at once, and how many characters, about. */
+/** The size of a batch, in rows and, approximately, in characters. */
 const rowsPerBatch = 500
 const charactersPerBatch = 4_000_000
 
-/** Rows gathered until there are enough for a batch. */
+/** Collects rows into batches. */
 export class Batch {
   #rows: CopyRow[] = []
   #characters = 0
 
-  /** A whole batch, if the row makes one. */
+  /** Returns a batch when the row completes one. */
   add(row: CopyRow): readonly CopyRow[] | undefined {
     this.#rows.push(row)
     for (const value of row) this.#characters += typeof value === 'string' ? value.length : 8
     return this.#rows.length < rowsPerBatch && this.#characters < charactersPerBatch ? undefined : this.take()
   }
 
-  /** Those that are left. */
+  /** Takes the rows that are left. */
   take(): readonly CopyRow[] {
     const rows = this.#rows
     this.#rows = []

@@ -1,4 +1,4 @@
-/** Holds: up to where others have read the log, stored so that pruning by age leaves the rest. */
+/** Holds: stored positions of readers of the log. Pruning by age keeps the events after the lowest one. */
 import { type Sql, slot, sql } from '../sql/writer.ts'
 import { slotted } from '../values.ts'
 import type { WorkSteps } from '../write/work.ts'

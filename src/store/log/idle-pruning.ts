@@ -1,14 +1,14 @@
-/** Prunes the log where nothing is written for long: writes do it by themselves. */
+/** Prunes the log while nothing is written: each write prunes, too. */
 import { setTimeout as wait } from 'node:timers/promises'
 
 export interface IdlePruningOptions {
-  /** How often to look, in milliseconds. */
+  /** How often to check for events to prune, in milliseconds. */
   readonly intervalMs: number
   /** Prunes some events; returns whether there may be more. */
   readonly step: () => Promise<boolean>
 }
 
-/** Between steps, so that whoever comes to write has a turn. */
+/** The pause between two steps, in which writes get their turn. */
 const pauseMs = 20
 
 export class IdlePruning {
@@ -22,7 +22,7 @@ export class IdlePruning {
     this.#timer = setInterval(() => this.#start(), options.intervalMs).unref()
   }
 
-  /** Waits for the step that runs. */
+  /** Waits for the running step. */
   async close(): Promise<void> {
     this.#closing.abort()
     clearInterval(this.#timer)
@@ -31,7 +31,7 @@ export class IdlePruning {
 
   #start(): void {
     this.#running ??= this.#run()
-      // The next look tries again.
+      // The next interval tries again.
       .catch(() => {})
       .finally(() => {
         this.#running = undefined
@@ -40,7 +40,7 @@ export class IdlePruning {
 
   async #run(): Promise<void> {
     const { signal } = this.#closing
-    // A pause that nothing else waits for would never end.
+    // The signal ends the pause: its timer does not keep the process running, so the pause might never end.
     while (!signal.aborted && (await this.#options.step()))
       await wait(pauseMs, undefined, { ref: false, signal })
   }

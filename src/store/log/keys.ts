@@ -1,26 +1,26 @@
-/** What `_portico` stores of the log, by key. Numbers as decimal text. */
+/** The keys of `_portico` that belong to the log. Numbers are stored as decimal text. */
 import { quoted, type Sql, sql } from '../sql/writer.ts'
 
-/** The highest number whose event is gone, or of a log that a restored backup has replaced. */
+/** The highest number of an event that was pruned, or that a restored backup has replaced. */
 export const prunedKey = 'events.pruned'
-/** The numbers above which the log went on after a restored backup: a JSON array, in ascending order. */
+/** The numbers above which the log continued after each restored backup: a JSON array, in ascending order. */
 export const basesKey = 'events.bases'
-/** The server's identity as it was when the log was opened last: see `postgres/log/opening.ts`. */
+/** The identity of the server that last opened the log: see `postgres/log/opening.ts`. */
 export const identityKey = 'events.identity'
-/** That the database is a copy, and its log must go on far above its numbers. */
+/** Set in a backup: its log must continue far above its own numbers. */
 export const restoredKey = 'events.restored'
 
-/** Whether a key goes with the log into another database. */
+/** The SQL condition that a key is copied with the log into another database. */
 export const copiedKeys = `"key" >= 'events.' AND "key" < 'events/' AND "key" <> '${identityKey}'`
 
 const holdPrefix = 'events.hold.'
 
-/** The number whose event, and all before it, somebody needs no more. */
+/** The key of a hold: the number up to which its reader needs no events any more. */
 export function holdKey(name: string): string {
   return `${holdPrefix}${name}`
 }
 
-/** Whether a key is one of `holdKey`. */
+/** The SQL condition that a key is one of `holdKey`. */
 export const isHold: Sql = sql`"key" >= ${quoted(holdPrefix)} AND "key" < ${quoted('events.hold/')}`
 
 const number = sql`CAST("value" AS bigint)`

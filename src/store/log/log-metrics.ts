@@ -1,4 +1,4 @@
-/** What a process knows of the log for its metrics. */
+/** The state of the log, as this process last saw it, for metrics. */
 import type { LogCounts } from '../store.ts'
 import type { LogExtent } from './pruning.ts'
 

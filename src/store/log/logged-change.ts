@@ -1,22 +1,22 @@
-/** A row of the event log as its readers have it. */
+/** A row of the event log as a `Change`. */
 import { slot, sql } from '../sql/writer.ts'
 import type { Change } from '../store.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 
-/** In the order in which `loggedChange` takes them. */
+/** In the order in which `loggedChange` reads them. */
 export const changeColumns = sql`"id", "collection", "kind", "item_id", "data", "before", "changed", "at", "user_id", "app_id", "type", "depth"`
 
-/** About what a row takes beside its texts: numbers, names, page and index entries. */
+/** The approximate size of a row without its texts: numbers, names, page and index entries. */
 const rowBytes = 150
 
 export const bytesSql = sql`octet_length("data") + coalesce(octet_length("before"), 0) + coalesce(octet_length("changed"), 0) + ${[String(rowBytes)]}`
 
-/** Events after a number. Values: the number, the most of them. */
+/** Events after a number. Slots: the number, the limit. */
 export const afterSql = sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0`
 
 /**
- * The same, up to the first with which all of them have so many bytes. Values: also the bytes. The lengths are summed
- * first: no database reads the texts for them.
+ * The same, up to the first event with which they reach a number of bytes. Slots: the number, the limit, the bytes. The
+ * lengths are summed first: no database reads the texts for that.
  */
 export const afterWithinSql = sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > ${slot(0)} AND "id" <= (SELECT max("id") FROM (SELECT "id", sum("bytes") OVER (ORDER BY "id") - "bytes" AS "sum" FROM (SELECT "id", ${bytesSql} AS "bytes" FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0) AS "some") AS "summed" WHERE "sum" < ${slot(2)}) ORDER BY "id"`
 
@@ -31,7 +31,7 @@ export function loggedChange(row: ResultRow): Change {
     id: Number(id),
     row: String(data),
     before: textOf(before),
-    // Parsed when it is asked for: most readers do not.
+    // Parsed lazily: most readers do not need it.
     get changed() {
       const names = parse()
       return Array.isArray(names) ? names : null

@@ -1,6 +1,6 @@
 /**
- * Pruning of the log: contiguous, from the oldest event on, by age and by size, a few at a time. The steps are the same
- * on every database.
+ * Prunes the log by age and by size: always the oldest events, a few in each step. The steps are the same on every
+ * database.
  */
 import { type Sql, slot, sql } from '../sql/writer.ts'
 import { noInputs, type ResultRow, type SqlValue, slotted } from '../values.ts'
@@ -11,9 +11,9 @@ import { bytesSql } from './logged-change.ts'
 export interface Retention {
   /** How long events are kept, in milliseconds. 30 days by default. */
   readonly keptMs: number
-  /** How many bytes all of them may take, about. 1 GiB by default. */
+  /** The approximate size that the log may have, in bytes. 1 GiB by default. */
   readonly maxBytes: number
-  /** How often to look for events to prune while nothing is written, in milliseconds. A minute by default. */
+  /** How often to check for events to prune while nothing is written, in milliseconds. A minute by default. */
   readonly idleMs: number
 }
 
@@ -23,21 +23,21 @@ export function retentionOf({ keptMs, maxBytes, idleMs }: Partial<Retention> = {
   return { keptMs: keptMs ?? 30 * dayMs, maxBytes: maxBytes ?? 1024 ** 3, idleMs: idleMs ?? 60_000 }
 }
 
-/** Pruned at once, so that no write waits long. */
+/** How many events one step prunes, so that no write waits long. */
 export const rowsPerPrune = 500
 const bytesPerPrune = 4 * 1024 * 1024
 
 const samples = 32
 
-/** The statements that look. */
+/** The statements that find what is to be pruned. */
 export const pruneSql = {
-  /** Where the lowest hold is, and the bases; the oldest event's number and time. */
+  /** The lowest hold, the bases, and the number and time of the oldest event. */
   state: sql`SELECT ${lowestHoldSql}, ${basesSql}, (SELECT min("id") FROM "_events"), (SELECT "at" FROM "_events" ORDER BY "id" LIMIT 1)`,
-  /** The first and the last number above one and up to another. */
+  /** The first and the last event number in a range. Slots: its exclusive start and its inclusive end. */
   extent: sql`SELECT (SELECT min("id") FROM "_events" WHERE "id" > CAST(${slot(0)} AS bigint)), (SELECT max("id") FROM "_events" WHERE "id" <= CAST(${slot(1)} AS bigint))`,
-  /** The average bytes of rows at equal distances from a number on. */
+  /** The average size of rows at equal distances. Slots: the first number, the distance. */
   sample: sql`SELECT avg("bytes") FROM (WITH RECURSIVE "p" ("i") AS (SELECT 0 UNION ALL SELECT "i" + 1 FROM "p" WHERE "i" < ${[String(samples - 1)]}) SELECT (SELECT ${bytesSql} FROM "_events" WHERE "id" >= CAST(${slot(0)} AS bigint) + "i" * CAST(${slot(1)} AS bigint) ORDER BY "id" LIMIT 1) AS "bytes" FROM "p") AS "sampled"`,
-  /** The oldest, each with its time and bytes. */
+  /** The oldest events, each with its time and size. */
   oldest: (limit: Sql): Sql =>
     sql`SELECT "id", "at", ${bytesSql} FROM "_events" ORDER BY "id" LIMIT ${limit}`,
 } as const
@@ -47,29 +47,29 @@ export interface PruneStatements<S> {
   readonly extent: S
   readonly sample: S
   readonly oldest: S
-  /** The number up to which no commit can bring an event any more; undefined where that is every number. */
+  /** Gives the number up to which no later commit can add an event. Undefined where none can add an event in between. */
   readonly settled: S | undefined
   /**
-   * Deletes the events up to a number whoever holds them, and up to another what nobody holds; raises the number that is
-   * stored as pruned. The first gives a row for each event that is gone.
+   * Delete the events up to `bySize`, and those up to `byAge` that are not held; raise the stored pruned number. The first
+   * statement returns a row for each deleted event.
    */
   readonly prune: readonly S[]
 }
 
-/** The log as a look has found it. */
+/** The extent of the log. */
 export interface LogExtent {
-  /** The numbers of the oldest and the newest event; 0: there is none. */
+  /** The numbers of the oldest and the newest event; 0 where the log is empty. */
   readonly oldest: number
   readonly newest: number
-  /** What the events take, estimated: their number times the average of a sample. */
+  /** The estimated size of the events: their number times the average size of a sample. */
   readonly bytes: number
 }
 
 /** What is to be pruned next. */
 export interface Prunable {
-  /** Up to which number events go though they are held; 0: none. */
+  /** Events up to this number are pruned although they may be held; 0: none. */
   readonly bySize: number
-  /** Up to which number events go that are not held; 0: none. */
+  /** Events up to this number are pruned unless they are held; 0: none. */
   readonly byAge: number
 }
 
@@ -81,7 +81,7 @@ export interface LookedAt {
 const lastNumber = Number.MAX_SAFE_INTEGER
 const emptyLog: LookedAt = { extent: { oldest: 0, newest: 0, bytes: 0 }, prunable: undefined }
 
-/** Looks what is to be pruned. `now` in milliseconds. */
+/** Finds what is to be pruned. `now`: in milliseconds. */
 export function* lookAtLog<S>(
   statements: PruneStatements<S>,
   { keptMs, maxBytes }: Retention,
@@ -98,7 +98,7 @@ export function* lookAtLog<S>(
   }
   const isOld = String(at) < limits.before && Number(oldest) <= limits.hold
   if (!isOld && limits.excessBytes <= 0) return { extent, prunable: undefined }
-  // In this order: what was not committed when the rows were read is above the number, or was committed meanwhile.
+  // In this order: an event that was not committed when the rows were read has a number above `settled`, or was committed since.
   const [rows = [], bound] = yield [
     { statement: statements.oldest, inputs: slotted([rowsPerPrune]) },
     statements.settled && { statement: statements.settled, inputs: noInputs },
@@ -107,24 +107,24 @@ export function* lookAtLog<S>(
   return { extent, prunable: prunableOf(rows, limits, typeof settled === 'number' ? settled : lastNumber) }
 }
 
-/** Within a transaction. Returns how many events are gone. */
+/** Within a transaction. Returns how many events it has deleted. */
 export function* prune<S>(statements: PruneStatements<S>, { bySize, byAge }: Prunable): Steps<S, number> {
   const inputs = slotted([bySize, byAge])
   const [gone] = yield statements.prune.map(statement => ({ statement, inputs }))
   return gone?.length ?? 0
 }
 
-/** The numbers above which the log went on. */
+/** The numbers above which the log continued after restored backups. */
 export function basesIn(text: SqlValue | undefined): readonly number[] {
   return typeof text === 'string' ? JSON.parse(text) : []
 }
 
 interface Limits {
-  /** ISO 8601 UTC: what is older goes. */
+  /** Events before this time are pruned: ISO 8601 UTC. */
   readonly before: string
-  /** Up to which number nobody needs events. */
+  /** The lowest hold: no reader needs events up to this number. */
   readonly hold: number
-  /** By how much the log is too large. */
+  /** By how much the log exceeds its maximum size. */
   readonly excessBytes: number
 }
 

@@ -1,22 +1,22 @@
 /**
- * After a restored backup the database has lost events that clients have seen. Their numbers must not be given to other
- * events, so the log goes on above every number that may ever have been drawn: see `decisions/restored-logs.md`.
+ * A database that was restored from a backup lacks events that clients have seen. No other event may get their numbers,
+ * so the log continues above every number that may ever have been drawn: see `decisions/restored-logs.md`.
  */
 
-/** No log draws more events than this in a millisecond, over its whole life: so a number tells a time that it comes before. */
+/** On average over its life, no log draws more numbers per millisecond: so the clock gives a bound for all of them. */
 const numbersPerMs = 64
-/** Where the clock cannot be right. */
+/** Added instead where the clock is obviously wrong. */
 const stepNumbers = 2 ** 32
-/** The numbers must fit 48 bits (see `postgres/log/event-log.ts`). The clock comes here in the year 2100. */
+/** The numbers must fit in 48 bits (see `postgres/log/event-log.ts`). The clock reaches this bound in the year 2100. */
 const maxByClock = 2 ** 48 - 2 ** 44
 
-/** The number above which a restored log goes on. `drawn`: the last one that it knows; `now` in milliseconds since 1970. */
+/** The number above which a restored log continues. `drawn`: its last number; `now`: in milliseconds since 1970. */
 export function baseAbove(drawn: number, now: number): number {
   const byClock = Math.ceil(now) * numbersPerMs
   return byClock > drawn && byClock < maxByClock ? byClock : drawn + stepNumbers
 }
 
-/** The bases of a log whose oldest event is known, with one more. */
+/** The bases of a log with one more, without those below its oldest event. */
 export function withBase(
   bases: readonly number[],
   base: number,

@@ -9,7 +9,7 @@
  */
 import type { PlanAccess, PlanBlock, PlanStep } from './steps.ts'
 
-/** What the plan does not say. Tables are named as the plan names them: by their aliases, where there are any. */
+/** What the plan does not tell. Tables are named as in the plan: by their aliases, where they have one. */
 export interface PlanFacts {
   /** How many rows a table has; undefined: not known, or without end. Of a search table, the collection's. */
   rowsOf(table: string): number | undefined

@@ -1,5 +1,5 @@
 /**
- * Answers remembered while the collections that they were read from stay unchanged, in bounded memory. See
+ * The cache of answers, each valid while the collections that it was read from are unchanged, in bounded memory. See
  * decisions/answers-worth-remembering.md.
  */
 import { Cache, CacheBound } from '../../cache.ts'
@@ -9,32 +9,32 @@ import type { GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
 
 export type Key = number | string
 
-/** What is asked, but for its values, and what is answered. */
+/** A read without its values, and its answer. */
 export type ReadShape = (GuardedRead | GuardedCompositeRead)['shape']
 export type Answer = ReadAnswer | CompositeAnswer
 
 interface Remembered {
   readonly answer: Answer
-  /** Whether its weight holds what REST made of the answer. */
+  /** Whether its weight includes the response that REST rendered from the answer. */
   isWhole: boolean
 }
 
 const entryBytes = 300
-/** After so many remembered answers, a shape's memory is judged by how often they were asked for again. */
+/** After so many cached answers of a shape, it is judged by its cache hits whether caching them is worth it. */
 const judgedAnswers = 256
-/** Below so many uses of a remembered answer, it costs more to keep it, and to collect it later, than it saves. */
+/** With fewer hits per cached answer, storing and garbage-collecting it costs more than it saves. */
 const worthwhileUses = 0.5
-/** Of a shape whose answers are not worth it, one in so many is remembered: it shows when that changes. */
+/** Of a shape that is not worth caching, one answer in so many is cached, to notice when that changes. */
 const sampledAnswers = 8
 
 /** The bound that all shapes' answers share. */
 export class Answers {
   readonly bound: CacheBound
   readonly #maxBytes: number
-  /** The answer remembered last: REST makes something of it only afterwards. */
+  /** Weighs the answer cached last: REST renders it only afterwards. */
   #latest: (() => void) | undefined
 
-  /** `bytes`: 0 remembers nothing. */
+  /** `bytes`: 0 caches nothing. */
   constructor(bytes: number) {
     this.bound = new CacheBound('answers', bytes)
     this.#maxBytes = bytes / 16
@@ -45,12 +45,12 @@ export class Answers {
     return new ShapeAnswers(this)
   }
 
-  /** Whether an answer of this size is worth remembering. */
+  /** Whether an answer of this size may be cached. */
   fits(bytes: number): boolean {
     return bytes < this.#maxBytes
   }
 
-  /** `weigh`: counts what is made of the answer until the next one is remembered. */
+  /** `weigh`: adds the weight of the rendered response; called when the next answer is cached. */
   added(weigh: () => void): void {
     this.#latest?.()
     this.#latest = weigh
@@ -60,7 +60,7 @@ export class Answers {
 export class ShapeAnswers {
   readonly #all: Answers
   readonly #cache: Cache<Key, Remembered>
-  /** How many were remembered, and asked for again, since the last judgement. */
+  /** Cached answers and cache hits since the shape was last judged. */
   #kept = 0
   #used = 0
   #isSampled = false
@@ -79,7 +79,7 @@ export class ShapeAnswers {
     return remembered.answer
   }
 
-  /** Remembers the answer, or passes it over where the shape's answers are hardly ever asked for again. */
+  /** Caches the answer, or skips it where the shape's answers are rarely read again. */
   set(key: Key, stamp: number, answer: Answer): void {
     if (this.#isSampled && ++this.#passedOver % sampledAnswers !== 0) return
     const characters = (answer.text?.length ?? 0) + (typeof key === 'string' ? key.length : 0)
@@ -91,7 +91,7 @@ export class ShapeAnswers {
     if (++this.#kept === judgedAnswers) this.#judge()
   }
 
-  /** Counts what REST has made of an answer, once. */
+  /** Adds the weight of the rendered response, once. */
   #weigh(key: Key, remembered: Remembered): void {
     const { rendered } = remembered.answer
     if (remembered.isWhole || rendered === undefined) return
@@ -106,7 +106,7 @@ export class ShapeAnswers {
   }
 }
 
-/** A key that is equal only for equal arguments and, where the answer is personal, equal users. */
+/** A key that is equal only for equal arguments and, for a personal answer, the same user. */
 export function keyOf(args: readonly JsonValue[], userId: number | null, personal: boolean): Key {
   if (personal) return `${userId}:${JSON.stringify(args)}`
   const first = args[0]

@@ -1,17 +1,17 @@
-/** Snapshots of databases that take several queries at once, and answer later. */
+/** Snapshots of asynchronous databases, which run several queries in one call. */
 import type { ResultRow } from '../values.ts'
 import type { Snapshot } from './database.ts'
 
 type Rows = readonly ResultRow[]
 
-/** Runs queries in one snapshot that is begun after the call. */
+/** Runs queries in one snapshot, begun after the call. */
 export type Ask<Q> = (queries: readonly Q[]) => Promise<readonly Rows[]>
 
-/** How it is found out whether a snapshot is newer than the versions. */
+/** How to find out whether a snapshot is newer than the versions. */
 export interface Freshness<Q> {
-  /** A query in the same snapshot, where it takes one. */
+  /** A query that must run in the same snapshot, where one is needed. */
   query?(): Q
-  /** `isCurrent`: whether the versions are what they were before the query was asked. */
+  /** `isCurrent`: whether the versions are still those from before the query. */
   isNewer(row: ResultRow | undefined, isCurrent: () => boolean): boolean
 }
 

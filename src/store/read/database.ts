@@ -1,4 +1,4 @@
-/** What a database supplies so that the one reader runs on it. `Q`: a statement of it with its values. */
+/** What the reader needs from a database. `Q`: a statement of the database with its values. */
 import type { Awaitable } from '../../plan/answer.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
 import type { Principal } from '../../principal.ts'
@@ -15,30 +15,30 @@ import type { Total } from './lists.ts'
 export interface ReadDatabase {
   readonly answers: Answers
   readonly versions: Versions
-  /** Whether reads wait for the database in turns of their callers. */
+  /** Whether reads queue for the database by caller. */
   readonly queuesByCaller: boolean
-  /** Whether no answer may be given to another user, whatever the shape says. */
+  /** Whether answers are never shared between users, whatever the shape says. */
   readonly isPersonal: boolean
-  /** Begins a snapshot whose commits the versions count, where reads are answered at once. */
+  /** Begins a snapshot and makes the versions count its commits, where reads are synchronous. */
   hold(): void
-  /** What `now` stands for in rules, in milliseconds since 1970; undefined: the database's own clock. */
+  /** The value of `now` in rules, in milliseconds since 1970; undefined: the database's own clock. */
   now(): number | undefined
   actor(principal: Principal): Actor | undefined
   runOf(shape: ReadShape): Run
 }
 
-/** Answers at once, or says how to ask. */
+/** Answers synchronously, or returns a function that asks the database. */
 export type Run = (inputs: Inputs, principal: Principal) => Answer | Later
 
-/** Makes the statements of one shape. Those that it returns are compiled once. */
+/** Prepares the statements of one shape, each compiled once. */
 export interface Statements<Q> {
-  /** `build` asks the dialect for every limit. */
+  /** `build` must write every limit by `Dialect.limit`. */
   prepare(build: (dialect: Dialect) => Sql): (inputs: Inputs) => Q
   /** The lines of `listSql`. */
   slice(list: GuardedList, slice: (dialect: Dialect) => Slice, size: SliceSize): (inputs: Inputs) => Q
   /** A statement over the rows of a whole list. */
   count<L extends WholeList>(list: L, build: CountSql<L>): (inputs: Inputs) => Q
-  /** How many rows a whole collection has, as writes keep it. */
+  /** How many rows a whole collection has, from the total that writes maintain. */
   whole(collection: string): (inputs: Inputs) => Q
 }
 
@@ -46,19 +46,19 @@ export type CountSql<L> = (list: L, dialect: Dialect, form?: RelatedForm) => Sql
 
 export type WholeList = Pick<GuardedList, 'collection' | 'rows'>
 
-/** How many rows a slice asks for, and how many it skips. */
+/** How many rows a slice reads, and how many it skips. */
 export interface SliceSize {
   rows(inputs: Inputs): number
   skipped(inputs: Inputs): number
 }
 
-/** Where queries run. Those of one call see one snapshot. */
+/** Runs queries. Those of one call see one snapshot. */
 export interface Snapshot<Q> {
   row(query: Q): Awaitable<ResultRow | undefined>
   list(queries: ListQueries<Q>): Awaitable<ListRows>
 }
 
-/** `of`: what the query's row says. */
+/** `of`: reads the total from the query's row. */
 export interface Count<Q> {
   readonly query: Q
   of(row: ResultRow | undefined): Total
@@ -68,16 +68,16 @@ export interface ListQueries<Q> {
   readonly rows: Q
   readonly parent?: Q | undefined
   readonly count?: Count<Q> | undefined
-  /** How many match, where that is known. */
+  /** How many rows match, where that is known. */
   readonly total?: Total | undefined
-  /** Whether it matters if the snapshot is newer than the versions: see `ListRows.isNewer`. */
+  /** Whether `ListRows.isNewer` will be called. */
   readonly isChecked: boolean
 }
 
 export interface ListRows {
-  /** Undefined: the parent is missing or hidden. */
+  /** Undefined where the parent is missing or hidden. */
   readonly rows: readonly ResultRow[] | undefined
   readonly count: Total | undefined
-  /** Whether the snapshot may show a commit that a stamp does not count, which was taken before it. */
+  /** Whether the snapshot may include a commit that a stamp taken before it does not count. */
   isNewer(isCurrent: () => boolean): boolean
 }

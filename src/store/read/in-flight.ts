@@ -1,7 +1,7 @@
-/** Reads that the database has not answered yet: whoever asks the same meanwhile, with nothing changed, gets the same answer. */
+/** Reads in progress: an equal read with the same stamp shares the answer instead of asking the database again. */
 import type { Answer, Key } from './answers.ts'
 
-/** Asks the database. `signal`: the answer is not needed any more. */
+/** Asks the database. `signal` is aborted when the answer is no longer needed. */
 export type Later = (signal: AbortSignal | undefined) => Promise<Answer>
 
 interface Read {
@@ -13,15 +13,15 @@ interface Read {
 export class InFlight {
   readonly #reads = new Map<Key, Read>()
 
-  /** The answer to the same caller's equal read. */
+  /** The answer to an equal read of the same caller. */
   get(key: Key, stamp: number, caller: string): Promise<Answer> | undefined {
     const read = this.#reads.get(key)
     return read?.stamp === stamp && read.caller === caller ? read.answer : undefined
   }
 
   /**
-   * Another caller's equal read may wait behind many of that caller's own: this one is asked for too, and the first answer
-   * is that of both.
+   * An equal read of another caller may be queued behind many reads of that caller. So this read is sent to the database
+   * as well, and the first answer serves both.
    */
   add(key: Key, stamp: number, caller: string, ask: Later): Promise<Answer> {
     const other = this.#reads.get(key)

@@ -1,6 +1,6 @@
 /**
- * What is known of a list while nothing in it changes: how many items it has, and anchors, which are the positions (the
- * sort keys) of rows at some offsets. A deep page begins at the nearest anchor instead of counting its way from the first row.
+ * What is cached of a list while nothing in it changes: its total, and anchors, which are the positions (sort keys) of
+ * rows at some offsets. A deep page starts at the nearest anchor before it instead of skipping all rows from the first.
  */
 import { Cache, CacheBound } from '../../cache.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
@@ -10,19 +10,19 @@ import type { Inputs, SqlValue } from '../values.ts'
 import { stampOf, type Version, type Versions } from '../versions.ts'
 import type { Total } from './lists.ts'
 
-/** Below this offset, counting rows is as cheap as looking for an anchor. */
+/** Below this offset, skipping rows is as cheap as starting at an anchor. */
 export const shallowRows = 200
-/** No two anchors are nearer, which is a page of the default size: PostgreSQL takes long to skip rows. */
+/** No anchor is added fewer rows after another: a page of the default size, since PostgreSQL is slow to skip rows. */
 const nearestRows = 20
-/** A page of the largest size shows lists of so many whole: no other page needs their totals. */
+/** The largest page shows the whole of a list with so few items: no other page needs its total. */
 const smallTotal = 100
-/** Of one list. Beyond, every second one is dropped. */
+/** Per list. Beyond that, every second anchor is dropped. */
 const maxAnchors = 10_000
 const listBytes = 400
 const anchorBytes = 150
 
 export interface Anchor {
-  /** How many rows stand before this position, the position's own row included. */
+  /** How many rows precede this position, its own row included. */
   readonly offset: number
   readonly position: readonly SqlValue[]
 }
@@ -68,11 +68,11 @@ export interface KnownList {
 export interface ListMemory {
   readonly bound: CacheBound
   readonly versions: Versions
-  /** Versions that stay the same while rows are only added at the end or changed in place. */
+  /** Versions that do not grow while rows are only added at the end or changed in place. */
   readonly orders?: Versions | undefined
   /** Whether totals are kept, too. */
   readonly keepsTotals: boolean
-  /** Whether nothing that is known of one user's list is used for another, whatever the shape says. */
+  /** Whether nothing is shared between the lists of different users, whatever the shape says. */
   readonly isPersonal?: boolean
 }
 
@@ -103,14 +103,14 @@ export class KnownLists {
     this.keepsTotals = memory.keepsTotals && isCounted(shape)
   }
 
-  /** It stays the same as long as what is known of any list is true. */
+  /** It stays the same as long as everything cached is valid. */
   get stamp(): number {
     return stampOf(this.#versions)
   }
 
-  /** Of the list that is asked for, whichever page of it. */
+  /** The key of a list, the same for all its pages. */
   keyOf({ args, userId }: Inputs): string {
-    // Offset and limit are all there is.
+    // The only arguments are offset and limit.
     if (args.length === 2 && !this.#isPersonal) return ''
     const { offset, limit } = this.#window
     const others = args.map((value, index) => (index === offset || index === limit ? null : value))
@@ -121,7 +121,7 @@ export class KnownLists {
     return this.#lists.get(key, stamp)
   }
 
-  /** How many rows a page begins after the nearest anchor; 0 for one that needs none. */
+  /** How many rows are skipped from the nearest anchor to the page; 0 for a page that needs no anchor. */
   skipped(inputs: Inputs): number {
     const offset = this.offsetOf(inputs)
     if (offset < shallowRows) return 0
@@ -136,7 +136,7 @@ export class KnownLists {
     if (this.keepsTotals && total.total > smallTotal) this.#list(key, stamp).total = total
   }
 
-  /** `row`: what the row before the offset has as sort keys, after its text. */
+  /** `row`: the text and the sort keys of the row before the offset. */
   addAnchor(key: string, stamp: number, offset: number, row: readonly SqlValue[] | undefined): void {
     if (row === undefined) return
     const { anchors } = this.#list(key, stamp)
@@ -150,15 +150,14 @@ export class KnownLists {
     const known = this.#lists.peek(key, stamp)
     if (known !== undefined) return known
     const made = { anchors: new Anchors(), total: undefined }
-    // What a read found that began before a change is not kept in the place of what was found since.
+    // The result of a read that began before a change does not replace what was found since.
     if (stamp === this.stamp) this.#lists.set(key, made, listBytes + 2 * key.length, stamp)
     return made
   }
 }
 
 /**
- * Nothing is known of any list: for reads within a transaction, which see rows that nobody else sees, and for those that
- * turn with the time.
+ * Caches nothing: for reads within a transaction, which see uncommitted rows, and for reads that depend on the time.
  */
 export class UnknownLists extends KnownLists {
   override get(): undefined {}
@@ -168,20 +167,20 @@ export class UnknownLists extends KnownLists {
   override addAnchor(): void {}
 }
 
-/** What is known of the lists of one shape. */
+/** The cache for the lists of one shape. */
 export function listsOf(shape: GuardedList, window: PageWindow, memory: ListMemory): KnownLists {
   return shape.volatile ? new UnknownLists(shape, window, memory) : new KnownLists(shape, window, memory)
 }
 
-/** The versions that tell whether something in the list may have moved. */
+/** The versions that grow when a row of the list may have moved. */
 function versionsOf(shape: GuardedList, { versions, orders }: ListMemory): readonly Version[] {
   const ascending = shape.sort[0]?.descending === false
-  // New rows come last in the order of ids, and nothing but a deletion takes a row out.
+  // In the order of ids new rows come last, and only a deletion removes a row.
   if (orders !== undefined && isWholeById(shape) && ascending) return [orders.cell(shape.collection.name)]
   return shape.reads.map(collection => versions.cell(collection))
 }
 
-/** Whether it is all of a collection in the order of ids. */
+/** Whether the list is a whole collection in the order of ids. */
 export function isWholeById(shape: GuardedList): boolean {
   return isById(shape) && isWhole(shape)
 }

@@ -1,5 +1,4 @@
-/** The statements of aggregates: figures per group in an inner query, written as JSON by the outer one. */
-
+/** The statements of aggregates: an inner query computes the values of each group, the outer one writes them as JSON. */
 import { datePartLengths } from '../../model/fields/date-parts.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
 import { wholeEncoding } from '../../model/fields/integer.ts'
@@ -20,7 +19,7 @@ import { searchedFirst } from './search.ts'
 import { textForm } from './select.ts'
 import { arg, join, name, type Sql, sql } from './writer.ts'
 
-/** One line per group: its text. One more than the limit tells whether others follow. */
+/** One row per group: its text. One row more than the limit tells whether others follow. */
 export function aggregateSql(shape: GuardedAggregate, dialect: Dialect, form?: RelatedForm): Sql {
   const { aggregation } = shape
   const row = new Row(dialect, shape.collection.name)
@@ -42,7 +41,7 @@ export function aggregateRootSql(
   return sql`(SELECT ${array} FROM ${row.of(groups)})`
 }
 
-/** One row per group; its columns are called by `columnOf`. */
+/** One row per group, with columns named by `columnOf`. */
 function groupsSql(
   list: Pick<GuardedList, 'collection' | 'rows' | 'within'>,
   { groups, measures, sort, offset }: GuardedAggregation,
@@ -56,7 +55,7 @@ function groupsSql(
     ...measures.map((measure, at) => sql`${measureSql(measure, inner)} AS ${columnOf('measure', at)}`),
   ]
   const conditions = where(conditionsOf(list, inner, form))
-  // Without columns of its own, a group is still there.
+  // A group without columns still counts as a row.
   const listed = columns.length === 0 ? sql`count(*)` : join(columns, ', ')
   const grouped: Sql = groups.length === 0 ? [] : [` GROUP BY ${groups.map((_, at) => at + 1).join(', ')}`]
   const order = orderSql(sort, groups.length, row.dialect)
@@ -90,7 +89,7 @@ function measureSql(measure: GuardedMeasure, row: Row): Sql {
   return row.dialect.extreme(kind, value, field.field)
 }
 
-/** Of values that are all nearly 0, it is 0: PostgreSQL refuses a quotient that is too small. */
+/** 0 where the sum is nearly 0: PostgreSQL refuses a quotient that underflows. */
 function average(sum: Sql, value: Sql): Sql {
   return sql`CASE WHEN abs(${sum}) < 1e-290 THEN 0 ELSE ${sum} / nullif(count(${value}), 0) END`
 }

@@ -1,4 +1,4 @@
-/** The values of computed fields. Both databases give the same, and no stored value makes a statement fail. */
+/** The values of computed fields: the same on both databases, and no stored value makes a statement fail. */
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import { realEncoding } from '../../model/fields/number.ts'
 import { textEncoding } from '../../model/fields/textual.ts'
@@ -10,7 +10,7 @@ import { join, type Sql, sql } from './writer.ts'
 
 type Of<Kind extends Computation['kind']> = Computation & { readonly kind: Kind }
 
-/** The SQL of what computations are made of: `condition.ts` has it, and needs them itself. */
+/** The SQL of the parts of computations. `condition.ts` passes it in, to avoid a circular import. */
 export interface RowSql {
   condition(condition: Condition, row: Row): Sql
   /** Null in the rows where the field is hidden. */
@@ -64,7 +64,7 @@ function literalSql({ value, type }: Of<'literal'>, { dialect }: Row): Sql {
   return dialect.cast([{ from: 'constant', value, as: type.encoding }], type.encoding)
 }
 
-/** The part as a value of the whole's type: a whole number may stand for another. */
+/** The part as a value of the whole's type: an integer may stand where a real number is expected. */
 function fitted(part: Computation, { type }: Computation, row: Row, over: RowSql): Sql {
   const value = computedSql(part, row, over)
   const isNull = part.kind === 'literal' && part.value === null
@@ -105,8 +105,8 @@ function firstSql(computation: Of<'first'>, row: Row, over: RowSql): Sql {
 }
 
 /**
- * In double precision, on both databases: whole numbers overflow in different ways, and where one fails another gives
- * infinity. Numbers beyond 1e150 give null, those within 1e-150 of zero count as zero.
+ * In double precision on both databases, since integers overflow differently, and where one database fails the other
+ * returns infinity. Numbers beyond 1e150 give null; those within 1e-150 of zero count as zero.
  */
 function arithmeticSql({ operator, left, right, type }: Of<'arithmetic'>, row: Row, over: RowSql): Sql {
   const { dialect } = row
@@ -127,13 +127,13 @@ function moderate(value: Sql, write = (moderated: Sql): Sql => moderated): Sql {
   return sql`CASE WHEN abs(${value}) <= ${largest} THEN ${write(moderated)} END`
 }
 
-/** The numbers that JSON's readers keep apart (RFC 8259, 6). */
+/** Null beyond the integers that JSON readers represent exactly (RFC 8259, 6). */
 function wholeSql(value: Sql, dialect: Dialect): Sql {
   const safe: Sql = [String(Number.MAX_SAFE_INTEGER)]
   return sql`CASE WHEN abs(${value}) <= ${safe} THEN ${dialect.cast(value, wholeEncoding)} END`
 }
 
-/** Sums of fractions depend on their order, in the last digits. */
+/** Rounded: the last digits of a floating-point sum depend on the order of its terms. */
 function realSql(value: Sql, dialect: Dialect): Sql {
   return moderate(value, dialect.rounded)
 }

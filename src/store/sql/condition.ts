@@ -80,7 +80,7 @@ export function conditionSql(
   }
 }
 
-/** What stands first among the conditions of a row of which many may be looked at: see `Dialect.budgetCheck`. */
+/** The first condition on a row of which many may be scanned: see `Dialect.budgetCheck`. */
 export function budgetCheck(row: Row): Sql {
   return row.dialect.budgetCheck === undefined ? isTrue : row.dialect.budgetCheck(row.sorted().column('id'))
 }
@@ -117,7 +117,7 @@ export function valueSql({ field, computation }: VisibleField, row: Row): Sql {
   return computation === undefined ? row.column(field.name) : computedSql(computation, row, rowSql)
 }
 
-/** What computed values are made of. */
+/** The SQL of the parts of computed values. */
 const rowSql: RowSql = {
   condition: conditionSql,
   field: visible,
@@ -174,7 +174,7 @@ function isValue(operand: Operand): operand is Value {
   return operand.kind === 'param' || operand.kind === 'literal' || operand.kind === 'userId'
 }
 
-/** What the request says of itself and of its caller, as the other side of a field. */
+/** The time of the request, or a property of its caller, as the other operand of a comparison. */
 function contextual(operand: Contextual, as: Encoding, row: Row): Sql {
   switch (operand.kind) {
     case 'now':
@@ -195,11 +195,11 @@ function ofCaller({ users, field, isConfirmed, when }: Contextual & { kind: 'cal
   return sql`(SELECT ${value} FROM ${own.from()}${where(conditions)})`
 }
 
-/** That the caller has proven the address to be theirs: see `auth/accounts/addresses.ts`. */
+/** The condition that the caller has confirmed the address: see `auth/accounts/addresses.ts`. */
 function confirmed(address: Sql, { dialect }: Row): Sql {
   const payload: Sql = ['"_records"."payload"']
   const isOwn = sql`"_records"."kind" = ${quoted(addressRecord)} AND "_records"."id" = CAST(CAST(${userId} AS BIGINT) AS TEXT)`
-  // In the output, since what others keep is no JSON.
+  // In the select list, not in WHERE: the payloads of other records may not be JSON.
   const isProven = sql`${dialect.jsonTruth(payload, 'verified')} AND ${dialect.jsonText(payload, 'email')} = ${address}`
   return sql`(SELECT ${isProven} FROM "_records" WHERE ${isOwn})`
 }
@@ -295,14 +295,14 @@ function targetOf({ target: { name } }: Path, row: Row, stored: true | undefined
   return stored ? row.stored(name) : row.another(name)
 }
 
-/** The join collection's rows that count. */
+/** A row of the join collection, and the condition on it. */
 function throughOf(path: Path, row: Row, stored: true | undefined) {
   if (!('through' in path)) throw new TypeError('a many-to-many path needs its join collection')
   const { name } = path.through
   return { through: stored ? row.stored(name) : row.another(name), joinRows: path.joinRows }
 }
 
-/** The rows that `path` leads to, with the join collection's where there is one: for a subquery about `row`. */
+/** FROM and condition of the rows that `path` leads to from `row`, through the join collection where there is one. */
 function joinedTo(path: Path, target: Row, row: Row, stored: true | undefined) {
   const { relation } = path
   if (relation.kind !== 'manyToMany') {
@@ -315,13 +315,13 @@ function joinedTo(path: Path, target: Row, row: Row, stored: true | undefined) {
   return { from, condition: counts === isTrue ? belongs : sql`${belongs} AND ${counts}` }
 }
 
-/** That `target` is one of the rows that `path` leads to from `row`. */
+/** The condition that `path` leads from `row` to `target`. */
 export function linked(path: Path, target: Row, row: Row, stored?: true): Sql {
   if (path.relation.kind === 'one') return sql`${target.column('id')} = ${row.column(path.relation.field)}`
   return reached(path, target, row.column('id'), stored)
 }
 
-/** That `target` is one of the rows that a to-many `path` leads to from the row with this id. */
+/** The condition that a to-many `path` leads from the row with this id to `target`. */
 export function reached(path: Path, target: Row, id: Sql, stored?: true): Sql {
   if (path.relation.kind === 'one') throw new TypeError('a list cannot follow a to-one relation')
   if (path.relation.kind === 'many') return sql`${target.column(path.relation.field)} = ${id}`

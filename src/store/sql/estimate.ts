@@ -42,7 +42,7 @@ function sampleForm(condition: Condition): RelatedForm {
   return condition.conditions.every(each => sampleForm(each) === 'set') ? 'set' : 'check'
 }
 
-/** What `estimateSql` gave. */
+/** Reads the row of `estimateSql`. */
 export function estimated(row: readonly SqlValue[] | undefined): Total {
   const [counted = 0, sampled = null, whole = 0] = (row ?? []).map(Number)
   if (counted <= maxCounted) return { total: counted, isEstimate: false }
@@ -52,7 +52,7 @@ export function estimated(row: readonly SqlValue[] | undefined): Total {
   return { total: whole === 0 ? total : Math.min(total, most), isEstimate: true }
 }
 
-/** How many rows the list's whole collection has; 0 where that is hidden. */
+/** How many rows the list's whole collection has; 0 where row security hides that. */
 function wholeSql({ collection }: GuardedList): Sql {
   const named: Bind = { from: 'constant', value: collection.name, as: textEncoding }
   return sql`(SELECT CAST(coalesce(sum("n"), 0) AS BIGINT) FROM "_totals" WHERE "collection" = ${named})`

@@ -12,16 +12,16 @@ import { type Dialect, type Searched, type SearchedRow, searchTable, storedTable
 import { summed } from './summed.ts'
 import { type Bind, join, name, of, over, quoted, type Sql, sql } from './writer.ts'
 
-/** The column of a search table with the words of all its fields; those of one field stand under its name. */
+/** The column of a search table with the words of all fields. Each field also has a column of its own, under its name. */
 export const allWords = '_all'
 
-/** How many arguments `concat` is given: a function takes no more than 100. */
-const MOST = 90
+/** PostgreSQL functions take at most 100 arguments. */
+const maxArguments = 90
 
 function concat(parts: readonly Sql[]): Sql {
-  if (parts.length <= MOST) return sql`concat(${join(parts, ', ')})`
-  const chunks = Array.from({ length: Math.ceil(parts.length / MOST) }, (_, index) =>
-    concat(parts.slice(index * MOST, (index + 1) * MOST)),
+  if (parts.length <= maxArguments) return sql`concat(${join(parts, ', ')})`
+  const chunks = Array.from({ length: Math.ceil(parts.length / maxArguments) }, (_, index) =>
+    concat(parts.slice(index * maxArguments, (index + 1) * maxArguments)),
   )
   return concat(chunks)
 }
@@ -61,7 +61,7 @@ function cast(value: Sql, { postgres: { type } }: Encoding): Sql {
   return type.includes(' COLLATE ') ? sql`${plain} COLLATE "C"` : plain
 }
 
-/** The calendar repeats itself every 400 years. It has no year 0 here. */
+/** The calendar repeats every 400 years. `make_date` has no year 0. */
 function weekday(day: Sql): Sql {
   const part = (from: string, length: string) => sql`substr(${day}, ${[from]}, ${[length]})::int`
   const date = sql`make_date(${part('1', '4')} + 400, ${part('6', '2')}, ${part('9', '2')})`
@@ -73,7 +73,7 @@ function regexLiteral(character: string): string {
   return '.*+?()[]{}|\\^$'.includes(character) ? `\\${character}` : character
 }
 
-/** No word is empty: the array of an empty one is found nowhere. */
+/** Matches no row: no stored word is empty. */
 const nowhere = arrayOf([''])
 
 function searchArray(text: JsonValue): string {
@@ -81,13 +81,13 @@ function searchArray(text: JsonValue): string {
   return terms.length === 0 ? nowhere : arrayOf(terms)
 }
 
-/** What tells whether values are the same. */
+/** A value in the form in which equal values compare as equal. */
 function comparable(value: Sql, { type }: Field): Sql {
   const { comparable: write } = type.encoding.postgres
   return write === undefined ? value : over(write, value)
 }
 
-/** The words of all the fields are in an index; those of some are looked at in what it finds. */
+/** The index covers the words of all fields together. Where only some fields count, its matches are filtered by them. */
 function matches(alias: Sql | undefined, _collection: string, { fields, words, isWhole }: Searched): Sql {
   const found = sql`${of(alias)}${name(allWords)} @> ${words}`
   if (isWhole) return found
@@ -170,5 +170,5 @@ export const postgres: Dialect = {
   searchIndex: { id: 'id', matches },
 }
 
-/** For tables whose rows are locked by policies. */
+/** For tables with row security policies. */
 export const lockedPostgres: Dialect = { ...postgres, stored: storedTable, searchIndex: undefined }

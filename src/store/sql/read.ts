@@ -19,18 +19,18 @@ export function itemSql({ collection, id, rows, select }: GuardedItem, dialect: 
   return sql`SELECT ${text} FROM ${row.from()}${where(conditions)}`
 }
 
-/** Which rows of a list are asked for: those after a position, by number. */
+/** Which rows of a list are requested: from a position or an offset, up to a limit. */
 export interface Slice {
   readonly after: readonly Bind[] | undefined
   readonly limit: Sql
   readonly offset: Bind | undefined
-  /** Whether the sort keys follow the item's text, one column each. */
+  /** Whether the sort keys are selected after the item's text, one column each. */
   readonly keys: boolean
   /** How conditions on related rows are written; `exists` where it is left out. */
   readonly related?: RelatedForm
 }
 
-/** One line per item: its text, then its sort keys where the slice asks for them. */
+/** One row per item: its text, then its sort keys where the slice requests them. */
 export function listSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
   const skips = slice.offset !== undefined && dialect.makesSkipped
   const isFlat = isById(list) && !skips
@@ -38,7 +38,7 @@ export function listSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql 
   const text = dialect.text(objectSql(list.select, row))
   const columns = join([text, ...(slice.keys ? keysSql(list, row) : [])], ', ')
   if (isFlat) return slicedSql(list, slice, row, columns, [])
-  // Were the texts made in the inner query, they would be made for every row that is sorted.
+  // In the inner query, the texts would be built for every row that is sorted.
   const inner = rowOf(list, slice, dialect)
   const sliced = slicedSql(list, slice, inner, inner.columns(row), row.used())
   return sql`SELECT ${columns} FROM ${row.of(sliced)}`
@@ -60,8 +60,8 @@ export function countSql(list: GuardedList, dialect: Dialect, form?: RelatedForm
 }
 
 /**
- * The lines of `listSql`, if they are found among the first `walked` rows of the list without its conditions: fewer than
- * are asked for say nothing.
+ * The rows of `listSql` among the first `walked` rows of the list without its conditions. Fewer rows than requested
+ * mean nothing: more may follow.
  */
 export function walkSql(list: GuardedList, slice: Slice, walked: number, dialect: Dialect): Sql {
   const row = new Row(dialect, list.collection.name)
@@ -126,9 +126,9 @@ function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, name
 }
 
 /**
- * A condition that is always true. SQLite supposes that it leaves few rows, and so reads the sets of a relation's ids by
- * the index on the relation and the first sort key, where it can stop early: it would take the index on the relation alone,
- * and sort all it finds.
+ * A condition that is always true. SQLite assumes that it leaves few rows, and so chooses the index on the relation and
+ * the first sort key, where it can stop early. Otherwise it would use the index on the relation alone and sort everything
+ * that it finds.
  */
 function indexHint({ collection, rows, sort: [first] }: GuardedList, row: Row): Sql[] {
   if (first === undefined || first.field.field.optional || !isColumn(first.field)) return []

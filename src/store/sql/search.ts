@@ -1,4 +1,4 @@
-/** Lists of what a search finds: read from the search index first where that costs least, and ranked. */
+/** Lists of search results: read from the search index first where that costs least, and ranked. */
 import type { Collection } from '../../model/model.ts'
 import type { Condition, GuardedSort } from '../../plan/guarded.ts'
 import { fieldWeight, isByRank, maxRankedItems, rankKey, shortestLength, unranked } from '../../plan/rank.ts'
@@ -10,7 +10,7 @@ import { arg, type Bind, join, name, type Sql, sql } from './writer.ts'
 
 type Search = Extract<Condition, { kind: 'search' }>
 
-/** Which rows a list or a count is of. */
+/** The rows of a list or of a count. */
 export interface Found {
   readonly collection: Collection
   readonly rows: Condition
@@ -18,7 +18,7 @@ export interface Found {
   readonly isWhole: boolean
 }
 
-/** The part of a list that is asked for. */
+/** The requested part of a list. */
 export interface RankedPart {
   readonly sort: readonly GuardedSort[]
   /** The list's conditions over a row: also those that are not about the collection's own rows. */
@@ -33,7 +33,7 @@ export function isRanked(sort: readonly GuardedSort[]): boolean {
   return isByRank(sort.map(({ field, descending }) => ({ field: field.field.name, descending })))
 }
 
-/** The search that every one of the rows fulfils; undefined where none is asked for, or nothing can be found. */
+/** The search condition of the rows; undefined where there is none, or nothing can match. */
 function searchOf(rows: Condition): Search | undefined {
   return partsOf(rows).find(part => part.kind === 'search')
 }
@@ -86,7 +86,7 @@ export function rankedFirst(row: Row, found: Found, part: RankedPart): void {
   }
 }
 
-/** What is never true of a row needs no search. */
+/** A condition that is never true needs no search. */
 function nothingFound(row: Row): Sql {
   const none = row.another(row.table)
   return sql`SELECT ${none.column('id')}, ${whole(['0'])} AS ${name(rankKey)} FROM ${none.from()} WHERE FALSE`
@@ -142,7 +142,7 @@ function rankedSql(
   return sql`WITH ${lowest} AS MATERIALIZED (SELECT coalesce((${newest}), 0) AS "id") SELECT ${all.column('id')}, ${all.column(rankKey)} FROM ${all.of(sql`${ranked} UNION ALL SELECT * FROM (${others}) AS "others"`)}${where(begin)} ORDER BY ${order} LIMIT ${limit}`
 }
 
-/** What every field in which all the words occur adds. */
+/** The sum over the fields in which all the words occur. */
 function rankSql(row: Row, { fields, param }: Search, lowest: Sql): Sql {
   const words = arg(param, row.dialect.searchTerms)
   const ranks = fields.map(field => {

@@ -1,4 +1,4 @@
-/** What is selected, as one JSON object built by the database, with related rows nested in it. */
+/** The selection as a JSON object that the database builds, with related rows nested in it. */
 import type { Field } from '../../model/model.ts'
 import type {
   Condition,
@@ -59,7 +59,7 @@ function lookUp(path: Path, rows: Condition, select: readonly GuardedSelected[],
   return sql`(SELECT ${object} FROM ${target.from()}${conditions})`
 }
 
-/** Whether the reference itself says all that is selected: the target is there, since nothing else is stored. */
+/** Whether the reference alone provides all that is selected: its target exists, by the foreign key. */
 function isOwn(rows: Condition, select: readonly GuardedSelected[], row: Row): boolean {
   return (
     rows.kind === 'always' &&
@@ -102,7 +102,7 @@ export function manySql(
   const object = objectSql(select, target)
   const array = target.dialect.array(connection ? keyed(object, sort, target) : object)
   const begin = position?.map((param, index) => arg(param, sort[index]?.field.field.type.encoding))
-  // Were the objects made in the inner query, they would be made for every row that is sorted.
+  // In the inner query, the objects would be built for every row that is sorted.
   const inner = target.inner()
   const bound = target.dialect.limit(arg(limit))
   const conditionsOf = (one: Row) => [budgetCheck(one), ...matching(one)]

@@ -23,7 +23,7 @@ function search(collection: string, searched: Searched): Sql {
   return sql`SELECT rowid FROM ${name(searchTable(collection))} WHERE ${matches(undefined, collection, searched)}`
 }
 
-/** What is found is listed once for the whole statement: to ask for each row takes ten times as long. */
+/** The matches are listed once for the whole statement: a lookup for each row takes ten times as long. */
 function searchedIn(collection: string, field: Field, words: Bind, { id, lowest }: SearchedRow): Sql {
   return sql`${id} IN (${search(collection, { fields: [field], words, isWhole: false })} AND rowid >= ${lowest})`
 }
@@ -32,8 +32,8 @@ function searchedIn(collection: string, field: Field, words: Bind, { id, lowest 
 export const budgetFunction = '_within_budget'
 
 /**
- * Calls the function for every 61st id, which costs less than what else is done with a row. A prime number: the ids of
- * imported rows may all be odd, or multiples of ten.
+ * Calls the function for every 61st id, which costs little beside the rest of the work on a row. A prime number, since the
+ * ids of imported rows may all be odd, or multiples of ten.
  */
 function budgetCheck(id: Sql): Sql {
   return sql`(${id} % 61 <> 0 OR ${[`${budgetFunction}()`]})`
@@ -66,7 +66,7 @@ export const sqlite: Dialect = {
   isIn: (column, list) => sql`${column} IN (SELECT value FROM json_each(${list}))`,
   list: JSON.stringify,
   searchTerms: { name: 'words', encode: searchQuery },
-  // SQLite plans anew with every value of a parameter that is a limit by itself: it took longer than most lists.
+  // SQLite prepares the statement again for each value of a limit that is a bare parameter, which took longer than most lists.
   limit: rows => sql`${rows} + 0`,
   // CROSS JOIN keeps the order of the tables, NOT INDEXED leaves the ids as the only way to the rows.
   sampled: (windows, row, range) => ({
@@ -75,7 +75,7 @@ export const sqlite: Dialect = {
   }),
   makesSkipped: false,
   limitsParts: false,
-  // Of a row, it uses the first value, and text after it: all items that share the first would be looked at.
+  // Of a row value, SQLite's index search uses only the first: it would scan all items that share it.
   comparesRows: false,
   // https://sqlite.org/optoverview.html, 3: a unary plus. It does not know of how many rows a list shows only the first.
   withoutIndex: column => sql`+${column}`,

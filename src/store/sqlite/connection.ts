@@ -1,4 +1,4 @@
-/** One SQLite connection: statements, the transaction that reads share, and others' commits. */
+/** One SQLite connection: its statements, the read transaction that reads share, and how it notices others' commits. */
 import { closeSync, existsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
@@ -50,16 +50,16 @@ export class Statement {
   }
 
   /**
-   * Not `run`: it reads the last inserted rowid, and after the full-text index has merged its segments that
-   * is one of its own, beyond 2^53, which throws.
+   * Not `StatementSync.run`: it reads the last inserted rowid. After the full-text index has merged its segments that is
+   * a rowid of the index, beyond 2^53, and Node throws.
    */
   run(inputs: Inputs): void {
     this.get(inputs)
   }
 
   /**
-   * SQLite undoes what a statement did before a constraint failed (https://sqlite.org/lang_conflict.html).
-   * Not so where it fails in any other way, or where Node refuses the result.
+   * SQLite undoes a statement that fails by a constraint (https://sqlite.org/lang_conflict.html). A statement that fails
+   * otherwise, or whose result Node refuses, may have changed something.
    */
   #failed(cause: unknown): unknown {
     if (this.#changes !== undefined && !isConstraintFailure(cause)) this.#changes.count++
@@ -75,23 +75,23 @@ export class Statement {
 
 export interface ConnectionOptions {
   readonly file: string
-  /** How long a write waits for another process's, in milliseconds. */
+  /** How long a write waits for the write lock of another process, in milliseconds. */
   readonly busyTimeout: number
 }
 
-/** It will hold password hashes. Its log and index of the log get the same rights and owner from SQLite. */
-function makeFile(file: string): void {
+/** Readable by its owner only: it will hold password hashes. SQLite gives the `-wal` and `-shm` files the same mode. */
+function createFile(file: string): void {
   if (file === ':memory:' || existsSync(file)) return
   try {
     closeSync(openPrivate(file))
   } catch {
-    // Another process was quicker, or SQLite will say why it cannot be made.
+    // Another process has just created it, or SQLite will say why it cannot be created.
   }
 }
 
-/** Opens a database file with the settings that every use of it must have. */
+/** Opens a database file with the settings that every connection needs. */
 export function openDatabase({ file, busyTimeout }: ConnectionOptions): DatabaseSync {
-  makeFile(file)
+  createFile(file)
   const database = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;')
   database.exec(
@@ -100,10 +100,10 @@ export function openDatabase({ file, busyTimeout }: ConnectionOptions): Database
   return database
 }
 
-/** How long one attempt at the write lock may sleep: `CommitQueue` tries again, and the event loop goes on meanwhile. */
+/** How long one attempt at the write lock may block: `CommitQueue` tries again, and the event loop runs in between. */
 const attemptMs = 2
 
-/** Connections of this process by file: a commit of one ends the shared reads of the others. */
+/** The connections of this process by file: a commit of one ends the snapshots of the others. */
 const open = new Map<string, Set<Connection>>()
 
 export class Connection {
@@ -125,11 +125,11 @@ export class Connection {
   #reading = false
   /** The turn of the event loop in which a request began the snapshot. Undefined: something else began it. */
   #requestTurn: number | undefined
-  /** How often the other threads had committed when the snapshot began. */
+  /** The commits of the other threads when the snapshot began. */
   #commits = 0
   readonly #release = (): void => this.release()
 
-  /** `onForeignCommit` is called before a read or write that may see another connection's commit. */
+  /** `onForeignCommit` is called before the first read or write that may see a commit of another connection. */
   constructor(
     database: DatabaseSync,
     { file, otherThreads, busyTimeout }: ConnectionOptions & { readonly otherThreads: OtherThreads },
@@ -163,7 +163,7 @@ export class Connection {
     )
   }
 
-  /** A statement's text, and the rows of its query plan. */
+  /** The text of a statement, and the rows of its query plan. */
   explain(fragment: Sql): { readonly text: string; readonly rows: readonly ResultRow[] } {
     const { text } = compile(fragment, sqlite.sign)
     const prepared = this.#database.prepare(`EXPLAIN QUERY PLAN ${text}`)
@@ -186,8 +186,8 @@ export class Connection {
   }
 
   /**
-   * All reads until the event loop's turn ends see one snapshot: a transaction of its own would cost
-   * each more than a point read does. A commit of another thread ends the snapshot.
+   * Begins the snapshot that all reads share until the turn of the event loop ends: a transaction for each would cost more
+   * than a read by key does. A commit of another thread ends the snapshot.
    */
   hold(): void {
     const commits = this.#otherThreads.commits()
@@ -214,7 +214,7 @@ export class Connection {
     this.#requestTurn = turn
   }
 
-  /** Begins another snapshot, and notices what other processes have committed until now. */
+  /** Begins a new snapshot, which notices every commit of other processes until now. */
   look(): void {
     this.release()
     this.hold()
@@ -228,7 +228,7 @@ export class Connection {
     if (this.#database.isTransaction) this.#end.get()
   }
 
-  /** As `release`; a failure is left to the next statement: the commit that calls this is done. */
+  /** As `release`, but never throws: it follows a commit that is done. */
   #endSnapshot(): void {
     try {
       this.release()
@@ -237,7 +237,7 @@ export class Connection {
     }
   }
 
-  /** Fails as busy, at once, where another process has the write lock. */
+  /** Fails with SQLITE_BUSY after a few milliseconds where another process has the write lock. */
   beginWrite(): void {
     this.release()
     this.#waitShortly.get()
@@ -256,8 +256,8 @@ export class Connection {
   }
 
   /**
-   * Commits a page that holds what it held before. Throws where that cannot be made durable. `waits`: for a write of
-   * another process, as long as every write does; otherwise it fails at once.
+   * Commits an unchanged page. Throws where that cannot be made durable. `waits`: whether it waits for the write lock of
+   * another process, as long as other writes do.
    */
   mark(waits: boolean): void {
     this.release()
@@ -270,20 +270,23 @@ export class Connection {
     }
   }
 
-  /** How many pages the log has, and how many of them a checkpoint has copied; outside of a transaction. */
+  /** How many pages the write-ahead log has, and how many of them a checkpoint has copied. Outside of a transaction. */
   log(): { readonly pages: number; readonly copied: number } {
     this.release()
     const [, pages, copied] = Object.values(this.#logState.get() ?? {})
     return { pages: Number(pages), copied: Number(copied) }
   }
 
-  /** Copies the log into the file, as far as no reader needs the file as it is. */
+  /** Copies the log into the file, as far as no reader needs the old pages. */
   checkpoint(): void {
     this.release()
     this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)')
   }
 
-  /** From now on `checkpoint` is called. False: this SQLite cannot say how long its log is, and does so itself. */
+  /**
+   * Turns automatic checkpoints off: the caller runs `checkpoint`. Returns false, and leaves them on, where this SQLite
+   * cannot report the length of its log.
+   */
   takeOverCheckpoints(): boolean {
     const version: unknown = this.#database.prepare('SELECT sqlite_version() AS "v"').get()?.v
     const [major = 0, minor = 0] = String(version).split('.').map(Number)
@@ -297,8 +300,8 @@ export class Connection {
   }
 
   /**
-   * Work within the savepoint of a write, undone by itself where it fails. Its savepoint has another name: where the work
-   * is ended from outside, without this `catch`, the write's own undoes it.
+   * Runs work in a savepoint within that of a write, and rolls it back if it throws. The savepoint has a name of its own:
+   * where the work is terminated without reaching this `catch`, the savepoint of the write undoes it.
    */
   step<T>(work: () => T): T {
     this.#database.exec('SAVEPOINT one_step')
@@ -320,12 +323,12 @@ export class Connection {
     this.#database.exec('ROLLBACK TO one_write; RELEASE one_write')
   }
 
-  /** Within a transaction: whether references are checked at its end, not at each statement's. */
-  deferReferences(until: boolean): void {
-    this.#database.exec(`PRAGMA defer_foreign_keys = ${until ? 'ON' : 'OFF'}`)
+  /** Within a transaction: whether foreign keys are checked at its end instead of after each statement. */
+  deferReferences(isDeferred: boolean): void {
+    this.#database.exec(`PRAGMA defer_foreign_keys = ${isDeferred ? 'ON' : 'OFF'}`)
   }
 
-  /** Outside of a transaction. The copy that it takes may be larger than the memory. */
+  /** Outside of a transaction. VACUUM needs a temporary copy of the database, which may not fit in memory. */
   rewrite(): void {
     this.release()
     this.#database.exec('PRAGMA temp_store = FILE')
@@ -343,7 +346,7 @@ export class Connection {
   close(): void {
     this.release()
     this.#siblings.delete(this)
-    // The last connection to close moves the log into the file; to force it would wait for other readers.
+    // The last connection to close checkpoints the log. To force a checkpoint here would wait for other readers.
     this.#database.close()
   }
 

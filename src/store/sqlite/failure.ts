@@ -1,4 +1,4 @@
-/** What SQLite says when it fails, as an error that a client may see (https://sqlite.org/rescode.html). */
+/** SQLite's result codes as errors that a client may see (https://sqlite.org/rescode.html). */
 import { ApiError } from '../../errors.ts'
 import { taken } from '../write/checks.ts'
 import { referredElsewhere } from '../write/removal/cascade-set.ts'
@@ -12,7 +12,7 @@ const UNIQUE = 2067
 const PRIMARY_KEY = 1555
 const ROW_ID = 2579
 
-/** Primary codes that pass or that an operator can mend: the request itself was right. */
+/** Primary result codes that are transient, or that an operator can fix: the request itself is valid. */
 const unavailable = new Set([
   BUSY,
   6, // LOCKED
@@ -36,7 +36,7 @@ export function failureOf(cause: unknown): ApiError {
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
 }
 
-/** Failures of a COMMIT that come before its last frame is written to the log, or that undo it. */
+/** Failures of a COMMIT before its last frame is written to the log, or that roll it back. */
 const undone = new Set([
   BUSY,
   6, // LOCKED
@@ -45,8 +45,8 @@ const undone = new Set([
 ])
 
 /**
- * Whether a COMMIT that failed in this way has surely left nothing that could be applied later. After a sync that
- * failed, or where the index of the log could not grow, the log holds the whole transaction with valid checksums.
+ * Whether a COMMIT that failed in this way certainly left nothing that could be applied later. After a failed sync, or
+ * where the index of the log could not grow, the log holds the whole transaction with valid checksums.
  */
 export function isSurelyUndone(cause: unknown): boolean {
   const code = resultCode(cause)
@@ -58,7 +58,7 @@ export function isBusy(cause: unknown): boolean {
   return ((resultCode(cause) ?? 0) & 0xff) === BUSY
 }
 
-/** Why changes cannot be stored, in words for whoever runs the service. */
+/** Why changes cannot be stored, for the operator. */
 export function storageTrouble(cause: unknown): string {
   const code = resultCode(cause)
   const reason = reasons.get(code === undefined ? 0 : code & 0xff) ?? 'the disk fails'
@@ -66,7 +66,7 @@ export function storageTrouble(cause: unknown): string {
 }
 
 const reasons: ReadonlyMap<number, string> = new Map([
-  [BUSY, 'another process has had the database to itself for seconds'],
+  [BUSY, 'another process has held the write lock of the database for seconds'],
   [READONLY, 'the database is read-only'],
   [11, 'the database is damaged'],
   [13, 'the disk is full'],
@@ -77,7 +77,7 @@ export function isSyncFailure(cause: unknown): boolean {
   return resultCode(cause) === 1034
 }
 
-/** Whether the file, or one beside it, may not be written or made (SQLITE_READONLY, SQLITE_CANTOPEN). */
+/** Whether the file, or one beside it, cannot be written or created (SQLITE_READONLY, SQLITE_CANTOPEN). */
 export function isUnwritable(cause: unknown): boolean {
   const code = (resultCode(cause) ?? 0) & 0xff
   return code === READONLY || code === CANTOPEN

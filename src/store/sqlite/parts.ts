@@ -1,4 +1,4 @@
-/** The parts of a store on SQLite, each made of those before it. */
+/** Builds the parts of a store on SQLite, in the order of their dependencies. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
 import { observed } from '../advice/observed.ts'
@@ -43,7 +43,7 @@ export interface StoreParts {
   readonly idlePruning: IdlePruning
 }
 
-/** Of a database that is open and has the tables of the model. */
+/** `database`: open, with the tables of the model. */
 export function partsOf(model: Model, database: DatabaseSync, settings: Settings): StoreParts {
   const { file, cacheBytes, walkedRows, otherThreads, busyTimeout, now } = settings
   const versions = new Versions()
@@ -98,7 +98,7 @@ export function partsOf(model: Model, database: DatabaseSync, settings: Settings
   }
 }
 
-/** Undefined for a database in memory, which no other process can read. */
+/** Undefined without reader processes, and for a database in memory, which no other process can read. */
 function poolOf(identity: FileIdentity, { file, readers, busyTimeout }: Settings): ReaderPool | undefined {
   if (readers === undefined || readers.count === 0 || file === ':memory:') return undefined
   const orders = { file, identities: identity.expected, busyTimeoutMs: busyTimeout }
@@ -113,7 +113,7 @@ function checkpointsOf(
 ): Checkpoints {
   return new Checkpoints(connection, {
     onUnsafe(cause) {
-      // A reader that still had the file open when the next start opens it would keep the log from being copied again.
+      // Readers that still have the file open at the next start would keep SQLite from copying the log again.
       void pool?.close()
       onUnsafe?.(cause)
     },

@@ -1,12 +1,12 @@
-/** Records whose time is over, or whose user is gone, removed a few at a time. */
+/** Removes expired records and those of deleted users, a few at a time. */
 import { lastOwned, Round, removeOrphans } from '../records.ts'
 import { slot, sql } from '../sql/writer.ts'
 import { slotted } from '../values.ts'
 import type { Connection, Statement } from './connection.ts'
 
-/** How many are removed at once, so that no write waits long. */
+/** How many records are removed in one transaction, so that no write waits long. */
 const rowsPerPrune = 200
-/** How long to wait when there were no more, in milliseconds. */
+/** The pause after a transaction that found no more, in milliseconds. */
 const pruneIntervalMs = 5_000
 
 export class RecordPruning {
@@ -24,7 +24,7 @@ export class RecordPruning {
     this.#lastOwned = connection.prepare(lastOwned)
   }
 
-  /** Within a transaction: removes some, now and then. `now` in milliseconds. */
+  /** Within a transaction: removes some if it is time. `now`: in milliseconds. */
   prune(now: number): void {
     if (now < this.#next) return
     const gone = this.#prune.all(slotted([now, rowsPerPrune]))

@@ -354,10 +354,13 @@ for (const [name, within] of directions) {
       const rename = (place: Place) =>
         withStore(blog, place, store => new Client(store).update('posts', 1200, { title: 'changed since' }))
       await rename(from)
-      await assert.rejects(copyOf(blog, from, to), /a copy of this source that is done, and posts of one/)
+      await assert.rejects(
+        copyOf(blog, from, to),
+        /a finished copy of this source, and posts has changed in one/,
+      )
       assert.deepEqual(await copyOf(blog, from, to, true), first)
       await rename(to)
-      await assert.rejects(copyOf(blog, from, to, true), /and posts of one of the two was changed since/)
+      await assert.rejects(copyOf(blog, from, to, true), /and posts has changed in one of the two since/)
       await withStore(blog, to, async store => {
         const post = (await new Client(store).item('posts', 1200)) as { title: string }
         assert.equal(post.title, 'changed since')
@@ -374,7 +377,7 @@ for (const [name, within] of directions) {
         await fillBlog(to)
         await assert.rejects(copyOf(blog, from, to), /The target is not empty/)
         await withStore(blog, to, async store => assert.ok(await new Client(store).item('posts', 1200)))
-        // A half-done copy of another database.
+        // A unfinished copy of another database.
         const half = sqlite(other)
         const failing = copyDatabase(blog, {
           from,
@@ -385,7 +388,7 @@ for (const [name, within] of directions) {
           },
         })
         await assert.rejects(failing, /stopped/)
-        await assert.rejects(copyOf(blog, to, half), /half-done copy of/)
+        await assert.rejects(copyOf(blog, to, half), /unfinished copy of/)
         await assert.rejects(copyOf(blog, half, sqlite(`${other}2`)), /an unfinished copy/)
         await copyOf(blog, from, half)
       }),

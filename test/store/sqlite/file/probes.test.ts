@@ -8,7 +8,7 @@ import { WriteHealth } from '../../../../src/store/write-health.ts'
 const BUSY = 5
 const IOERR_FSYNC = 1034
 const hasItForSeconds =
-  'Changes cannot be stored: another process has had the database to itself for seconds.'
+  'Changes cannot be stored: another process has held the write lock of the database for seconds.'
 const diskFails = 'Changes cannot be stored: the disk fails.'
 
 /** `look`: what is found at a time, in milliseconds, where a commit of nothing fails with this code, or does not. */
