@@ -76,7 +76,7 @@ export const plan: readonly Mutant[] = [
         '',
       ],
       ['a rule beyond a relation is not personal', 'if (beyond.userId) found.userId = true', ''],
-      ['what a join row depends on is not looked at', '    look(path.joinRows, beyond)\n', ''],
+      ['what a join row depends on is not looked at', '    addCondition(path.joinRows, beyond)\n', ''],
       ['a join collection is not depended on', '    beyond.collections.add(path.through.name)\n', ''],
       [
         'two relations to one collection are one condition',
@@ -105,34 +105,26 @@ export const plan: readonly Mutant[] = [
     ],
     [
       'a list sorted by a hidden field is not personal',
-      '  for (const { field } of sort) lookAtField(field, found)\n',
+      '  for (const { field } of sort) addField(field, found)\n',
       '',
     ],
-    [
-      'a nested list does not depend on its parent',
-      '  if (within) lookAtWithin(within.guarded, found)\n',
-      '',
-    ],
-    [
-      'the rule of related rows is not looked at',
-      'lookAlong(path, [rows], found)',
-      'lookAlong(path, [], found)',
-    ],
+    ['a nested list does not depend on its parent', '  if (within) addWithin(within.guarded, found)\n', ''],
+    ['the rule of related rows is not looked at', 'addPath(path, [rows], found)', 'addPath(path, [], found)'],
     [
       'a related list shows rows that may not be read',
       'rows: and(rows, list.rows), when',
       'rows: list.rows, when',
     ],
-    ['what a related row selects is not depended on', '  lookAtSelect(select, beyond)\n', ''],
+    ['what a related row selects is not depended on', '  addSelect(select, beyond)\n', ''],
   ]),
   ...mutantsOf('plan/guard/composite', guard, [
     ['a root list shows rows that may not be read', 'rows: and(readable, rows), list', 'rows, list'],
     [
       'a root sorted by a hidden field is not personal',
-      "    if (root.kind === 'list') for (const { field } of root.list.sort) lookAtField(field, found)\n",
+      "    if (root.kind === 'list') for (const { field } of root.list.sort) addField(field, found)\n",
       '',
     ],
-    ['the rule of a root is not looked at', '    look(root.rows, found)\n', ''],
+    ['the rule of a root is not looked at', '    addCondition(root.rows, found)\n', ''],
   ]),
   ...mutantsOf('plan/guard/write', guard, [
     [

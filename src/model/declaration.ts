@@ -34,11 +34,11 @@ interface TypedOptions<Own, U, R, A, K, L> {
   readonly access?: A
   /** Read-only fields that the database computes. */
   readonly computed?: K
-  /** Sets values of an item that is about to be written. Pure and synchronous. */
+  /** Returns values to set in an item that is about to be written. Pure and synchronous. */
   readonly prepare?: TypedPrepare<Own, U>
-  /** Finds what is wrong with an item that is about to be written. Pure and synchronous. */
+  /** Returns the faults of an item that is about to be written. Pure and synchronous. */
   readonly check?: TypedCheck<Own, U>
-  /** How many items there may be. */
+  /** Cardinality limits. */
   readonly limits?: L
 }
 

@@ -41,11 +41,11 @@ export interface CollectionOptions<
   readonly access?: { readonly [operation in CrudOperation]?: AccessRule }
   /** Read-only fields that the database computes. */
   readonly computed?: Readonly<Record<string, ComputedDeclaration>>
-  /** Sets values of an item that is about to be written. Pure and synchronous. */
+  /** Returns values to set in an item that is about to be written. Pure and synchronous. */
   readonly prepare?: Prepare
-  /** Finds what is wrong with an item that is about to be written. Pure and synchronous. */
+  /** Returns the faults of an item that is about to be written. Pure and synchronous. */
   readonly check?: CheckWrite
-  /** How many items there may be. */
+  /** Cardinality limits. */
   readonly limits?: readonly LimitDeclaration[]
 }
 

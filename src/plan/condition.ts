@@ -138,62 +138,62 @@ export interface Dependencies {
   counts: boolean
 }
 
-export function dependencies(): Dependencies {
+export function noDependencies(): Dependencies {
   return { fields: new Set(), collections: new Set(), userId: false, volatile: false, counts: false }
 }
 
 /** Adds what `condition` depends on to `found`. */
-export function look(condition: Condition, found: Dependencies): Dependencies {
+export function addCondition(condition: Condition, found: Dependencies): Dependencies {
   switch (condition.kind) {
     case 'always':
     case 'never':
       return found
     case 'compare':
-      lookAtOperand(condition.operand, found)
-      return lookAtField(condition.field, found)
+      addOperand(condition.operand, found)
+      return addField(condition.field, found)
     case 'fields':
-      lookAtPath(condition.left, found)
-      return lookAtPath(condition.right, found)
+      addFieldPath(condition.left, found)
+      return addFieldPath(condition.right, found)
     case 'values':
-      lookAtComputation(condition.left, found)
-      lookAtComputation(condition.right, found)
+      addComputation(condition.left, found)
+      addComputation(condition.right, found)
       return found
     case 'isNull':
     case 'nullness':
-      return lookAtField(condition.field, found)
+      return addField(condition.field, found)
     case 'related':
-      return lookAlong(condition.path, [condition.rows], found)
+      return addPath(condition.path, [condition.rows], found)
     case 'search':
       for (const field of condition.fields) found.fields.add(field.name)
       return found
     case 'not':
-      return look(condition.condition, found)
+      return addCondition(condition.condition, found)
     default:
-      for (const part of condition.conditions) look(part, found)
+      for (const part of condition.conditions) addCondition(part, found)
       return found
   }
 }
 
-function lookAtOperand(operand: Operand, found: Dependencies): void {
+function addOperand(operand: Operand, found: Dependencies): void {
   if (operand.kind === 'userId') found.userId = true
   if (operand.kind === 'now' || operand.kind === 'claim') found.volatile = true
   if (operand.kind !== 'caller') return
   found.userId = true
   found.collections.add(operand.users.name)
   if (operand.isConfirmed) found.volatile = true
-  if (operand.when) include(look(operand.when, dependencies()), found)
+  if (operand.when) addOtherRows(addCondition(operand.when, noDependencies()), found)
 }
 
-function lookAtPath({ steps, field }: FieldPath, found: Dependencies): Dependencies {
+function addFieldPath({ steps, field }: FieldPath, found: Dependencies): Dependencies {
   found.fields.add(steps[0]?.relation.field ?? field.name)
   for (const { target } of steps) found.collections.add(target.name)
   return found
 }
 
-export function lookAtField({ field, when, computation }: VisibleField, found: Dependencies): Dependencies {
-  if (computation) lookAtComputation(computation, found)
+export function addField({ field, when, computation }: VisibleField, found: Dependencies): Dependencies {
+  if (computation) addComputation(computation, found)
   else found.fields.add(field.name)
-  return look(when, found)
+  return addCondition(when, found)
 }
 
 /** Whether the field has the value of its column in every row, so that an index on the column has its order. */
@@ -201,73 +201,73 @@ export function isColumn({ when, computation }: VisibleField): boolean {
   return when.kind === 'always' && computation === undefined
 }
 
-function lookAtComputation(computation: Computation, found: Dependencies): void {
+function addComputation(computation: Computation, found: Dependencies): void {
   switch (computation.kind) {
     case 'literal':
       return
     case 'column':
-      lookAtField(computation.field, found)
+      addField(computation.field, found)
       return
     case 'related':
-      look(computation.when, found)
-      lookBeyond(computation, beyond => lookAtComputation(computation.value, beyond), found)
+      addCondition(computation.when, found)
+      addBeyond(computation, beyond => addComputation(computation.value, beyond), found)
       return
     case 'aggregate': {
       const { field } = computation
       found.counts = true
-      lookBeyond(computation, beyond => field && lookAtField(field, beyond), found)
+      addBeyond(computation, beyond => field && addField(field, beyond), found)
       return
     }
     case 'first': {
       found.counts = true
       const fields = [computation.field, ...computation.sort.map(({ field }) => field)]
-      lookBeyond(computation, beyond => fields.forEach(field => void lookAtField(field, beyond)), found)
+      addBeyond(computation, beyond => fields.forEach(field => void addField(field, beyond)), found)
       return
     }
     case 'when':
-      look(computation.condition, found)
-      lookAtComputation(computation.value, found)
-      lookAtComputation(computation.otherwise, found)
+      addCondition(computation.condition, found)
+      addComputation(computation.value, found)
+      addComputation(computation.otherwise, found)
       return
     case 'arithmetic':
-      lookAtComputation(computation.left, found)
-      lookAtComputation(computation.right, found)
+      addComputation(computation.left, found)
+      addComputation(computation.right, found)
       return
     case 'datePart':
-      lookAtComputation(computation.of, found)
+      addComputation(computation.of, found)
       return
     default:
-      for (const part of computation.parts) lookAtComputation(part, found)
+      for (const part of computation.parts) addComputation(part, found)
   }
 }
 
-/** Adds the dependencies of following a path, and those that `lookThere` finds in the rows at its end. */
-function lookBeyond(
+/** Adds the dependencies of following a path, and those that `addThere` finds in the rows at its end. */
+function addBeyond(
   { path, rows }: { readonly path: Path; readonly rows: Condition },
-  lookThere: (beyond: Dependencies) => void,
+  addThere: (beyond: Dependencies) => void,
   found: Dependencies,
 ): void {
-  lookAlong(path, [rows], found)
-  const beyond = dependencies()
-  lookThere(beyond)
-  include(beyond, found)
+  addPath(path, [rows], found)
+  const beyond = noDependencies()
+  addThere(beyond)
+  addOtherRows(beyond, found)
 }
 
 /** Adds the dependencies of following `path`, and of the conditions over the rows at its end. */
-export function lookAlong(path: Path, rows: readonly Condition[], found: Dependencies): Dependencies {
-  const beyond = dependencies()
+export function addPath(path: Path, rows: readonly Condition[], found: Dependencies): Dependencies {
+  const beyond = noDependencies()
   beyond.collections.add(path.target.name)
   if ('through' in path) {
     beyond.collections.add(path.through.name)
-    look(path.joinRows, beyond)
+    addCondition(path.joinRows, beyond)
   }
-  for (const condition of rows) look(condition, beyond)
+  for (const condition of rows) addCondition(condition, beyond)
   if (path.relation.kind === 'one') found.fields.add(path.relation.field)
-  return include(beyond, found)
+  return addOtherRows(beyond, found)
 }
 
 /** Adds the dependencies of other rows, without their fields, which are not fields of this row. */
-export function include(beyond: Dependencies, found: Dependencies): Dependencies {
+export function addOtherRows(beyond: Dependencies, found: Dependencies): Dependencies {
   for (const name of beyond.collections) found.collections.add(name)
   found.userId ||= beyond.userId
   found.volatile ||= beyond.volatile

@@ -1,7 +1,7 @@
 /** A collection's limits, which are the same for all callers. */
 import type { Collection, Model } from '../model/model.ts'
 import { anonymous } from '../principal.ts'
-import { dependencies, look } from './condition.ts'
+import { addCondition, noDependencies } from './condition.ts'
 import { viewOf } from './guard/model-view.ts'
 import type { GuardedAssignment, GuardedLimit } from './guarded.ts'
 
@@ -24,6 +24,6 @@ export function concerns(
   { per, where }: GuardedLimit,
   set: readonly Pick<GuardedAssignment, 'field'>[],
 ): boolean {
-  const { fields } = look(where, dependencies())
+  const { fields } = addCondition(where, noDependencies())
   return set.some(({ field }) => field === per || fields.has(field.name))
 }

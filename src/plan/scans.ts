@@ -4,18 +4,18 @@ import type { Filter } from './plan.ts'
 
 /** Whether no index leads to the rows that can match. */
 export function mayScan(filter: Filter | undefined, collection: Collection): boolean {
-  return filter === undefined || !leads(filter, collection)
+  return filter === undefined || !usesIndex(filter, collection)
 }
 
 /** Whether an index leads to the rows that can match the filter. */
-function leads(filter: Filter, target: Collection): boolean {
+function usesIndex(filter: Filter, target: Collection): boolean {
   switch (filter.kind) {
     case 'and':
-      return filter.filters.some(one => leads(one, target))
+      return filter.filters.some(one => usesIndex(one, target))
     case 'or':
-      return filter.filters.length > 0 && filter.filters.every(one => leads(one, target))
+      return filter.filters.length > 0 && filter.filters.every(one => usesIndex(one, target))
     case 'compare':
-      return indexedOperators.has(filter.operator) && isIndexed(target, filter.field)
+      return indexedOperators.has(filter.operator) && startsAnIndex(target, filter.field)
     default:
       return false
   }
@@ -24,7 +24,7 @@ function leads(filter: Filter, target: Collection): boolean {
 const indexedOperators: ReadonlySet<string> = new Set(['eq', 'in', 'gt', 'gte', 'lt', 'lte', 'starts_with'])
 
 /** Whether an index begins with the field. */
-export function isIndexed({ fields, indexes }: Collection, name: string): boolean {
+export function startsAnIndex({ fields, indexes }: Collection, name: string): boolean {
   const field = fields.get(name)
   if (name === 'id' || name === 'created_at' || field?.unique || field?.reference) return true
   return indexes.some(({ keys: [first] }) => first?.field === name)

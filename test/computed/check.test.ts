@@ -118,16 +118,16 @@ let deep: ComputedDeclaration<number | null> = plus(1, 1)
 for (let depth = 0; depth < 12; depth++) deep = plus(deep, 1)
 
 const faults: readonly (readonly [expression: unknown, said: RegExp])[] = [
-  ["count('tasks')", /This is no computed field\. Write an expression, e\.g\. `count\('tasks'\)`/],
+  ["count('tasks')", /This is not a computed field\. Write an expression, e\.g\. `count\('tasks'\)`/],
   [count('task'), /`projects` has no relation to many items `task`\. Did you mean `tasks`\?/],
   [count('owner'), /`projects` has no relation to many items `owner`/],
   [count('tasks', field('titel').eq('x')), /`tasks` has no field `titel`\. Did you mean `title`\?/],
-  [count('tasks', 'open' as never), /This is no rule\. Write e\.g\./],
+  [count('tasks', 'open' as never), /This is not a rule\. Write e\.g\./],
   [sum('tasks', 'title'), /`title` is a string field: `sum` takes numbers/],
   [sum('tasks', 'id'), /`sum` takes numbers/],
   [avg('tasks', 'pints'), /`tasks` has no field `pints`\. Did you mean `points`\?/],
-  [min('tasks', 'code'), /`tasks\.code` is never given out/],
-  [concat(field('secret')), /`projects\.secret` is never given out/],
+  [min('tasks', 'code'), /`tasks\.code` is never returned by the API/],
+  [concat(field('secret')), /`projects\.secret` is never returned by the API/],
   [coalesce(field('settings')), /`projects\.settings` is a json field/],
   [first('tasks', 'title', { sort: '-nothing' }), /`tasks` has no field `nothing`/],
   [plus(field('name') as never, 1), /`\+` takes numbers, not a string/],

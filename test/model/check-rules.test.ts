@@ -125,7 +125,11 @@ const wrong: readonly (readonly [string, AccessRule, RegExp])[] = [
     loose('due_at').lte(now.minus(untyped({ fortnights: 1 }))),
     /Write weeks, days, hours, minutes/,
   ],
-  ['a shift by nothing', loose('due_at').lte(now.minus(untyped(undefined))), /shifted by no length of time/],
+  [
+    'a shift by nothing',
+    loose('due_at').lte(now.minus(untyped(undefined))),
+    /shifted by an invalid duration/,
+  ],
   ['a shift by centuries', loose('due_at').lte(now.minus({ weeks: 1e6 })), /more than a hundred years/],
   ['in now', loose('due_at').in(now), /`in` takes a list/],
   ['in another field', loose('points').in(field('weight')), /`in` takes a list/],
@@ -176,7 +180,7 @@ const wrong: readonly (readonly [string, AccessRule, RegExp])[] = [
   [
     'a secret of the caller',
     loose('title').eq(caller('password_hash')),
-    /never given out.*Name another field/,
+    /never returned by the API.*Use another field/,
   ],
   ['another type of the caller', loose('points').eq(caller('team')), /Compare fields of one type/],
   ['no claim', loose('title').eq(claim('')), /A claim needs a name/],
@@ -237,9 +241,9 @@ test('a built-in field of users is narrowed: its rules hold beside those that ar
 
 const notNarrowed: readonly (readonly [string, object, RegExp])[] = [
   [
-    'declared anew',
+    'being declared again',
     { email: text() },
-    /^users\.fields\.email: .*cannot be declared anew, but its rules can be narrowed/,
+    /^users\.fields\.email: .*cannot be declared again, but its rules can be narrowed/,
   ],
   [
     'another option',
@@ -251,12 +255,16 @@ const notNarrowed: readonly (readonly [string, object, RegExp])[] = [
     { email: { access: { raed: role('admin') } } },
     /^users\.fields\.email\.access\.raed: .*Did you mean `read`\?/,
   ],
-  ['no rule', { email: { access: { read: 'me' } } }, /^users\.fields\.email\.access\.read: This is no rule/],
-  ['no rules', { email: { access: 'me' } }, /^users\.fields\.email\.access: These are no rules/],
+  [
+    'no rule',
+    { email: { access: { read: 'me' } } },
+    /^users\.fields\.email\.access\.read: This is not a rule/,
+  ],
+  ['no rules', { email: { access: 'me' } }, /^users\.fields\.email\.access: These are not rules/],
   [
     'what is internal',
     { password_hash: { description: 'x' } },
-    /^users\.fields\.password_hash: .*never given out/,
+    /^users\.fields\.password_hash: Clients can neither read nor write/,
   ],
   ['nothing', { email: null }, /^users\.fields\.email: .*narrowed/],
 ]

@@ -295,14 +295,18 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^posts: .*`collection\(/],
     ],
     ['no fields', () => postFaults({ fields: undefined }), [/^posts.fields: Write the fields/]],
-    ['a field that is none', () => fieldFaults({ title: 'text' }), [/^posts.fields.title: This is no field/]],
+    [
+      'a field that is none',
+      () => fieldFaults({ title: 'text' }),
+      [/^posts.fields.title: This is not a field/],
+    ],
     ['an unknown option', () => postFaults({ acces: {} }), [/^posts.acces: .*Did you mean `access`/]],
     [
       'an unknown operation',
       () => postFaults({ access: { write: anyone } }),
       [/^posts.access.write: There is no/],
     ],
-    ['no rule', () => postFaults({ access: { read: 'anyone' } }), [/^posts.access.read: This is no rule/]],
+    ['no rule', () => postFaults({ access: { read: 'anyone' } }), [/^posts.access.read: This is not a rule/]],
     [
       'a description that is no text',
       () => postFaults({ description: 3 }),
@@ -324,7 +328,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       '__proto__',
       () => fieldFaults(JSON.parse('{"__proto__":1}')),
-      [/^posts.fields.__proto__: This is no field/],
+      [/^posts.fields.__proto__: This is not a field/],
     ],
     ['constructor', () => fieldFaults({ constructor: string() }), [/constructor: The name is reserved/]],
     ['a name too long', () => fieldFaults({ ['a'.repeat(51)]: string() }), [/longer than 50 characters/]],
@@ -363,7 +367,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
         [
           `a collection called ${name}`,
           () => faultsOf(model({ [name]: collection({ singular: 'thing', fields: {} }) })),
-          [new RegExp(`^${name}: (The name is reserved|Names that begin so|A name must be)`)],
+          [new RegExp(`^${name}: (The name is reserved|Names with this prefix|A name must be)`)],
         ] as const,
     ),
 
@@ -399,7 +403,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     ],
 
     [
-      'accounts declared anew',
+      'accounts declared again',
       () => faultsOf(model({ users: collection({ fields: {} }) })),
       [/^users: The accounts are built in. Extend them with `users/],
     ],
@@ -411,10 +415,10 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'another singular for the accounts',
       () => faultsOf(model({ users: users(untyped({ singular: 'person' })) })),
-      [/^users.singular: The accounts are built in/],
+      [/^users.singular: The collection is built in/],
     ],
     [
-      'a built-in field declared anew',
+      'a built-in field declared again',
       () => faultsOf(model({ users: users({ fields: { role: string() } }) })),
       [/^users.fields.role: The field is built in/],
     ],
@@ -437,7 +441,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'a bad pattern',
       () => fieldFaults({ a: string({ pattern: '(' }) }),
-      [/^posts.fields.a.pattern: This is no regular/],
+      [/^posts.fields.a.pattern: This is not a regular/],
     ],
     [
       'a pattern in a schema that may meet texts of any length',
@@ -452,7 +456,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'a least length beyond what a pattern may meet',
       () => fieldFaults({ a: text({ min: 2000, pattern: '^a' }), b: text({ min: 2000 }) }),
-      [/^posts.fields.a.min: The least, 2000, is above the most, 1000/],
+      [/^posts.fields.a.min: The minimum, 2000, is above the maximum, 1000/],
     ],
     [
       'a required field that nobody may write',
@@ -481,8 +485,8 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
           }),
         ),
       [
-        /^users.fields.phone: The first start could make no administrator, .* Write `optional: true` or a `default`/,
-        /^users.fields.boss_id: The first start could make no administrator/,
+        /^users.fields.phone: The first start could not create an administrator, .* Write `optional: true` or a `default`/,
+        /^users.fields.boss_id: The first start could not create an administrator/,
       ],
     ],
     [
@@ -493,12 +497,12 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'bounds that exclude each other',
       () => fieldFaults({ a: integer({ min: 3, max: 2 }) }),
-      [/a.min: The least, 3, is above the most, 2/],
+      [/a.min: The minimum, 3, is above the maximum, 2/],
     ],
     [
       'lengths that exclude each other',
       () => fieldFaults({ a: string({ min: 300 }) }),
-      [/a.min: The least, 300, is above the most, 255/],
+      [/a.min: The minimum, 300, is above the maximum, 255/],
     ],
     [
       'length and max',
@@ -529,12 +533,12 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'a bad schema',
       () => fieldFaults({ a: json({ schema: { type: 'sting' } }) }),
-      [/a.schema: This is no valid JSON Schema/],
+      [/a.schema: This is not a valid JSON Schema/],
     ],
     [
       'an unknown keyword',
       () => fieldFaults({ a: json({ schema: { minimun: 1 } }) }),
-      [/a.schema: This is no valid JSON Schema/],
+      [/a.schema: This is not a valid JSON Schema/],
     ],
     [
       'a reference',
@@ -614,7 +618,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'a searchable secret',
       () => fieldFaults({ a: string({ searchable: true, writeOnly: true }) }),
-      [/a.searchable: .*never given out/],
+      [/a.searchable: .*never returned by the API/],
     ],
     [
       'searchable with a rule that needs the row',
@@ -627,7 +631,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'a field rule that is none',
       () => fieldFaults({ a: string(untyped({ access: { read: 1 } })) }),
-      [/a.access: `read` is no rule/],
+      [/a.access: `read` is not a rule/],
     ],
     [
       'a field rule of another name',
@@ -922,17 +926,17 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     [
       'related to no rule',
       () => postFaults({ access: { read: anyone.or(untyped(undefined)) } }),
-      [/A part of it is no rule/],
+      [/A part of it is not a rule/],
     ],
     [
       'not of no rule',
       () => postFaults({ access: { read: not(untyped('x')) } }),
-      [/A part of it is no rule/],
+      [/A part of it is not a rule/],
     ],
     [
       'a rule of an unknown kind',
       () => postFaults({ access: { read: { rule: { kind: 'some' } } } }),
-      [/A part of it is no rule/],
+      [/A part of it is not a rule/],
     ],
     ['no role', () => postFaults({ access: { read: role() } }), [/A role must be named/]],
     [
@@ -982,7 +986,7 @@ test('a JSON Schema that holds itself is a fault', () => {
   const schema: { type: string; properties?: object } = { type: 'object' }
   schema.properties = { child: schema, other: schema }
   const [fault] = fieldFaults({ a: json({ schema: untyped(schema) }) })
-  assert.match(String(fault), /^posts\.fields\.a\.schema: This is no valid JSON Schema \(2020-12\)/)
+  assert.match(String(fault), /^posts\.fields\.a\.schema: This is not a valid JSON Schema \(2020-12\)/)
 })
 
 test('names of members, and values, are no keywords of a JSON Schema', () => {

@@ -38,14 +38,14 @@ test('words stand for cron expressions', () => {
 test('what is no schedule is refused with the reason', () => {
   const refused: readonly (readonly [string, RegExp])[] = [
     ['dya at 03:00', /Did you mean `day at 03:00`/],
-    ['day at 24:00', /no schedule/],
+    ['day at 24:00', /not a schedule/],
     ['7 minutes', /does not divide 60/],
     ['5 hours', /does not divide 24/],
-    ['month on 30 at 06:00', /no schedule/],
-    ['61 * * * *', /no cron expression/],
+    ['month on 30 at 06:00', /not a schedule/],
+    ['61 * * * *', /not a cron expression/],
     ['0 0 30 2 *', /never due/],
-    ['* * * * * *', /no schedule/],
-    ['', /no schedule/],
+    ['* * * * * *', /not a schedule/],
+    ['', /not a schedule/],
   ]
   for (const [schedule, reason] of refused) assert.throws(() => scheduleOf(schedule, 'UTC'), reason)
   assert.throws(() => scheduleOf('day', 'Europe/Berlinn'), /Did you mean `Europe\/Berlin`/)

@@ -42,9 +42,9 @@ const refused: readonly (readonly [name: string, options: object, said: RegExp])
   ['an async function', { prepare: async () => ({}) }, /^posts\.prepare: It must be a plain function/],
   ['a generator', { check: function* () {} }, /^posts\.check: It must be a plain function/],
   ['no list', { limits: atMost(1) }, /^posts\.limits: Write a list/],
-  ['no limit', { limits: [5] }, /^posts\.limits\[0\]: This is no limit\. Write e\.g\. `atMost/],
-  ['none at all', { limits: [atMost(0)] }, /^posts\.limits\[0\]: At most how many\?/],
-  ['half a one', { limits: [atMost(1.5)] }, /^posts\.limits\[0\]: At most how many\?/],
+  ['no limit', { limits: [5] }, /^posts\.limits\[0\]: This is not a limit\. Write e\.g\. `atMost/],
+  ['none at all', { limits: [atMost(0)] }, /^posts\.limits\[0\]: Write the limit as a whole number/],
+  ['half a one', { limits: [atMost(1.5)] }, /^posts\.limits\[0\]: Write the limit as a whole number/],
   [
     'an unknown option',
     { limits: [atMost(1, { mesage: 'a' } as never)] },
@@ -64,7 +64,7 @@ const refused: readonly (readonly [name: string, options: object, said: RegExp])
   [
     'the caller',
     { limits: [atMost(1, { where: owner('user_id') })] },
-    /^posts\.limits\[0\]\.where: Only what an item/,
+    /^posts\.limits\[0\]\.where: Whether an item counts/,
   ],
   [
     'the time',
@@ -79,7 +79,7 @@ const refused: readonly (readonly [name: string, options: object, said: RegExp])
   [
     'another item',
     { limits: [atMost(1, { where: related('user', field('name').eq('a')) })] },
-    /^posts\.limits\[0\]\.where: Only what an item/,
+    /^posts\.limits\[0\]\.where: Whether an item counts/,
   ],
   ['no message', { limits: [atMost(1, { message: '' })] }, /^posts\.limits\[0\]\.message: Write a sentence/],
 ]

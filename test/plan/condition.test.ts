@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
+  addCondition,
   always,
   and,
   assuming,
   conditionKey,
-  dependencies,
-  look,
   never,
+  noDependencies,
   not,
   or,
 } from '../../src/plan/condition.ts'
@@ -108,9 +108,9 @@ test('what a condition looks at: own fields, other collections, the user', () =>
     operand: { kind: 'userId' },
   }
   const path = { relation, target: posts, through, joinRows: always }
-  const found = look(and(a, { kind: 'related', path, rows: mine }), dependencies())
+  const found = addCondition(and(a, { kind: 'related', path, rows: mine }), noDependencies())
   assert.deepEqual([...found.fields], ['n'])
   assert.deepEqual([...found.collections].sort(), ['post_tags', 'posts'])
   assert.equal(found.userId, true)
-  assert.equal(look(a, dependencies()).userId, false)
+  assert.equal(addCondition(a, noDependencies()).userId, false)
 })

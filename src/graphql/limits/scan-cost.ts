@@ -2,7 +2,7 @@
 import { manyRelations } from '../../model/computed/fields.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import type { Filter, SelectedList } from '../../plan/plan.ts'
-import { isIndexed, mayScan } from '../../plan/scans.ts'
+import { mayScan, startsAnIndex } from '../../plan/scans.ts'
 
 /** Points for a list of a whole collection. */
 export const collectionScanCost = 50
@@ -53,5 +53,5 @@ function scans({ filter, sort, search }: ListRows, target: Collection, counted: 
   if (search !== undefined || (counted && filter)) return true
   if (filter) return mayScan(filter, target)
   const [first] = sort
-  return first !== undefined && !isIndexed(target, first.field)
+  return first !== undefined && !startsAnIndex(target, first.field)
 }

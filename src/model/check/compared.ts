@@ -48,7 +48,7 @@ function nowFault({ shiftMs }: OperandOf<'now'>, { rule, left }: Compared): stri
   }
   if (rule.comparison === 'in') return '`in` takes a list of values. Write e.g. `lte(now)`.'
   if (Number.isNaN(shiftMs)) {
-    return '`now` is shifted by no length of time. Write weeks, days, hours, minutes or seconds, e.g. `now.minus({ minutes: 15 })`.'
+    return '`now` is shifted by an invalid duration. Write weeks, days, hours, minutes or seconds, e.g. `now.minus({ minutes: 15 })`.'
   }
   if (Math.abs(shiftMs) > maxShiftMs) return '`now` is shifted by more than a hundred years. Write less.'
   return undefined
@@ -77,7 +77,7 @@ function callerFault({ field }: OperandOf<'caller'>, compared: Compared): string
   }
   const { internal, writeOnly } = declared.options as FieldOptions
   if (internal || writeOnly) {
-    return `\`users.${field}\` is never given out, and a comparison would tell what it holds. Name another field.`
+    return `\`users.${field}\` is never returned by the API, and a comparison would reveal its value. Use another field.`
   }
   const right = { outline: users, name: field, declared }
   return (

@@ -67,7 +67,7 @@ export function computedOf(
   const entries = isObject(outline.options.computed) ? Object.entries(outline.options.computed) : []
   for (const [name, declared] of entries) {
     if (!isComputed(declared)) {
-      const message = "This is no computed field. Write an expression, e.g. `count('tasks')`."
+      const message = "This is not a computed field. Write an expression, e.g. `count('tasks')`."
       faults.add(`${outline.name}.computed.${name}`, message)
       continue
     }

@@ -127,7 +127,9 @@ class Checker {
       case 'datePart':
         return this.#datePart(expression, inner)
       default:
-        return this.fault("A part of it is no expression. Write e.g. `count('tasks')` or `field('title')`.")
+        return this.fault(
+          "A part of it is not an expression. Write e.g. `count('tasks')` or `field('title')`.",
+        )
     }
   }
 
@@ -323,7 +325,7 @@ class Checker {
     const { internal, writeOnly } = optionsOf(declared)
     if (internal === true || writeOnly === true) {
       return this.fault(
-        `\`${outline.name}.${name}\` is never given out, but this would tell of it. Leave it out.`,
+        `\`${outline.name}.${name}\` is never returned by the API, but this would reveal it. Remove it.`,
       )
     }
     if (declared.type.isDocument) {

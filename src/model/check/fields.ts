@@ -63,14 +63,14 @@ function checkTogether(
   faults: Faults,
 ): void {
   if (field.readOnly && field.writeOnly) {
-    faults.add(place, 'Read-only and write-only leave nothing. Write `internal: true` instead.')
+    faults.add(place, 'A field cannot be both read-only and write-only. Write `internal: true` instead.')
   }
   const needsValue = !field.optional && field.default === undefined && !builtin
   if (needsValue && (field.internal || (field.readOnly && !isPrepared))) {
     const how = field.internal ? 'internal' : 'read-only'
     faults.add(
       place,
-      `It is required but ${how}, so no item could be made. Write \`optional: true\` or a \`default\`.`,
+      `It is required but ${how}, so no item could be created. Write \`optional: true\` or a \`default\`.`,
     )
   }
   if (field.unique && !field.type.operators.includes('eq')) {
@@ -79,7 +79,7 @@ function checkTogether(
   if (field.unique && field.default?.kind === 'value') {
     faults.add(
       `${place}.default`,
-      'Only one item could have it, for the field is unique. Leave the default out.',
+      'Only one item could have this default, because the field is unique. Remove the default.',
     )
   }
 }
@@ -90,7 +90,7 @@ function checkWritable(field: Field, declared: FieldDeclaration, place: string, 
   if (optionsOf(declared).access?.write?.rule.kind !== 'nobody') return
   faults.add(
     place,
-    'It is required but nobody may write it, so no item could be made. Write `optional: true` or a `default`.',
+    'It is required but nobody may write it, so no item could be created. Write `optional: true` or a `default`.',
   )
 }
 
@@ -100,7 +100,7 @@ function checkAccount(field: Field, collection: string, place: string, faults: F
   if (field.default !== undefined && field.default.kind !== 'currentUser') return
   faults.add(
     place,
-    'The first start could make no administrator, for this field is required. Write `optional: true` or a `default`.',
+    'The first start could not create an administrator, because this field is required. Write `optional: true` or a `default`.',
   )
 }
 
@@ -118,11 +118,14 @@ function checkSignUp(field: Field, declared: FieldDeclaration, outline: Outline,
   if (!field.signUp) return
   const place = `${outline.name}.fields.${field.name}.signUp`
   if (outline.name !== 'users') {
-    faults.add(place, 'Whoever signs up makes an item of `users`, of no other collection. Leave it out.')
+    faults.add(place, 'Signing up creates an item of `users` and of no other collection. Remove the option.')
     return
   }
   if (field.readOnly || field.internal) {
-    faults.add(place, 'The field is never taken from anybody, so nobody can be asked for it. Leave it out.')
+    faults.add(
+      place,
+      'Clients cannot write this field, so the sign-up form cannot ask for it. Remove the option.',
+    )
   }
   if (field.reference || !askable.has(field.type.schema.type)) {
     faults.add(place, `A form cannot ask for a ${field.type.name} field. Leave it out.`)
@@ -131,7 +134,7 @@ function checkSignUp(field: Field, declared: FieldDeclaration, outline: Outline,
   if (write && needsRole(write)) {
     faults.add(
       place,
-      'Whoever signs up would write it, which its `write` rule forbids. Leave one of them out.',
+      'A person who signs up would write this field, which its `write` rule forbids. Remove one of them.',
     )
   }
 }
@@ -145,12 +148,15 @@ function checkSearchable(field: Field, place: string, faults: Faults): void {
   // FTS5 tables have a hidden column of this name (https://sqlite.org/fts5.html).
   if (field.name === 'rank') faults.add(at, 'A field called `rank` cannot be searched. Choose another name.')
   if (field.writeOnly || field.internal) {
-    faults.add(at, 'The field is never given out, but a search would tell what it holds. Leave it out.')
+    faults.add(
+      at,
+      'The field is never returned by the API, but a search would reveal its value. Remove the option.',
+    )
   }
   if (dependsOnRow(field.access.read)) {
     faults.add(
       at,
-      'Its read rule depends on the row, and a search would tell what hidden rows hold. Leave `searchable` out, or write a rule that needs no row.',
+      'Its read rule depends on the row, and a search would reveal values in hidden rows. Remove `searchable`, or write a rule that does not depend on the row.',
     )
   }
 }

@@ -9,7 +9,7 @@ type Reasons = Readonly<Record<string, string>>
 const because = (reason: string, names: string): Reasons =>
   Object.fromEntries(names.split(' ').map(name => [name, reason]))
 
-const everywhere = because('every JavaScript object has something of this name', 'constructor prototype')
+const everywhere = because('every JavaScript object has a property of this name', 'constructor prototype')
 
 /** Paths under `/api/v1`, and built-in collections, planned ones included. */
 const reservedCollections: Reasons = {
@@ -20,7 +20,7 @@ const reservedCollections: Reasons = {
   ),
   ...because('the API uses this path itself', 'openapi docs me events batch actions queries uploads explain'),
   ...because('the database has a function of this name', 'json_each pragma_table_info'),
-  ...because('JavaScript takes an object with such a member, as the client would be, for a promise', 'then'),
+  ...because('JavaScript would treat the client, which has the collections as members, as a promise', 'then'),
 }
 
 const reservedFields: Reasons = {
@@ -60,7 +60,7 @@ function snakeCase(name: string): string {
 
 export function checkCollectionName(name: string, place: string, faults: Faults): void {
   const prefixed = reservedPrefix.test(name)
-    ? 'Names that begin so are reserved. Choose another name.'
+    ? 'Names with this prefix are reserved. Choose another name.'
     : undefined
   const fault = nameFault(name, reservedCollections) ?? prefixed
   if (fault !== undefined) faults.add(place, fault)

@@ -28,15 +28,15 @@ export function narrowedField(
   if (!isObject(added) || added.kind === 'field') {
     return fault(
       place,
-      `The field is built in and cannot be declared anew, but its rules can be narrowed. ${narrowing} A field of your own needs another name; \`renamedFrom: '${name}'\` keeps its data.`,
+      `The field is built in and cannot be declared again, but its rules can be narrowed. ${narrowing} A field of your own needs another name; \`renamedFrom: '${name}'\` keeps its data.`,
     )
   }
-  if (options.internal) return fault(place, 'The field is never given out nor taken. Leave it out.')
+  if (options.internal) return fault(place, 'Clients can neither read nor write this field. Remove it.')
   const unknown = unknownIn(added, ['access', 'description'])
   if (unknown !== undefined)
     return fault(`${place}.${unknown}`, `${changed(unknown, ['access', 'description'])}`)
   const { access = {}, description } = added as FieldNarrowing
-  if (!isObject(access)) return fault(`${place}.access`, `These are no rules. ${narrowing}`)
+  if (!isObject(access)) return fault(`${place}.access`, `These are not rules. ${narrowing}`)
   const unknownRule = unknownIn(access, ['read', 'write'])
   if (unknownRule !== undefined) {
     return fault(`${place}.access.${unknownRule}`, changed(unknownRule, ['read', 'write']))
@@ -54,7 +54,7 @@ function unknownIn(given: object, known: readonly string[]): string | undefined 
 }
 
 function changed(key: string, known: readonly string[]): string {
-  return `The field is built in: \`${key}\` cannot be said of it, only ${known.map(each => `\`${each}\``).join(' and ')}.${didYouMean(key, known)}`
+  return `The field is built in: only ${known.map(each => `\`${each}\``).join(' and ')} can be set, not \`${key}\`.${didYouMean(key, known)}`
 }
 
 /** Both rules must hold. An invalid rule is returned unchanged: `ruleCheck` reports it. */

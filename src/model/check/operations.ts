@@ -51,7 +51,10 @@ function operationsOf<O extends QueryOptions, T extends Operation>(
   for (const [name, one] of Object.entries(declared ?? {})) {
     const place = `${kind}.${name}`
     if (!isObject(one) || one.kind !== kinds[kind] || !isObject(one.options)) {
-      context.faults.add(place, `This is no ${kinds[kind]}. Write \`${kinds[kind]}({ run: … })\`.`)
+      context.faults.add(
+        place,
+        `This is not ${kind === 'actions' ? 'an' : 'a'} ${kinds[kind]}. Write \`${kinds[kind]}({ run: … })\`.`,
+      )
       continue
     }
     checkPlainName(name, place, context.faults)

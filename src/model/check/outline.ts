@@ -65,7 +65,7 @@ function isField(value: unknown): value is FieldDeclaration {
 function declaredCollections(declaration: Declaration, faults: Faults): readonly Entry[] {
   return Object.entries(declaration.collections).filter(([name, value]) => {
     if (!isCollection(value)) {
-      faults.add(name, 'This is no collection. Write `collection({ fields: { … } })`.')
+      faults.add(name, 'This is not a collection. Write `collection({ fields: { … } })`.')
       return false
     }
     checkCollectionName(name, name, faults)
@@ -114,7 +114,7 @@ function ownFields(
   return Object.entries(options.fields).filter(([field, value]) => {
     const place = `${name}.fields.${field}`
     if (!isField(value)) {
-      faults.add(place, 'This is no field. Write one of the field types, e.g. `string()`.')
+      faults.add(place, 'This is not a field. Write one of the field types, e.g. `string()`.')
       return false
     }
     checkFieldName(field, place, faults)
@@ -154,7 +154,7 @@ function usersEntry(added: CollectionDeclaration | undefined, faults: Faults): E
   )
   for (const option of ['singular', 'renamedFrom', 'deprecated']) {
     if (added && option in added.options) {
-      faults.add(`users.${option}`, 'The accounts are built in: this cannot be said of them. Leave it out.')
+      faults.add(`users.${option}`, 'The collection is built in, so this option cannot be set. Remove it.')
     }
   }
   return ['users', usersWith(added, narrowed)]

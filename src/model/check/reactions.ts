@@ -26,7 +26,7 @@ export function reactionsOf(
     const place = `reactions.${name}`
     checkPlainName(name, place, faults)
     if (!isReaction(reaction)) {
-      faults.add(place, "This is no reaction. Write `on('task.updated', async ({ event }) => { … })`.")
+      faults.add(place, "This is not a reaction. Write `on('task.updated', async ({ event }) => { … })`.")
       continue
     }
     checkTypes(reaction.types, types, place, faults)
@@ -76,7 +76,7 @@ export function jobsOf(
     if (!isJob(job)) {
       faults.add(
         place,
-        "This is no job. Write `every('day at 03:00', async ({ data }) => { … })` or `job({ run })`.",
+        "This is not a job. Write `every('day at 03:00', async ({ data }) => { … })` or `job({ run })`.",
       )
       continue
     }
@@ -108,7 +108,10 @@ function inputOf(place: string, { input = {}, schedule }: JobDeclaration, rules:
   const fields = new Map<string, Field>()
   for (const [name, declared] of outline.fields) {
     if (!isObject(declared) || declared.kind !== 'field') {
-      faults.add(`${place}.input.${name}`, 'This is no field. Write one of the field types, e.g. `string()`.')
+      faults.add(
+        `${place}.input.${name}`,
+        'This is not a field. Write one of the field types, e.g. `string()`.',
+      )
       continue
     }
     checkFieldName(name, `${place}.input.${name}`, faults)

@@ -93,7 +93,7 @@ function checkEnd(
   const fitting = [...through.fields].filter(([, other]) => other.link?.target === end).map(([name]) => name)
   const write =
     fitting.length > 0 ? `Write \`${fitting.join('` or `')}\`.` : `Add it: \`relation('${end}')\`.`
-  faults.add(place, `\`${through.name}.${field}\` is no relation to \`${end}\`. ${write}`)
+  faults.add(place, `\`${through.name}.${field}\` is not a relation to \`${end}\`. ${write}`)
 }
 
 function addManyToMany(

@@ -31,7 +31,7 @@ export function placeOf(
   const steps = path.split('.')
   const name = steps.pop() ?? ''
   if (relations + steps.length > maxRelations) {
-    return { fault: `The rule goes through more than ${maxRelations} relations. Shorten the way.` }
+    return { fault: `The rule goes through more than ${maxRelations} relations. Shorten the path.` }
   }
   let outline = from
   for (const step of steps) {

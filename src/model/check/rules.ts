@@ -145,7 +145,7 @@ function relatedRule(rule: Of<'related'>, outline: Outline, context: Context): R
   }
   const relations = context.relations + 1
   if (relations > maxRelations) {
-    return fault(context, `The rule goes through more than ${maxRelations} relations. Shorten the way.`)
+    return fault(context, `The rule goes through more than ${maxRelations} relations. Shorten the path.`)
   }
   const target = context.outlines.get(relation.target)
   return target ? { ...rule, rule: check(rule.rule, target, { ...context, relations }) } : refused
@@ -179,7 +179,7 @@ function check(rule: Rule, outline: Outline, outer: Context): Rule {
     case 'not':
       return { kind: 'not', rule: check(rule.rule, outline, context) }
     default:
-      return fault(context, "A part of it is no rule. Write e.g. `owner('author_id').or(role('admin'))`.")
+      return fault(context, "A part of it is not a rule. Write e.g. `owner('author_id').or(role('admin'))`.")
   }
 }
 
@@ -196,7 +196,7 @@ export function ruleCheck(
   return (declared, outline, place, otherwise) => {
     if (declared === undefined) return otherwise
     const context = { outlines, scopes, place, faults, claims, reported, relations: 0, depth: 0 }
-    if (!isAccessRule(declared)) return fault(context, "This is no rule. Write e.g. `role('admin')`.")
+    if (!isAccessRule(declared)) return fault(context, "This is not a rule. Write e.g. `role('admin')`.")
     return check(declared.rule, outline, context)
   }
 }

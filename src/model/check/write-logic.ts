@@ -61,12 +61,12 @@ const maxMessageLength = 1000
 function limitOf(declared: unknown, context: LimitContext): Limit | undefined {
   const { outline, fields, rules, faults, place } = context
   if (!isLimit(declared)) {
-    faults.add(place, "This is no limit. Write e.g. `atMost(100, { per: 'project_id' })`.")
+    faults.add(place, "This is not a limit. Write e.g. `atMost(100, { per: 'project_id' })`.")
     return undefined
   }
   const { count, options } = declared
   if (!Number.isSafeInteger(count) || count < 1) {
-    faults.add(place, `At most how many? Write a whole number above 0, not \`${String(count)}\`.`)
+    faults.add(place, `Write the limit as a whole number above 0, not \`${String(count)}\`.`)
   }
   for (const option of Object.keys(options)) {
     if (['per', 'where', 'message'].includes(option)) continue
@@ -81,7 +81,7 @@ function limitOf(declared: unknown, context: LimitContext): Limit | undefined {
   if (!isOfRowAlone(where)) faults.add(`${place}.where`, notOfRowAlone)
   for (const name of fieldsOf(where)) {
     if (fields.get(name)?.internal)
-      faults.add(`${place}.where`, `\`${name}\` is internal: nobody could know why.`)
+      faults.add(`${place}.where`, `\`${name}\` is internal, so nobody could see why a write is refused.`)
   }
   return { count, per, where, message: messageOf(options.message, count, per, context) }
 }
@@ -122,7 +122,7 @@ function messageOf(
 }
 
 const notOfRowAlone =
-  'Only what an item itself holds decides whether it counts: compare its fields with constants, not with the caller, the time or related items.'
+  'Whether an item counts may depend only on the item itself: compare its fields with constants, not with the caller, the time or related items.'
 
 /** Whether only a write of the row itself can change the result of the rule. */
 function isOfRowAlone(rule: Rule): boolean {

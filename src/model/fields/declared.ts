@@ -121,7 +121,7 @@ export const pattern: OptionCheck = value => {
     new RegExp(value, 'u')
     return undefined
   } catch (error) {
-    return `This is no regular expression with the u flag: ${(error as Error).message}.`
+    return `This is not a regular expression with the u flag: ${(error as Error).message}.`
   }
 }
 
@@ -149,7 +149,7 @@ const access: OptionCheck = value => {
   if (!isObject(value)) return 'Write `{ read: …, write: … }`.'
   for (const [key, rule] of Object.entries(value)) {
     if (key !== 'read' && key !== 'write') return `There is no \`${key}\` here. Write \`read\` or \`write\`.`
-    if (!isAccessRule(rule)) return `\`${key}\` is no rule. Write e.g. \`${key}: role('admin')\`.`
+    if (!isAccessRule(rule)) return `\`${key}\` is not a rule. Write e.g. \`${key}: role('admin')\`.`
   }
   return undefined
 }
@@ -206,5 +206,5 @@ export function declared<Value, Options extends object, Trait = unknown>(
 /** The fault of a minimum above the maximum. */
 export function boundFaults(min: unknown, max: unknown): readonly OptionFault[] {
   if (typeof min !== 'number' || typeof max !== 'number' || min <= max) return []
-  return [{ option: 'min', message: `The least, ${min}, is above the most, ${max}. No value fits.` }]
+  return [{ option: 'min', message: `The minimum, ${min}, is above the maximum, ${max}. No value fits.` }]
 }

@@ -124,10 +124,10 @@ export function schemaFault(schema: unknown): string | undefined {
   }
   const ajv = compilerFor(false)
   try {
-    if (!ajv.validateSchema(schema)) return `This is no valid JSON Schema (2020-12): ${ajv.errorsText()}.`
+    if (!ajv.validateSchema(schema)) return `This is not a valid JSON Schema (2020-12): ${ajv.errorsText()}.`
     compile(schema as JsonSchema)
     return undefined
   } catch (error) {
-    return `This is no valid JSON Schema (2020-12): ${(error as Error).message}.`
+    return `This is not a valid JSON Schema (2020-12): ${(error as Error).message}.`
   }
 }

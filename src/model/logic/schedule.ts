@@ -84,7 +84,7 @@ export function cronOf(schedule: string): string {
   }
   if (schedule.split(' ').length === 5 && /^[\d*]/.test(schedule)) return schedule
   throw new RangeError(
-    `\`${schedule}\` is no schedule.${didYouMean(schedule, examples)} Write e.g. ${examples.map(one => `\`${one}\``).join(', ')}, or a cron expression of five fields.`,
+    `\`${schedule}\` is not a schedule.${didYouMean(schedule, examples)} Write e.g. ${examples.map(one => `\`${one}\``).join(', ')}, or a cron expression of five fields.`,
   )
 }
 
@@ -112,7 +112,7 @@ function openCron(schedule: string, expression: string, timezone: string): Cron 
     return new Cron(expression, { timezone, paused: true })
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)
-    throw new RangeError(`\`${schedule}\` is no cron expression: ${reason}.`)
+    throw new RangeError(`\`${schedule}\` is not a cron expression: ${reason}.`)
   }
 }
 
@@ -122,7 +122,7 @@ function requireTimeZone(timeZone: string): void {
   } catch {
     const known = [...Intl.supportedValuesOf('timeZone'), 'UTC']
     throw new RangeError(
-      `\`${timeZone}\` is no time zone.${didYouMean(timeZone, known)} Write an IANA name, e.g. \`Europe/Berlin\`.`,
+      `\`${timeZone}\` is not a time zone.${didYouMean(timeZone, known)} Write an IANA name, e.g. \`Europe/Berlin\`.`,
     )
   }
 }

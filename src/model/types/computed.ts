@@ -1,4 +1,4 @@
-/** The types of computed fields: what an expression is worth, and what it needs of the row. */
+/** The types of computed fields: the values of expressions, and the fields and relations that they need. */
 
 import type { ComputedDeclaration } from '../computed.ts'
 import type { Marker } from '../fields/marker.ts'
@@ -14,7 +14,7 @@ export interface FieldValue<out Path extends string = string> {
 
 declare const filledType: unique symbol
 
-/** A value in place of which null never comes. */
+/** A value that is never null. */
 export interface Filled<out Value> {
   readonly [filledType]: Value
 }
@@ -28,7 +28,7 @@ export type ComputedOperand<Value = Scalar> =
 
 export type ComputedNumber = ComputedOperand<number>
 
-/** What an operand is worth. */
+/** The value of an operand. */
 export type OperandValue<O> =
   O extends ComputedDeclaration<infer Value> ? Value : O extends FieldRules<infer Path> ? FieldValue<Path> : O
 
@@ -39,16 +39,16 @@ type OperandRule<O, Use> =
       ? AccessRule<PathNeeds<Path, Use>>
       : never
 
-/** What all operands of a union need. `Use`: how their fields are used. */
+/** The needs of all operands in a union. `Use`: how their fields are used. */
 export type OperandNeeds<O, Use = unknown> = NeedsOf<OperandRule<O, Use>>
 
-/** Of a field in arithmetic. */
+/** The use of a field in arithmetic. */
 export type NumberUse = FieldUse<'order', number>
 
-/** Of a field with date parts. */
+/** The use of a field in date parts. */
 export type TimeUse = FieldUse<'order', Marker<'now'>>
 
-/** What an expression over related rows needs. */
+/** The needs of an expression over related rows. */
 export type OverNeeds<Relation extends string, Field extends string, Needs, Use = unknown> = RelationNeeds<
   Relation,
   PathNeeds<Field, Use> & Needs
@@ -57,7 +57,7 @@ export type OverNeeds<Relation extends string, Field extends string, Needs, Use 
 /** A field of related rows. */
 export type RelatedValue<Relation extends string, Field extends string> = FieldValue<`${Relation}.${Field}`>
 
-/** Of `coalesce`: not null where its last part is a constant. */
+/** The value of `coalesce`: not null if its last part is a constant. */
 export type CoalescedValue<Parts extends readonly unknown[]> = Parts extends readonly [
   ...unknown[],
   infer Last,
@@ -69,7 +69,7 @@ export type CoalescedValue<Parts extends readonly unknown[]> = Parts extends rea
 
 type ReadRule<Options> = Options extends { readonly access: { readonly read: infer Rule } } ? Rule : never
 
-/** Null where the field has a read rule of its own, which may fail. */
+/** The value may be null if the field has a read rule of its own, which may fail. */
 export type GuardedValue<Value, Options> = Value | ([ReadRule<Options>] extends [never] ? never : null)
 
 export type OptionsNeeds<Options> = NeedsOf<ReadRule<Options>>

@@ -1,4 +1,4 @@
-/** What a filter can say of a field with values of a type. */
+/** Filter conditions on fields, by the type of their values. */
 
 type IsOneOfMany<Value> = [Value] extends [string] ? ([string] extends [Value] ? false : true) : true
 

@@ -1,4 +1,4 @@
-/** `data`, typed by the model: what `logic/data.ts` makes of it at run time. `C`: the model's collections, `N`: one's name. */
+/** The types of `data`, which `logic/data.ts` implements. `C`: the model's collections, `N`: the name of one. */
 import type { FieldConditions } from './conditions.ts'
 import type { ChangesOf, Flat, InputOf, StoredOf } from './item.ts'
 import type { FieldsIn, ItemIn, NameIn, RelationsIn, ToOneIn } from './model.ts'
@@ -11,7 +11,7 @@ interface Combined<C, N> {
   readonly not?: WhereIn<C, N>
 }
 
-/** Which items: `{ status: 'open' }`, `{ points: { gte: 3 }, or: [{ status: 'a' }, { author: { name: 'x' } }] }`. */
+/** A filter: `{ status: 'open' }`, `{ points: { gte: 3 }, or: [{ status: 'a' }, { author: { name: 'x' } }] }`. */
 export type WhereIn<C, N> = FieldConditions<ItemIn<C, N>> &
   RelationConditions<C, RelationsIn<C, N>> &
   Combined<C, N>
@@ -32,18 +32,18 @@ type Related<C, N, Name, Paths> = Name extends keyof ToOneIn<C, N>
 
 type Included<C, N, Paths> = { readonly [Name in Head<Paths> & string]: Related<C, N, Name, Paths> }
 
-/** What is named is given, computed fields too. */
+/** The named fields, including computed ones. */
 type Selected<Item, Names> = { readonly [K in Names & keyof Item]: Exclude<Item[K], undefined> }
 
-/** An item as a read gives it. `Names`: of `fields`; `Paths`: of `include`; `never`: left out. */
+/** An item as a read returns it. `Names`: those in `fields`; `Paths`: those in `include`; `never`: omitted. */
 type ReadItem<C, N, Names, Paths> = [Names | Paths] extends [never]
   ? ItemIn<C, N>
   : Flat<([Names] extends [never] ? ItemIn<C, N> : Selected<ItemIn<C, N>, Names>) & Included<C, N, Paths>>
 
 interface Reading<Names, Paths> {
-  /** Fields, computed ones too. Left out: every stored field that the principal may read. */
+  /** Fields, including computed ones. Omitted: every stored field that the principal may read. */
   readonly fields?: readonly Names[]
-  /** Relations whose items come too, also along several: `author.posts`. */
+  /** Relations to embed, also along several: `author.posts`. */
   readonly include?: readonly Paths[]
 }
 
@@ -54,19 +54,19 @@ interface Listing<C, N, Names, Paths> extends Reading<Names, Paths> {
 }
 
 interface ListPage<C, N, Names, Paths> extends Listing<C, N, Names, Paths> {
-  /** 1 to 100; 100 if left out. */
+  /** 1 to 100; default: 100. */
   readonly limit?: number
   readonly page?: number
 }
 
-/** Calls reject with an `ApiError` as the API answers it: `NOT_FOUND`, `FORBIDDEN`, `VALIDATION_FAILED`, `CONFLICT`. */
+/** Calls reject with the `ApiError` of the API: `NOT_FOUND`, `FORBIDDEN`, `VALIDATION_FAILED`, `CONFLICT`. */
 export interface CollectionDataIn<C, N, Create, Update> {
-  /** Null where there is no such item, or none that the principal may read. */
+  /** Null if the item does not exist, or the principal may not read it. */
   get<const F extends FieldName<C, N> = never, const I extends IncludePath<C, N> = never>(
     id: number,
     options?: Reading<F, I>,
   ): Promise<ReadItem<C, N, F, I> | null>
-  /** The first that matches; null: none does. */
+  /** The first match; null if there is none. */
   first<const F extends FieldName<C, N> = never, const I extends IncludePath<C, N> = never>(
     options?: Listing<C, N, F, I>,
   ): Promise<ReadItem<C, N, F, I> | null>
@@ -74,7 +74,7 @@ export interface CollectionDataIn<C, N, Create, Update> {
   list<const F extends FieldName<C, N> = never, const I extends IncludePath<C, N> = never>(
     options?: ListPage<C, N, F, I>,
   ): Promise<readonly ReadItem<C, N, F, I>[]>
-  /** Walks all that match, in the order of ids if `sort` is left out. */
+  /** Iterates over all matches, by default in the order of ids. */
   all<const F extends FieldName<C, N> = never, const I extends IncludePath<C, N> = never>(
     options?: Listing<C, N, F, I>,
   ): AsyncIterable<ReadItem<C, N, F, I>>
@@ -95,13 +95,13 @@ type SystemCreateIn<C, N> = Flat<InputOf<FieldsIn<C, N>> & Partial<StoredOf<Fiel
 /** The collections by name, as a user. */
 export type DataIn<C> = { readonly [N in NameIn<C>]: CollectionDataIn<C, N, CreateIn<C, N>, UpdateIn<C, N>> }
 
-/** The collections by name, as the service itself, whom no rule binds. */
+/** The collections by name, as the service itself, to which no rules apply. */
 export type SystemDataIn<C> = {
   readonly [N in NameIn<C>]: CollectionDataIn<C, N, SystemCreateIn<C, N>, SystemUpdateIn<C, N>>
 }
 
-/** What actions and queries get. */
+/** `data` of actions and queries. */
 export type ActionDataIn<C> = DataIn<C> & { readonly asSystem: SystemDataIn<C> }
 
-/** What reactions and jobs get: the service itself runs them. */
+/** `data` of reactions and jobs, which run as the service itself. */
 export type RunDataIn<C> = SystemDataIn<C> & { readonly asSystem: SystemDataIn<C> }

@@ -1,4 +1,4 @@
-/** What the compiler finds wrong with a model's rules once it knows where relations lead. */
+/** Faults of a model's rules that the compiler can find only once it knows the targets of relations. */
 import type { ActionDeclaration, ReactionDeclaration } from '../logic.ts'
 import type { KnownPattern } from './logic.ts'
 import type { IsUnknownModel, NeedsIn, RowIn } from './model.ts'
@@ -47,7 +47,7 @@ type CheckedCollection<C, N> =
     ? unknown
     : Faulty<RuleFault<NeedsIn<C, N>, RowIn<C, N>, `${N & string}.`>>
 
-/** What `model` demands of its collections besides being some. */
+/** The constraint that `model` adds to the type of its collections. */
 export type CheckedCollections<C> =
   IsUnknownModel<C> extends true ? unknown : { readonly [N in keyof C]: CheckedCollection<C, N> }
 
@@ -68,7 +68,7 @@ type CheckedReactions<Reactions, Known> = {
   readonly [Name in keyof Reactions]: CheckedReaction<Reactions[Name], Known>
 }
 
-/** What `model` demands of a part of its logic besides being some. `Other`: the other part, whose events are known as well. */
+/** The constraint that `model` adds to a part of its logic. `Other`: the other part, whose events are known as well. */
 export type CheckedLogic<C, L, Other> =
   IsUnknownModel<C> extends true
     ? unknown

@@ -44,16 +44,16 @@ export type InputOf<F> = { readonly [K in NeededNames<F>]: OrNull<F[K]> } & {
   readonly [K in FreeNames<F>]?: OrNull<F[K]>
 }
 
-/** What an update may change. */
+/** The fields that an update may change. */
 export type ChangesOf<F> = { readonly [K in ChangeableNames<F>]?: OrNull<F[K]> }
 
 /** The stored values, whoever may read them. */
 export type StoredOf<F> = { readonly [K in StoredNames<F>]: OrNull<F[K]> }
 
-/** Null where neither callers nor a default give a value: `prepare` has to. */
+/** Whether only `prepare` gives the field a value: it is null before. */
 type IsUnset<F> = [Is<F, 'readOnly'>, Has<F, 'default'>] extends [true, false] ? true : false
 
-/** The values of an item before `prepare` has set some. */
+/** The values of an item before `prepare`. */
 export type UnpreparedOf<F> = {
   readonly [K in StoredNames<F>]: IsUnset<F[K]> extends true ? OrNull<F[K]> | null : OrNull<F[K]>
 }

@@ -1,4 +1,4 @@
-/** What actions, queries, reactions and jobs are given and return. `C`: the model's collections. */
+/** The arguments and results of actions, queries, reactions and jobs. `C`: the model's collections. */
 
 import type { FieldDeclaration } from '../fields/declared.ts'
 import type { JsonValue } from '../fields/type.ts'
@@ -14,11 +14,11 @@ export type Awaitable<T> = T | Promise<T>
 
 export type ValuesIn<C> = Readonly<Record<string, FieldDeclaration | ItemDeclaration<NameIn<C>>>>
 
-/** A value as the operation gets it: what was left out has its default, or is null. */
+/** A value as the operation gets it: an omitted one has its default, or is null. */
 type Received<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> | NoItem<V> : OrNull<V>
 export type ReceivedIn<C, Values> = { readonly [K in keyof Values]: Received<C, Values[K]> }
 
-/** An item, or its id, stands for the item. */
+/** A value as `run` returns it: an item may be given by its id. */
 type Given<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> | number | NoItem<V> : OrNull<V>
 type GivenIn<C, Values> = Flat<
   { readonly [K in Exclude<keyof Values, FreeNames<Values>>]: Given<C, Values[K]> } & {
@@ -26,7 +26,7 @@ type GivenIn<C, Values> = Flat<
   }
 >
 
-/** What `run` returns for the output. */
+/** The return type of `run`. */
 export type ResultIn<C, Output> = [Output] extends [undefined]
   ? // biome-ignore lint/suspicious/noConfusingVoidType: nothing is returned.
     void
@@ -34,7 +34,7 @@ export type ResultIn<C, Output> = [Output] extends [undefined]
     ? Given<C, Output>
     : GivenIn<C, Output>
 
-/** What callers get for the output. */
+/** The result that callers get. */
 export type OutputIn<C, Output> = [Output] extends [undefined]
   ? // biome-ignore lint/suspicious/noConfusingVoidType: as above.
     void
@@ -46,7 +46,7 @@ export type OutputIn<C, Output> = [Output] extends [undefined]
 export type OperationRow<C, On> = [On] extends [never] ? NoRow<C> : RowIn<C, On>
 
 export interface QueryContext<C, On, Input> {
-  /** The item that it is done to, where the operation has `on`. */
+  /** The item that the operation applies to, if it has `on`. */
   readonly item: [On] extends [never] ? undefined : ItemIn<C, On>
   readonly input: Flat<ReceivedIn<C, Input>>
   /** Null: nobody is signed in. */
@@ -58,7 +58,7 @@ export interface QueryContext<C, On, Input> {
 
 type EmittedValues<E> = E extends { readonly fields: infer Fields } ? [values: SentIn<Fields>] : []
 
-/** Emits an event about an item, with the action. */
+/** Emits an event about an item; it is committed with the action. */
 type Emit<Events> = <const T extends keyof Events & string>(
   type: T,
   item: { readonly id: number },
@@ -90,7 +90,7 @@ type Singulars<C> = { readonly [N in NameIn<C>]: DeclaredSingular<C, N> }
  */
 export type EventPattern<C> = string extends keyof C ? string : '*' | `${Singulars<C>[NameIn<C>]}.${string}`
 
-/** Patterns that no action has to emit for. */
+/** Patterns that are valid without emitted events. */
 export type KnownPattern<C> = '*' | `${Singulars<C>[NameIn<C>]}.${Changes | '*'}`
 
 type NamesOf<C, Singular> = {

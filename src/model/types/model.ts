@@ -52,7 +52,7 @@ type TraitIn<C, N, Name extends string> =
 
 export type SingularIn<C, N> = TraitIn<C, N, 'singular'>
 
-/** Along relations a value may be missing, or be one that the caller may not read. */
+/** Along relations, a value may be missing, or the caller may not be allowed to read it. */
 type PathValue<C, N, Path> = Path extends `${infer Relation}.${infer Rest}`
   ? Relation extends keyof RelationsIn<C, N>
     ? PathValue<C, RelationsIn<C, N>[Relation], Rest> | null
@@ -70,7 +70,7 @@ type ComputedValue<C, N, Value> =
       ? NonNullable<ComputedValue<C, N, Part>>
       : Value
 
-/** Computed fields: given where a read names them. */
+/** Computed fields, which only reads that name them return. */
 type ComputedOf<C, N, K> = {
   readonly [Name in keyof K]?: K[Name] extends ComputedDeclaration<infer Value>
     ? ComputedValue<C, N, Value>
@@ -148,7 +148,7 @@ export interface CallerIn<C> {
   readonly fields: RowFields<FieldsIn<C, 'users'>, UpdatedAtIn<C, 'users'>, Reference<'users'>>
 }
 
-/** What rules have where there is no row. */
+/** The row of rules that apply to no row: it has no fields. */
 export interface NoRow<C> {
   readonly fields: Record<never, never>
   readonly relations: Record<never, never>
@@ -157,5 +157,5 @@ export interface NoRow<C> {
 
 export type IsUnknownModel<C> = string extends keyof C ? true : false
 
-/** What all the rules of a collection need. */
+/** The needs of all rules of a collection. */
 export type NeedsIn<C, N> = NeedsOf<TraitIn<C, N, 'rules'>>

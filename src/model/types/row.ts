@@ -43,7 +43,7 @@ export type RowFields<Fields, UpdatedAt = false, Id = unknown> = string extends 
     any
   : BuiltinRowFields<UpdatedAt, Id> & { readonly [K in keyof Fields]: RowFieldOf<Fields[K]> }
 
-/** A row of which only its own fields are known: where relations lead is known to `model`. */
+/** A row of which only its own fields are known: only `model` knows the targets of relations. */
 export interface OwnRow<Fields, UpdatedAt = false, Id = unknown> {
   readonly fields: RowFields<Fields, UpdatedAt, Id>
   // biome-ignore lint/suspicious/noExplicitAny: as above.

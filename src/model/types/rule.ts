@@ -1,7 +1,7 @@
 /**
- * What the compiler knows of a rule: the fields, relations and values that it names. `collection` compares it with the
- * collection's own fields, `model` with the rest. A name that is only known at run time (a plain `string`) needs `any`:
- * `checkModel` finds out.
+ * The types of rules: the fields, relations and values that a rule names. `collection` checks them against the collection's
+ * own fields, `model` against the rest. A name that is known only at run time (a plain `string`) has the type `any`;
+ * `checkModel` checks it.
  */
 import type { Marker, ShiftedNow } from '../fields/marker.ts'
 import type { Rule, Scalar } from '../rule.ts'
@@ -9,13 +9,13 @@ import type { Rule, Scalar } from '../rule.ts'
 declare const needsType: unique symbol
 
 /**
- * A rule that can be chained: `owner('author_id').or(role('admin'))`. `Needs` is what it needs of the row: the compiler
- * refuses it where the row has less.
+ * A rule that can be chained: `owner('author_id').or(role('admin'))`. `Needs`: the fields and relations that the row must
+ * have; the compiler refuses the rule for other rows.
  */
 // biome-ignore lint/suspicious/noExplicitAny: a rule of which nothing is known fits everywhere.
 export interface AccessRule<in Needs = any> {
   readonly rule: Rule
-  /** Only the compiler has it. */
+  /** Exists only for the compiler. */
   readonly [needsType]: (row: Needs) => void
   /** This rule and all the others must hold. */
   and<const Others extends readonly AccessRule[]>(
@@ -27,13 +27,13 @@ export interface AccessRule<in Needs = any> {
   ): AccessRule<Needs & NeedsOf<Others[number]>>
 }
 
-/** What the caller's own item of `users` has in a field: `caller('email')`. An address only when it is confirmed. */
+/** A field of the caller's own item of `users`: `caller('email')`. An address has a value only while it is confirmed. */
 export interface CallerOperand<Field extends string = string> {
   readonly operand: 'caller'
   readonly field: Field
 }
 
-/** A claim of the caller's token, where a trusted issuer has made it: `claim('org_id')`. */
+/** A claim of the caller's token, if a trusted issuer issued it: `claim('org_id')`. */
 export interface ClaimOperand {
   readonly operand: 'claim'
   readonly claim: string
@@ -66,7 +66,7 @@ type Inequality<Path extends string> = <const Value extends Ordered>(
   value: Value,
 ) => AccessRule<CompareNeeds<Path, 'order', Value>>
 
-/** What takes more values fits where fewer are needed. */
+/** Contravariant: a field that accepts more values fits where fewer are needed. */
 export type Accepts<Value> = (value: Value) => void
 
 declare const stands: unique symbol
@@ -76,7 +76,7 @@ export interface Placeholder<Name extends string> {
   readonly [stands]: Name
 }
 
-/** What a comparison needs a field to take. */
+/** The type that a field must accept for a comparison. */
 type Taken<Value> = [Value] extends [Marker<'now'> | ShiftedNow]
   ? Placeholder<'now'>
   : [Value] extends [Marker<'currentUser'>]
@@ -89,7 +89,7 @@ type Taken<Value> = [Value] extends [Marker<'now'> | ShiftedNow]
           : Value
         : Value
 
-/** What the row must have at a path: `status`, `task.project.organization_id`. */
+/** The needs of a path: `status`, `task.project.organization_id`. */
 export type PathNeeds<Path extends string, Use = unknown> = string extends Path
   ? // biome-ignore lint/suspicious/noExplicitAny: nothing is known of it, so it fits everywhere.
     any
@@ -117,5 +117,5 @@ export type CompareNeeds<Path extends string, Comparison extends 'eq' | 'order',
       ? PathNeeds<Path>
       : PathNeeds<Path, FieldUse<Comparison, Value>>
 
-/** What all the rules of a union need. */
+/** The needs of all rules in a union. */
 export type NeedsOf<Rules> = [Rules] extends [AccessRule<infer Needs>] ? Needs : never

@@ -1,4 +1,4 @@
-/** What reactions and jobs are given beside their event or input. */
+/** The tools of reactions and jobs, in addition to their event or input. */
 
 import type { JobDeclaration } from '../logic.ts'
 import type { SentIn } from './sent.ts'
@@ -12,7 +12,7 @@ export interface LogicMessage {
 }
 
 export interface LogicMail {
-  /** Rejects where the mail server refuses the message. */
+  /** Rejects if the mail server refuses the message. */
   send(message: LogicMessage): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export interface FetchOptions {
 }
 
 /**
- * Asks another service. Redirects are not followed, and private addresses are refused unless `reactions.allowPrivate`
+ * Sends a request to another service. Redirects are not followed, and private addresses are refused unless `reactions.allowPrivate`
  * is set. Rejects with an `OutgoingError`; any status is a response.
  */
 export type LogicFetch = (url: string | URL, options?: FetchOptions) => Promise<Response>
@@ -39,7 +39,7 @@ export type LogicFetch = (url: string | URL, options?: FetchOptions) => Promise<
 /** The jobs of a model, by name. */
 export type AnyJobs = Readonly<Record<string, Pick<JobDeclaration, 'kind'>>>
 
-/** The jobs of logic that was declared before; any where there are none. */
+/** The jobs of an earlier part of the logic; any if there are none. */
 export type JobsOf<L> = L extends { readonly jobs: infer J } ? J : AnyJobs
 
 type InputOf<J> = J extends JobDeclaration<infer In> ? SentIn<In> : never
@@ -50,8 +50,8 @@ type LaterInput<J> = [keyof InputOf<J>] extends [never]
     : [input: InputOf<J>]
 
 /**
- * Starts a job at a time, stored with whatever asks for it. Throws for an unknown job, time or input. The compiler knows the
- * jobs of an earlier part of the model's logic; those of the same part it cannot.
+ * Schedules a job, in the same transaction as its caller. Throws for an unknown job, time or input. The compiler knows the
+ * jobs of an earlier part of the model's logic, but not those of the same part.
  */
 export type Later<Jobs = AnyJobs> = string extends keyof Jobs
   ? (at: string | Date, name: string, input?: object) => void
@@ -62,9 +62,9 @@ export interface RunTools<Jobs = AnyJobs> {
   readonly mail: LogicMail
   readonly fetch: LogicFetch
   readonly log: LogicLog
-  /** Aborted when the run has taken too long, or the node stops. */
+  /** Aborted when the run takes too long, or the node stops. */
   readonly signal: AbortSignal
-  /** The same for every attempt: for services that recognise a repeated request by it. */
+  /** The same for every attempt, for services that support idempotency keys. */
   readonly idempotencyKey: string
   /** 1 for the first. */
   readonly attempt: number

@@ -1,4 +1,4 @@
-/** Declared values as they are sent to an action, a query or a job. */
+/** Declared values as sent to an action, a query or a job. */
 
 import type { FieldDeclaration } from '../fields/declared.ts'
 import type { ItemDeclaration } from '../logic.ts'

@@ -1,4 +1,4 @@
-/** `singularOf` of `check/names.ts` for the compiler. A name whose singular is not derived has to declare it. */
+/** `singularOf` of `check/names.ts` for the compiler. A collection whose singular cannot be derived has to declare it. */
 
 type Kept = 'movie' | 'cookie' | 'cache' | 'tie' | 'pie' | 'die' | 'lie'
 type Vowel = 'a' | 'e' | 'i' | 'o' | 'u'

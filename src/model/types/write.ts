@@ -1,4 +1,4 @@
-/** What `prepare` and `check` are given and return, typed by the fields of their collection. */
+/** The arguments and results of `prepare` and `check`, typed by the fields of their collection. */
 import type { JsonValue } from '../fields/type.ts'
 import type { LogicCaller, WriteFault } from '../logic.ts'
 import type { Flat, StoredOf, TimesOf, UnpreparedOf } from './item.ts'
@@ -13,7 +13,7 @@ type NextItem<Fields, UpdatedAt> = string extends keyof Fields
   ? Readonly<Record<string, JsonValue>>
   : Flat<UnpreparedOf<Fields> & { readonly id?: number } & Partial<TimesOf<UpdatedAt>>>
 
-/** What `prepare` and `check` are given, typed by the fields of their collection. All of it is frozen. */
+/** The argument of `prepare` and `check`, typed by the fields of their collection. Deeply frozen. */
 export interface TypedWriteContext<Fields, UpdatedAt> {
   readonly next: NextItem<Fields, UpdatedAt>
   /** The stored row, which is locked; undefined for a create. */
@@ -23,12 +23,12 @@ export interface TypedWriteContext<Fields, UpdatedAt> {
   readonly now: string
 }
 
-/** Any declared field, also a read-only one: not `id` and the times. */
+/** Any declared field, including read-only ones, but not `id` and the times. */
 type Prepared<Fields> = string extends keyof Fields
   ? Readonly<Record<string, JsonValue>>
   : Flat<Partial<StoredOf<Fields>>>
 
-/** Sets values of the item that is about to be written. Returns nothing or `{}` for none. */
+/** Returns values to set in the item that is about to be written; nothing or `{}` for none. */
 export type TypedPrepare<Fields, UpdatedAt> = (
   context: TypedWriteContext<Fields, UpdatedAt>,
 ) => Prepared<Fields> | undefined
@@ -39,7 +39,7 @@ interface TypedFault<Name> extends WriteFault {
 
 type FieldName<Fields> = string extends keyof Fields ? string : keyof Fields & string
 
-/** Finds what is wrong with an item that is about to be written. */
+/** Returns the faults of an item that is about to be written. */
 export type TypedCheck<Fields, UpdatedAt> = (
   context: TypedWriteContext<Fields, UpdatedAt>,
 ) => readonly TypedFault<FieldName<Fields>>[] | undefined

@@ -1,7 +1,7 @@
 /** Aggregates: over the same rows as lists, and the fields that the caller may read in each row. */
 import { ApiError } from '../../errors.ts'
 import type { Collection, Field } from '../../model/model.ts'
-import { type Dependencies, lookAtField } from '../condition.ts'
+import { addField, type Dependencies } from '../condition.ts'
 import type {
   GuardedAggregate,
   GuardedAggregateRoot,
@@ -25,7 +25,7 @@ import { conclude, fieldOf, guardRows } from './read.ts'
 export function guardAggregate(shape: AggregateShape, view: ModelView): GuardedAggregate {
   const { collection, within, rows, found } = guardRows(shape, view)
   const aggregation = guardAggregation(shape, collection, view)
-  lookAtAggregation(aggregation, found)
+  addAggregation(aggregation, found)
   return { kind: 'aggregate', collection, within, rows, aggregation, ...conclude(found) }
 }
 
@@ -38,9 +38,9 @@ export function guardAggregateRoot(
   return { kind, key, collection, rows, aggregation: guardAggregation(aggregation, collection, view) }
 }
 
-export function lookAtAggregation({ groups, measures }: GuardedAggregation, found: Dependencies): void {
-  for (const { field } of groups) lookAtField(field, found)
-  for (const measure of measures) if (measure.kind !== 'count') lookAtField(measure.field, found)
+export function addAggregation({ groups, measures }: GuardedAggregation, found: Dependencies): void {
+  for (const { field } of groups) addField(field, found)
+  for (const measure of measures) if (measure.kind !== 'count') addField(measure.field, found)
 }
 
 function guardAggregation(asked: Aggregation, collection: Collection, view: ModelView): GuardedAggregation {

@@ -1,16 +1,16 @@
 /** Several reads in one: each root is guarded separately; refused parts are omitted and listed in `refusals`. */
-import { always, and, dependencies, look, lookAtField } from '../condition.ts'
+import { addCondition, addField, always, and, noDependencies } from '../condition.ts'
 import type { GuardedComposite, GuardedItemRoot, GuardedListRoot, GuardedRoot, Refusal } from '../guarded.ts'
 import type { CompositeShape, ItemRoot, ListRoot, Root } from '../plan.ts'
-import { guardAggregateRoot, lookAtAggregation } from './aggregate.ts'
+import { addAggregation, guardAggregateRoot } from './aggregate.ts'
 import type { ModelView } from './model-view.ts'
 import {
+  addSelect,
   conclude,
   guardFilter,
   guardSelect,
   guardSelectedList,
   type Leniency,
-  lookAtSelect,
   orRefused,
 } from './read.ts'
 import { requireReadable } from './refusals.ts'
@@ -21,13 +21,13 @@ export function guardComposite(shape: CompositeShape, view: ModelView): GuardedC
     const leniency = { refusals, keys: [root.key] }
     return orRefused(leniency, () => guardRoot(root, view, leniency)) ?? []
   })
-  const found = dependencies()
+  const found = noDependencies()
   for (const root of roots) {
     found.collections.add(root.collection.name)
-    look(root.rows, found)
-    if (root.kind === 'aggregate') lookAtAggregation(root.aggregation, found)
-    else lookAtSelect(root.select, found)
-    if (root.kind === 'list') for (const { field } of root.list.sort) lookAtField(field, found)
+    addCondition(root.rows, found)
+    if (root.kind === 'aggregate') addAggregation(root.aggregation, found)
+    else addSelect(root.select, found)
+    if (root.kind === 'list') for (const { field } of root.list.sort) addField(field, found)
   }
   return { kind: 'composite', roots, refusals, ...conclude(found) }
 }

@@ -4,15 +4,15 @@ import { isComputed } from '../../model/computed/fields.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'
 import {
+  addCondition,
+  addField,
+  addOtherRows,
+  addPath,
   always,
   and,
   type Dependencies,
-  dependencies,
-  include,
-  look,
-  lookAlong,
-  lookAtField,
   never,
+  noDependencies,
   not,
   or,
 } from '../condition.ts'
@@ -48,10 +48,10 @@ export function guardItem(shape: ItemShape, view: ModelView): GuardedItem {
   const readable = requireReadable(view, collection)
   const rows = shape.rule === undefined ? readable : and(readable, view.rule(shape.rule, collection))
   const select = guardSelect(shape.select, collection, view)
-  const found = dependencies()
+  const found = noDependencies()
   found.collections.add(collection.name)
-  look(rows, found)
-  lookAtSelect(select, found)
+  addCondition(rows, found)
+  addSelect(select, found)
   return { kind: 'item', collection, id: shape.id, rows, select, ...conclude(found) }
 }
 
@@ -59,8 +59,8 @@ export function guardList(shape: ListShape, view: ModelView): GuardedList {
   const { collection, within, rows, found } = guardRows(shape, view)
   const sort = guardSort(shape.sort, collection, view, shape.search !== undefined)
   const select = guardSelect(shape.select, collection, view)
-  for (const { field } of sort) lookAtField(field, found)
-  lookAtSelect(select, found)
+  for (const { field } of sort) addField(field, found)
+  addSelect(select, found)
   return {
     kind: 'list',
     collection,
@@ -91,10 +91,10 @@ export function guardRows(
     shape.filter ? guardFilter(shape.filter, collection, view) : always,
     shape.search === undefined ? always : guardSearch(shape.search, collection, view),
   )
-  const found = dependencies()
+  const found = noDependencies()
   found.collections.add(collection.name)
-  look(rows, found)
-  if (within) lookAtWithin(within.guarded, found)
+  addCondition(rows, found)
+  if (within) addWithin(within.guarded, found)
   return { collection, within: within?.guarded, rows, found }
 }
 
@@ -124,10 +124,10 @@ function guardWithin(
   return { guarded: { collection: parent, id: within.id, rows, path }, reached }
 }
 
-function lookAtWithin(within: Within, found: Dependencies): void {
+function addWithin(within: Within, found: Dependencies): void {
   found.collections.add(within.collection.name)
-  look(within.rows, found)
-  lookAlong(within.path, [], found)
+  addCondition(within.rows, found)
+  addPath(within.path, [], found)
 }
 
 /** Follows a relation that the plan names, whose target the caller must be allowed to read. */
@@ -315,18 +315,18 @@ function guardSearch(param: number, collection: Collection, view: ModelView): Co
   return { kind: 'search', fields, param, isWhole: fields.length === collection.searchable.length }
 }
 
-export function lookAtSelect(select: readonly GuardedSelected[], found: Dependencies): void {
+export function addSelect(select: readonly GuardedSelected[], found: Dependencies): void {
   for (const selected of select) {
-    if (selected.kind === 'field') lookAtField(selected.field, found)
-    if (selected.kind === 'relation') lookAtRelation(selected, found)
+    if (selected.kind === 'field') addField(selected.field, found)
+    if (selected.kind === 'relation') addRelation(selected, found)
   }
 }
 
-function lookAtRelation({ path, rows, when, select, list }: GuardedRelation, found: Dependencies): void {
-  look(when, found)
-  lookAlong(path, [rows], found)
-  const beyond = dependencies()
-  for (const { field } of list?.sort ?? []) lookAtField(field, beyond)
-  lookAtSelect(select, beyond)
-  include(beyond, found)
+function addRelation({ path, rows, when, select, list }: GuardedRelation, found: Dependencies): void {
+  addCondition(when, found)
+  addPath(path, [rows], found)
+  const beyond = noDependencies()
+  for (const { field } of list?.sort ?? []) addField(field, beyond)
+  addSelect(select, beyond)
+  addOtherRows(beyond, found)
 }

@@ -3,7 +3,7 @@ import { ApiError, type FieldFault } from '../../errors.ts'
 import type { Collection, Field, FieldDefault } from '../../model/model.ts'
 import { type BodyMode, isWritable } from '../../model/schemas.ts'
 import { unwritableFault } from '../../model/validate.ts'
-import { always, dependencies, look } from '../condition.ts'
+import { addCondition, always, noDependencies } from '../condition.ts'
 import type {
   Check,
   Condition,
@@ -249,7 +249,7 @@ function touch(set: readonly GuardedAssignment[], collection: Collection): reado
 
 /** Whether setting these fields can change what the condition says about the row. */
 function dependsOn(condition: Condition, set: readonly GuardedAssignment[]): boolean {
-  const { fields, collections } = look(condition, dependencies())
+  const { fields, collections } = addCondition(condition, noDependencies())
   return collections.size > 0 || set.some(one => fields.has(one.field.name))
 }
 
