@@ -1,6 +1,6 @@
 /**
  * Writes that are safe to retry: the answer to a write with an `Idempotency-Key` is stored in the write's own transaction,
- * and given again to the same request. There is never a second effect, whatever nodes, threads or restarts lie between.
+ * and replayed to the same request. The effect happens once, across nodes, threads and restarts.
  */
 import type { Call, Reply } from './call.ts'
 import type { RateCounters } from './cluster/cluster.ts'
@@ -38,32 +38,32 @@ export interface IdempotencyParts {
 }
 
 /**
- * Carries a write out. With an attempt, its transaction runs `attempt.steps`; without one the request has no key.
- * Throws or rejects where nothing was done.
+ * Executes a write. With an attempt, its transaction runs `attempt.steps`; a request without a key has none. Throws or
+ * rejects if nothing was done.
  */
 export type Write = (attempt?: KeyedAttempt) => Awaitable<Reply>
 
 export interface Idempotency {
   /**
-   * The answer to a write: the stored one where the same request has come before with its key, else that of `write`.
-   * A request without the header is only passed on. `form`: what else the answer depends on, e.g. its media type.
-   * Rejects with BAD_REQUEST, IDEMPOTENCY_KEY_REUSED, CONFLICT while another one runs, or RATE_LIMITED.
+   * The answer to a write: the stored one if the same request came before with this key, else that of `write`. A request
+   * without the header is passed on. `form`: what else the answer depends on, e.g. its media type. Rejects with
+   * BAD_REQUEST, IDEMPOTENCY_KEY_REUSED, CONFLICT while another such request runs, or RATE_LIMITED.
    */
   answer(call: Call, principal: Principal, write: Write, form?: string): Awaitable<Reply>
 }
 
-interface Asked {
+interface KeyedWrite {
   readonly request: KeyedRequest
   readonly principal: Principal
   readonly write: Write
 }
 
 export function createIdempotency(parts: IdempotencyParts): Idempotency {
-  const keyed = new KeyedWrites(parts)
+  const writes = new KeyedWrites(parts)
   return {
     answer(call, principal, write, form) {
       const request = keyedRequest(call, principal, form)
-      return request === undefined ? write() : keyed.answer({ request, principal, write })
+      return request === undefined ? write() : writes.answer({ request, principal, write })
     },
   }
 }
@@ -72,7 +72,7 @@ class KeyedWrites {
   readonly #parts: IdempotencyParts
   readonly #now: () => number
   readonly #allowance: ReturnType<typeof allowance>
-  /** Requests of this process that run, by the ids of their records; each settles when its request ends. */
+  /** Running requests of this process by record id. Each promise resolves when its request ends. */
   readonly #running = new Map<string, Promise<void>>()
 
   constructor(parts: IdempotencyParts) {
@@ -81,15 +81,15 @@ class KeyedWrites {
     this.#allowance = allowance(parts.counters)
   }
 
-  async answer(asked: Asked): Promise<Reply> {
-    const { id } = asked.request
+  async answer(keyed: KeyedWrite): Promise<Reply> {
+    const { id } = keyed.request
     const deadline = performance.now() + waitMs
     for (;;) {
-      const stored = await this.#find(asked.request)
-      if (stored) return this.#replay(stored, asked.principal)
+      const stored = await this.#find(keyed.request)
+      if (stored) return this.#replay(stored, keyed.principal)
       const running = this.#running.get(id)
       if (running === undefined) {
-        const reply = await this.#first(asked)
+        const reply = await this.#first(keyed)
         if (reply !== undefined) return reply
       } else {
         if (performance.now() >= deadline) throw stillRunning()
@@ -119,12 +119,12 @@ class KeyedWrites {
     }
   }
 
-  /** Carries the request out, for as long as no other node is doing so. Undefined: another one has. */
-  #first(asked: Asked): Promise<Reply | undefined> {
-    const { id } = asked.request
+  /** Executes the request unless another node does. Undefined if another node has. */
+  #first(keyed: KeyedWrite): Promise<Reply | undefined> {
+    const { id } = keyed.request
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#running.set(id, promise)
-    const { blocked, done } = this.#begin(asked)
+    const { blocked, done } = this.#begin(keyed)
     const over = done.finally(() => {
       this.#running.delete(id)
       resolve()
@@ -132,14 +132,14 @@ class KeyedWrites {
     return Promise.race([over, blocked])
   }
 
-  #begin(asked: Asked) {
+  #begin(keyed: KeyedWrite) {
     const { promise: blocked, reject } = Promise.withResolvers<never>()
     const run = async () => {
-      const { request, principal } = asked
+      const { request, principal } = keyed
       const keepsLong = await this.#allowance.begin(request.scope)
       const attempt = new KeyedAttempt({ request, principal, keepsLong, now: this.#now })
       attempt.blocked.catch(reject)
-      return this.#attempt(asked, attempt).finally(() => {
+      return this.#attempt(keyed, attempt).finally(() => {
         attempt.end()
         this.#allowance.end(request.scope, attempt.storedCharacters)
       })
@@ -147,7 +147,7 @@ class KeyedWrites {
     return { blocked, done: run() }
   }
 
-  async #attempt({ request, write }: Asked, attempt: KeyedAttempt): Promise<Reply | undefined> {
+  async #attempt({ request, write }: KeyedWrite, attempt: KeyedAttempt): Promise<Reply | undefined> {
     try {
       return await write(attempt)
     } catch (error) {
@@ -157,19 +157,19 @@ class KeyedWrites {
     }
   }
 
-  /** All steps have run, but the commit has failed, or what followed it. */
+  /** All steps have run, but the commit failed, or what followed it. */
   async #settle(request: KeyedRequest, attempt: KeyedAttempt, error: unknown): Promise<Reply> {
     const isUnconfirmed = error instanceof ApiError && error.isUnconfirmed
     const stored = await this.#find(request).catch(() => undefined)
     const isOurs = stored?.attempt === attempt.id
     if (isUnconfirmed && isOurs && attempt.reply) return attempt.reply
-    // Refused by what follows the commit, which has taken the effect back.
+    // What follows the commit has refused the request and undone its effect.
     if (isOurs) await this.#parts.records.delete(kind, request.id).catch(() => false)
     throw isUnconfirmed ? retryable(error) : error
   }
 }
 
-/** With the key the request may be sent again: where its effect was stored, it is answered from the record. */
+/** With its key, the request may be sent again: if its effect was stored, the stored answer is replayed. */
 function retryable(cause: unknown): ApiError {
   return new ApiError(
     'UNAVAILABLE',
@@ -178,7 +178,7 @@ function retryable(cause: unknown): ApiError {
   )
 }
 
-/** The body with nothing but the ids of these items; undefined where it cannot be cut. */
+/** The body with these items reduced to their ids; undefined if their places are unknown. */
 function withoutItems(body: string | null, hidden: readonly ShownItem[]): string | null | undefined {
   if (body === null || hidden.length === 0) return body
   let rest = body
@@ -189,7 +189,7 @@ function withoutItems(body: string | null, hidden: readonly ShownItem[]): string
   return rest
 }
 
-/** The tag would tell whether a guess of the body is right. */
+/** The entity tag would confirm a guess of the hidden body. */
 function withoutTag(headers: readonly string[]): readonly string[] {
   return headers.filter((_, at) => headers[at - (at % 2)] !== 'ETag')
 }
