@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Checks the version before it imports anything that an older Node cannot parse.
+// Checks Node's version before importing anything that an older one cannot parse.
 import { fileURLToPath } from 'node:url'
 
 const oldest = '24.15'
@@ -11,8 +11,8 @@ if (process.versions.node.localeCompare(oldest, 'en', { numeric: true }) < 0) {
   )
   process.exitCode = 1
 } else {
-  // The compile cache also holds the model's stripped types. It is beside the package, not in the shared temporary
-  // folder, where other users could write it. If it cannot be written, nothing is cached.
+  // The compile cache also holds model files with their types stripped. It is beside the package: other users could write
+  // to the shared temporary folder. If it is not writable, nothing is cached.
   const { guardNextTick } = await import('./http/next-tick-guard.ts')
   guardNextTick()
   const { enableCompileCache } = await import('node:module')

@@ -1,6 +1,6 @@
 /**
- * A bounded memory of what can be made again, in two generations: what nobody asked for while the younger one filled up
- * goes with the older one. Several caches may share one bound.
+ * A bounded cache of two generations: entries that were not read while the younger generation filled up are dropped with
+ * the older one. Several caches may share one bound.
  */
 
 export interface CacheCounts {
@@ -11,14 +11,14 @@ export interface CacheCounts {
 }
 
 interface Turning {
-  /** Drops the older generation. Returns whether nothing is left. */
+  /** Drops the older generation. Returns whether the cache is empty. */
   turn(): boolean
   readonly size: number
 }
 
-/** How much caches may hold together, in units of the caller's choice: entries, bytes, tokens. */
+/** The maximum weight of one or several caches, in units of the caller's choice: entries, bytes, tokens. */
 export class CacheBound {
-  /** By which metrics tell caches apart. */
+  /** The label of its metrics. */
   readonly name: string
   hits = 0
   misses = 0
@@ -34,12 +34,12 @@ export class CacheBound {
     bounds.add(new WeakRef(this))
   }
 
-  /** Whether something of this weight leaves most of the room to others. */
+  /** Whether an entry of this weight leaves most of the weight to others. */
   fits(weight: number): boolean {
     return weight < this.#half / 2
   }
 
-  /** About how much is held; hardly ever more than the bound. */
+  /** Approximate, and rarely more than the bound. */
   get weight(): number {
     return this.#young + this.#old
   }
@@ -81,7 +81,7 @@ export class Cache<K, V> {
     return this.#young.size + this.#old.size
   }
 
-  /** `stamp`: what is found was kept under the same one. */
+  /** Finds only an entry that was set with the same `stamp`. */
   get(key: K, stamp = 0): V | undefined {
     const value = this.peek(key, stamp)
     if (value === undefined) this.#bound.misses++
@@ -89,13 +89,13 @@ export class Cache<K, V> {
     return value
   }
 
-  /** As `get`, but neither a hit nor a miss. */
+  /** As `get`, without counting a hit or a miss. */
   peek(key: K, stamp = 0): V | undefined {
     const entry = this.#young.get(key) ?? this.#aged(key, stamp)
     return entry?.stamp === stamp ? entry.value : undefined
   }
 
-  /** Stamps only grow: what was found before a change does not replace what was found since. */
+  /** Stamps only grow: a value from before a change does not replace a newer one. */
   set(key: K, value: V, weight = 1, stamp = 0): void {
     const replaced = this.#young.get(key)
     if (replaced !== undefined && replaced.stamp > stamp) return
@@ -104,7 +104,7 @@ export class Cache<K, V> {
     this.#bound.add(this, weight - (replaced?.weight ?? 0))
   }
 
-  /** What is kept under the key weighs so much more than when it was set; less, below zero. */
+  /** Adds to the weight of an entry; `weight` may be negative. */
   grow(key: K, weight: number): void {
     const young = this.#young.get(key)
     const entry = young ?? this.#old.get(key)
@@ -119,11 +119,11 @@ export class Cache<K, V> {
     return this.#old.size === 0
   }
 
-  /** An entry of the older generation, which asking for it makes young again. */
+  /** An entry of the older generation, which moves to the younger one. */
   #aged(key: K, stamp: number): Entry<V> | undefined {
     const entry = this.#old.get(key)
     if (entry === undefined || entry.stamp !== stamp) return undefined
-    // One that takes most of the room would drive out all others, again and again.
+    // A very heavy entry would evict all others at each read.
     if (this.#bound.fits(entry.weight)) this.set(key, entry.value, entry.weight, stamp)
     return entry
   }
@@ -131,7 +131,7 @@ export class Cache<K, V> {
 
 const bounds = new Set<WeakRef<CacheBound>>()
 
-/** What the caches of this process have done so far, and hold, by their names. */
+/** The counts of the caches of this process, by name. */
 export function cacheCounts(): ReadonlyMap<string, CacheCounts> {
   const found = new Map<string, CacheCounts>()
   for (const reference of bounds) {

@@ -1,23 +1,23 @@
-/** One HTTP exchange as the transports see it: a `Call` comes in, a `Reply` goes out. */
+/** One HTTP exchange for the transports: a `Call` in, a `Reply` out. */
 import type { IncomingHttpHeaders } from 'node:http'
 
 export interface Call {
   readonly method: string
-  /** As sent: path and query, still encoded. */
+  /** Path and query as sent, still encoded. */
   readonly url: string
   /** `url` up to the first `?`. */
   readonly path: string
   /** What follows the first `?`; empty without one. */
   readonly query: string
   readonly headers: IncomingHttpHeaders
-  /** Whether the query contained a credential. It is no longer part of `url` and `query`. */
+  /** Whether the query contained a credential, which `url` and `query` no longer have. */
   readonly keyInQuery?: boolean
   /** The client's address: the socket's, unless `trustProxy` says otherwise. */
   readonly address: string
   readonly requestId: string
-  /** The whole body, empty when there is none. Its size was limited before. */
+  /** The whole body, within the limit; empty without one. */
   readonly body: Buffer
-  /** The body where it is part of another one, which was parsed: then `body` is empty. */
+  /** The parsed body of a call that is part of a batch; `body` is then empty. */
   readonly parsed?: { readonly body: unknown }
 }
 
@@ -27,7 +27,7 @@ export interface Reply {
   readonly headers: readonly string[]
   /** A string is sent as UTF-8; null: no body. */
   readonly body: string | Buffer | AsyncIterable<string> | null
-  /** For a reply that is sent again and again: filled by `http.ts` at the first time. */
+  /** For a reply that is sent repeatedly: `http.ts` fills it at the first time. */
   readonly kept?: Kept
 }
 
@@ -44,15 +44,15 @@ export function unsent(): Kept {
 }
 
 /**
- * Whether others look after the service at this path. Compared one by one: a set or a map would first look the text up
- * among all names that V8 knows and keep a copy of it, a thirtieth of a small request.
+ * Whether it is a health-check path. Not by a set or a map: V8 would internalize the string first, which takes a thirtieth
+ * of the time of a small request.
  */
 export function isHealthCheck(path: string): boolean {
   return path === '/healthz' || path === '/readyz' || path === '/metrics'
 }
 
-/** Instead of a reply: another module writes the response. */
+/** In place of a reply: another module writes the response. */
 export interface TakenOver {
-  /** Called once, when the constant headers are set on the response. Resolves when the response has ended. */
+  /** Called once, with the constant headers set on the response. Resolves when the response has ended. */
   takeOver(): Promise<void>
 }

@@ -5,16 +5,16 @@ import { ApiError } from './errors.ts'
 const entityTags =
   /^[ \t,]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t,]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*(?:[ \t]*,)*[ \t]*$/
 const entityTag = /(?:W\/)?"[^"]*"/g
-const MOST_TAGS = 100
+const maxTags = 100
 
 function parseTags(name: string, header: string): readonly string[] | '*' {
   const text = header.trim()
   if (text === '*') return '*'
   const tags = text.length <= 8000 && entityTags.test(text) ? text.match(entityTag) : null
-  if (!tags || tags.length > MOST_TAGS) {
+  if (!tags || tags.length > maxTags) {
     throw new ApiError(
       'BAD_REQUEST',
-      `The header ${name} must be * or a list of at most ${MOST_TAGS} entity tags, e.g. "abc".`,
+      `The header ${name} must be * or a list of at most ${maxTags} entity tags, e.g. "abc".`,
     )
   }
   return tags

@@ -304,7 +304,7 @@ type ValueOf<R> = R extends Setting<infer T> ? T : never
 /** The value of every setting. Times are in seconds unless the setting says otherwise, sizes in bytes. */
 export type Settings = { readonly [Name in keyof Table]: ValueOf<Table[Name]> }
 
-/** What a program may leave out of a value is filled in where it is read. */
+/** The value as a program may give it: parts that it omits are filled in later. */
 type GivenValue<Name extends keyof Table> = Name extends 'accounts.providers'
   ? readonly GivenProvider[]
   : ValueOf<Table[Name]>
@@ -326,7 +326,7 @@ type Within<Prefix extends string> = {
 }
 
 /**
- * Settings as a program gives them: those that are left out come from the environment, or are defaults.
+ * Settings as a program gives them. Others come from the environment, or have their defaults.
  * A group can be an object: `{ graphql: { documents: 'registered' } }`.
  */
 export type GivenSettings = Given & { readonly [Prefix in Group]?: Within<Prefix> | undefined }

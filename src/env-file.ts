@@ -3,14 +3,14 @@ import { statSync } from 'node:fs'
 
 export const envFile = '.env'
 
-/** The environment as the process got it. */
+/** The environment without the variables of the file. */
 export const givenEnvironment: Readonly<NodeJS.ProcessEnv> = { ...process.env }
 
 export class EnvFileError extends Error {
   override readonly name = 'EnvFileError'
 }
 
-/** Once, before anything reads the environment. Throws an `EnvFileError` where the file cannot be read. */
+/** Called once, before anything reads the environment. Throws an `EnvFileError` if the file cannot be read. */
 export function loadEnvFile(): void {
   // A folder of this name is a virtual environment of Python.
   if (!statSync(envFile, { throwIfNoEntry: false })?.isFile()) return

@@ -1,4 +1,4 @@
-/** One way from a model or an address to the types of its client: model → OpenAPI → types. */
+/** Generates the types of the client from a model or an address: model → OpenAPI → types. */
 import { readFileSync } from 'node:fs'
 import { clientTypes, type Origin } from './generate/client-types.ts'
 import { fetchDocument } from './generate/fetch-document.ts'
@@ -22,7 +22,7 @@ function originOf(source: string, { standalone = false }: GenerateOptions): Orig
 
 /** The file of types for a checked model; `path`: its file, as the command names it. */
 export function clientTypesOfModel(model: Model, path: string, options: GenerateOptions = {}): string {
-  // As a service sends it: without what JSON leaves out.
+  // As a service sends it: without members that are undefined.
   const document = JSON.parse(JSON.stringify(openapi(model, undefined))) as JsonObject
   return clientTypes(document, originOf(`--model ${path}`, options))
 }

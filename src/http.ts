@@ -29,24 +29,24 @@ import { createSend, type Send } from './http/send.ts'
 export type { Exchange } from './http/exchange.ts'
 
 export interface HttpParts {
-  /** Answers a request. `errorReply` makes a reply of what it throws. */
+  /** Answers a request. `errorReply` turns what it throws into a reply. */
   readonly answer: (exchange: Exchange) => Reply | TakenOver | Promise<Reply | TakenOver>
   readonly errorReply: (error: unknown, call: Call) => Reply
   readonly sockets?: Sockets
-  /** A reply was sent; `bytes` of its body, undefined when it is streamed. */
+  /** Called after a reply. `bytes`: the length of its body, undefined for a stream. */
   readonly onSent: (exchange: Exchange, status: number, bytes: number | undefined) => void
-  /** An overload begins or ends: requests are refused from now on, or no longer. */
+  /** Called when overload begins or ends. `refused`: how many requests were refused. */
   readonly onOverload?: (isOver: boolean, refused: number) => void
-  /** An error that clients must not see. */
+  /** Called with an error whose details clients must not see. */
   readonly onFault: (error: unknown, exchange: Exchange) => void
 }
 
 /** Opens WebSockets. */
 export interface Sockets {
   readonly paths: ReadonlySet<string>
-  /** Takes over the connection of an upgrade request. What it throws becomes a reply. */
+  /** Takes over the connection of an upgrade request. Errors that it throws become replies. */
   readonly upgrade: (exchange: Exchange, socket: Duplex, head: Buffer) => Promise<void>
-  /** Ends up to `count` idle WebSockets; returns how many it has ended. */
+  /** Closes up to `count` idle WebSockets, and returns how many. */
   readonly endIdle?: (count: number) => number
 }
 
@@ -62,10 +62,10 @@ export interface HttpServer {
   movingConnections(): MovingConnections
   /** The port that it listens on. */
   port(): number
-  /** How many requests are not answered yet. */
+  /** How many requests are being answered. */
   running(): number
   readonly admission: AdmissionControl
-  /** From now on every connection ends with its next response. */
+  /** Lets every connection end with its next response. */
   drain(): void
   /** Stops accepting, waits up to `shutdownGrace` for running requests, then ends every connection. */
   close(): Promise<void>
@@ -95,7 +95,7 @@ class Http implements HttpServer {
   readonly #constant: readonly string[]
   readonly #send: Send
   readonly #replies: CorkedReplies
-  /** Sockets that Node no longer manages. */
+  /** Sockets that Node's server no longer tracks. */
   readonly #handedOut = new Set<Duplex>()
   #closing = false
   #moving: MovingConnections | undefined
@@ -168,7 +168,7 @@ class Http implements HttpServer {
       for (const socket of this.#handedOut) socket.destroy()
     }
     const timer = setTimeout(end, this.#settings.shutdownGrace * 1000)
-    // A stream that ends now has announced keep-alive: its connection becomes idle.
+    // The connection of a stream that ends now becomes idle, since its headers have allowed keep-alive.
     const idle = setInterval(() => server.closeIdleConnections(), 50)
     await Promise.all([this.#listeners.close(), this.#hosted.ended()])
     clearInterval(idle)
@@ -291,7 +291,7 @@ class Http implements HttpServer {
   }
 
   #handOut(socket: Duplex): void {
-    // Until another module takes the socket over, an `error` event would end the process.
+    // Until another module takes the socket over, an unhandled `error` event would end the process.
     socket.on('error', () => {})
     this.admission.connections.handedOut(socket)
     this.#handedOut.add(socket)
@@ -309,7 +309,7 @@ function noSocket(): ApiError {
   return new ApiError('NOT_FOUND', 'No WebSocket is opened here.')
 }
 
-/** Throws for a request that the program's server should have passed on in another way. */
+/** Throws for a request that the program's server has passed on incorrectly. */
 function requireHosted({ req, hasBody }: Exchange): void {
   requireRoot(req)
   requireUnread(req, hasBody)

@@ -59,11 +59,11 @@ interface KeyedWrite {
 }
 
 export function createIdempotency(parts: IdempotencyParts): Idempotency {
-  const keyed = new KeyedWrites(parts)
+  const writes = new KeyedWrites(parts)
   return {
     answer(call, principal, write, form) {
       const request = keyedRequest(call, principal, form)
-      return request === undefined ? write() : keyed.answer({ request, principal, write })
+      return request === undefined ? write() : writes.answer({ request, principal, write })
     },
   }
 }

@@ -1,12 +1,12 @@
 /**
- * Ends code of the model that V8 could not end. V8's end is lost where it hits Node's own callback for a promise that is
- * rejected before somebody handles it: a loop which does little else goes on. That callback reads `process.domain`, from
- * which such a loop is noticed; it is then left waiting for a promise that never settles.
+ * Ends code of the model that V8 failed to terminate. A termination is lost if it hits Node's own callback for a promise
+ * that is rejected without a handler, so that a loop which does little else continues. That callback reads
+ * `process.domain`: a getter there detects such a loop, and leaves it waiting for a promise that never settles.
  */
 
 const never = new Promise<never>(() => {})
 
-/** Whatever waits for a promise from now on waits for ever. Returns what makes them usual again. */
+/** Makes every `then` and `await` wait forever. Returns a function that restores promises. */
 function stopPromises(): () => void {
   const { prototype } = Promise
   const { then: usualThen, constructor: usualConstructor } = prototype
@@ -14,19 +14,19 @@ function stopPromises(): () => void {
     Object.defineProperty(prototype, 'then', { value: then, writable: true, configurable: true })
     Object.defineProperty(prototype, 'constructor', { value, writable: true, configurable: true })
   }
-  // `await` takes a promise as it is while its constructor is `Promise`; any other it asks by `then`.
+  // `await` calls `then` only if the promise's constructor is not `Promise`.
   change(function (this: Promise<unknown>) {
-    // Somebody waits for it, so that it is not reported as unhandled.
+    // A handler, so that it is not reported as unhandled.
     usualThen.call(this, undefined, () => {})
     return never
   }, undefined)
   return () => change(usualThen, usualConstructor)
 }
 
-/** Runs the work. Returns whether it was ended, after a time when V8 should have. */
+/** Runs the work. Returns whether it had to be ended after `limitMs`, by when V8 should have terminated it. */
 export function endingLate(work: () => void, limitMs: number): boolean {
   const usual = Object.getOwnPropertyDescriptor(process, 'domain')
-  // Somebody uses domains: theirs is the property.
+  // The program uses domains: the property is theirs.
   if (usual?.value !== null) {
     work()
     return false

@@ -1,5 +1,5 @@
 /**
- * Who may import whom, as data; `npm run check` holds the sources to it.
+ * Which module may import which, as data. `npm run check` enforces it.
  * A module is a folder of `src/` together with the file of the same name.
  */
 
@@ -81,7 +81,7 @@ export const modules: Readonly<Record<string, Module>> = {
     ],
   },
   generate: { imports: ['model', 'rest', 'outgoing'] },
-  // At run time it imports nothing: browsers load it.
+  // Types only: at run time it imports nothing, since browsers load it.
   client: { imports: ['model'] },
   'env-file': { imports: [] },
   source: { imports: ['model'] },

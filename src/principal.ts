@@ -1,4 +1,4 @@
-/** Who is asking. Every credential becomes a `Principal`; nothing after that knows which credential it was. */
+/** The caller. Every credential becomes a `Principal`; later stages do not know which credential it was. */
 import { Cache, CacheBound } from './cache.ts'
 
 /** `'all'`: no scope limits what the user may do. Otherwise exactly the named scopes. */
@@ -13,11 +13,11 @@ export interface AccessClass {
   readonly signedIn: boolean
   readonly role: string | null
   readonly scopes: Scopes
-  /** Portico itself: no rule, scope or field visibility applies. */
+  /** Portico itself, to which no rule, scope or field visibility applies. */
   readonly system: boolean
-  /** Through an app that is not `first_party`, or an API key that one made. */
+  /** Acts through an app that is not `first_party`, or an API key that such an app has created. */
   readonly thirdParty?: true
-  /** Of `system`: the product's own logic, from which internal and write-only fields stay hidden. */
+  /** With `system`: the product's own logic, which cannot read internal and write-only fields. */
   readonly logic?: true
 }
 
@@ -36,24 +36,24 @@ export interface Principal {
   readonly budgetKey: string
   /** When the credential expires, in milliseconds since 1970; Infinity: it does not. */
   readonly expiresAt: number
-  /** The item of `oauth_apps` through which the user, or the app by itself, asks; null: no app. */
+  /** The id in `oauth_apps` of the app that makes the request; null without one. */
   readonly appId: number | null
   /**
-   * With what everything ends that the credential has made: `grant:` and the hash of an OAuth grant's id (`grantHash`),
-   * or `key:` and the id of an API key. Null: it ends with nothing, as what an app makes by itself.
+   * What everything created with the credential ends with: `grant:` and the hash of an OAuth grant's id (`grantHash`), or
+   * `key:` and the id of an API key. Null if it ends with neither, e.g. for an app by itself.
    */
   readonly grant: string | null
-  /** Of a trusted issuer's token; left out: there are none. */
+  /** Claims of a trusted issuer's token. */
   readonly claims?: Claims | undefined
-  /** When the person signed in by whose session the request is made, in milliseconds since 1970; left out: no session. */
+  /** When the session of the request was signed in, in milliseconds since 1970; undefined without a session. */
   readonly signedInAt?: number
-  /** By how many reactions and jobs, each caused by the one before, it came to this; left out: by none. */
+  /** How many reactions and jobs, each started by the one before, led to this call. */
   readonly depth?: number
 }
 
-/** Through what a user asks. */
+/** The app or key through which a user acts. */
 export interface Through extends Pick<Principal, 'appId' | 'grant'> {
-  /** See `AccessClass`; left out: no. */
+  /** See `AccessClass`. */
   readonly thirdParty?: boolean | undefined
 }
 
@@ -82,7 +82,7 @@ const never = Number.POSITIVE_INFINITY
 
 const anonymousAccess = internAccess(null, 'all', false)
 
-/** Nobody signed in, at a client address. */
+/** An anonymous caller at a client address. */
 export function anonymous(address: string): Principal {
   const budgetKey = `address:${address}`
   return { userId: null, access: anonymousAccess, budgetKey, expiresAt: never, appId: null, grant: null }
@@ -117,7 +117,7 @@ export function app(
   }
 }
 
-/** As `administrators` of the rules of built-in collections. Not through a third-party app. */
+/** As `administrators` in the rules of built-in collections: not through a third-party app. */
 export function isAdministrator({ role, thirdParty }: AccessClass): boolean {
   return role === 'admin' && !thirdParty
 }
@@ -151,7 +151,7 @@ export function withoutScopes(principal: Principal): Principal {
   return { ...principal, access: internAccess(role, 'all', signedIn, thirdParty) }
 }
 
-/** The scopes of a list, e.g. of an API key; `'all'` where there is none, or it has `*`. */
+/** The scopes of a list, e.g. of an API key; `'all'` without a list, or if it has `*`. */
 export function allowedScopes(listed: readonly string[] | null | undefined): Scopes {
   return !listed || listed.includes('*') ? 'all' : new Set(listed)
 }

@@ -1,6 +1,6 @@
-/** Text from outside, for a terminal. */
+/** Untrusted text for a terminal. */
 
-/** Control characters and bidirectional controls are shown as their code: they could move the cursor of a terminal. */
+/** Escapes control characters, which could move the terminal's cursor, and bidirectional controls. */
 export function printable(text: string): string {
   const code = (sign: string) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`
   return text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, code)

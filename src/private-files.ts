@@ -1,10 +1,10 @@
-/** The files of one's data: who may read them, whose they are, and when they are on disk. */
+/** Data files: their permissions, their owner, and syncs to disk. */
 import { closeSync, constants, fchmodSync, fchownSync, fsyncSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /**
- * What root makes belongs to the owner of the folder, whom the service runs as: made by a command of an
- * administrator's, it could not be opened by the service. By its handle, which no link can lead astray.
+ * Gives a file that root creates to the owner of the folder, as whom the service runs: otherwise the service could not open
+ * files that an administrator's command has created. By the file handle, which a symbolic link cannot redirect.
  */
 function leaveToFolderOwner(handle: number, path: string): void {
   if (process.getuid?.() !== 0) return
@@ -19,7 +19,7 @@ export function openPrivate(path: string): number {
   return handle
 }
 
-/** Lets the owner of a file read and write it, and nobody else. */
+/** Lets only the owner of a file read and write it. */
 export function makePrivate(path: string): void {
   const handle = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
   try {
@@ -30,12 +30,12 @@ export function makePrivate(path: string): void {
   }
 }
 
-/** Waits until what `path` holds is on disk. */
+/** Syncs the content of a file to disk. */
 export function syncFile(path: string): void {
   sync(path, 'r+')
 }
 
-/** Waits until the name of `path` is on disk, or is gone from there: a name belongs to its folder. */
+/** Syncs the folder of a file that was created, renamed or deleted. */
 export function syncName(path: string): void {
   if (process.platform !== 'win32') sync(dirname(resolve(path)), 'r')
 }

@@ -15,7 +15,7 @@ export class ProjectError extends Error {
   override name = 'ProjectError'
 }
 
-/** The model file where nothing names another one. */
+/** The default model file. */
 export const defaultModel = 'model.ts'
 
 export const configNames = [
@@ -76,12 +76,12 @@ function isDeclaration(value: unknown): value is Declaration {
 }
 
 export interface LoadedModel {
-  /** As a person would write it. */
+  /** Relative to the working folder, if it is in there. */
   readonly path: string
   readonly model: Model
 }
 
-/** Faults of the model name its file. */
+/** Checks the model; its faults name the file. */
 function checked(path: string, declaration: Declaration): Model {
   try {
     return checkModel(declaration)
@@ -103,7 +103,7 @@ export async function loadModel({ model = '' }: Settings): Promise<LoadedModel> 
   )
 }
 
-/** The hash of the model file as it is now, without what it imports. */
+/** The hash of the model file, without its imports. */
 export function modelFingerprint({ model = '' }: Settings): string {
   return existsSync(model) ? hash('sha256', readFileSync(model), 'base64url') : ''
 }

@@ -12,7 +12,7 @@ export interface RecordKey {
 }
 
 export interface NewRecord extends RecordKey {
-  /** JSON text, given back as it is. */
+  /** JSON text, returned unchanged. */
   readonly payload: string
   /** Milliseconds since 1970; null: never. */
   readonly expiresAt: number | null
@@ -36,13 +36,13 @@ export interface StoredRecord {
   readonly owner: string | null
 }
 
-/** The kind of which each item of a collection has a record, under its own id: it is deleted with the item. */
+/** Collections each of whose items has a record of this kind under its own id. The record is deleted with the item. */
 export const recordsOfItems: ReadonlyMap<string, string> = new Map([
   ['webhooks', 'WebhookSecret'],
   ['api_keys', 'KeyUse'],
 ])
 
-/** The kind that keeps whether a user has proven their address, by their id: see `auth/accounts/addresses.ts`. */
+/** The kind that stores, by user id, whether the address is confirmed: see `auth/accounts/addresses.ts`. */
 export const addressRecord = 'AccountAddress'
 
 /** Writes resolve when the commit is durable, and reject with an `ApiError` when nothing was changed. */
@@ -76,7 +76,7 @@ export interface Records {
   version(kind: string): number
 }
 
-/** Asks `records` for everything: for what does some of it in another way. */
+/** Forwards every call to `records`. For wrappers that replace some of the functions. */
 export function forwarding(records: Records): Records {
   return {
     get: (kind, id) => records.get(kind, id),

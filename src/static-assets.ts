@@ -28,13 +28,13 @@ type Content = string | Buffer | Compressed
 
 export interface StaticAsset {
   readonly type: keyof typeof mediaTypes
-  /** Called when the asset is first asked for. */
+  /** Called at the first request for the asset. */
   readonly read: () => Awaitable<Content>
-  /** How long browsers and proxies keep it without asking; 0: they always ask. */
+  /** How long browsers and proxies may cache it; 0: they always revalidate. */
   readonly maxAgeSeconds: number
-  /** Whether who is signed in decides what it contains: then only the browser keeps it. */
+  /** Whether the content depends on the session: then only browsers may cache it. */
   readonly personal?: boolean
-  /** A request header that decides it besides: a name for `Vary`. */
+  /** A further request header that the content depends on, for `Vary`. */
   readonly varies?: string
 }
 
@@ -63,7 +63,7 @@ function acceptedEncoding(header: string | undefined): Encoding {
   return (['br', 'gzip'] as const).find(name => names.includes(name)) ?? 'identity'
 }
 
-/** High enough to be small, low enough to take less than a second for the largest asset. */
+/** The best quality that takes less than a second for the largest asset. */
 const brotliQuality = 5
 const compressBrotli = promisify(brotliCompress)
 const compressGzip = promisify(gzip)
@@ -96,13 +96,13 @@ function made(body: string | Buffer, encoding: Encoding, asset: StaticAsset, pol
   return { status: 200, headers, body, etag }
 }
 
-/** Without what describes the body that is not sent. */
+/** Without the headers that describe the body. */
 function notModified({ headers }: TaggedReply): Reply {
   const kept = headers.slice(2, headers.includes('Content-Encoding') ? -2 : undefined)
   return { status: 304, headers: kept, body: null }
 }
 
-/** Answers the paths of `assets`; NOT_FOUND for every other one. */
+/** Answers the paths of `assets`, and NOT_FOUND for others. */
 export function serveStatic({ assets, policy }: StaticAssetsOptions): (call: Call) => Awaitable<Reply> {
   const replies = new Map<string, Promise<TaggedReply> | TaggedReply>()
   const make = async (asset: StaticAsset, encoding: Encoding) => {
@@ -162,12 +162,12 @@ export function consolePolicy({ connect = [], images = [], fonts = [] }: Console
 }
 
 export interface PackageFile {
-  /** The name that the build gives it. */
+  /** Its name in the built package. */
   readonly name: string
   readonly packageName: string
   /** Where it is in the package; by default `name`. */
   readonly file?: string
-  /** Takes what is needed out of the file. */
+  /** Extracts the needed part of the file. */
   readonly extract?: (text: string) => string
 }
 

@@ -18,37 +18,37 @@ import { TestUsers } from './testing/users.ts'
 export type { Message, TestResponse }
 
 export interface TestServiceOptions {
-  /** The time at which the clock stands. The machine's, if left out. */
+  /** The time of the clock. Default: the machine's. */
   readonly now?: string | Date
   /** As for `serve`. The environment is not read. */
   readonly settings?: GivenSettings
 }
 
 export interface RequestOptions {
-  /** Who sends it. Left out: nobody is signed in. */
+  /** Who sends it. Default: an anonymous caller. */
   readonly as?: UserReference
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON, a string as it is. */
+  /** Sent as JSON; a string is sent unchanged. */
   readonly body?: unknown
 }
 
-/** Stands still until it is set. Governs rules, defaults, `prepare`, `check`, actions, reactions and jobs. */
+/** Stands still until it is set. The time of rules, defaults, `prepare`, `check`, actions, reactions and jobs. */
 export interface TestClock {
   /** ISO 8601 UTC. */
   now(): string
-  /** Throws a `RangeError` for a text that is no time. */
+  /** Throws a `RangeError` for an invalid time. */
   set(time: string | Date): void
   advance(by: Duration): void
 }
 
 export interface TestService<M extends Declaration> {
   readonly clock: TestClock
-  /** What would have been sent, the oldest first. */
+  /** The mails that would have been sent, the oldest first. */
   readonly mails: readonly Message[]
   readonly users: {
     /**
-     * A name and an address are made up where none is given. The address counts as confirmed, unless `confirmed` is false.
-     * Without a password, whose hash would take long.
+     * Creates a user without a password, whose hash would take long. Name and address have defaults. The address counts as
+     * confirmed unless `confirmed` is false.
      */
     create(
       values?: Partial<CreateInput<M, 'users'>>,
@@ -56,15 +56,15 @@ export interface TestService<M extends Declaration> {
     ): Promise<Item<M, 'users'>>
   }
   /**
-   * `portico/client` as a user, by a key with every scope. Calls reject with an `ApiError`, of which `code` says why:
-   * `FORBIDDEN`, `NOT_FOUND`, `VALIDATION_FAILED`.
+   * `portico/client` as a user, by a key with every scope. Calls reject with an `ApiError` with a `code`, e.g. `FORBIDDEN`,
+   * `NOT_FOUND` or `VALIDATION_FAILED`.
    */
   as(user: UserReference): Client<M>
-  /** As somebody who is not signed in. */
+  /** As an anonymous caller. */
   readonly anonymous: Client<M>
-  /** As the service itself, whom no rule binds. */
+  /** As the service itself, to which no rule applies. */
   readonly asSystem: SystemData<M>
-  /** Runs reactions and due jobs, and what they set off. What has failed waits for its next attempt. */
+  /** Runs reactions and due jobs, and what these start. A failed run waits for its retry. */
   settled(): Promise<void>
   /** Sends an HTTP request in memory: `request('PATCH /api/v1/tasks/1', { as: ada, body: { title: 'New' } })`. */
   request(line: string, options?: RequestOptions): Promise<TestResponse>
@@ -86,7 +86,7 @@ export async function testService<const M extends Declaration>(
   })
   const { service, run, reactions, http } = opened
   const users = new TestUsers(run, opened.records)
-  // Nothing fails for a moment in memory.
+  // In memory there are no transient failures.
   const shared = { baseUrl: 'http://localhost', fetch: fetchInMemory(http.server), retries: 0 }
   return {
     clock: {
@@ -133,7 +133,7 @@ function idOf(user: UserReference): number {
   return typeof user === 'object' ? user.id : user
 }
 
-/** Nothing encrypted with it outlives the process. */
+/** For a database in memory, which ends with the process. */
 const secretKey = 'the-key-of-services-that-are-tested-in-memory'
 
 function testSettings(given: GivenSettings = {}): Settings {

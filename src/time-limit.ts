@@ -1,8 +1,8 @@
 /**
- * A bound on how long code of the model may run: a loop without an end would stop the whole process. What takes longer
- * than `slowMs` is reported, what reaches `limitMs` is ended. See `decisions/time-limit.md`.
+ * A time limit for code of the model: an endless loop would block the whole process. Code that runs longer than `slowMs` is
+ * reported, code that reaches `limitMs` is ended. See `decisions/time-limit.md`.
  *
- * Code that is ended runs no `catch` and no `finally` of its own: V8 unwinds its stack as far as the call to `run`.
+ * Code that is ended runs none of its `catch` and `finally` blocks: V8 unwinds its stack to the call of `run`.
  */
 import { executionAsyncId } from 'node:async_hooks'
 import { Session } from 'node:inspector'
@@ -15,36 +15,35 @@ export class TimeLimitError extends Error {}
 export interface TimeLimit {
   /**
    * Runs synchronous code of the model. Throws a `TimeLimitError` once it has run for the limit.
-   * `place`: where the model declares it, e.g. `tasks.prepare`, for the log; asked once it is over. Costs about 10 µs.
+   * `place`: where the model declares it, e.g. `tasks.prepare`, for the log; evaluated afterwards. Costs about 10 µs.
    */
   run<T>(place: string | (() => string), work: () => T): T
   /**
-   * Runs code of the model, and then the microtasks that it leaves, until none is left: an asynchronous function gets as
-   * far as it can without anything from outside this turn. The same bound holds for all of it.
+   * Runs code of the model, then its microtasks until none is left: an asynchronous function runs until it waits for
+   * something from outside this turn. The same limit applies to all of it.
    *
-   * Call it where no microtasks of others wait, e.g. as the first thing in a callback of `setImmediate`: they would run
-   * within it, and would be lost with it when it is ended. What it starts and does not finish goes on later, unbounded:
-   * settle what it waits for within another `turn`. `limitMs`: what is left, where several turns share a bound.
-   * Costs about 0.1 ms.
+   * Call it while no other microtasks are queued, e.g. first in a callback of `setImmediate`: they would run within it, and
+   * be lost with it if it is ended. What it leaves pending continues later without a limit: settle what it waits for within
+   * another `turn`. `limitMs`: the remaining time, if several turns share a limit. Costs about 0.1 ms.
    */
   turn<T>(place: string, work: () => T, limitMs?: number): T
 }
 
 export interface TimeLimitOptions {
-  /** 1 s if left out. */
+  /** Default 1 s. */
   readonly limitMs?: number
-  /** From which duration on it is reported: 50 ms if left out. */
+  /** Longer runs are reported. Default 50 ms. */
   readonly slowMs?: number
-  /** Code has taken longer than `slowMs`. */
+  /** Called when code has run longer than `slowMs`. */
   readonly onSlow?: (place: string, durationMs: number) => void
-  /** Nothing can be bounded, e.g. under Node's permission model without `--allow-inspector`. Called once. */
+  /** Called once if no limit is possible, e.g. under Node's permission model without `--allow-inspector`. */
   readonly onUnbounded?: (cause: unknown) => void
 }
 
-/** Node's own way to run what waits in the queues of `nextTick` and of microtasks; it has no public name. */
+/** Node's internal function that runs the queues of `nextTick` and of microtasks. */
 const runQueues = Reflect.get(process, '_tickCallback') as (() => void) | undefined
 
-/** How V8 runs the work so that it can be ended: throws `Ended` where it was. */
+/** Runs the current call so that V8 can terminate it. Throws `Ended` if it did. */
 type Boundary = (limitMs: number) => void
 
 class Ended extends Error {}
@@ -54,10 +53,10 @@ interface Call {
   outcome: { readonly value: unknown } | { readonly error: unknown } | undefined
 }
 
-/** The innermost call under way in this thread. */
+/** The innermost running call of this thread. */
 let current: Call | undefined
 
-/** The script calls it by its name, since a script can be given no argument. */
+/** The global name by which the script finds the function: scripts take no arguments. */
 const entry = 'portico.time-limit'
 
 function runCurrent(): void {
@@ -140,7 +139,7 @@ function inspectorBoundary(onUnbounded: TimeLimitOptions['onUnbounded']): Bounda
 
 const script = new Script(source)
 
-/** When V8 has not ended code this long after its limit, its end is lost. */
+/** If V8 has not terminated code this long after its limit, the termination was lost. */
 const lateMs = 20
 
 /** Microtasks do not run within `Runtime.evaluate`. */
@@ -159,8 +158,8 @@ function scriptBoundary(timeout: number): void {
 }
 
 /**
- * Where somebody has enabled `async_hooks`, what is ended within a microtask leaves its context on Node's stack of them,
- * which would then end the process. Node empties that stack itself once it has handled an exception that nobody caught.
+ * With `async_hooks` enabled, code that is ended within a microtask leaves its context on Node's stack of async contexts,
+ * which would then end the process. Node clears that stack itself after an uncaught exception.
  */
 function clearAsyncStack(): void {
   if (process.hasUncaughtExceptionCaptureCallback()) return
@@ -175,7 +174,7 @@ function clearAsyncStack(): void {
   }
 }
 
-/** What is ended leaves promises whose rejections nobody handles any more, which would end the process. */
+/** Code that was ended leaves promises whose unhandled rejections would end the process. */
 function dropRejections(): void {
   const drop = () => {}
   process.on('unhandledRejection', drop)

@@ -1,4 +1,4 @@
-/** Several worker threads that serve one model on one port: see `decisions/threads.md`. */
+/** Worker threads that serve one model on one port: see `decisions/threads.md`. */
 import type { FirstAdministrator } from './auth/bootstrap.ts'
 import { publicName } from './config/database.ts'
 import { type Settings, SettingsError } from './config.ts'
@@ -21,11 +21,11 @@ interface Parts {
   readonly model: Model
   readonly settings: Settings
   readonly log: Log
-  /** Makes the database ready, once, before any worker opens it. */
+  /** Prepares the database, once, before any worker opens it. */
   readonly prepare: () => Promise<FirstAdministrator | undefined>
 }
 
-/** Starts `settings.workers` threads. Rejects when the first one cannot serve. */
+/** Starts `settings.workers` threads. Rejects if one of them cannot serve. */
 export async function startWorkers({ model, settings, log, prepare }: Parts): Promise<WorkerService> {
   await requireModelFile(model, settings)
   await requireSharedPort(settings)
@@ -58,7 +58,7 @@ export async function startWorkers({ model, settings, log, prepare }: Parts): Pr
   return { url, firstAdministrator, close: closer(pool, log) }
 }
 
-/** With port 0, the first worker's port is the port of all. */
+/** With port 0, all workers use the port of the first. */
 async function startAll(pool: Pool, settings: Settings, onPort: (port: number) => void): Promise<string> {
   const { workers } = settings
   try {
@@ -86,14 +86,14 @@ function closer(pool: Pool, log: Log): () => Promise<void> {
 function logCrash({ logger }: Log, { worker, error, restartInMs }: WorkerCrash): void {
   logger.error(
     { worker, err: error && new WorkerError(error), restart_in_ms: restartInMs },
-    'a worker has died, and is started anew',
+    'a worker has crashed, and is restarted',
   )
 }
 
 /** How many connections to PostgreSQL a worker needs. */
 const minConnections = 4
 
-/** The settings of one worker: its share of what is for all. The tables exist by now. */
+/** The settings of one worker, with its share of the common limits. The tables exist already. */
 function shareOf(settings: Settings, port: number): Settings {
   const share = (all: number) => Math.ceil(all / settings.workers)
   return {
@@ -108,7 +108,7 @@ function shareOf(settings: Settings, port: number): Settings {
   }
 }
 
-/** Models with the same interface are the same to clients. */
+/** For a comparison: models with the same interface are the same to clients. */
 function described(model: Model): string {
   return JSON.stringify(openapi(model, ''))
 }
@@ -122,9 +122,7 @@ async function requireModelFile(model: Model, settings: Settings): Promise<void>
   }
   const loaded = (await loadModel(settings)).model
   if (described(loaded) === described(model)) return
-  throw fault(
-    `\`model\` names ${settings.model}, which holds another model than the one that is to be served.`,
-  )
+  throw fault(`\`model\` names ${settings.model}, which has another model than the one to be served.`)
 }
 
 /** Checks that threads can share a port on this system, and that no other program listens on it. */

@@ -1,4 +1,4 @@
-/** A mistake of the operator: printed as a sentence, without a stack. */
+/** An error that the operator can correct: printed as a sentence, without a stack. */
 export class Failure extends Error {
   /** 1: the command failed; 2: its arguments are wrong. */
   readonly exitCode: number

@@ -1,4 +1,4 @@
-/** The mails by which commands tell people what was done to their accounts. */
+/** Mails that tell users what a command has done to their account. */
 import { createAddresses } from '../auth/accounts/addresses.ts'
 import type { NoticeParts } from '../auth/accounts/notifications.ts'
 import { createBackground } from '../auth/background.ts'
@@ -7,15 +7,15 @@ import type { Records } from '../records.ts'
 import { loadMailTemplates, openMailer } from '../serve/background/mailer.ts'
 
 export interface Notices {
-  /** Undefined where there is no mail server. */
+  /** Undefined without a mail server. */
   readonly parts: NoticeParts | undefined
-  /** Waits for the mail server, and says whether the person was told. */
+  /** Waits for the mail server, and says whether a mail was sent. */
   said(): Promise<string>
 }
 
 const noServer = 'No mail was sent: there is no mail server (`mail.smtp`).\n'
 
-/** To be called once before, and `said` once after something was done that a mail tells of. */
+/** Called before a change of an account; `said` is called after it. */
 export async function openNotices(settings: Settings, records: Records): Promise<Notices> {
   if (settings['mail.smtp'] === undefined) return { parts: undefined, said: async () => noServer }
   const faults: string[] = []

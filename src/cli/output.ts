@@ -16,7 +16,7 @@ export async function print(text: string): Promise<void> {
   }
 }
 
-/** For what must not be lost: goes to standard error when standard output cannot be written. */
+/** Prints to standard error if standard output cannot be written: for secrets that are shown once. */
 export async function printSurely(text: string): Promise<void> {
   if (await write(text)) console.error(text)
 }

@@ -1,4 +1,4 @@
-/** Who listens on a port of this machine, as far as the system tells this user, and which port is free instead. */
+/** Finds which program listens on a port of this machine, and a port that is free. */
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -73,7 +73,7 @@ async function ownerByLsof(port: number): Promise<string | undefined> {
   }
 }
 
-/** Undefined where the system does not tell. */
+/** Undefined if the system does not say. */
 export async function portOwner(port: number): Promise<string | undefined> {
   return process.platform === 'linux' ? ownerOnLinux(port) : ownerByLsof(port)
 }
@@ -86,7 +86,7 @@ function isFree(port: number): Promise<boolean> {
   })
 }
 
-/** A port above that nobody listens on. */
+/** A free port above this one. */
 export async function freePortAbove(port: number): Promise<number | undefined> {
   for (let other = port + 1; other <= Math.min(port + triedPorts, 65_535); other++) {
     if (await isFree(other)) return other

@@ -1,8 +1,8 @@
-/** The listening socket. It outlives every process that serves: connections wait here until one is ready. */
+/** The listening socket. It outlives the serving processes: connections wait here until one is ready. */
 import { createServer, type Server, type Socket } from 'node:net'
 import { socketOptions } from '../http/listeners.ts'
 
-/** How many connections wait; more are closed. */
+/** The maximum number of waiting connections; more are closed. */
 const maxHeld = 1000
 
 export type TakeConnection = (socket: Socket) => void
@@ -29,7 +29,7 @@ export class Front {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen({ host, port }, () => {
-        // A connection that cannot be accepted, for want of descriptors, is not the end of all.
+        // A connection that cannot be accepted, e.g. without a free file descriptor, must not end the process.
         server.off('error', reject).on('error', () => {})
         resolve()
       })
@@ -40,7 +40,7 @@ export class Front {
     this.#wantedPort = port
   }
 
-  /** From now on connections go there, those that wait first. */
+  /** Passes connections on from now on, waiting ones first. */
   pass(take: TakeConnection): void {
     this.#take = take
     for (const socket of this.#held) {
@@ -50,7 +50,7 @@ export class Front {
     }
   }
 
-  /** From now on connections wait. */
+  /** Lets connections wait from now on. */
   hold(): void {
     this.#take = undefined
   }
@@ -60,7 +60,7 @@ export class Front {
     for (const socket of this.#held) socket.destroy()
   }
 
-  /** Also for a connection that a process gives back. */
+  /** Takes a new connection, or one that a process gives back. */
   accept(socket: Socket): void {
     socket.on('error', () => socket.destroy())
     if (this.#take) this.#take(socket)

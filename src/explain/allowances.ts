@@ -1,4 +1,4 @@
-/** Why a request is allowed, and what its answer leaves out. */
+/** Why a request is allowed, and which fields its answer omits. */
 import type { Collection } from '../model/model.ts'
 import { namesFor } from '../plan/guard.ts'
 import type { Reason } from './explanation.ts'
@@ -7,7 +7,7 @@ import type { Attempt } from './rehearsal.ts'
 import { absence, ofRule, ruleReason } from './rule-reasons.ts'
 import { ruleSource } from './rule-source.ts'
 
-/** Further plans of one request say little more. */
+/** The maximum number of explained plans: further ones add little. */
 const maxPlans = 10
 
 export async function allowanceReasons(parts: ReasonParts): Promise<readonly Reason[]> {
@@ -30,7 +30,7 @@ export async function allowanceReasons(parts: ReasonParts): Promise<readonly Rea
   return reasons
 }
 
-/** Of an action or a query: `actions.archive`. */
+/** `name`: of an action or a query, e.g. `actions.archive`. */
 function operationReason(parts: ReasonParts, name: string): Promise<Reason> {
   const { actions, queries } = parts.model.logic
   const operation = name.slice(name.indexOf('.') + 1)
@@ -41,7 +41,7 @@ function operationReason(parts: ReasonParts, name: string): Promise<Reason> {
   return ruleReason(parts, { collection, operation }, attempt, true)
 }
 
-/** The roots of a GraphQL query: an item that is hidden is null, without an error. */
+/** For the roots of a GraphQL query, where a hidden item is null without an error. */
 async function rootReasons(
   parts: ReasonParts,
   { plan, principal, text = '{}' }: Attempt,

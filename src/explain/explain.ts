@@ -1,4 +1,4 @@
-/** Answers why a request is allowed or refused, by carrying it out as the real one and undoing all of it. */
+/** Explains why a request is allowed or refused: executes it like the real one, and undoes all of it. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
@@ -18,13 +18,13 @@ import { type Rehearsal, rehearsal } from './rehearsal.ts'
 import { type ExplainRequest, explainRequest } from './request.ts'
 import { type Subject, subjectOf } from './subject.ts'
 
-/** What answers a rehearsed request. */
+/** The transports of a rehearsed request. */
 export interface Rehearsed {
   rest(call: Call, principal: Principal): Awaitable<Reply>
   graphql(call: Call, body: unknown, principal: Principal): Promise<GraphqlOutcome>
 }
 
-/** Draws what a request costs besides itself. */
+/** Draws the cost of a request beyond 1 from a budget. */
 export type Draw = (requests: number) => Awaitable<undefined>
 
 export interface ExplainerParts {
@@ -33,21 +33,21 @@ export interface ExplainerParts {
   /** Runs plans without the rules of built-in collections. */
   readonly run: Run
   readonly store: Pick<Store, 'transaction'>
-  /** The transports on a run of which nothing stays. */
+  /** The transports on a run whose changes are undone. */
   readonly transportsOn: (run: Run, draw: Draw) => Rehearsed
   /** In milliseconds since 1970. */
   readonly now: () => number
-  /** Called with what a request fails with as INTERNAL_ERROR, which only the operator is told. */
+  /** Called with an INTERNAL_ERROR, whose cause only the operator sees. */
   readonly onFault: (error: unknown) => void
 }
 
 export interface Explainer {
   /**
-   * `asker` undefined: the operator. `draw`: from the asker's budget. Throws VALIDATION_FAILED for a body that is no such
-   * request, and what `draw` throws.
+   * `asker` undefined: the operator. `draw`: from the asker's budget. Throws VALIDATION_FAILED for an invalid body, and the
+   * errors of `draw`.
    */
   request(body: unknown, asker: Principal | undefined, draw?: Draw): Promise<Explanation>
-  /** Of a request as it came, to whoever develops the service. */
+  /** Explains a request as it came, to the developer of the service. */
   call(call: Call, principal: Principal): Promise<Explanation>
 }
 
@@ -65,7 +65,7 @@ interface Outcome {
 }
 
 /** A request, and who makes it. */
-interface Asked {
+interface Explained {
   readonly call: Call
   /** Parsed. */
   readonly body: unknown
@@ -101,7 +101,7 @@ class RequestExplainer implements Explainer {
     })
   }
 
-  async #explain({ call, body, subject, asker, draw }: Asked): Promise<Explanation> {
+  async #explain({ call, body, subject, asker, draw }: Explained): Promise<Explanation> {
     if (subject.fault !== undefined) {
       const error = new ApiError('UNAUTHORIZED')
       const reasons = [{ kind: 'credential' as const, message: subject.fault }]
@@ -121,7 +121,7 @@ class RequestExplainer implements Explainer {
         throw error
       }
     })
-    // Of the asker: no verdict of the request.
+    // The asker's budget is used up, which says nothing of the request.
     if (overdrawn !== undefined) throw overdrawn
     const { attempts, acts } = rehearsed
     const parts = { ...this.#parts, probes: this.#probes, principal, asker, attempts, acts }
@@ -143,7 +143,7 @@ class RequestExplainer implements Explainer {
         const graphql = await transports.graphql(call, body, principal)
         return { status: graphql.status, error: undefined, graphql }
       }
-      const { status } = await transports.rest(unheld(call), principal)
+      const { status } = await transports.rest(withoutWaiting(call), principal)
       return { status, error: undefined }
     } catch (thrown) {
       const error =
@@ -165,8 +165,8 @@ function reasonsOf(parts: ReasonParts, { error, graphql }: Outcome, call: Call):
   return allowanceReasons(parts)
 }
 
-/** HEAD makes every check of a request for events, and neither waits for one nor opens a stream. */
-function unheld(call: Call): Call {
+/** For events, HEAD makes every check of GET, without waiting or opening a stream. */
+function withoutWaiting(call: Call): Call {
   return call.path === eventsPath && call.method === 'GET' ? { ...call, method: 'HEAD' } : call
 }
 
@@ -216,7 +216,7 @@ interface Verdict {
   readonly message: string
 }
 
-/** What the request is refused with; undefined: nothing of it is. */
+/** The error of the request; undefined if it is allowed. */
 function verdictOf({ error, graphql }: Outcome): Verdict | undefined {
   return error ?? graphql?.errors[0]
 }

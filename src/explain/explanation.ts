@@ -1,9 +1,10 @@
-/** What an explanation says. `docs/explain.md` describes it. */
-/** One part of a rule, as it is for one item. */
+/** The form of an explanation: see `docs/explain.md`. */
+
+/** One part of a rule, evaluated for one item. */
 export interface RulePart {
-  /** As a model file has it: `owner('author_id')`. */
+  /** As in a model file: `owner('author_id')`. */
   readonly rule: string
-  /** Null: it was not looked at, because there is no item to look at. */
+  /** Null if it depends on an item, and there is none. */
   readonly holds: boolean | null
   /** Why, with the values that decide: `author_id is 5, the caller is 3`. */
   readonly because?: string
@@ -33,12 +34,12 @@ export interface Reason {
   readonly fields?: readonly string[]
   /** Of GraphQL: where in the reply; of several items of a list, the first. */
   readonly path?: readonly (string | number)[]
-  /** Of events: the types that are heard, or not. */
+  /** For events: the types that the listener receives, or does not. */
   readonly types?: readonly string[]
   /** The scope that is needed, and those that the credential has. */
   readonly scope?: string
   readonly scopes?: readonly string[]
-  /** As a model file has it, and in words. */
+  /** As in a model file, and in words. */
   readonly rule?: string
   readonly words?: string
   readonly parts?: readonly RulePart[]
@@ -54,12 +55,12 @@ export interface Explanation {
   readonly message: string | null
   readonly as: {
     readonly user: number | null
-    /** Null where the asker may not read it. */
+    /** Null if the asker may not read it. */
     readonly role: string | null
     readonly scopes: 'all' | readonly string[]
   }
   readonly request: { readonly method: string; readonly path: string }
   readonly reasons: readonly Reason[]
-  /** What else one should know, e.g. that the code of an action ran. */
+  /** Further facts, e.g. that the code of an action ran. */
   readonly notes: readonly string[]
 }

@@ -15,7 +15,7 @@ export interface GraphqlFault {
   readonly message: string
   readonly code: string
   readonly path?: Path
-  /** What the field has failed with. */
+  /** The error of the field. */
   readonly error?: ApiError
 }
 
@@ -23,14 +23,14 @@ export interface GraphqlOutcome {
   /** Of the reply as `application/json`. */
   readonly status: number
   readonly errors: readonly GraphqlFault[]
-  /** Of a subscription: what it listens to. */
+  /** The topics of a subscription. */
   readonly topics?: readonly Topic[]
 }
 
-/** Further errors say little more. */
+/** The maximum number of explained errors: further ones add little. */
 const maxExplained = 20
 
-/** Equal for one field of every item of a list. */
+/** The path without indexes: the same for a field of every item of a list. */
 export function fieldKey(path: Path = []): string {
   return path.filter(key => typeof key === 'string').join(' ')
 }

@@ -1,4 +1,4 @@
-/** Of which events a listener hears, and of which it does not: of REST, and of GraphQL subscriptions. */
+/** Which events a listener receives and which it does not, by REST and by GraphQL subscriptions. */
 import { ApiError } from '../errors.ts'
 import { isLogged } from '../events/event-request.ts'
 import { collectionOfPattern, coversType, typesOf } from '../events/event-types.ts'
@@ -13,11 +13,11 @@ import { ruleSource } from './rule-source.ts'
 export interface Wanted {
   readonly collections: readonly Collection[]
   readonly isWanted: (type: string) => boolean
-  /** Of the only collection. */
+  /** Of the collection, if there is only one. */
   readonly itemId: number | undefined
 }
 
-/** What the query of `/events` asks for, which was checked. */
+/** The events that the query of `/events` selects. The query is valid. */
 export function wantedOf(model: Model, query: string): Wanted {
   const given = new URLSearchParams(query)
   const listed = (name: string) => given.get(name)?.split(',')

@@ -1,4 +1,4 @@
-/** Looks at the database for reasons, in transactions that are undone. */
+/** Reads the database for reasons, in transactions that are rolled back. */
 import { ApiError } from '../errors.ts'
 import type { Collection, Model } from '../model/model.ts'
 import type { Rule } from '../model/rule.ts'
@@ -17,17 +17,17 @@ export interface ReasonParts {
   readonly guard: Guard
   readonly probes: Probes
   readonly store: Pick<Store, 'transaction'>
-  /** What rules that name the time go by, in milliseconds since 1970. */
+  /** The time for rules, in milliseconds since 1970. */
   readonly now: () => number
   readonly principal: Principal
-  /** Who is told; undefined: the operator. */
+  /** Who gets the explanation; undefined for the operator. */
   readonly asker: Principal | undefined
   readonly attempts: readonly Attempt[]
   /** The actions and queries whose code ran. */
   readonly acts: readonly string[]
 }
 
-/** Looks in a transaction that is undone; first makes the row that `write` would make. */
+/** Reads in a transaction that is rolled back, after `write` within it. */
 export async function look<T>(
   { store }: ReasonParts,
   looks: (id: number) => Looks<T>,
@@ -75,7 +75,7 @@ export function itemOf(
   return shape.kind === 'create' ? undefined : { collection: shape.collection, id: Number(args[shape.id]) }
 }
 
-/** The rule for the item as it is stored. */
+/** Evaluates the rule for the stored item. */
 export function treeAt(
   parts: ReasonParts,
   rule: Rule,
@@ -90,8 +90,8 @@ export function treeAt(
 }
 
 /**
- * The rule for the item as the write would make it. Undefined: it cannot be made. What may be shown is decided before the
- * write: else whoever asks could give themselves the right to see a value by the very write that they ask about.
+ * Evaluates the rule for the item after the write; undefined if the write is impossible. Which values may be shown is decided
+ * before the write: otherwise askers could grant themselves access to a value by the write that they ask about.
  */
 export async function treeAfter(
   parts: ReasonParts,
@@ -111,7 +111,7 @@ export async function treeAfter(
     of === collection && id === made && given.has(field)
   await treeWith(
     made =>
-      // biome-ignore lint/correctness/useYield: it notes what to look at.
+      // biome-ignore lint/correctness/useYield: it only notes what is needed.
       function* (place, field) {
         if (isGiven(place, field, made)) return true
         wanted.set(keyOf(place, field), { place, field })
@@ -121,7 +121,7 @@ export async function treeAfter(
   const shown = await shownBefore(parts, wanted)
   return treeWith(
     made =>
-      // biome-ignore lint/correctness/useYield: it is known.
+      // biome-ignore lint/correctness/useYield: nothing is read.
       function* (place, field) {
         return isGiven(place, field, made) || shown.has(keyOf(place, field))
       },
@@ -161,7 +161,7 @@ function guardedFor(
   try {
     return probes.unchecked(guard(plan, principal) as never, principal) as GuardedWrite
   } catch {
-    // The values alone decide it: the guard refuses before there is a row.
+    // The guard has refused the plan by its values.
     return undefined
   }
 }

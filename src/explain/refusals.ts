@@ -10,7 +10,7 @@ export function listed(scopes: Scopes): 'all' | readonly string[] {
   return scopes === 'all' ? 'all' : [...scopes].sort()
 }
 
-/** `root`: of a GraphQL operation, the key of the field that fails. */
+/** `root`: the key of the failing root field of a GraphQL operation. */
 export async function refusalReasons(
   parts: ReasonParts,
   error: ApiError,
@@ -70,7 +70,7 @@ export function scopeReason({ access }: Principal, scope: string): Reason {
   return { kind: 'scope', message, scope, scopes: has === 'all' ? ['*'] : has }
 }
 
-/** The last plan that names an item of the collection, for a refusal that none of them was thrown by. */
+/** For a refusal that no plan has thrown: the last plan that names an item of the collection. */
 function ruleAttempt({ attempts }: ReasonParts, attempt: Attempt | undefined, collection: string) {
   if (attempt && (isWrite(attempt.plan) || itemOf(attempt.plan)?.collection === collection)) return attempt
   return (
@@ -92,7 +92,7 @@ function notFound(
   return { kind: 'missing', message }
 }
 
-/** What it threw is the operator's: others find it in the log. */
+/** Only the operator sees the error; others find it in the log. */
 function codeReason({ acts, asker }: ReasonParts, error: ApiError): Reason {
   const code = acts.length === 0 ? 'The service' : `The code of ${acts.at(-1)}`
   if (asker !== undefined) return { kind: 'code', message: `${code} has failed: the log has the error.` }
@@ -104,7 +104,7 @@ function codeReason({ acts, asker }: ReasonParts, error: ApiError): Reason {
 }
 
 const maxCauses = 5
-/** Each may take a look at the database. */
+/** Each detail may need a read. */
 const maxDetails = 20
 
 function validationReasons(

@@ -1,8 +1,7 @@
 /**
- * Plans as a request makes them, of which nothing stays: reads run, and every write runs in a transaction that is undone.
- * So a rehearsed request takes the very path of the real one, and nothing is a second implementation of it. Code of
- * actions and queries runs too, within its bounds: it has no way out of its transaction, which may be undone and tried
- * again at any time.
+ * Runs the plans of a request without lasting effect: every write runs in a transaction that is rolled back. So a rehearsed
+ * request takes the path of the real one, without a second implementation. Code of actions and queries runs too, within
+ * its limits: it has no effect outside its transaction, which may be rolled back and retried at any time.
  */
 import { ApiError } from '../errors.ts'
 import type { Awaitable } from '../plan/answer.ts'
@@ -19,13 +18,13 @@ import type {
 } from '../plan/transaction.ts'
 import type { Principal } from '../principal.ts'
 
-/** A plan of the request: what became of it. */
+/** A plan of the request, and its result. */
 export interface Attempt {
   readonly plan: Plan
   readonly principal: Principal
-  /** What it failed with. */
+  /** The error, if it failed. */
   readonly error?: unknown
-  /** A read that has found nothing. */
+  /** Whether it is a read that found nothing. */
   readonly isEmpty?: boolean
   /** The id of the item that a write has made or changed. */
   readonly id?: number
@@ -40,11 +39,11 @@ export interface Rehearsal {
   readonly attempts: readonly Attempt[]
   /** The actions and queries whose code ran, e.g. `actions.archive`. */
   readonly acts: readonly string[]
-  /** The types of the events that it would emit, and how many jobs it would add. */
+  /** The types of the events that it would emit, and the number of jobs that it would start. */
   readonly dropped: { readonly events: readonly string[]; readonly jobs: number }
 }
 
-/** Ends a transaction that must not be committed. Never seen by a client. */
+/** Rolls a transaction back. Clients never see it. */
 function undone(): ApiError {
   return new ApiError('BAD_REQUEST', 'This was rehearsed.')
 }
@@ -103,13 +102,13 @@ class Rehearsing implements Rehearsal {
         },
       })
     } catch (error) {
-      // The program has come to its end: what was thrown is what undoes it.
+      // The program has completed: the error is the one that rolls it back.
       if (done === undefined) throw error
     }
     return (done as unknown as { readonly value: T }).value
   }
 
-  /** Forgets what an earlier try of a transaction has noted. */
+  /** Returns a function that removes the notes of an earlier try of the transaction. */
   #beginning(): () => void {
     const [attempts, acts, events] = [this.attempts.length, this.acts.length, this.dropped.events.length]
     const { jobs } = this.dropped
@@ -155,7 +154,7 @@ class Rehearsing implements Rehearsal {
     return { ...asked, onFailure: both }
   }
 
-  /** The code itself, with its bounds. Its events and jobs are dropped here, although they would be undone as well. */
+  /** Runs the code within its limits, without its events and jobs. */
   #act(act: Act<ProgramPlan | PlanAs>, by: Principal): Act<ProgramPlan | PlanAs> {
     this.acts.push(act.act)
     const dropped = (step: Step): boolean => {

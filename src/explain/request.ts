@@ -1,4 +1,4 @@
-/** The request that is explained, as JSON or as a line of text. */
+/** Reads the body of `POST /api/v1/explain`. */
 import { ApiError, type FieldFault } from '../errors.ts'
 
 export interface ExplainRequest {
@@ -8,7 +8,7 @@ export interface ExplainRequest {
   /** The id of an API key, in place of `as` and `scopes`. */
   readonly key: number | undefined
   readonly method: string
-  /** With the query. */
+  /** Including the query. */
   readonly path: string
   readonly body: unknown
   readonly headers: Readonly<Record<string, string>>

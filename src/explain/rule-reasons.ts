@@ -1,4 +1,4 @@
-/** Reasons that are a rule: of a collection, of an action or a query, or of a field. */
+/** Reasons from the rules of collections, actions, queries and fields. */
 import type { Refused } from '../errors.ts'
 import type { Collection, Field, Model } from '../model/model.ts'
 import type { Rule } from '../model/rule.ts'
@@ -20,7 +20,7 @@ export function ruleOf(
   return (logic.actions.get(operation) ?? logic.queries.get(operation))?.access
 }
 
-/** What every reason of a rule says of it. */
+/** The members of a reason that describe its rule. */
 export function ofRule(rule: Rule, tree: RulePart | undefined): Pick<Reason, 'rule' | 'words' | 'parts'> {
   return { rule: ruleSource(rule), words: inWords(rule), ...(tree && { parts: [tree] }) }
 }
@@ -32,14 +32,14 @@ const verbs: Readonly<Record<string, string>> = {
   delete: 'Deleting',
 }
 
-function deedOf(operation: string, collection: string, id: number | undefined): string {
+function operationText(operation: string, collection: string, id: number | undefined): string {
   const what = id === undefined ? collection : `${collection}/${id}`
   const verb = verbs[operation]
   if (verb !== undefined) return `${verb} ${what}`
   return `The operation ${operation}${id === undefined ? '' : ` of ${what}`}`
 }
 
-/** The part that decides first, with why. */
+/** Why the first deciding part holds or does not. */
 export function because(tree: RulePart | undefined): string {
   const leaf = leading(tree)
   return leaf?.because === undefined ? '' : ` ${leaf.rule}: ${leaf.because}.`
@@ -51,12 +51,12 @@ function leading(tree: RulePart | undefined): RulePart | undefined {
   return inner === undefined ? tree : (leading(inner) ?? tree)
 }
 
-type Deed = Pick<Refused, 'collection' | 'operation'>
+type Operation = Pick<Refused, 'collection' | 'operation'>
 
-/** The rule that allows or refuses a deed, for the item that the plan names. */
+/** The rule that allows or refuses an operation, for the item that the plan names. */
 export async function ruleReason(
   parts: ReasonParts,
-  { collection: name, operation }: Deed,
+  { collection: name, operation }: Operation,
   attempt: Attempt | undefined,
   isAllowed: boolean,
 ): Promise<Reason> {
@@ -70,7 +70,7 @@ export async function ruleReason(
     operation,
     ...(id !== undefined && { id }),
   }
-  const deed = deedOf(operation, name, id)
+  const deed = operationText(operation, name, id)
   if (rule === undefined) return { ...base, message: `${deed} is ${isAllowed ? 'allowed' : 'refused'}.` }
   const { tree, when } = await judged(parts, { rule, collection, operation, id }, attempt, isAllowed)
   const source = ruleSource(rule)
@@ -83,13 +83,13 @@ export async function ruleReason(
 
 interface Judged {
   readonly rule: Rule
-  /** Undefined: of an action or query that belongs to none. */
+  /** Undefined for an action or query without a collection. */
   readonly collection: Collection | undefined
   readonly operation: string
   readonly id: number | undefined
 }
 
-/** The rule as it is, or would be after the write where that is what refuses. */
+/** The rule for the stored item, or for the item after the write if that is what refuses. */
 async function judged(
   parts: ReasonParts,
   { rule, collection = anyCollection(parts.model), operation, id }: Judged,
@@ -104,7 +104,7 @@ async function judged(
   return { tree: after, when }
 }
 
-/** Of whose names nothing is asked: the caller alone decides the rule. */
+/** For operations without a collection: the caller alone decides their rule, so any collection will do. */
 function anyCollection({ collections }: Model): Collection {
   const [first] = collections.values()
   if (first === undefined) throw new Error('a model has collections')
@@ -120,7 +120,7 @@ function fieldIn({ fields, computed, relations }: Collection, name: string): Fie
   )
 }
 
-/** The rules of the fields that are refused. */
+/** The rules of the refused fields. */
 export function fieldReasons(
   parts: ReasonParts,
   { collection: name, operation, fields = [] }: Refused,
@@ -145,7 +145,7 @@ export function fieldReasons(
   )
 }
 
-/** Whether an item is hidden, and by what, or is not there. */
+/** Whether an item is hidden, and by which rule, or does not exist. */
 export async function absence(
   parts: ReasonParts,
   { collection: name, id }: { readonly collection: string; readonly id: number },

@@ -1,4 +1,4 @@
-/** Access rules as a model file has them, for those who wrote it. */
+/** Access rules as in a model file, for its authors. */
 import type { Rule, RuleOperand } from '../model/rule.ts'
 
 function operandSource(operand: RuleOperand): string {

@@ -1,6 +1,6 @@
 /**
- * A rule, part by part, as it is for one item and one caller. The database decides each part by the condition that the
- * guard makes of it, so no word here can differ from what is enforced.
+ * Evaluates each part of a rule for one item and one caller. The database evaluates the same condition that the guard
+ * enforces, so the explanation cannot differ from it.
  */
 import type { Collection, Model } from '../model/model.ts'
 import { followPath, pathsOf } from '../model/rule/paths.ts'
@@ -20,7 +20,7 @@ export interface TreeParts {
   readonly probes: Probes
   /** Whose request is explained. */
   readonly principal: Principal
-  /** Who is told: values that they may not read are not shown. Undefined: the operator, who may read all but secrets. */
+  /** Who gets the explanation, without values that they may not read. Undefined for the operator, who may read all but secrets. */
   readonly asker: Principal | undefined
   /** In milliseconds since 1970. */
   readonly now: () => number
@@ -146,7 +146,7 @@ function* callerField(parts: TreeParts, field: string): Looks<string> {
   return `the caller's ${field} is ${value}${field === 'email' ? ' (it counts once it is confirmed)' : ''}`
 }
 
-/** The stored value as text, for whoever may read it. */
+/** The stored value as text, if the asker may read it. */
 function* shownValue(parts: TreeParts, path: string, place: Place): Looks<string> {
   const { text } = yield parts.probes.value(path, place.collection, place.id, parts.principal)
   const value = innermost(text === null ? null : JSON.parse(text))
@@ -162,7 +162,7 @@ function innermost(value: unknown): unknown {
   return at
 }
 
-/** Whether the asker may read a value there, along to-one relations. */
+/** Whether the asker may read the value of a path along to-one relations. */
 function* mayShow(parts: TreeParts, path: string, place: Place): Looks<boolean> {
   const { steps, field } = followPath(path, place.collection, name => collectionOf(parts.model, name))
   let at: Place = place
@@ -180,7 +180,7 @@ function* mayShowAt(parts: TreeParts, place: Place, field: string): Looks<boolea
   return yield* (parts.mayShow ?? (() => mayShowStored(parts, place, field)))(place, field)
 }
 
-/** By a read of the asker's own, of the row that holds it. */
+/** Reads the row as the asker. */
 export function* mayShowStored(
   { guard, asker }: TreeParts,
   { collection, id }: Place,
@@ -203,7 +203,7 @@ function collectionOf({ collections }: Model, name: string): Collection {
 
 type Related = Rule & { readonly kind: 'related' }
 
-/** What stands behind a relation: the item that decides, and the rule for it. */
+/** The related item that decides, and the rule for it. */
 function* relatedItems(parts: TreeParts, rule: Related, place: Place): Looks<Partial<RulePart>> {
   const relation = place.collection.relations.get(rule.relation)
   if (relation === undefined) return {}
@@ -235,7 +235,7 @@ function* amongMany(
       parts: [yield* ruleTree(parts, rule.rule, { collection: target, id: one })],
     }
   }
-  // The item that comes closest: the first one that fulfils the first part.
+  // The closest item: the first one that fulfils the first part.
   const [first] = rule.rule.kind === 'and' ? rule.rule.rules : []
   const near = first && (yield* relatedIds(parts, rule, first, place))
   if (near?.[0] !== undefined) {

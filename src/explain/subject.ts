@@ -1,4 +1,4 @@
-/** As whom a request is explained. */
+/** The principal of the explained request. */
 import { ApiError, type FieldFault } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable } from '../plan/answer.ts'
@@ -24,9 +24,9 @@ interface KeyRow {
 
 export interface Subject {
   readonly principal: Principal
-  /** As whoever asks may read it. */
+  /** Null if the asker may not read it. */
   readonly role: string | null
-  /** Why no credential of theirs is taken; undefined: one is. */
+  /** Why their credentials are refused; undefined if they are not. */
   readonly fault?: string
 }
 
@@ -42,8 +42,8 @@ interface SubjectParts {
 }
 
 /**
- * Throws VALIDATION_FAILED where there is no such key, or no such user whom the asker may read: an explanation finds
- * nobody by an address that the asker could not look for.
+ * Throws VALIDATION_FAILED if there is no such key, or no such user that the asker may read: an explanation must not find
+ * users that the asker could not.
  */
 export async function subjectOf(
   parts: SubjectParts,
@@ -63,7 +63,7 @@ export async function subjectOf(
   const id = await userId(run, who, asker)
   const row = id === undefined ? undefined : await userRow(model, run, id)
   if (row === undefined) throw invalid('as', `There is no user ${JSON.stringify(who)}.`)
-  // As the reader of API keys makes it: what a key makes ends with it.
+  // As in `auth/api-key.ts`: what a key creates ends with it.
   const through = found && { appId: null, grant: `key:${found.id}`, thirdParty: found.third_party === true }
   const expiresAt = found?.expires_at ? Date.parse(found.expires_at) : undefined
   const principal = user(row.id, row.role, allowedScopes(limit), undefined, expiresAt, through)
@@ -82,7 +82,7 @@ const idOf = itemShape('users', ['id'])
 const roleOf = itemShape('users', ['role'])
 const byEmail = listShape('users', ['id'], where('email'))
 
-/** Undefined for what the asker may not read. */
+/** Undefined if the asker may not read it. */
 async function readAs<T>(run: Run, shape: ItemShape, id: number, asker: Principal): Promise<T | undefined> {
   const answer = await unlessRefused(() => run.item({ shape, args: [id] }, asker))
   return answer?.text ? JSON.parse(answer.text) : undefined
@@ -90,7 +90,7 @@ async function readAs<T>(run: Run, shape: ItemShape, id: number, asker: Principa
 
 async function userId(run: Run, who: number | string, asker: Principal): Promise<number | undefined> {
   if (typeof who === 'number') return (await readAs<{ readonly id: number }>(run, idOf, who, asker))?.id
-  // No address contains U+0000, and PostgreSQL refuses it in a text.
+  // PostgreSQL refuses U+0000 in a text.
   if (who.includes('\0')) return undefined
   const answer = await unlessRefused(() =>
     run.list({ shape: byEmail, args: [0, 1, who.toLowerCase()] }, asker),

@@ -1,4 +1,4 @@
-/** An explanation for a terminal, and in one sentence for the errors of `portico dev`. */
+/** An explanation as text: for a terminal, and short for the errors of `portico dev`. */
 import { printable } from '../printable.ts'
 import type { Explanation, Reason, RulePart } from './explanation.ts'
 

@@ -1,4 +1,4 @@
-/** The authorization server as the service uses it: loaded with the first request for it, to keep starts short. */
+/** The authorization server and the account pages, loaded with the first request to keep starts short. */
 
 import { isAccountPath, isForPeople, isJsonCall } from '../auth/accounts/paths.ts'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
@@ -40,17 +40,17 @@ export interface LazyOauthParts {
   readonly lastUses: LastUses
   readonly limits: RateLimits
   readonly counters: RateCounters
-  /** The budgets of the endpoints that programs call. */
+  /** The budgets of the endpoints that apps call. */
   readonly attempts: Attempts
   readonly settings: Settings
   /** The address of the service, without a trailing slash. */
   readonly issuer: () => string
-  /** Takes the reasons for which token requests are refused. */
+  /** Logs why token requests are refused. */
   readonly logger: Pick<Log['logger'], 'info'>
   readonly mail: Mailer
-  /** Sends requests to providers of sign-in. For tests. */
+  /** Sends requests to sign-in providers. For tests. */
   readonly sendToProviders?: SendRequest | undefined
-  /** Work that no request waits for. */
+  /** Background work. */
   readonly work: BackgroundWork
   readonly onFault: (error: unknown) => void
 }
@@ -58,10 +58,10 @@ export interface LazyOauthParts {
 export interface LazyOauth {
   /** Whether a path belongs to the authorization server or the account pages. */
   owns(path: string): boolean
-  /** Whether apps call the path: they get OAuth's own errors. */
+  /** Whether apps call the path, and get OAuth's own errors. */
   isForApps(path: string): boolean
   answer(exchange: Exchange): Awaitable<Reply | TakenOver>
-  /** An error as a page; undefined where a program made the request. */
+  /** An error page; undefined if a program made the request. */
   errorReply(error: unknown, call: Call): Reply | undefined
   /** Resolves when all pending mail is sent. */
   idle(): Promise<void>
@@ -79,8 +79,8 @@ const resources: ReadonlyMap<string, string> = new Map([
   [`${resourceMetadata}/graphql`, '/graphql'],
 ])
 
-/** Endpoints that apps call: each is a target for guessing secrets. */
-const programs: ReadonlySet<string> = new Set([
+/** Endpoints that apps call. Each can be used to guess secrets. */
+const appEndpoints: ReadonlySet<string> = new Set([
   '/oauth/token',
   '/oauth/par',
   '/oauth/device',
@@ -107,16 +107,16 @@ const methods: ReadonlyMap<string, readonly string[]> = new Map([
   ['/.well-known/oauth-authorization-server', ['GET']],
 ])
 
-/** What apps may post in place of sending the browser there, and how it is made shorter. */
+/** Endpoints whose long requests browsers may post, and the advice for one that is too long. */
 const postable: ReadonlyMap<string, string> = new Map([
   ['/oauth/authorize', 'push it to /oauth/par (RFC 9126)'],
   ['/oauth/logout', 'leave out `id_token_hint`, and send `client_id`'],
 ])
 
-/** Where an authorization request goes on after its interaction. */
+/** Where an authorization request continues after its interaction. */
 const resumed = /^\/oauth\/(?:authorize|device\/verify)\/[A-Za-z0-9_-]{1,100}$/
 
-/** Where an app that has registered itself is looked at and changed (RFC 7592). */
+/** The client configuration endpoint (RFC 7592, 2). */
 const registered = /^\/oauth\/register\/[A-Za-z0-9_-]{1,100}$/
 
 function methodsOf(path: string): readonly string[] | undefined {
@@ -124,31 +124,31 @@ function methodsOf(path: string): readonly string[] | undefined {
   return methods.get(path) ?? (resumed.test(path) ? ['GET'] : undefined)
 }
 
-function isProgram({ path, method }: Exchange): boolean {
-  if (programs.has(path)) return method === 'POST'
+function isAppRequest({ path, method }: Exchange): boolean {
+  if (appEndpoints.has(path)) return method === 'POST'
   return (method === 'PUT' || method === 'DELETE') && registered.test(path)
 }
 
-/** The budget of a request that guesses no secret: its token's where that is valid, else its address's. */
-function whoDraws({ path, address, headers }: Exchange, authenticate: Authenticate): Awaitable<Principal> {
+/** Whose budget a request draws from that guesses no secret: that of a valid token, else that of the address. */
+function budgetOwner({ path, address, headers }: Exchange, authenticate: Authenticate): Awaitable<Principal> {
   const place = budgetAddress(address)
-  const asks = async (shown: CredentialSource) => authenticate(shown, place)
+  const identify = async (source: CredentialSource) => authenticate(source, place)
   const { authorization } = headers
   if (path !== '/oauth/userinfo' || !authorization || !/^bearer /i.test(authorization))
     return anonymous(place)
-  // The library reports what is wrong with it.
-  return asks({ headers: { authorization }, query: '' }).catch(() => anonymous(place))
+  // oidc-provider answers what is wrong with the token.
+  return identify({ headers: { authorization }, query: '' }).catch(() => anonymous(place))
 }
 
-/** Whether it can only be a mistaken address in a browser: no program reads there, and no page is there. */
-function isTyped(path: string): boolean {
-  return path.startsWith('/oauth/') && !registered.test(path) && (programs.has(path) || !methodsOf(path))
+/** Whether only a browser with a wrong address would read it: neither a page nor anything that apps read is there. */
+function isWrongAddress(path: string): boolean {
+  return path.startsWith('/oauth/') && !registered.test(path) && (appEndpoints.has(path) || !methodsOf(path))
 }
 
-/** Whether a person reads the answer. */
+/** Whether the answer is a page. */
 function isPage({ path, method, headers }: Call): boolean {
   if (isAccountPath(path)) return !isJsonCall({ method, headers })
-  const isShown = isForPeople(path) || (method !== 'POST' && isTyped(path))
+  const isShown = isForPeople(path) || (method !== 'POST' && isWrongAddress(path))
   return isShown && headers.accept?.includes('text/html') === true
 }
 
@@ -180,7 +180,7 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
     try {
       await exchange.readBody(Math.min(maxFormBytes, settings.bodyLimit))
     } catch (error) {
-      if (isProgram(exchange)) await attempts.refuse(exchange)
+      if (isAppRequest(exchange)) await attempts.refuse(exchange)
       throw error
     }
   }
@@ -192,7 +192,7 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
     const hint = method === 'POST' ? postable.get(path) : undefined
     if (body && hint !== undefined) return redirectPostToGet(exchange, body, hint)
     const handled = () => server.handle(req, res, body, address)
-    if (isProgram(exchange)) {
+    if (isAppRequest(exchange)) {
       const form = body?.form
       const fastPath = path === '/oauth/introspect' && form && (() => server.introspect(exchange, form))
       return attempts.answer(exchange, form, handled, fastPath || undefined)
@@ -207,7 +207,7 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
     await readForm(exchange)
     return pages.answer(exchange)
   }
-  const isThere = (path: string) =>
+  const isEnabled = (path: string) =>
     !path.startsWith('/oauth/register') || settings['oauth.registrationToken'] !== undefined
   const requireMethod = ({ path, method }: Exchange, allowed: readonly string[]) => {
     if (allowed.includes(method) || (method === 'HEAD' && allowed.includes('GET'))) return
@@ -217,17 +217,17 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
   }
   return {
     owns: path => isAccountPath(path) || path.startsWith('/oauth/') || path.startsWith('/.well-known/'),
-    isForApps: path => isThere(path) && (programs.has(path) || registered.test(path)),
+    isForApps: path => isEnabled(path) && (appEndpoints.has(path) || registered.test(path)),
     idle: pages.idle,
     errorReply: (error, call) => (isPage(call) ? errorPageReply(theme, error, call) : undefined),
     answer(exchange) {
       const { path } = exchange
-      if (isProgram(exchange) && isThere(path)) return handle(exchange)
-      const drawn = then(whoDraws(exchange, parts.authenticate), drawer => limits.draw(drawer, exchange))
+      if (isAppRequest(exchange) && isEnabled(path)) return handle(exchange)
+      const drawn = then(budgetOwner(exchange, parts.authenticate), owner => limits.draw(owner, exchange))
       return then(drawn, (): Awaitable<Reply | TakenOver> => {
         if (isAccountPath(path)) return page(exchange)
         const allowed = resources.has(path) ? ['GET'] : methodsOf(path)
-        if (!allowed || !isThere(path)) throw new ApiError('NOT_FOUND')
+        if (!allowed || !isEnabled(path)) throw new ApiError('NOT_FOUND')
         requireMethod(exchange, allowed)
         return resources.has(path) ? protectedResource(path) : handle(exchange)
       })

@@ -1,4 +1,4 @@
-/** Where a model file, or a file that it imports, declares what a fault is about. */
+/** Finds where a model file, or a file that it imports, declares the subject of a fault. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { placeAt } from './error-place.ts'
@@ -25,9 +25,9 @@ interface Found {
   readonly value: Range
 }
 
-/** How often a name may stand for another one. */
+/** How many definitions and imports of a name are followed. */
 const maxHops = 8
-/** How many names of a value are followed. */
+/** How many names within a value are followed. */
 const maxNames = 50
 
 function open(file: string): SourceFile | undefined {
@@ -36,7 +36,7 @@ function open(file: string): SourceFile | undefined {
   return { file, source, tokens: tokensOf(source) }
 }
 
-/** The end of what begins at `from`: a comma, semicolon or bracket that closes what is around it. */
+/** The end of the value that begins at `from`: a comma, a semicolon, or the closing bracket around it. */
 function valueEnd(tokens: readonly Token[], from: number, depth: number): number {
   for (let at = from; at < tokens.length; at++) {
     const token = tokens[at]
@@ -46,7 +46,7 @@ function valueEnd(tokens: readonly Token[], from: number, depth: number): number
   return tokens.length
 }
 
-/** The key nearest to the outside of the range. */
+/** The outermost key of the range. */
 function findKey({ at, from, to }: Range, name: string): Found | undefined {
   let best: number | undefined
   for (let index = from; index < to; index++) {
@@ -72,7 +72,7 @@ function isKey(tokens: readonly Token[], index: number, name: string): boolean {
   return '{,'.includes(before) && before !== '' && [':', ',', '}', '('].includes(after)
 }
 
-/** What a name stands for: `const name = …` here, or in the file that it is imported from. */
+/** The definition of a name: `const name = …` here, or in the file that it is imported from. */
 function definition(at: SourceFile, name: string, hops: number): Found | undefined {
   const key = at.tokens.findIndex(
     ({ text }, index) => text === name && ['const', 'let', 'var'].includes(at.tokens[index - 1]?.text ?? ''),
@@ -146,7 +146,7 @@ function importOf({ source }: SourceFile, name: string): { name: string; from: s
   return undefined
 }
 
-/** The key in what a name of the value stands for: `collection(options)`, `{ ...shared }`. */
+/** The key in the definition of a name within the value: `collection(options)`, `{ ...shared }`. */
 function findThroughNames({ at, from, to }: Range, part: string): Found | undefined {
   const names = at.tokens.slice(from, to).filter(({ kind }) => kind === 'name')
   for (const { text } of names.slice(0, maxNames)) {
@@ -157,7 +157,7 @@ function findThroughNames({ at, from, to }: Range, part: string): Found | undefi
   return undefined
 }
 
-/** The value itself where it is a name that stands for it. */
+/** The value, or its definition if the value is only a name. */
 function resolved(found: Found): Range {
   const { at, value } = found
   const token = at.tokens[value.from]
@@ -166,8 +166,8 @@ function resolved(found: Found): Range {
 }
 
 /**
- * The place of a path such as `posts.fields.title.default`: of its longest beginning that the sources show. Undefined
- * where not even the first part is found, as in a model that a program makes.
+ * The place of a path such as `posts.fields.title.default`, or of its longest prefix in the sources. Undefined if not even
+ * the first part is found, as in a generated model.
  */
 export function declarationPlace(file: string, path: string): SourcePlace | undefined {
   const model = open(file)

@@ -1,4 +1,4 @@
-/** What is wrong with a project's sources, with the code around each place. */
+/** Describes errors in a project's sources, with the code around each place. */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { ModelError } from '../model/check/faults.ts'
@@ -7,7 +7,7 @@ import { declarationPlace } from './declaration-place.ts'
 import { errorPlace } from './error-place.ts'
 import { codeFrame } from './frame.ts'
 
-/** Faults with frames; the others are listed without. */
+/** The maximum number of faults with a code frame. */
 const maxFrames = 10
 
 function indented(text: string, by: string): string {
@@ -21,7 +21,7 @@ function moduleHint(error: unknown): string {
   return isRead ? ' Write `"type": "module"` into package.json: `npm pkg set type=module`.' : ''
 }
 
-/** Node resolves imports as they are written: without an extension nothing is found. */
+/** Node does not add extensions to imports. */
 function extensionHint(error: Error): string {
   if (!('url' in error) || typeof error.url !== 'string' || !error.url.startsWith('file:')) return ''
   const path = fileURLToPath(error.url)
@@ -38,14 +38,14 @@ function strippingHint(error: Error): string {
   return ' Node runs TypeScript by leaving out its types, which cannot be done here. Use plain JavaScript, e.g. an object `as const` for an enum.'
 }
 
-/** The message of an error, without the place that Node's messages repeat. */
+/** The message of an error, with its name and a hint. */
 function messageOf(error: Error): string {
   const { message } = error
   const name = error.name === 'Error' ? '' : `${error.name}: `
   return `${name}${message}${/[.!?]$/.test(message) ? '' : '.'}${extensionHint(error)}${strippingHint(error)}`
 }
 
-/** Why a module cannot be loaded: follows a sentence that names it. */
+/** Why a module cannot be loaded. Follows a sentence that names the module. */
 export function describeLoadError(error: unknown): string {
   if (!(error instanceof Error))
     return `\n  It throws ${JSON.stringify(error) ?? String(error)}, which is no error.`
@@ -54,18 +54,18 @@ export function describeLoadError(error: unknown): string {
   return `${moduleHint(error)}\n\n${indented(messageOf(error), '  ')}\n\n${indented(codeFrame(place), '  ')}`
 }
 
-/** All faults of a model, each with its place in the sources where it is found. */
+/** All faults of a model, with their places in the sources as far as they are found. */
 export function describeModelError(file: string, { faults }: ModelError): string {
   return describeFaults(file, 'The model has', faults)
 }
 
-/** A fault of what a file declares: `place` is a path of keys, such as `posts.fields.title`. */
+/** A fault in the declaration of a file. `place`: a path of keys, such as `posts.fields.title`. */
 export interface DeclarationFault {
   readonly place: string
   readonly message: string
 }
 
-/** Faults of what the default export of a file declares. `who`: e.g. `The model has`. */
+/** The faults of a file's default export. `who`: e.g. `The model has`. */
 export function describeFaults(file: string, who: string, faults: readonly DeclarationFault[]): string {
   const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`
   const shown = faults.map(({ place, message }, at) => {
@@ -76,13 +76,13 @@ export function describeFaults(file: string, who: string, faults: readonly Decla
   return `${who} ${count}:${shown.join('')}`
 }
 
-/** An error that nobody expected: its stack, and the code around the innermost place in the project. */
+/** An unexpected error: its stack, and the code around the innermost place in the project. */
 export function describeCrash(error: unknown): string {
   if (!(error instanceof Error))
     return `It throws ${JSON.stringify(error) ?? String(error)}, which is no error.`
   const place = errorPlace(error)
   const lines = (error.stack ?? `${error.name}: ${error.message}`).split('\n')
-  // The message may be a text from outside.
+  // The message may contain untrusted text.
   const stack = lines.map(printable).join('\n')
   return place === undefined ? stack : `${stack}\n\n${indented(codeFrame(place), '  ')}`
 }

@@ -1,4 +1,4 @@
-/** Where an error of a module happened: in the project's own sources, as far as its stack tells. */
+/** The place of an error in the project's own sources, from its stack or message. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,12 +7,12 @@ import type { SourcePlace } from './frame.ts'
 /** Portico's own modules. */
 export const ownFolder = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** Whether a person who writes a model has written this file. */
+/** Whether the file belongs to the project, and not to Portico or another package. */
 export function isOwnSource(path: string): boolean {
   return !path.includes(`${sep}node_modules${sep}`) && !path.startsWith(ownFolder + sep)
 }
 
-/** Of modules. The message of an error may be a stranger's text: it cannot name `.env` or a device. */
+/** Only modules: the message of an error may be untrusted, and must not make us read `.env` or a device. */
 const modulePath = /^(\/|[A-Za-z]:[\\/]).*\.(?:[cm]?[jt]sx?|json)$/
 
 function pathOf(location: string): string | undefined {
@@ -39,13 +39,13 @@ function markedPlace(stack: string): SourcePlace | undefined {
   const file = location === undefined ? undefined : pathOf(location)
   if (file === undefined) return undefined
   const mark = lines.findIndex(text => /^\s*\^+\s*$/.test(text))
-  // Without a mark it is the end of the file that is wrong.
+  // Without a mark, the error is at the end of the file.
   if (mark < 1) return { file, line: Number(line), column: (lines[0]?.length ?? 0) + 1 }
   const column = (lines[mark]?.indexOf('^') ?? 0) + 1
   return { file, line: lineOf(file, lines[mark - 1], Number(line)), column }
 }
 
-/** The line that reads like the marked one, next to the line that Node names. */
+/** The line with the marked text, at or next to the line that Node names. */
 function lineOf(file: string, marked: string | undefined, named: number): number {
   const lines = readText(file)?.split(/\r?\n/) ?? []
   const near = [named, named - 1, named + 1].find(line => lines[line - 1] === marked)
@@ -56,7 +56,7 @@ function readText(file: string): string | undefined {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined
 }
 
-/** Longer lines are those of a message. */
+/** Longer lines belong to a message. */
 const maxFrameCharacters = 2_000
 const frame = /(?:\(|at (?:async )?)((?:file:\/\/)?[^()\s][^()]*?):(\d+):(\d+)\)?$/
 
@@ -70,7 +70,7 @@ function placesOf(stack: string): readonly SourcePlace[] {
   })
 }
 
-/** Where the importing file names what cannot be found. */
+/** Where the importing file names the missing module. */
 function importPlace({ message }: Error): SourcePlace | undefined {
   const [, wanted = '', from = ''] =
     /^Cannot find (?:module|package) '(.+?)' imported from (.+)$/m.exec(message) ??
@@ -97,7 +97,7 @@ export function placeAt(file: string, source: string, offset: number): SourcePla
   return { file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
 }
 
-/** Undefined where the error tells of no place in a source of the project. */
+/** Undefined if the error names no place in the project. */
 export function errorPlace(error: unknown): SourcePlace | undefined {
   if (!(error instanceof Error)) return undefined
   const { stack = '' } = error
@@ -109,7 +109,7 @@ export function errorPlace(error: unknown): SourcePlace | undefined {
   )
 }
 
-/** The first place in a source of the project that a stack names. */
+/** The innermost place of a stack that is in the project. */
 export function stackPlace(stack: string): SourcePlace | undefined {
   return placesOf(stack).find(({ file }) => isOwnSource(file))
 }

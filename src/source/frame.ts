@@ -1,4 +1,4 @@
-/** A place in a source file, with the lines around it, as people read it. */
+/** Code frames: a place in a source file with the lines around it. */
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { styleText } from 'node:util'
@@ -19,7 +19,7 @@ export function styled(format: Parameters<typeof styleText>[0], text: string): s
   return styleText(format, text, { stream: process.stderr })
 }
 
-/** A path as a person would write it: from the working folder, where it is in there. */
+/** The path relative to the working folder, if it is in there. */
 export function shownPath(path: string): string {
   const near = relative(process.cwd(), path)
   return near === '' || near.startsWith('..') ? path : near
@@ -37,7 +37,7 @@ function shownLine(text: string): string {
   return printable(text.replaceAll('\t', ' ')).slice(0, maxLineCharacters)
 }
 
-/** The place, and the lines around it. The place alone where the file cannot be read. */
+/** The place and the lines around it; only the place if the file cannot be read. */
 export function codeFrame({ file, line, column }: SourcePlace): string {
   const place = styled('cyan', `${printable(shownPath(file))}:${line}:${column}`)
   const lines = readLines(file)

@@ -1,10 +1,10 @@
 /**
- * The tokens of a TypeScript source, as far as the place of a declaration needs them: names, strings and punctuation
- * with their depth of brackets. Comments are left out; a template or regular expression is one token.
+ * A tokenizer for TypeScript that is sufficient to find declarations: names, strings and punctuation with the depth of
+ * brackets. Comments are skipped; a template or a regular expression is one token.
  */
 export interface Token {
   readonly kind: 'name' | 'string' | 'literal' | 'sign'
-  /** Of a string: what it holds, escapes as they are written. */
+  /** Of a string: its content, with escapes as written. */
   readonly text: string
   readonly start: number
   /** How many brackets are open around it; a bracket counts as outside of itself. */
@@ -48,7 +48,7 @@ function literalAt(source: string, at: number, before: Token | undefined): strin
   return before === undefined || beforeValue.test(before.text) ? matchAt(regex, source, at) : undefined
 }
 
-/** Never throws: what it does not know is a sign. */
+/** Never throws: an unknown character becomes a `sign`. */
 export function tokensOf(source: string): readonly Token[] {
   const tokens: Token[] = []
   let depth = 0

@@ -7,7 +7,7 @@ interface Timer {
   readonly run: () => void
 }
 
-/** Stands still until it is set; then what waits for the time runs. */
+/** Stands still until it is set. Then its due timers run. */
 export class SteppedClock implements Clock {
   #ms: number
   #timers: readonly Timer[] = []
@@ -21,14 +21,14 @@ export class SteppedClock implements Clock {
   after(delayMs: number, run: () => void): () => void {
     const timer = { at: this.#ms + Math.max(0, delayMs), run }
     this.#timers = [...this.#timers, timer]
-    // Never within this call.
+    // Asynchronously, as a real timer would.
     if (delayMs <= 0) setImmediate(() => this.#runDue())
     return () => {
       this.#timers = this.#timers.filter(one => one !== timer)
     }
   }
 
-  /** Throws a `RangeError` for a text that is no time. */
+  /** Throws a `RangeError` for an invalid time. */
   set(time: string | Date): void {
     this.#ms = momentOf(time)
     this.#runDue()
@@ -37,9 +37,7 @@ export class SteppedClock implements Clock {
   advance(by: Duration): void {
     const shift = millisecondsOf(by)
     if (!Number.isSafeInteger(shift)) {
-      throw new RangeError(
-        '`advance` takes a length of time, e.g. `{ minutes: 15 }` or `{ days: 2, hours: 1 }`.',
-      )
+      throw new RangeError('`advance` takes a duration, e.g. `{ minutes: 15 }` or `{ days: 2, hours: 1 }`.')
     }
     this.set(new Date(this.#ms + shift))
   }
@@ -53,6 +51,6 @@ export class SteppedClock implements Clock {
 
 function momentOf(time: string | Date): number {
   const ms = new Date(time).getTime()
-  if (Number.isNaN(ms)) throw new RangeError(`${time} is no time: write it as \`2026-01-31T09:00:00Z\`.`)
+  if (Number.isNaN(ms)) throw new RangeError(`${time} is not a time: write it as \`2026-01-31T09:00:00Z\`.`)
   return ms
 }

@@ -1,4 +1,4 @@
-/** HTTP requests to a service of this process, over connections in memory. */
+/** HTTP requests to a service in this process, over connections in memory. */
 import { type IncomingMessage, request, type Server } from 'node:http'
 import { duplexPair, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -8,7 +8,7 @@ export interface TestResponse {
   /** By name, in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly text: string
-  /** The parsed body; undefined where it is no JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: what an answer contains is for the test to say.
   readonly body: any
 }
@@ -17,18 +17,18 @@ export interface SentRequest {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  /** Sent as JSON, a string as it is. */
+  /** Sent as JSON; a string is sent unchanged. */
   readonly body: unknown
 }
 
-/** Sends a request on a connection of its own. Rejects where the service ends it without an answer. */
+/** Sends a request on a connection of its own. Rejects if the service closes it without an answer. */
 export async function sendInMemory(server: Server, sent: SentRequest): Promise<TestResponse> {
   const answer = await exchange(server, sent)
   const received = await text(answer)
   return { status: answer.statusCode ?? 0, headers: answer.headers, text: received, body: parsed(received) }
 }
 
-/** `fetch` for `portico/client`, which sends texts, and headers by name. */
+/** `fetch` as far as `portico/client` uses it: bodies are strings, headers an object. */
 export function fetchInMemory(server: Server): typeof fetch {
   return async (url, { method = 'GET', headers, body, signal } = {}) => {
     const { pathname, search } = new URL(String(url))

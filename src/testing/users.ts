@@ -1,4 +1,4 @@
-/** Accounts for tests, without the hash of a password, which is slow on purpose. */
+/** Users for tests, without passwords, whose hash is slow on purpose. */
 
 import { type Addresses, createAddresses } from '../auth/accounts/addresses.ts'
 import { createBySystem, createKey } from '../auth/bootstrap.ts'
@@ -16,7 +16,7 @@ export class TestUsers {
     this.#addresses = createAddresses(records)
   }
 
-  /** Returns the id. A name and an address are made up where none is given. */
+  /** Returns the id. Name and address have defaults. */
   async create(values: object, isConfirmed: boolean): Promise<number> {
     this.#count++
     const made = { name: `User ${this.#count}`, email: `user${this.#count}@example.com`, ...values }
@@ -25,7 +25,7 @@ export class TestUsers {
     return id
   }
 
-  /** A key of the user's, for requests; the same at every call. */
+  /** An API key of the user for requests: the same at every call. */
   keyOf(userId: number): Promise<string> {
     const known = this.#keys.get(userId)
     if (known !== undefined) return known

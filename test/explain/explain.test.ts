@@ -363,7 +363,7 @@ test('the log at debug has one line for each refusal: what decided, and nothing 
       ],
     )
     await send('http://localhost/api/v1/posts', { headers: { authorization: `Bearer ${generateKey()}` } })
-    assert.equal(lines()[3]?.reason, 'There is no such API key: it was revoked, or never made.')
+    assert.equal(lines()[3]?.reason, 'There is no such API key: it was revoked, or never existed.')
     const body = JSON.stringify({
       title: 's3cret',
       's3cret\n{"level":50}': 's3cret',

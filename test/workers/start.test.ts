@@ -35,7 +35,7 @@ test('a start that cannot have several workers says why', async () => {
       serve(blog, given),
       about(/`workers`: more than one worker needs the model as a file/),
     )
-    await assert.rejects(serve(rich, { ...given, model: modelFile }), about(/holds another model/))
+    await assert.rejects(serve(rich, { ...given, model: modelFile }), about(/has another model/))
     const port = typeof address === 'object' ? (address?.port ?? 0) : 0
     await assert.rejects(serve(blog, { ...given, model: modelFile, port }), { code: 'EADDRINUSE' })
   } finally {

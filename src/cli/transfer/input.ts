@@ -1,4 +1,4 @@
-/** What is imported: a file, or standard input. */
+/** The input of an import: a file or standard input. */
 import { createReadStream, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 
 export interface Input {
-  /** Undefined where it is not known before the end. */
+  /** Undefined if it is not known before the end. */
   readonly sizeBytes: number | undefined
-  /** The first bytes, up to `most`. Called at most once, before `all`. */
-  head(most: number): AsyncIterable<Buffer>
+  /** The first bytes, up to `maxBytes`. Called at most once, before `all`. */
+  head(maxBytes: number): AsyncIterable<Buffer>
   /** All bytes, those of `head` included. */
   all(): AsyncIterable<Buffer>
-  /** Removes what was kept meanwhile. */
+  /** Removes temporary files. */
   close(): void
 }
 
@@ -25,11 +25,11 @@ function fileInput(file: string): Input {
   const stats = statSync(file, { throwIfNoEntry: false })
   if (!stats) throw new Failure(`There is no file ${file}.`)
   if (stats.isDirectory()) throw new Failure(`${file} is a folder.`)
-  // A pipe with a name can be read only once.
+  // A named pipe can be read only once.
   if (!stats.isFile()) return new StandardInput(createReadStream(file))
   return {
     sizeBytes: stats.size,
-    head: most => (most === 0 ? nothing() : createReadStream(file, { end: most - 1 })),
+    head: maxBytes => (maxBytes === 0 ? nothing() : createReadStream(file, { end: maxBytes - 1 })),
     all: () => createReadStream(file),
     close() {},
   }
@@ -47,16 +47,16 @@ class StandardInput implements Input {
     this.#chunks = stream[Symbol.asyncIterator]()
   }
 
-  async *head(most: number): AsyncGenerator<Buffer> {
-    if (most === 0) return
+  async *head(maxBytes: number): AsyncGenerator<Buffer> {
+    if (maxBytes === 0) return
     this.#folder = mkdtempSync(join(tmpdir(), 'portico-import-'))
     const kept = await open(join(this.#folder, 'head'), 'wx', 0o600)
     try {
-      for (let length = 0; length < most; ) {
+      for (let length = 0; length < maxBytes; ) {
         const { done, value } = await this.#chunks.next()
         if (done) return
         await kept.writeFile(value)
-        yield value.subarray(0, most - length)
+        yield value.subarray(0, maxBytes - length)
         length += value.length
       }
     } finally {

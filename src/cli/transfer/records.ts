@@ -21,8 +21,8 @@ const QUOTED = 2
 /** After a quote within a quoted cell: its end, or the first of two that stand for one. */
 const QUOTE_SEEN = 3
 
-/** Finds line feeds that end a record. `next` returns how many bytes after `from` the record ends, or -1. */
 interface Scanner {
+  /** The index of the line feed that ends the record, or -1. Calls continue where the last one stopped. */
   endOf(chunk: Buffer, from: number): number
 }
 
@@ -69,7 +69,7 @@ function linesIn(bytes: Buffer): number {
   return lines
 }
 
-/** Collects the bytes of the record that has not ended yet. */
+/** Splits chunks into records, and keeps the bytes of an incomplete one. */
 class Splitter {
   readonly #scanner: Scanner
   readonly #maxBytes: number

@@ -13,7 +13,7 @@ export interface ShownMail extends NewMail {
 }
 
 const maxMails = 200
-/** Of all together; one mail is shown however long it is. */
+/** Of all mails together; a single longer mail is kept too. */
 const maxCharacters = 16_000_000
 
 function lengthOf({ subject, text, html = '' }: NewMail): number {
@@ -32,7 +32,7 @@ export class Mailbox {
     return shown
   }
 
-  /** Takes one that is numbered; once more, if it is there already. */
+  /** Adds a numbered mail, unless it is there already. */
   put(mail: ShownMail): void {
     if (this.#mails.has(mail.id)) return
     this.#mails.set(mail.id, mail)

@@ -1,8 +1,8 @@
-/** What the log says of requests that fail, and of overload. */
+/** Logs failed requests and overload. */
 import type { HttpParts } from '../../http.ts'
 import type { Log } from '../../observability/log.ts'
 
-/** Logs errors that no client sees, and overload. */
+/** Logs errors whose details clients do not see, and overload. */
 export function faultLog({ logger }: Log): Pick<HttpParts, 'onOverload' | 'onFault'> {
   return {
     onOverload(isOver, refused) {

@@ -1,4 +1,4 @@
-/** The metrics of a service, and what is noted of each request. */
+/** The metrics of a service, and the record of each request. */
 import { type CacheCounts, cacheCounts } from '../../cache.ts'
 import type { Cluster, ClusterCounts } from '../../cluster/cluster.ts'
 import type { RateLimits } from '../../cluster/rate-limits.ts'
@@ -13,7 +13,7 @@ import type { LogCounts, ReplicaCounts, SlowReadCounts, Store, StoreCounts } fro
 import type { RunningReactions } from '../background/reactions.ts'
 import type { RunningSender } from '../background/webhook-sender.ts'
 
-/** Counts a request that was answered, and logs it. */
+/** Counts and logs an answered request. */
 export function requestRecorder(log: Log, metrics: Metrics, routeOf: (path: string) => string) {
   return (exchange: Exchange, status: number, bytes: number | undefined) => {
     const milliseconds = performance.now() - exchange.start
@@ -284,7 +284,7 @@ export function replicaMetrics({ replicas }: Store): Metric[] {
   ]
 }
 
-/** None for a node that is alone. */
+/** None for a single node. */
 export function clusterMetrics(cluster: Cluster): Metric[] {
   const { counts } = cluster
   if (!counts) return []

@@ -1,9 +1,9 @@
 /** Readiness: whether this node would answer an ordinary read and an ordinary write now. */
 import { ApiError } from '../../errors.ts'
 
-/** Requests within this time share one check, so that frequent health checks do not load the database. */
+/** Health checks within this time share one check of the database. */
 const defaultSharedMs = 250
-/** How long a check may take. */
+/** The maximum duration of a check. */
 const defaultTimeoutMs = 3000
 
 export interface ReadinessOptions {
@@ -19,7 +19,7 @@ export class Readiness {
   #startedAt = 0
   #isRunning = false
 
-  /** `check` rejects with an `ApiError` that says in plain words what keeps the node from answering. */
+  /** `check` rejects with an `ApiError` that says why the node cannot answer. */
   constructor(
     check: () => Promise<void>,
     { sharedMs = defaultSharedMs, timeoutMs = defaultTimeoutMs }: ReadinessOptions = {},
@@ -35,7 +35,7 @@ export class Readiness {
     if (this.#last === undefined || (!this.#isRunning && now - this.#startedAt >= this.#sharedMs)) {
       this.#startedAt = now
       this.#last = this.#run()
-      // The client may have gone: a rejection that nobody handles would end the process.
+      // Without a waiting client, a rejection would be unhandled and end the process.
       this.#last.catch(() => {})
     }
     await inTime(this.#last, this.#startedAt + this.#timeoutMs - now)

@@ -1,6 +1,6 @@
 /**
- * One line at `debug` for each refusal: what has decided, and no value of an item or of a request. Where `debug` is off,
- * nothing of this runs.
+ * Logs a line at `debug` for each refusal: what decided it, without any value of an item or of the request. Does nothing
+ * if `debug` is off.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isKey, keyHash } from '../../auth/key.ts'
@@ -14,17 +14,17 @@ import type { Run } from '../../plan/run.ts'
 import { itemShape, listShape, readFirst, readItem, where } from '../../plan/system-plans.ts'
 import { findRoute } from '../../rest/routes.ts'
 
-/** Who was refused what. */
+/** A refused request. */
 export interface RefusedRequest {
-  /** Undefined: over a WebSocket. */
+  /** Undefined over a WebSocket. */
   readonly requestId: string | undefined
-  /** As far as it is known. */
+  /** Undefined before the credential is checked. */
   readonly userId?: number | null
   readonly path: string
   readonly headers?: IncomingHttpHeaders
 }
 
-/** `field`: in the reply, for an error of GraphQL. */
+/** `field`: the path of an error in a GraphQL reply. */
 export type RefusalLog = (
   error: unknown,
   request: RefusedRequest,
@@ -37,28 +37,28 @@ interface RefusalLogParts {
   readonly logger: Logger
 }
 
-/** Undefined where nobody reads it. */
+/** Undefined if `debug` is off. */
 export function refusalLog(parts: RefusalLogParts): RefusalLog | undefined {
   const { logger } = parts
   if (!logger.isLevelEnabled('debug')) return undefined
   const shown = shownBy(parts.model)
   return (thrown, { requestId: request_id, userId: user_id, path, headers }, field = []) => {
     const note = (reason: object) => logger.debug({ request_id, user_id, ...reason }, 'refused')
-    if (thrown instanceof RequestFailed) note(ofDocument(thrown))
-    // Faults have lines of their own.
+    if (thrown instanceof RequestFailed) note(documentFacts(thrown))
+    // Server errors are logged elsewhere.
     if (!(thrown instanceof ApiError) || thrown.status >= 500) return
     const facts = factsOf(parts.model, thrown, shown)
     if (field.length > 0) note({ ...facts, path: shownPath(field, shown) })
     else {
-      const looking = thrown.refused ? undefined : lookedUp(parts, thrown.code, path, headers)
-      if (looking === undefined) note(facts)
-      else void looking.then(found => note({ ...facts, ...found }))
+      const further = thrown.refused ? undefined : furtherFacts(parts, thrown.code, path, headers)
+      if (further === undefined) note(facts)
+      else void further.then(found => note({ ...facts, ...found }))
     }
   }
 }
 
-/** Of a GraphQL document that was not executed. */
-function ofDocument({ requestError: { errors } }: RequestFailed): object {
+/** For a GraphQL document that was not executed. */
+function documentFacts({ requestError: { errors } }: RequestFailed): object {
   const [first] = errors
   return { code: first?.extensions?.code, reason: withoutValues(first?.message ?? '') }
 }
@@ -90,7 +90,7 @@ function factsOf(
 
 const maxFields = 20
 
-/** Names that a client has made up are not repeated: they may be anything, of any length. */
+/** Hides names that are not the model's: a client may have sent anything. */
 type ShowName = (name: string) => string
 
 const parameters = [
@@ -136,7 +136,7 @@ const operators = new Set([
 ])
 const maxNameCharacters = 200
 
-/** Aliases are the client's own. */
+/** The path without aliases, which the client chooses. */
 function shownPath(path: readonly (string | number)[], shown: ShowName): string {
   return path
     .slice(0, maxFields)
@@ -150,19 +150,19 @@ function snakeCase(name: string): string {
 
 const maxReasonCharacters = 300
 
-/** Messages repeat what clients have sent as JSON texts. */
+/** The message without quoted texts, by which messages repeat what the client has sent. */
 function withoutValues(message: string): string {
   return message.replaceAll(/"(?:[^"\\]|\\.)*"/g, '"…"').slice(0, maxReasonCharacters)
 }
 
-/** What one read by a key tells more. Undefined: nothing does. */
-function lookedUp(
+/** Further facts that one read by key gives; undefined if none does. */
+function furtherFacts(
   parts: RefusalLogParts,
   code: ErrorCode,
   path: string,
   headers: IncomingHttpHeaders = {},
 ): Promise<object> | undefined {
-  if (code === 'NOT_FOUND') return absenceOf(parts, path)
+  if (code === 'NOT_FOUND') return hiddenItem(parts, path)
   if (code !== 'UNAUTHORIZED') return undefined
   const { authorization = '', 'x-api-key': sent = authorization.replace(/^Bearer +/i, '') } = headers
   return isKey(String(sent)) ? refusedKey(parts, String(sent)) : undefined
@@ -178,18 +178,18 @@ interface KeyRow {
 async function refusedKey({ run }: RefusalLogParts, key: string): Promise<object> {
   try {
     const found = await readFirst<KeyRow>(run, keyByHash, keyHash(key))
-    if (found === undefined) return { reason: 'There is no such API key: it was revoked, or never made.' }
+    if (found === undefined) return { reason: 'There is no such API key: it was revoked, or never existed.' }
     const { id, expires_at: end } = found
     const reason =
-      end === null ? 'Its account is disabled.' : `Its end is ${end}, or its account is disabled.`
+      end === null ? 'Its account is disabled.' : `It expires at ${end}, or its account is disabled.`
     return { api_key: id, reason }
   } catch {
     return {}
   }
 }
 
-/** Whether the item that a path names is hidden, by a read of its id: as much work as the request itself was. */
-async function absenceOf({ model, run }: RefusalLogParts, path: string): Promise<object> {
+/** Whether the item of a path is hidden or does not exist. One read by id, as in the request itself. */
+async function hiddenItem({ model, run }: RefusalLogParts, path: string): Promise<object> {
   const route = findRoute(model, path)
   if (route === undefined || !('id' in route) || !('collection' in route) || !route.collection) return {}
   const { collection, id } = route
@@ -198,10 +198,10 @@ async function absenceOf({ model, run }: RefusalLogParts, path: string): Promise
   try {
     const found = await readItem(run, itemShape(collection.name, ['id']), id)
     if (found === undefined) return { ...base, reason: 'There is no such item.' }
-    const reason = 'The item is there: the rule hides it, or it is not at this path.'
+    const reason = 'The item exists: the rule hides it, or it is not at this path.'
     return { ...base, rule: ruleSource(collection.access.read), reason }
   } catch {
-    // The database is away, or closed.
+    // The database is unavailable or closed.
     return base
   }
 }

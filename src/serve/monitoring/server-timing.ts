@@ -1,6 +1,6 @@
 /**
- * `Server-Timing` (https://www.w3.org/TR/server-timing/): how long the database took for a request, and what the slowest
- * list of it looked at. For whoever develops: it tells strangers about the inside.
+ * `Server-Timing` (https://www.w3.org/TR/server-timing/): the time in the database for a request, and what its slowest
+ * list scanned. For development only, since it reveals internals.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Reply } from '../../call.ts'
@@ -9,17 +9,17 @@ import type { Store } from '../../store/store.ts'
 
 type Runnable = Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>
 
-/** What the reads of one request took, in milliseconds, and what is said of the longest. */
+/** The durations of a request's reads, and the description of the longest. */
 interface Timing {
   durationMs: number
   longestMs: number
-  said: string | undefined
+  description: string | undefined
 }
 
 export interface ServerTiming {
-  /** The same store; its reads are timed for the request that makes them. */
+  /** The store with its reads timed per request. */
   store(store: Runnable): Runnable
-  /** Adds the header to what `answer` gives. */
+  /** Adds the header to the reply. */
   reply(answer: () => Awaitable<Reply>): Awaitable<Reply>
 }
 
@@ -39,8 +39,8 @@ export function serverTiming(insight: Store['queries']): ServerTiming {
       timing.durationMs += took
       if (took < timing.longestMs) return answer
       timing.longestMs = took
-      return then(insight?.describe(plan), said => {
-        timing.said = said ?? timing.said
+      return then(insight?.describe(plan), described => {
+        timing.description = described ?? timing.description
         return answer
       })
     })
@@ -54,16 +54,16 @@ export function serverTiming(insight: Store['queries']): ServerTiming {
       transaction: program => store.transaction(program),
     }),
     reply(answer) {
-      const timing: Timing = { durationMs: 0, longestMs: 0, said: undefined }
+      const timing: Timing = { durationMs: 0, longestMs: 0, description: undefined }
       return requests.run(timing, () => then(answer(), reply => withHeader(reply, timing)))
     },
   }
 }
 
-function withHeader(reply: Reply, { durationMs, said }: Timing): Reply {
-  // What was kept of the reply is without this header.
+function withHeader(reply: Reply, { durationMs, description }: Timing): Reply {
+  // The precomputed header block does not have this header.
   const { kept: _kept, ...rest } = reply
-  const described = said === undefined ? '' : `;desc="${said.replaceAll(/[^ !#-[\]-~]/g, '')}"`
+  const described = description === undefined ? '' : `;desc="${description.replaceAll(/[^ !#-[\]-~]/g, '')}"`
   const value = `db;dur=${Math.round(durationMs * 100) / 100}${described}`
   return { ...rest, headers: [...reply.headers, 'Server-Timing', value] }
 }

@@ -1,4 +1,4 @@
-/** What `/metrics` shows of a service. */
+/** The content of `/metrics`. */
 import type { Cluster } from '../../cluster/cluster.ts'
 import type { RateLimits } from '../../cluster/rate-limits.ts'
 import type { HttpServer } from '../../http.ts'
@@ -22,10 +22,10 @@ interface MeasuredParts {
   readonly store: Store
   readonly cluster: Cluster
   readonly limits: RateLimits
-  /** How often an API key was known without asking the database. */
+  /** How often an API key was found in the cache, and how often not. */
   readonly keys: { readonly hits: number; readonly misses: number }
   readonly transports: Transports
-  /** Asked at each reading: it is opened after the metrics. */
+  /** Called at each scrape: the server is opened after the metrics. */
   readonly http: () => HttpServer
 }
 

@@ -1,4 +1,4 @@
-/** Slow lists: logged once each, and kept in the database, where `portico explain-queries` reads them. */
+/** Slow lists: each is logged once, and stored in the database for `portico explain-queries`. */
 import { hash } from 'node:crypto'
 import type { Logger } from '../../observability/log.ts'
 import type { NewRecord, Records, StoredRecord } from '../../records.ts'
@@ -6,21 +6,21 @@ import { type SlowList, type SlowRuns, warnRows } from '../../store/advice/slow-
 import type { QueryInsight } from '../../store/store.ts'
 
 const kind = 'SlowList'
-/** Of all nodes together. */
+/** For all nodes together. */
 const maxStored = 500
 const intervalMs = 60_000
 const keptMs = 7 * 24 * 60 * 60 * 1000
-/** Other nodes write the same rows: a swap that comes too late is tried again. */
+/** Other nodes write the same records: a failed swap is retried. */
 const maxTries = 5
 
-/** A slow list as all nodes have seen it: `looked` and `given` are of the run that looked at most. */
+/** A slow list of all nodes. `looked` and `given` are those of the run that scanned the most rows. */
 export interface StoredList extends Omit<SlowRuns, 'isRefused'> {
   /** ISO 8601 UTC. */
   readonly firstAt: string
   readonly lastAt: string
 }
 
-/** Tells of a slow list, in a line of the log. No value of a request is in it. */
+/** Logs a slow list, without any value of a request. */
 export function logSlowList(logger: Logger): (slow: SlowList) => void {
   return ({ request, looked, given, indexes, does, advice, isRefused }) => {
     const about = { request, rows_looked_at: looked, rows_given: given, indexes }
@@ -30,7 +30,7 @@ export function logSlowList(logger: Logger): (slow: SlowList) => void {
   }
 }
 
-/** By cost, the most expensive first. */
+/** The most expensive first. */
 export async function storedLists(records: Pick<Records, 'all'>): Promise<readonly StoredList[]> {
   const found = await records.all(kind)
   return found
@@ -42,7 +42,7 @@ function costOf({ runs, looked }: Pick<StoredList, 'runs' | 'looked'>): number {
   return runs * looked
 }
 
-/** Undefined for what another version wrote. */
+/** Undefined for a record of another version. */
 function parsed(payload: string): StoredList | undefined {
   const value: Partial<StoredList> = JSON.parse(payload)
   return typeof value.request === 'string' && typeof value.runs === 'number'
@@ -59,7 +59,7 @@ interface RecorderParts {
   readonly now?: () => number
 }
 
-/** Stores what ran, at most once a minute and at the end; nothing while nothing slow runs. */
+/** Stores slow lists once a minute and at the end, if there are any. */
 export class SlowListRecorder {
   readonly #insight: QueryInsight
   readonly #records: SlowListRecords
@@ -82,13 +82,13 @@ export class SlowListRecorder {
       const known = new Map(stored.map(record => [record.id, record]))
       const fresh = taken.filter(slow => !known.has(idOf(slow)))
       const { added, removed } = this.#chosen(stored, fresh)
-      // Together, so that they share commits.
+      // Concurrently, so that they share commits.
       await Promise.all([
         ...removed.map(id => this.#records.delete(kind, id)),
         ...taken.filter(slow => known.has(idOf(slow)) || added.has(slow)).map(slow => this.#add(slow)),
       ])
     } catch {
-      // What is slow runs again.
+      // A list that is slow will run again.
     }
   }
 
@@ -97,7 +97,7 @@ export class SlowListRecorder {
     await this.flush()
   }
 
-  /** Of what is stored and what is new, the most expensive stay. */
+  /** Keeps the most expensive of the stored and the new ones. */
   #chosen(stored: readonly StoredRecord[], fresh: readonly SlowRuns[]) {
     const all = [
       ...stored.map(({ id, payload }) => ({ id, slow: undefined, cost: costOf(parsed(payload) ?? nothing) })),
@@ -123,7 +123,7 @@ export class SlowListRecorder {
   async #addTo(stored: StoredRecord, slow: SlowRuns, at: string): Promise<boolean> {
     const before = parsed(stored.payload)
     const made = merged(before ?? { ...slow, runs: 0, firstAt: at, lastAt: at }, slow, at)
-    // A swap leaves the end where it is.
+    // A swap does not extend the expiry.
     if (before === undefined || Number(stored.expiresAt) - this.#now() < keptMs / 2) {
       await this.#records.put(this.#record(stored.id, made))
       return true
@@ -136,7 +136,7 @@ export class SlowListRecorder {
   }
 }
 
-/** Of what cannot be read. */
+/** For records that cannot be read. */
 const nothing = { runs: 0, looked: 0 }
 
 function idOf({ request, index }: SlowList): string {

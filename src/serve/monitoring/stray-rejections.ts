@@ -1,9 +1,9 @@
-/** Promises of the model's code that are rejected while nobody waits for them. */
+/** Unhandled rejections in the model's code. */
 import type { Log } from '../../observability/log.ts'
 
 /**
- * Logs them, in place of Node's way to end the process. For processes and threads that do nothing but serve: a program
- * that embeds the service has its own way. Returns what takes it back.
+ * Logs unhandled rejections, by which Node would otherwise end the process. For processes and threads that do nothing but
+ * serve: a program that embeds the service decides for itself. Returns a function that removes the listener.
  */
 export function logStrayRejections({ logger }: Pick<Log, 'logger'>): () => void {
   const report = (reason: unknown) => {

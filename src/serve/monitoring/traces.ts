@@ -1,4 +1,4 @@
-/** Where a request's spans begin and end. Without traces every function stays what it is. */
+/** Wraps functions in spans. Without traces they are returned unchanged. */
 import type { Authenticate } from '../../auth/authenticate.ts'
 import type { Exchange } from '../../http.ts'
 import type { Traces } from '../../observability/traces.ts'

@@ -1,4 +1,4 @@
-/** The pages of accounts, loaded when the first one is asked for. */
+/** The account pages, loaded with the first request for one. */
 import type { SendRequest } from '../../auth/accounts/providers/provider-fetch.ts'
 import type { AccountRoutes, Visit } from '../../auth/accounts/routes/routes.ts'
 import type { BackgroundWork } from '../../auth/background.ts'
@@ -17,7 +17,7 @@ import type { Records } from '../../records.ts'
 import { readBody } from '../../rest/body.ts'
 import { providerRequests } from './provider-requests.ts'
 
-/** What users write on their pages. */
+/** Writes of users on their account pages. */
 export interface OwnWrites {
   /** With the rules of the built-in collections. */
   readonly run: Run
@@ -42,11 +42,11 @@ interface AccountParts {
 
 export interface AccountPages {
   answer(visit: Visit): Promise<Reply>
-  /** When every message is sent that was promised. */
+  /** Resolves once all pending mail is sent. */
   idle(): Promise<void>
 }
 
-/** An operation without a body, such as a sign-out, needs none. */
+/** The JSON body; empty for an operation without one, such as a sign-out. */
 function readJson(call: Call): unknown {
   return call.body.length === 0 ? {} : readBody(call, ['application/json'])
 }
@@ -55,7 +55,7 @@ export function themeOf(settings: Settings): Theme {
   return { name: settings['theme.name'], logo: settings['theme.logo'], colour: settings['theme.colour'] }
 }
 
-/** For paths of which `isAccountPath` is true. */
+/** Answers the paths for which `isAccountPath` is true. */
 export function accountPages({
   model,
   run,
@@ -97,7 +97,7 @@ export function accountPages({
       providers: settings['accounts.providers'],
       sendToProvider: allowPrivate => sendToProviders ?? requests.send(allowPrivate),
       onProviderFault: (provider, { reason, message }) =>
-        logger.info({ provider, reason, detail: message }, 'a provider has signed nobody in'),
+        logger.info({ provider, reason, detail: message }, 'a sign-in with a provider failed'),
     })
   }
   let loading: Promise<AccountRoutes> | undefined

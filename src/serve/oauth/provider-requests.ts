@@ -1,14 +1,14 @@
-/** Requests to providers of sign-in: to public addresses, and to private ones where a provider's settings say so. */
+/** Requests to sign-in providers: to public addresses, and to private ones if the provider's settings allow it. */
 import type { SendRequest } from '../../auth/accounts/providers/provider-fetch.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 
 export interface ProviderRequests {
   send(allowPrivate: boolean): SendRequest
-  /** Ends their connections. */
+  /** Closes the connections. */
   close(): Promise<void>
 }
 
-/** Loads what sends them with the first request. */
+/** Loads the HTTP client with the first request. */
 export function providerRequests(): ProviderRequests {
   const opened = new Map<boolean, Outgoing>()
   const open = async (allowPrivate: boolean): Promise<Outgoing> => {

@@ -1,4 +1,4 @@
-/** What administrators do to accounts by the API: `POST /api/v1/users/{id}/set_password`, `/sessions`, `/grants`. */
+/** Administration of accounts by the API: `POST /api/v1/users/{id}/set_password`, `/sessions`, `/grants`. */
 import type { AdministrationParts } from '../../auth/accounts/administration.ts'
 import { requirePassword } from '../../auth/accounts/sign-in/password-rules.ts'
 import { findUser } from '../../auth/accounts/users.ts'
@@ -15,7 +15,7 @@ import {
 
 const users = 'users'
 
-/** With the first such request: starts stay short. */
+/** Loaded with the first such request, to keep starts short. */
 const load = () => import('../../auth/accounts/administration.ts')
 
 export function administrationActions(parts: AdministrationParts): ItemActions {

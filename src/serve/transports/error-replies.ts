@@ -1,4 +1,4 @@
-/** Error replies, in the form of the transport that the request came to. */
+/** Error replies, in the form of the request's transport. */
 import { asOauthError } from '../../auth/server/responses/error-response.ts'
 import type { Call, Reply } from '../../call.ts'
 import {
@@ -14,7 +14,7 @@ export function isGraphql(path: string): boolean {
   return path.startsWith(graphqlPath) && (path.length === graphqlPath.length || path.startsWith(assetsPath))
 }
 
-/** `issuer`: the address of the authorization server. `refusals` is told of every error. */
+/** `issuer`: the address of the authorization server. `refusals` logs every error. */
 export function errorReplies(
   oauth: LazyOauth,
   issuer: () => string,
@@ -40,7 +40,7 @@ function resourceOf(path: string): string {
 }
 
 /**
- * RFC 9728, 5.1: a challenge says where the metadata of the resource is, which names the authorization server. The
+ * RFC 9728, 5.1: a challenge has the address of the resource's metadata, which names the authorization server. The
  * requested address is that of the resource, or below it (3.3).
  */
 export function metadataParameter(path: string, issuer: string): string {

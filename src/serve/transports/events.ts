@@ -1,4 +1,4 @@
-/** The events of the process, for every transport of them. */
+/** The events of the process, shared by all transports. */
 import type { Authenticate } from '../../auth/authenticate.ts'
 import type { Settings } from '../../config.ts'
 import { ApiError } from '../../errors.ts'
@@ -11,7 +11,7 @@ import { isAnonymous, type Principal } from '../../principal.ts'
 export interface ProcessEventsParts {
   readonly feed: ChangeFeed
   readonly authenticate: Authenticate
-  /** Notices what other nodes have committed: over a socket, no request has done so. */
+  /** Makes commits of other nodes visible: no request has done so for a message of a WebSocket. */
   readonly refresh: () => Awaitable<void>
   readonly settings: Settings
   readonly onFault: (error: unknown) => void
@@ -27,7 +27,7 @@ export function createProcessEvents(parts: ProcessEventsParts): ProcessEvents {
     then(refresh(), () =>
       then(
         authenticate({ headers: sentHeaders(headers), query: '', proven: headers.proven }, address),
-        principal => (headers.cookie === undefined ? principal : stillSignedIn(principal)),
+        principal => (headers.cookie === undefined ? principal : requireSession(principal)),
       ),
     )
   const events = createEvents({
@@ -40,13 +40,13 @@ export function createProcessEvents(parts: ProcessEventsParts): ProcessEvents {
   return { ...events, identify }
 }
 
-/** No caller holds more than half of all connections. */
-function share(most: number, { maxConnections }: Settings): number {
-  return Math.min(most, Math.max(1, Math.floor(maxConnections / 2)))
+/** Limits one caller to half of all connections. */
+function share(max: number, { maxConnections }: Settings): number {
+  return Math.min(max, Math.max(1, Math.floor(maxConnections / 2)))
 }
 
-/** A request goes on without its session, a connection does not. */
-function stillSignedIn(principal: Principal): Principal {
+/** A request without its expired session is anonymous; a connection ends. */
+function requireSession(principal: Principal): Principal {
   if (isAnonymous(principal.access)) throw new ApiError('UNAUTHORIZED', 'The session is over.')
   return principal
 }
@@ -56,7 +56,7 @@ function sentHeaders({ authorization, 'x-api-key': key, cookie }: CredentialHead
   return {
     ...(authorization === undefined ? {} : { authorization }),
     ...(key === undefined ? {} : { 'x-api-key': key }),
-    // Where the page is was checked when it connected.
+    // The origin was checked when the client connected.
     ...(cookie === undefined ? {} : { cookie, 'sec-fetch-site': 'same-origin' }),
   }
 }

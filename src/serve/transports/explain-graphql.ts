@@ -1,4 +1,4 @@
-/** A GraphQL operation as the service would answer it, for explanations. Loads GraphQL, which is large. */
+/** Rehearses a GraphQL operation for an explanation. Loads GraphQL, which is large. */
 import type { Call } from '../../call.ts'
 import type { Settings } from '../../config.ts'
 import { ApiError } from '../../errors.ts'
@@ -54,7 +54,7 @@ export async function rehearsedGraphql(
   }
 }
 
-/** Throws what the operation is refused with before anything of it is executed. */
+/** Prepares and binds the operation. Throws its request error. */
 function boundOperation(engine: Engine, settings: Settings, call: Call, body: unknown): Bound {
   const request = call.method === 'GET' || call.method === 'HEAD' ? queryRequest(call) : requestOf(body)
   if (!['GET', 'HEAD', 'POST'].includes(call.method)) throw new ApiError('METHOD_NOT_ALLOWED')

@@ -1,4 +1,4 @@
-/** What explains requests: the transports of the service on a run of which nothing stays. */
+/** Opens the explainer: the transports of the service on a run whose changes are undone. */
 import type { Mailer } from '../../auth/mail/mailer.ts'
 import { ownCollections } from '../../auth/own-collections.ts'
 import { AppSecrets } from '../../auth/server/clients/app-secrets.ts'
@@ -30,7 +30,7 @@ export interface ExplainParts {
   readonly idempotency: Idempotency
   readonly logic: OperationParts
   readonly events: Events
-  /** What the built-in actions and subresources do, on another run and on other records, with no mail sent. */
+  /** The built-in actions and subresources on another run and other records, without mail. */
   readonly builtInsOn: (run: Run, records: Records) => BuiltIns
   readonly onFault: (error: unknown) => void
 }
@@ -43,8 +43,8 @@ export function openExplainer(parts: ExplainParts): Explainer {
   return createExplainer({ model, guard, run, store, now, onFault, transportsOn })
 }
 
-/** Records as they are: what a rehearsed request would store of them is not stored. */
-function unwritten(records: Records): Records {
+/** Reads the records; writes do nothing, since a rehearsed request must not store any. */
+function readOnly(records: Records): Records {
   return {
     ...forwarding(records),
     put: async () => {},
@@ -57,7 +57,7 @@ function unwritten(records: Records): Records {
   }
 }
 
-/** Allowances of others are not used up. */
+/** Counters that grant everything, so that nobody's allowance is used up. */
 const uncounted: RateCounters = {
   take: (_key, limit) => ({ limit, remaining: limit, resetAt: 0, granted: true }),
   give: () => {},
@@ -72,7 +72,7 @@ const unsent: Mailer = {
 
 function rehearsed(parts: ExplainParts, rehearsal: Run, draw: Draw): Rehearsed {
   const { model, store, settings, idempotency, events } = parts
-  const records = unwritten(parts.records)
+  const records = readOnly(parts.records)
   const { run, hooks } = rehearsedCollections(parts, rehearsal, records)
   const logic = { ...parts.logic, hooks }
   return {
@@ -102,7 +102,7 @@ function rehearsedCollections({ model, store, settings }: ExplainParts, run: Run
   return ownCollections({
     ...{ run, records, maxKeysPerUser: settings.maxKeysPerUser, serviceName: settings['theme.name'] },
     secrets: new AppSecrets({ run, records, overlapSeconds: settings['oauth.secretOverlap'] }),
-    // No message is sent, no allowance used up, and no address waits to be confirmed.
+    // Sends no mail, uses no allowance, and stores no address to be confirmed.
     async writeAddress(plan, principal, within) {
       const { addressChanges } = await import('../../auth/accounts/addresses/address-changes.ts')
       const parts = {

@@ -1,4 +1,4 @@
-/** GraphQL as the service uses it: loaded with the first request for it, to keep starts short. */
+/** The GraphQL transport, loaded with its first request to keep starts short. */
 import type { Duplex } from 'node:stream'
 import type { Reply } from '../../call.ts'
 import { budgetAddress, type RateLimited, type RateLimits } from '../../cluster/rate-limits.ts'
@@ -30,7 +30,7 @@ export interface LazyGraphqlParts {
   readonly logic: OperationParts
   readonly idempotency: Idempotency
   readonly events: ProcessEvents
-  /** Notices what other nodes have committed: over a socket, no request has done so. */
+  /** Makes commits of other nodes visible: no request has done so for a message of a WebSocket. */
   readonly refresh: () => Awaitable<void>
   readonly limits: RateLimits
   readonly settings: Settings
@@ -43,7 +43,7 @@ export interface LazyGraphqlParts {
 export interface LazyGraphql {
   answer(exchange: Exchange, principal: Principal): Awaitable<Reply>
   upgrade(exchange: Exchange, principal: Principal, socket: Duplex, head: Buffer): Awaitable<void>
-  /** Ends up to `count` idle WebSockets; returns how many it has ended. */
+  /** Closes up to `count` idle WebSockets, and returns how many. */
   endIdle(count: number): number
   /** For `/metrics`; empty before the first use. */
   metrics(): string
@@ -183,7 +183,7 @@ class ExchangeAccount implements Account {
   }
 }
 
-/** The same for an operation over a WebSocket, whose messages have no headers. */
+/** Draws from the rate limit of a WebSocket's caller; messages have no headers. */
 class SocketAccount implements Account, RateLimited {
   added = ''
   budget: RateLimit | undefined

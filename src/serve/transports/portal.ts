@@ -1,4 +1,4 @@
-/** The pages at `/` and `/docs`, with the settings of the service and the visitor's session. */
+/** Opens the pages at `/` and `/docs` with the settings of the service and the sessions of visitors. */
 import type { SessionCookieReader } from '../../auth/session-cookie.ts'
 import type { Settings } from '../../config.ts'
 import type { ExplorerFrame } from '../../graphql/transports/graphiql.ts'

@@ -1,6 +1,6 @@
 /**
- * Refusals with their reasons: in the answers of `portico dev`, and of GraphQL in the log. Where neither is asked for, the
- * transport stays as it is, and no request pays for it.
+ * Adds the reasons of refusals to the answers of `portico dev`. Otherwise the transport is returned unchanged, so that
+ * requests pay nothing for it.
  */
 import type { Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
@@ -15,7 +15,7 @@ type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
 
 interface RefusalParts {
   readonly explain: Explainer
-  /** Who is told: nobody but in development. */
+  /** Whether the answers to a request contain reasons. */
   readonly explainsTo: (exchange: Exchange) => boolean
 }
 
@@ -43,7 +43,7 @@ export function withReasons(transport: Transport, parts: RefusalParts | undefine
   }
 }
 
-/** Undefined where it cannot be told: the refusal itself matters more. */
+/** Undefined if there is none: a failed explanation must not replace the refusal. */
 async function explanationOf({ explain }: RefusalParts, exchange: Exchange, principal: Principal) {
   try {
     return await explain.call(exchange, principal)
@@ -61,7 +61,7 @@ function codeOf({ extensions }: GraphqlError): string {
   return extensions?.code ?? ''
 }
 
-/** A GraphQL reply does not fail as a whole. */
+/** GraphQL refusals are errors in a reply, and not thrown. */
 async function withGraphqlReasons(
   reply: Reply,
   parts: RefusalParts,

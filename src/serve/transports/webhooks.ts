@@ -52,7 +52,7 @@ export function webhookActions(parts: WebhookActionParts): ItemActions {
   return new Map([[webhooks, new Map(Object.entries({ rotate_secret: rotate, enable, test, redeliver }))]])
 }
 
-/** The same actions for the pages of accounts. */
+/** The same actions for the account pages. */
 export function webhookOperations(run: Run, actions: ItemActions): WebhookOperations {
   const act = async (name: string, id: number, principal: Principal, nested?: number) => {
     const action = actions.get(webhooks)?.get(name)
@@ -82,7 +82,7 @@ const pollIntervalMs = 100
 /** Most endpoints have answered by then. */
 const maxPolls = 50
 
-/** Waits until the first attempt is over, for five seconds at most. */
+/** Waits up to five seconds for the end of the first attempt. */
 async function attempted(run: Run, id: number): Promise<void> {
   for (let polls = 0; polls < maxPolls; polls++) {
     const found = await readItem<{ readonly status: string; readonly attempt: number }>(run, statusById, id)

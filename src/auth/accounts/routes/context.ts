@@ -46,7 +46,7 @@ export interface RouteParts {
   readonly providers: ReadonlyMap<string, Provider>
   /** Where forms that start a sign-in with a provider may lead: see `leadsTo` of `PageOptions`. */
   readonly providersLeadTo: string | undefined
-  /** Called when a sign-in with a provider has failed, for the log. */
+  /** For the log: a sign-in with a provider failed. */
   readonly onProviderFault: (provider: string, fault: ProviderFault) => void
   readonly theme: Theme
   readonly csrf: Csrf
