@@ -43,8 +43,8 @@ export function filterOf(
 
 function conditions(where: unknown, names: Names, place: string, translation: Translation, depth: number): Filter {
   if (depth > maxDepth) throw badCall(place, `is nested more than ${maxDepth} deep.`)
-  const filters = Object.entries(objectOf(where, place)).flatMap(([name, value]) =>
-    value === undefined ? [] : condition(name, value, names, `${place}.${name}`, translation, depth),
+  const filters = Object.entries(objectOf(where, place)).map(([name, value]) =>
+    condition(name, defined(value, `${place}.${name}`), names, `${place}.${name}`, translation, depth),
   )
   return allOf(filters)
 }
@@ -52,6 +52,12 @@ function conditions(where: unknown, names: Names, place: string, translation: Tr
 function objectOf(value: unknown, place: string): object {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   throw badCall(place, "must be an object with names of fields, e.g. { status: 'open' }.")
+}
+
+/** A condition that code lost on the way must not match every item. */
+function defined(value: unknown, place: string): unknown {
+  if (value !== undefined) return value
+  throw badCall(place, 'is undefined: leave the name out where nothing is to be compared, or use null for no value.')
 }
 
 function allOf(filters: readonly Filter[]): Filter {
@@ -84,8 +90,13 @@ function comparisons(field: Field, value: unknown, place: string, translation: T
   if (typeof value !== 'object') return comparison(field, 'eq', value, place, translation)
   if (value === null) return comparison(field, 'null', true, place, translation)
   if (Array.isArray(value)) return comparison(field, 'in', value, place, translation)
-  const all = Object.entries(value).filter(([, operand]) => operand !== undefined)
-  return allOf(all.map(([operator, operand]) => operation(field, operator, operand, place, translation)))
+  const all = Object.entries(value)
+  if (all.length === 0) throw badCall(place, `has no operator; ${field.name} takes ${field.type.operators.join(', ')}.`)
+  return allOf(
+    all.map(([operator, operand]) =>
+      operation(field, operator, defined(operand, `${place}.${operator}`), place, translation),
+    ),
+  )
 }
 
 function operation(field: Field, operator: string, operand: unknown, place: string, translation: Translation): Filter {

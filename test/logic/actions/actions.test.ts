@@ -217,8 +217,9 @@ for (const kind of [...kinds, lockedPostgres]) {
       })
     }
 
-    for (const what of ['where', 'operator', 'sort', 'fields', 'include', 'forgotten']) {
-      test(`a name that its code gets wrong is a 500 that tells nothing: ${what}`, async () => {
+    const mistakes = ['where', 'operator', 'undefined', 'undefined-operand', 'no-operator']
+    for (const what of [...mistakes, 'sort', 'fields', 'include', 'forgotten']) {
+      test(`a mistake in a call of data is a 500 that reveals no names: ${what}`, async () => {
         const before = await names()
         const { status, body } = await post('/projects/mistakes', { what }, ann)
         assert.equal(status, 500)

@@ -157,6 +157,9 @@ export default model(
           what: choice([
             'where',
             'operator',
+            'undefined',
+            'undefined-operand',
+            'no-operator',
             'sort',
             'fields',
             'include',
@@ -172,6 +175,9 @@ export default model(
           const asked: Record<string, object> = {
             where: { where: { naem: 'x' } },
             operator: { where: { name: { like: 'x' } } },
+            undefined: { where: { name: undefined } },
+            'undefined-operand': { where: { name: { eq: undefined } } },
+            'no-operator': { where: { name: {} } },
             sort: { sort: ['naem'] },
             fields: { fields: ['naem'] },
             include: { include: ['naem'] },
