@@ -241,6 +241,26 @@ test('a connection that breaks before its COMMIT costs no write; at the COMMIT n
   await late.queue.close()
 })
 
+test('a connection that breaks while a write is undone costs no other write', async () => {
+  const failing: Job<string>['run'] = async scope => {
+    await changing(scope)
+    throw new ApiError('CONFLICT')
+  }
+  for (const at of ['ROLLBACK', 'ROLLBACK TO "one_write"']) {
+    const breaking = (wire: number): Answer => {
+      return text => (wire === 0 && text === at ? new ConnectionLost('broken') : undefined)
+    }
+    const { queue, add, answers } = open(breaking)
+    await Promise.all([add('good', changing), add('bad', failing)])
+    assert.deepEqual(answers.toSorted(), ['bad CONFLICT', 'good stored'], at)
+    await queue.close()
+    const alone = open(breaking)
+    await alone.add('alone', failing, { isSnapshot: false, locks: () => [], isLong: false })
+    assert.deepEqual(alone.answers, ['alone CONFLICT'], at)
+    await alone.queue.close()
+  }
+})
+
 test('a COMMIT that the server answers with ROLLBACK has stored nothing', async () => {
   const { queue, wires, add, answers } = open(() => fine)
   await add('one', changing)
