@@ -261,6 +261,24 @@ test('a connection that breaks while a write is undone costs no other write', as
   }
 })
 
+test('a connection that breaks while a step of an action is undone: the action is tried again', async () => {
+  const { queue, add, answers, wires } = open(wire => text => {
+    return wire === 0 && text === 'ROLLBACK TO "one_step"' ? new ConnectionLost('broken') : undefined
+  })
+  const catching: Job<string>['run'] = scope =>
+    scope
+      .savepoint(async own => {
+        await own.rows(change, noInputs)
+        throw new ApiError('CONFLICT')
+      })
+      .catch(() => 'caught')
+  await add('action', catching, { isSnapshot: false, locks: () => [], isLong: false })
+  assert.deepEqual(answers, ['action stored'])
+  assert.equal(wires.length, 2)
+  assert.equal(wires[1]?.asked.at(-1), 'COMMIT')
+  await queue.close()
+})
+
 test('a COMMIT that the server answers with ROLLBACK has stored nothing', async () => {
   const { queue, wires, add, answers } = open(() => fine)
   await add('one', changing)
