@@ -78,11 +78,11 @@ const credentials: readonly Mutant[] = [
         'unexpired(remember(hash, row, stamp))',
         'unexpired(remember(hash, row, currentStamp()))',
       ],
-      ['a key lasts for one millisecond more', 'owner.expiresAt > now()', 'owner.expiresAt >= now()'],
+      ['a key lasts for one millisecond more', 'owner.expiresAt <= at', 'owner.expiresAt < at'],
       [
         'what a key makes outlives it',
-        'scopesOf(scopes), undefined, expiresAt, {',
-        'scopesOf(scopes), undefined, undefined, {',
+        'allowedScopes(scopes), undefined, expiresAt, through',
+        'allowedScopes(scopes), undefined, undefined, through',
       ],
       [
         'a key from the settings is any text of its length',
@@ -237,8 +237,8 @@ const credentials: readonly Mutant[] = [
       ],
       [
         'an address counts unless the issuer denies it',
-        'if (isVerified !== true || typeof',
-        'if (isVerified === false || typeof',
+        'isVerified === true ? emailFrom',
+        'isVerified !== false ? emailFrom',
       ],
       ['a token outlives its end', 'entry && entry.expiresAt > now()', 'entry'],
       ['the version is taken after the look-up', '}, 1, at)', "}, 1, version('users'))"],
@@ -466,7 +466,11 @@ const accounts: readonly Mutant[] = [
         "  'PasswordReset',",
       ],
       ['a sign-in that is under way outlives a reset', '    records.put(end),\n', ''],
-      ['keys that were made during a reset stay', '  if (extent.keys) await removeAll(run, userId)\n', ''],
+      [
+        'keys that were made during a reset stay',
+        '  if (extent.keys) await removeKeysAndWebhooks(run, userId)\n',
+        '',
+      ],
       [
         'to confirm an address leaves what was made in other sessions',
         '.session === session) continue',

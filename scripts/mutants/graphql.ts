@@ -160,6 +160,13 @@ export const graphql: readonly Mutant[] = [
         'if (search !== undefined || (counted && filter)) return true',
         'if (search !== undefined) return true',
       ],
+      ['lists within lists cost once', 'assumedMatches ** (lists - 1)', 'assumedMatches * (lists - 1)'],
+    ],
+  ),
+  ...mutantsOf(
+    'plan/scans',
+    ['graphql/scan-cost', ...limits],
+    [
       [
         'a choice that one index serves costs nothing',
         'filter.filters.length > 0 && filter.filters.every(one => leads(one, target))',
@@ -175,11 +182,10 @@ export const graphql: readonly Mutant[] = [
         'indexes.some(({ keys: [first] }) => first?.field === name)',
         'indexes.some(({ keys }) => keys.some(key => key.field === name))',
       ],
-      ['lists within lists cost once', 'assumedMatches ** (lists - 1)', 'assumedMatches * (lists - 1)'],
       [
         'a comparison that no index serves is narrow',
-        "'gt', 'gte', 'lt', 'lte'])",
-        "'gt', 'gte', 'lt', 'lte', 'ne'])",
+        "'gt', 'gte', 'lt', 'lte', 'starts_with'])",
+        "'gt', 'gte', 'lt', 'lte', 'starts_with', 'ne'])",
       ],
     ],
   ),

@@ -44,8 +44,16 @@ export const mail: readonly Mutant[] = [
     'dev/mail/local-request',
     ['dev/mail'],
     [
-      ['other machines read mails', 'isLoopback(from) || from === to', 'from !== to || from === to'],
-      ['mails are read through a proxy', 'headers[name] !== undefined', 'headers[name] === name'],
+      [
+        'other machines read mails',
+        "!isShared && (from === '' || !(isLoopback(from) || from === to))",
+        "!isShared && from === ''",
+      ],
+      [
+        'mails are read through a proxy',
+        '!isShared && proxyHeaders.some(name => headers[name] !== undefined)',
+        '!isShared && proxyHeaders.some(name => headers[name] === name)',
+      ],
       ['any host name will do', 'hostname !== undefined && isOwnHost', 'hostname !== undefined || isOwnHost'],
       ['other origins read mails', 'origin !== `http://${host}`', 'origin === `http://${host}`'],
       [

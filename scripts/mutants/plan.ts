@@ -62,8 +62,8 @@ export const plan: readonly Mutant[] = [
     [
       [
         'a list of one value equals the text of it',
-        "operand.kind === 'userId' ? '@' : JSON.stringify(operand.value)",
-        "operand.kind === 'userId' ? '@' : String(operand.value)",
+        'return JSON.stringify(operand.value)',
+        'return String(operand.value)',
       ],
       [
         'of known alternatives each is certain',
@@ -72,11 +72,12 @@ export const plan: readonly Mutant[] = [
       ],
       [
         'a rule of the caller’s own rows is not personal',
-        "if (condition.operand.kind === 'userId') found.userId = true",
+        "if (operand.kind === 'userId') found.userId = true",
         '',
       ],
-      ['a rule beyond a relation is not personal', 'if (beyond.userId) found.userId = true', ''],
-      ['what a join row depends on is not looked at', '    addCondition(path.joinRows, beyond)\n', ''],
+      ['a rule beyond a relation is not personal', 'found.userId ||= beyond.userId', ''],
+      ['what a join row depends on is not looked at', '    addCondition(path.joinRows, beyond)
+', ''],
       ['a join collection is not depended on', '    beyond.collections.add(path.through.name)\n', ''],
       [
         'two relations to one collection are one condition',
@@ -129,8 +130,8 @@ export const plan: readonly Mutant[] = [
   ...mutantsOf('plan/guard/write', guard, [
     [
       'a rule over reset fields is not asked afterwards',
-      'after: dependsOn(allowed, set) ?',
-      'after: dependsOn(allowed, chosen) ?',
+      'dependsOn(allowed, set) ?',
+      'dependsOn(allowed, chosen) ?',
     ],
     [
       'a field’s rule is not asked in an update',
@@ -159,10 +160,10 @@ export const plan: readonly Mutant[] = [
     ],
     [
       'fields that are read-only or internal can be set',
-      "view.access.system ? name !== 'id' : isWritable(field, mode)",
+      "(system ? name !== 'id' && !(logic && field.internal) : isWritable(field, mode))",
       "name !== 'id'",
     ],
-    ['Portico itself can set the id', "view.access.system ? name !== 'id' :", 'view.access.system ? true :'],
+    ['Portico itself can set the id', "system ? name !== 'id' && ", 'system ? '],
   ]),
   ...mutantsOf('plan/guard', guard, [
     ['a transport’s early check leaves out the scope', "  requireScope(view, 'write', collection)\n", ''],
@@ -171,7 +172,7 @@ export const plan: readonly Mutant[] = [
   ...mutantsOf('plan/guard/refusals', guard, [
     [
       'an app alone may do what takes a user',
-      "  if (!view.access.signedIn)\n    throw new ApiError('FORBIDDEN', `An app may not ${deed} by itself: it needs a user.`)\n",
+      "  if (!view.access.signedIn)\n    throw new ApiError('FORBIDDEN', `An app may not ${action} by itself: it needs a user.`, { refused })\n",
       '',
       'the next line refuses it too, in other words',
     ],

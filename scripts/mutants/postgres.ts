@@ -28,13 +28,13 @@ export const postgres: readonly Mutant[] = [
       ],
       [
         'a group is tried once more than is said',
-        'tries >= maxTries',
-        'tries > maxTries',
+        'tries >= most',
+        'tries > most',
         'five tries or six: nobody counts them',
       ],
       [
         'a group that may be done again is refused',
-        'if (!(cause instanceof Again) || tries >= maxTries)',
+        'if (!(cause instanceof Again) || tries >= most)',
         'if (!(cause instanceof Again) || tries > 0)',
       ],
       ['a connection is not given back', '    this.#connections.giveBack(connection)\n', ''],
@@ -200,8 +200,8 @@ export const postgres: readonly Mutant[] = [
       ],
       [
         'one more connection is opened than may',
-        'this.#connections.size + this.#opening >= size',
-        'this.#connections.size + this.#opening > size',
+        'size + this.#opening >= this.#options.size',
+        'size + this.#opening > this.#options.size',
       ],
     ],
   ),

@@ -63,8 +63,8 @@ export const rules: readonly Mutant[] = [
   ...mutantsOf('store/sql/condition', random, [
     [
       'below a negation an unknown pair of fields is not false',
-      'return exact ? sql`(${test}) IS TRUE` : test',
-      'return test',
+      '${fieldSql(right, row)}`\n  return exact ? sql`(${test}) IS TRUE` : test',
+      '${fieldSql(right, row)}`\n  return test',
     ],
   ]),
   ...mutantsOf(

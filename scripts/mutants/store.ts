@@ -10,6 +10,15 @@ const contract = [
   'store/store#SQLite',
 ]
 
+/** What notices mistakes in updates. */
+const updates = [
+  'store/write/write',
+  'store/write/update-rule#SQLite',
+  ...contract,
+  'store/write/documents#SQLite',
+  'store/log/changes#SQLite',
+]
+
 const shared: readonly Mutant[] = [
   ...mutantsOf(
     'cache',
@@ -266,11 +275,7 @@ const shared: readonly Mutant[] = [
         'sql`(${value} > ${at} OR (${value} IS NOT NULL AND ${at} IS NULL))`',
         'sql`${value} > ${at}`',
       ],
-      [
-        'a hidden key is taken for one that is always there',
-        "const isColumn = field.when.kind === 'always'",
-        'const isColumn = true',
-      ],
+      ['a hidden key is taken for one that is always there', 'isColumn: isColumn(field)', 'isColumn: true'],
       [
         'directions need not be the same to be compared together',
         'keys.every(key => !key.nullable && key.descending === keys[0]?.descending)',
@@ -359,8 +364,16 @@ const writes: readonly Mutant[] = [
       'store/store#PostgreSQL',
     ],
     [
-      ['the cardinality limit is not looked at', '      limit?.require(counted)\n', ''],
-      ['the checks of a create are not asked', '    requireChecks(after, result, places.checks)\n', ''],
+      [
+        'the cardinality limit is not looked at',
+        '    if (limits !== undefined) yield* limits.require(id)\n',
+        '',
+      ],
+      [
+        'the checks of a create are not asked',
+        '    requireChecks(after, result, places.checks, shape)\n',
+        '',
+      ],
       ['a new row does not count', '    scope.count(name, 1)\n', ''],
       ['references are not looked at', '      references.require(found)\n', ''],
       [
@@ -370,8 +383,8 @@ const writes: readonly Mutant[] = [
       ],
       [
         'checks that look at the row are asked before it is there',
-        "    case 'related':\n    case 'search':\n      return false\n",
-        "    case 'related':\n    case 'search':\n      return true\n",
+        "    case 'related':\n    case 'values':\n    case 'search':\n      return false\n",
+        "    case 'related':\n    case 'values':\n    case 'search':\n      return true\n",
       ],
       [
         'a rule over what a create became is asked at once',
@@ -391,65 +404,57 @@ const writes: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf(
-    'store/write/update',
+  ...mutantsOf('store/write/change', updates, [
     [
-      'store/write/write',
-      'store/write/update-rule#SQLite',
-      ...contract,
-      'store/write/documents#SQLite',
-      'store/log/changes#SQLite',
+      'search finds the words of before',
+      'changed.some(({ field }) => field.searchable)',
+      'changed.every(({ field }) => field.searchable)',
     ],
     [
-      ['the rule is not asked of what the row became', '    requireAllowed(shape, became)\n', ''],
-      [
-        'search finds the words of before',
-        'changed.some(({ field }) => field.searchable)\n    let',
-        'changed.every(({ field }) => field.searchable)\n    let',
-      ],
-      [
-        'an update that changes nothing makes answers stale',
-        'changed: changed.length > 0 ? touched : none',
-        'changed: touched',
-        'answers are read once more, and are the same',
-      ],
-      [
-        'references that stay as they are must lead somewhere',
-        'references.require(found, unchanged)',
-        'references.require(found)',
-      ],
-      [
-        'write-only names are told as changed',
-        'field }) => !field.internal && !field.writeOnly)',
-        'field }) => !field.internal)',
-      ],
-      [
-        '`updated_at` alone is a change',
-        "return changed.every(({ field }) => field.name === 'updated_at') ? [] : changed",
-        'return changed',
-      ],
-      [
-        'an update of what is hidden goes on',
-        'if (stored === undefined || stored[0] !== 1)',
-        'if (stored === undefined)',
-      ],
-      [
-        'the stored state is not compared',
-        '  if (ifMatch !== undefined) requireMatch(plan.args[ifMatch], stored[1])\n',
-        '',
-      ],
-      [
-        'what is internal leaves an event',
-        'collection.unlogged || changed.every(({ field }) => field.internal)',
-        'collection.unlogged',
-      ],
-      [
-        'a rule is asked of fields that stay as they are',
-        'requireChecks(before, stored, STORED_CHECKS, unchanged)',
-        'requireChecks(before, stored, STORED_CHECKS)',
-      ],
+      '`updated_at` alone is a change',
+      "return changed.every(({ field }) => field.name === 'updated_at') ? [] : changed",
+      'return changed',
     ],
-  ),
+  ]),
+  ...mutantsOf('store/write/update', updates, [
+    ['the rule is not asked of what the row became', '    requireAllowed(shape, became)\n', ''],
+    [
+      'an update that changes nothing makes answers stale',
+      'changed: changed.length > 0 ? touched : none',
+      'changed: touched',
+      'answers are read once more, and are the same',
+    ],
+    [
+      'references that stay as they are must lead somewhere',
+      'references.require(found, decided.unchanged)',
+      'references.require(found)',
+    ],
+    [
+      'write-only names are told as changed',
+      'field }) => !field.internal && !field.writeOnly)',
+      'field }) => !field.internal)',
+    ],
+    [
+      'an update of what is hidden goes on',
+      'if (stored === undefined || stored[0] !== 1)',
+      'if (stored === undefined)',
+    ],
+    [
+      'the stored state is not compared',
+      '  if (ifMatch !== undefined) requireMatch(plan.args[ifMatch], stored[1])\n',
+      '',
+    ],
+    [
+      'what is internal leaves an event',
+      'collection.unlogged || changed.every(({ field }) => field.internal)',
+      'collection.unlogged',
+    ],
+    [
+      'a rule is asked of fields that stay as they are',
+      'requireChecks(before, stored, STORED_CHECKS, shape, unchanged)',
+      'requireChecks(before, stored, STORED_CHECKS, shape)',
+    ],
+  ]),
   ...mutantsOf(
     'store/write/assign',
     ['store/write/write'],
@@ -538,7 +543,13 @@ const writes: readonly Mutant[] = [
   ...mutantsOf(
     'store/write/cardinality-limit',
     ['store/sqlite/write/writes'],
-    [['one more may refer to an item than the limit says', ') >= limit.count', ') > limit.count']],
+    [
+      [
+        'one more may refer to an item than the limit says',
+        'statementsOf(collection, limit, database)',
+        'statementsOf(collection, { ...limit, count: limit.count + 1 }, database)',
+      ],
+    ],
   ),
 ]
 

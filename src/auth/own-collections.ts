@@ -51,7 +51,7 @@ export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
     ['oauth_apps', all(recentSignInRule, appRule(run, serviceName))],
     [
       'oauth_app_secrets',
-      all(recentSignInRule, secretRule(secrets), credentialNotices?.get('oauth_app_secrets')),
+      all(recentSignInRule, secretRule(run, secrets), credentialNotices?.get('oauth_app_secrets')),
     ],
     ['webhooks', all(webhookSignInRule, webhookRule(webhooks))],
   ])

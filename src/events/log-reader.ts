@@ -35,6 +35,8 @@ export class LogReader {
   /** Whether there may be events that the current read does not find. */
   #isBehind = false
   #isDelivering = false
+  /** Faults other than outages since the last successful read. */
+  #faults = 0
 
   constructor(parts: LogReaderParts) {
     this.#parts = parts
@@ -89,7 +91,7 @@ export class LogReader {
     setImmediate(() => {
       this.#read()
         .then(
-          () => this.#parts.outage.over(),
+          () => this.#onSuccess(),
           error => this.#onFailure(error),
         )
         .finally(() => {
@@ -99,13 +101,21 @@ export class LogReader {
     })
   }
 
-  /** After an outage, reading resumes at the event that failed. */
+  #onSuccess(): void {
+    this.#faults = 0
+    this.#parts.outage.over()
+  }
+
+  /**
+   * Reading resumes at the event that failed, without waiting for the next commit. A fault that is no outage may last, and is
+   * reported every time, so its pauses grow.
+   */
   async #onFailure(error: unknown): Promise<void> {
     const { outage } = this.#parts
     outage.report(error)
-    if (!isTemporary(error)) return
+    this.#isDelivering = false
     this.#isBehind = true
-    await outage.pause()
+    await outage.pause(isTemporary(error) ? 0 : this.#faults++)
   }
 
   async #checkLoss(): Promise<void> {

@@ -4,6 +4,7 @@ import { ApiError } from '../errors.ts'
 import type { Awaitable } from '../plan/answer.ts'
 
 const retryIntervalMs = 200
+const maxRetryIntervalMs = 5000
 
 /** Whether the same query may succeed later. */
 export function isTemporary(error: unknown): boolean {
@@ -36,8 +37,10 @@ export class Outage {
     this.#isReported = false
   }
 
-  pause(): Promise<void> {
-    return wait(retryIntervalMs, undefined, { ref: false })
+  /** `doublings`: how often the interval is doubled, up to a maximum. */
+  pause(doublings = 0): Promise<void> {
+    const intervalMs = Math.min(retryIntervalMs * 2 ** doublings, maxRetryIntervalMs)
+    return wait(intervalMs, undefined, { ref: false })
   }
 
   /** Resolves when the database answers, or when `isWanted` returns false. */

@@ -1,6 +1,6 @@
 /** Plans of Portico itself, for its own collections, run as `system`. */
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
-import { system } from '../principal.ts'
+import { type Principal, system } from '../principal.ts'
 import { type Awaitable, type ReadAnswer, then } from './answer.ts'
 import { orderById } from './order.ts'
 import type {
@@ -108,9 +108,14 @@ export function readFirst<R>(run: Run, shape: ListShape, ...values: JsonValue[])
   return then(run.list({ shape, args: [0, 1, ...values] }, system), ({ text }) => JSON.parse(text ?? '[]')[0])
 }
 
-/** The item of an `itemShape`; undefined if there is none. */
-export function readItem<R>(run: Run, shape: ItemShape, id: number): Awaitable<R | undefined> {
-  return then(run.item({ shape, args: [id] }, system), ({ text }) =>
+/** The item of an `itemShape`; undefined if there is none, or `reader` may not read it. */
+export function readItem<R>(
+  run: Run,
+  shape: ItemShape,
+  id: number,
+  reader: Principal = system,
+): Awaitable<R | undefined> {
+  return then(run.item({ shape, args: [id] }, reader), ({ text }) =>
     text === null ? undefined : JSON.parse(text),
   )
 }

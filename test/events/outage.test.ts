@@ -14,7 +14,7 @@ function fixture(retryLimitMs = 60_000) {
   const stub = stubFeed()
   const faults: unknown[] = []
   /** What fails: the log, every reply, or only the replies for one event. */
-  const state = { log: false, replies: false, event: 0 }
+  const state = { log: false, replies: false, event: 0, bugs: 0 }
   const unavailable = () => new ApiError('UNAVAILABLE')
   const ask = async <T>(answer: T | Promise<T>): Promise<T> => {
     if (state.log) throw unavailable()
@@ -23,7 +23,10 @@ function fixture(retryLimitMs = 60_000) {
   const feed: ChangeFeed = {
     last: () => ask(stub.last()),
     bounds: () => ask(stub.bounds()),
-    after: (event, limit) => ask(stub.after(event, limit)),
+    after: (event, limit) => {
+      if (state.bugs-- > 0) throw new TypeError('a bug')
+      return ask(stub.after(event, limit))
+    },
     onCommit: stub.onCommit,
     look: () => ask(undefined),
   }
@@ -77,6 +80,24 @@ for (const [what, parts] of [
     assert.equal(hub.size, 0)
   })
 }
+
+test('a fault that is no outage: the log is read again without another commit, at longer and longer intervals', async () => {
+  const { stub, state, faults, subscriber } = fixture()
+  const one = await subscriber(1)
+  await pause(20)
+  state.bugs = 3
+  stub.commit({})
+  const beganAt = performance.now()
+  await until(() => one.got.length === 1)
+  assert.ok(performance.now() - beganAt > 1300, 'three pauses: 200, 400 and 800 ms')
+  assert.deepEqual([one.got, one.ends, faults.length], [[1], [], 3])
+  state.bugs = 1
+  stub.commit({})
+  const failedAt = performance.now()
+  await until(() => one.got.length === 2)
+  assert.ok(performance.now() - failedAt < 800, 'the first pause is short again')
+  one.close()
+})
 
 test('a reply that keeps failing while the database answers ends the subscription', async () => {
   const { stub, state, subscriber } = fixture(500)

@@ -35,8 +35,8 @@ export async function runActSlowly(
   const ask = (step: GuardedActStep) =>
     new Promise<StepAnswer>((resolve, reject) => calls.push({ step, resolve, reject }))
   await actRun.nextTurn(() => actRun.start(ask))
-  // Steps that the function has not awaited run as well.
-  for (let call = calls.shift(); call !== undefined; call = calls.shift()) {
+  // Steps that the function has not awaited run as well, unless it has failed: all of them would be rolled back.
+  for (let call = calls.shift(); call !== undefined && !actRun.hasEnded; call = calls.shift()) {
     const { step, resolve, reject } = call
     const settle = await run(step).then(
       answer => () => resolve(answer),
@@ -62,6 +62,11 @@ class ActRun {
     this.#until = performance.now() + act.limitMs
   }
 
+  /** Whether no further step may run. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
   start(run: (step: GuardedActStep) => Awaitable<StepAnswer>): void {
     const bounded = (step: GuardedActStep) => {
       this.#bound()
@@ -73,6 +78,7 @@ class ActRun {
       },
       error => {
         this.#outcome ??= { error }
+        this.#hasEnded = true
       },
     )
   }

@@ -2,21 +2,18 @@
 import { ApiError } from '../../../errors.ts'
 import { then } from '../../../plan/answer.ts'
 import type { CreateHook, Creation, Run, WriteRule } from '../../../plan/run.ts'
+import { itemShape, readItem } from '../../../plan/system-plans.ts'
+import { hasScope, type Principal } from '../../../principal.ts'
 import { newClientId } from '../secret.ts'
 import { requireName } from './app-name.ts'
-import { type AppSecrets, addFirst, newSecret } from './app-secrets.ts'
+import { type AppSecrets, addFirst, mostSecrets, newSecret } from './app-secrets.ts'
 import { appById, requireAddresses, requireWithin } from './apps.ts'
 
-const [maxApps, maxSecrets] = [500, 50]
+const maxApps = 500
 const mostApps = {
   field: 'user_id',
   count: maxApps,
   refusal: `You may have ${maxApps} apps, and have as many: delete one first.`,
-}
-const mostSecrets = {
-  field: 'app_id',
-  count: maxSecrets,
-  refusal: `An app may have ${maxSecrets} secrets, those that have ended included: delete one first.`,
 }
 
 /** For creates of `oauth_apps`: a client id, and for a confidential app a secret. */
@@ -56,10 +53,23 @@ export function newSecretHook(run: Run): CreateHook {
     })
 }
 
+const visibleSecret = itemShape('oauth_app_secrets', ['id'])
+
+/** Whether the guard allows the caller to delete the secret: users may read and delete those of their own apps. */
+async function mayDelete(run: Run, id: number, principal: Principal): Promise<boolean> {
+  const { userId, access } = principal
+  if (userId === null || !hasScope(access.scopes, 'write:oauth_app_secret')) return false
+  return (await readItem(run, visibleSecret, id, principal)) !== undefined
+}
+
 /** For creates and deletes of `oauth_app_secrets`. */
-export function secretRule(secrets: AppSecrets): WriteRule {
-  return async ({ shape, args }) => {
-    if (shape.kind === 'delete') await secrets.beforeDelete(Number(args[shape.id]))
+export function secretRule(run: Run, secrets: AppSecrets): WriteRule {
+  return async ({ shape, args }, principal) => {
+    if (shape.kind === 'delete') {
+      const id = Number(args[shape.id])
+      // Other callers are refused by the guard, and must not change anything before.
+      if (await mayDelete(run, id, principal)) await secrets.beforeDelete(id)
+    }
     if (shape.kind !== 'create') return undefined
     const app = shape.set.find(({ field }) => field === 'app_id')
     // The secret exists, so the caller must get it. Expiries that are not stored yet are computed.

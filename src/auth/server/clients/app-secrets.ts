@@ -5,6 +5,7 @@
  */
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
+import type { Most } from '../../../plan/plan.ts'
 import type { Run } from '../../../plan/run.ts'
 import {
   createPlan,
@@ -20,7 +21,7 @@ import { system } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { createBySystem } from '../../bootstrap.ts'
 import { newClientSecret, secretHash, secretPrefix } from '../secret.ts'
-import { type AppRow, type AppSecretRow, appById } from './apps.ts'
+import { type AppRow, type AppSecretRow, appById, maxSecrets } from './apps.ts'
 
 /** A secret of an app, for comparison. */
 export interface SecretHash {
@@ -31,6 +32,12 @@ export interface SecretHash {
 
 /** The known prefix of a secret that was migrated from the column. */
 const movedPrefix = 'ps_'
+
+export const mostSecrets: Most = {
+  field: 'app_id',
+  count: maxSecrets,
+  refusal: `An app may have ${maxSecrets} secrets, those that have ended included: delete one first.`,
+}
 
 const ENDED = 'EndedSecret'
 /** How long the note of a deleted secret is kept: longer than a node takes from reading the column to storing the row. */
@@ -154,10 +161,11 @@ export class AppSecrets {
     this.#parts = parts
   }
 
-  /** Creates a secret; the older ones expire after the overlap. */
+  /** Creates a secret; the older ones expire after the overlap. Throws CONFLICT if the app has `maxSecrets`. */
   async rotate(appId: number): Promise<string> {
     const { secret, computed } = newSecret()
-    await createBySystem(this.#parts.run, 'oauth_app_secrets', {}, { ...computed, app_id: appId })
+    const { shape, args } = createPlan('oauth_app_secrets', {}, { ...computed, app_id: appId })
+    await this.#parts.run.write({ shape: { ...shape, most: mostSecrets }, args }, system)
     await this.settle(appId)
     return secret
   }

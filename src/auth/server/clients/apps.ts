@@ -66,8 +66,10 @@ const fields = [
   'created_at',
 ]
 
-/** Only the newest secrets of an app are read, and so accepted. */
-const maxUsableSecrets = 20
+/** How many secrets an app may have, including expired ones. */
+export const maxSecrets = 50
+/** Migrating the secret of an older version adds one row. */
+const maxReadSecrets = maxSecrets + 1
 
 /** Own arguments: the value compared, and the maximum number of secrets. */
 function appsWhere(field: string): ListShape {
@@ -85,7 +87,7 @@ const byClientId = appsWhere('client_id')
 const byId = appsWhere('id')
 
 function findBy(run: Run, shape: ListShape, value: JsonValue): Awaitable<AppRow | undefined> {
-  return readFirst(run, shape, value, maxUsableSecrets)
+  return readFirst(run, shape, value, maxReadSecrets)
 }
 
 /** By the id of its row. */

@@ -278,7 +278,7 @@ export class Groups<T> {
       }
       transaction.recover()
       transaction.queue(rollbackTo)
-      await transaction.rows(release)
+      await transaction.rows(release).catch(againIfLost)
       return { error: failureOf(cause instanceof ApiError ? cause : failure) }
     }
   }
@@ -288,7 +288,7 @@ export class Groups<T> {
     const { failure } = transaction
     if (failure instanceof ConnectionLost) throw new Again(failure)
     transaction.recover()
-    await transaction.rows(rollback)
+    await transaction.rows(rollback).catch(againIfLost)
     if (failure !== undefined && isPassing(failure)) throw new Again(failure)
   }
 }
@@ -309,6 +309,11 @@ export class Again extends Error {
   constructor(cause: unknown) {
     super('The transaction should be tried again.', { cause })
   }
+}
+
+/** Of a rollback before any COMMIT: a transaction whose connection is lost stores nothing. */
+function againIfLost(cause: unknown): never {
+  throw cause instanceof ConnectionLost ? new Again(cause) : cause
 }
 
 function tooLate(): { readonly error: ApiError } {

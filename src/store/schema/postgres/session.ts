@@ -47,6 +47,16 @@ export async function connect(url: string): Promise<pg.Client> {
   } catch (cause) {
     throw new MigrationError(`The database cannot be reached: ${reasonOf(cause)}.`, { cause })
   }
+  try {
+    await prepare(client)
+    return client
+  } catch (cause) {
+    await client.end().catch(() => {})
+    throw explained(cause)
+  }
+}
+
+async function prepare(client: pg.Client): Promise<void> {
   const { rows } = await client
     .query(
       "SET portico.service = 'on'; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; SHOW server_encoding",
@@ -55,9 +65,9 @@ export async function connect(url: string): Promise<pg.Client> {
   // So that the server notices if this process is killed, even during a statement. Not every system supports it.
   await client.query("SET client_connection_check_interval = '2s'").catch(() => {})
   const encoding = String(rows[0]?.server_encoding)
-  if (encoding === 'UTF8') return client
-  await client.end().catch(() => {})
-  throw new MigrationError(`The database has the encoding ${encoding}: create one with the encoding UTF8.`)
+  if (encoding !== 'UTF8') {
+    throw new MigrationError(`The database has the encoding ${encoding}: create one with the encoding UTF8.`)
+  }
 }
 
 /** The advisory lock of a process that changes the tables. */

@@ -221,6 +221,61 @@ test('a stranger ends no secret; its owner does, by GraphQL too', async () => {
   })
 })
 
+test('a caller who may not delete a secret changes nothing', async () => {
+  await withFixture({}, async fixture => {
+    const { place, call, ann, ben } = fixture
+    const app = await oldApp(fixture)
+    const ends = () =>
+      beside(place, async run => (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at))
+    const notes = () => beside(place, async (_run, records) => (await records.all('EndedSecret')).length)
+    const first = await beside(place, async (run, records) => {
+      await new AppSecrets({ run, records, overlapSeconds: day }).settle(app.id)
+      // As another node leaves it that has made a secret, and has not stored yet when the older one expires.
+      await createBySystem(run, 'oauth_app_secrets', {}, { ...newSecret().computed, app_id: app.id })
+      return (await appById(run, app.id))?.secrets.find(({ prefix }) => prefix === 'ps_')
+    })
+    assert.ok(first)
+    const path = `/api/v1/oauth_app_secrets/${first.id}`
+    const scoped = { name: 'Reads', scopes: ['read:oauth_app_secret'] }
+    const made = await call('/api/v1/api_keys', { method: 'POST', key: ann.key, body: scoped })
+    const callers = [
+      { key: ben.key, status: 404 },
+      { key: undefined, status: 401 },
+      { key: String(made.json.key), status: 403 },
+    ]
+    for (const { key, status } of callers) {
+      const refused = await call(path, { method: 'DELETE', ...(key === undefined ? undefined : { key }) })
+      assert.equal(refused.status, status, refused.text)
+      const query = `mutation { deleteOauthAppSecret(id: "${first.id}") }`
+      await call('/graphql', {
+        method: 'POST',
+        body: { query },
+        ...(key === undefined ? undefined : { key }),
+      })
+      assert.deepEqual([await ends(), await notes()], [[null, null], 0])
+    }
+  })
+})
+
+test('all secrets that an app may have work during their overlap, and a rotation beyond them is refused', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const secrets = [app.client_secret]
+    await beside(fixture.place, async (run, records) => {
+      const rotating = new AppSecrets({ run, records, overlapSeconds: day })
+      while (secrets.length < 50) secrets.push(await rotating.rotate(app.id))
+      await assert.rejects(rotating.rotate(app.id), { code: 'CONFLICT' })
+      const hashes = secretHashes((await appById(run, app.id)) ?? assert.fail(), day)
+      assert.deepEqual(
+        hashes.map(({ hash }) => hash),
+        secrets.map(secretHash).toReversed(),
+      )
+      for (const [age, { expiresAt }] of hashes.entries()) assert.equal(expiresAt === undefined, age === 0)
+    })
+    assert.ok(await works(fixture, secretOf(app)), 'the oldest does not work')
+  })
+})
+
 test('a rotation with a shorter overlap ends earlier what was to end later, and a longer one nothing later', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()

@@ -241,6 +241,44 @@ test('a connection that breaks before its COMMIT costs no write; at the COMMIT n
   await late.queue.close()
 })
 
+test('a connection that breaks while a write is undone costs no other write', async () => {
+  const failing: Job<string>['run'] = async scope => {
+    await changing(scope)
+    throw new ApiError('CONFLICT')
+  }
+  for (const at of ['ROLLBACK', 'ROLLBACK TO "one_write"']) {
+    const breaking = (wire: number): Answer => {
+      return text => (wire === 0 && text === at ? new ConnectionLost('broken') : undefined)
+    }
+    const { queue, add, answers } = open(breaking)
+    await Promise.all([add('good', changing), add('bad', failing)])
+    assert.deepEqual(answers.toSorted(), ['bad CONFLICT', 'good stored'], at)
+    await queue.close()
+    const alone = open(breaking)
+    await alone.add('alone', failing, { isSnapshot: false, locks: () => [], isLong: false })
+    assert.deepEqual(alone.answers, ['alone CONFLICT'], at)
+    await alone.queue.close()
+  }
+})
+
+test('a connection that breaks while a step of an action is undone: the action is tried again', async () => {
+  const { queue, add, answers, wires } = open(wire => text => {
+    return wire === 0 && text === 'ROLLBACK TO "one_step"' ? new ConnectionLost('broken') : undefined
+  })
+  const catching: Job<string>['run'] = scope =>
+    scope
+      .savepoint(async own => {
+        await own.rows(change, noInputs)
+        throw new ApiError('CONFLICT')
+      })
+      .catch(() => 'caught')
+  await add('action', catching, { isSnapshot: false, locks: () => [], isLong: false })
+  assert.deepEqual(answers, ['action stored'])
+  assert.equal(wires.length, 2)
+  assert.equal(wires[1]?.asked.at(-1), 'COMMIT')
+  await queue.close()
+})
+
 test('a COMMIT that the server answers with ROLLBACK has stored nothing', async () => {
   const { queue, wires, add, answers } = open(() => fine)
   await add('one', changing)
