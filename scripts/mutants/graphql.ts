@@ -169,13 +169,13 @@ export const graphql: readonly Mutant[] = [
     [
       [
         'a choice that one index serves costs nothing',
-        'filter.filters.length > 0 && filter.filters.every(one => leads(one, target))',
-        'filter.filters.length > 0 && filter.filters.some(one => leads(one, target))',
+        'filter.filters.length > 0 && filter.filters.every(one => usesIndex(one, target))',
+        'filter.filters.length > 0 && filter.filters.some(one => usesIndex(one, target))',
       ],
       [
         'a conjunction takes an index for every part',
-        "return filter.filters.some(one => leads(one, target))\n    case 'or'",
-        "return filter.filters.every(one => leads(one, target))\n    case 'or'",
+        "return filter.filters.some(one => usesIndex(one, target))\n    case 'or'",
+        "return filter.filters.every(one => usesIndex(one, target))\n    case 'or'",
       ],
       [
         'an index serves its second field',
@@ -214,8 +214,8 @@ export const graphql: readonly Mutant[] = [
     'conditional',
     ['rest/conditional'],
     [
-      ['exactly as many tags as may be are refused', 'tags.length > MOST_TAGS', 'tags.length >= MOST_TAGS'],
-      ['one more tag is taken than may be', 'tags.length > MOST_TAGS', 'tags.length > MOST_TAGS + 1'],
+      ['exactly as many tags as may be are refused', 'tags.length > maxTags', 'tags.length >= maxTags'],
+      ['one more tag is taken than may be', 'tags.length > maxTags', 'tags.length > maxTags + 1'],
       ['a weak tag matches strongly', "tags.filter(tag => !tag.startsWith('W/'))", 'tags'],
       ['a weak tag does not match weakly', 'tag === etag || tag === `W/${etag}`', 'tag === etag'],
     ],

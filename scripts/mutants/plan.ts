@@ -76,8 +76,7 @@ export const plan: readonly Mutant[] = [
         '',
       ],
       ['a rule beyond a relation is not personal', 'found.userId ||= beyond.userId', ''],
-      ['what a join row depends on is not looked at', '    addCondition(path.joinRows, beyond)
-', ''],
+      ['what a join row depends on is not looked at', '    addCondition(path.joinRows, beyond)\n', ''],
       ['a join collection is not depended on', '    beyond.collections.add(path.through.name)\n', ''],
       [
         'two relations to one collection are one condition',

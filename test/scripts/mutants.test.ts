@@ -1,5 +1,7 @@
 /** What the run of the mutants makes of its results, and which mutants it refuses to count. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { mutantsOf } from '../../scripts/mutants/mutant.ts'
 import { faultOf, missingTest } from '../../scripts/mutants/placed.ts'
@@ -53,4 +55,12 @@ test('only mutants that matter count, a survivor is told with why, and stale one
   assert.ok(text.includes('- src/plan/x.ts: off by one: not noticed'))
   assert.ok(text.includes('- src/plan/x.ts: in other words: it says the same'))
   assert.ok(text.includes('- src/plan/x.ts: off by one: stale, its text occurs 0 times'))
+})
+
+test('every mutant fits the sources', () => {
+  const program = join(import.meta.dirname, '..', '..', 'scripts', 'mutants', 'main.ts')
+  const { status, stdout } = spawnSync(process.execPath, [...process.execArgv, program, '--text'], {
+    encoding: 'utf8',
+  })
+  assert.equal(status, 0, stdout)
 })
