@@ -1,5 +1,5 @@
 /** Items of `users` as Portico's own code reads and writes them. */
-import { type Run, writeWith } from '../../plan/run.ts'
+import type { Run } from '../../plan/run.ts'
 import {
   itemShape,
   listShape,
@@ -48,12 +48,22 @@ export async function hasStill(
   return (await findUser(run, id))?.password_hash === password_hash
 }
 
-/** Stores an e-mail address and, in the same transaction, its record. Throws CONFLICT where another account has the address. */
-export async function storeEmail(run: Run, id: number, email: string, record: NewRecord): Promise<void> {
-  const withRecord = writeWith(function* () {
-    yield { kind: 'put', record }
+/**
+ * Stores an e-mail address and, in the same transaction, its record. Returns false if the account has got another password
+ * or address since `user` was read. Throws CONFLICT where another account has the address.
+ */
+export function storeEmail(run: Run, user: UserRow, email: string, record: NewRecord): Promise<boolean> {
+  return run.transaction({
+    principal: system,
+    serial: ['users'],
+    *steps() {
+      const now = yield* readItemStep<UserRow>(byId, user.id)
+      if (now?.password_hash !== user.password_hash || now.email !== user.email) return false
+      yield { shape: newEmail, args: [user.id, email] }
+      yield { kind: 'put', record }
+      return true
+    },
   })
-  await run.write({ shape: newEmail, args: [id, email] }, system, withRecord)
 }
 
 export async function storePasswordHash(run: Run, id: number, hashed: string): Promise<void> {

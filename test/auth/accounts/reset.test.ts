@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { sendConfirmation } from '../../../src/auth/accounts/addresses/verification.ts'
+import { confirmAddress, sendConfirmation } from '../../../src/auth/accounts/addresses/verification.ts'
 import {
   canReset,
   changePassword,
@@ -375,5 +375,29 @@ test('a link sets no password if the account gets another address while it is us
     const revokeAll: typeof base.revokeAll = async () => setEmail(fixture, userId, 'new@example.com')
     assert.deepEqual(await reset({ ...base, revokeAll }, link, fresh), { kind: 'over' })
     assert.equal(await kindOf(fixture, old, 'new@example.com'), 'proven')
+  })
+})
+
+test('the old password confirms no new address once a concurrent reset has set another password', async () => {
+  await withFixture({}, async ({ base, user, sent }) => {
+    const userId = await user(email, old)
+    const owners = await hashPassword('the owner has set this')
+    const thiefs = 'thief@example.com'
+    await base.addresses.wait(userId, thiefs)
+    const claimed = { userId, email: thiefs, isNew: true }
+    const token = await base.tokens.issue('AddressVerification', claimed, { owner: String(userId) })
+    const addresses = {
+      ...base.addresses,
+      async assignedRecord(id: number, assigned: string) {
+        const record = await base.addresses.assignedRecord(id, assigned)
+        await storePasswordHash(base.run, userId, owners)
+        return record
+      },
+    }
+    const by = { token, userId, session: 's', password: old, isFresh: true, address }
+    assert.deepEqual(await confirmAddress({ ...base, addresses }, by), { kind: 'over' })
+    assert.equal((await findUser(base.run, userId))?.email, email)
+    await base.idle()
+    assert.deepEqual(sent, [])
   })
 })
