@@ -107,12 +107,11 @@ export async function replacePassword(
   const before = await holdingsOf(base, userId)
   await revokeAll(userId, extent.except)
   const end = await accountEndRecord(records, userId, now(), extent.except)
-  const owned = (await Promise.all(kinds.map(kind => records.byOwner(kind, owner)))).flat()
   const isStored = await replacePasswordHash(run, userId, hashed, isExpected, {
     collections: extent.keys ? ['api_keys'] : [],
     *steps() {
       yield { kind: 'put', record: end }
-      for (const { kind, id } of owned) yield { kind: 'delete', key: { kind, id } }
+      yield { kind: 'deleteOwned', owner, kinds }
       if (extent.keys) yield* removeKeysSteps(userId)
     },
   })
