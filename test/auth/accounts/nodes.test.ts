@@ -62,6 +62,27 @@ for (const { name, within } of databases) {
           assert.ok(kept.length <= 3, String(kept.length))
           assert.equal(added.filter(answer => answer === 'added').length, kept.length)
         }
+
+        const { records } = stores[0] ?? assert.fail()
+        const owner = String(id)
+        const left = async () =>
+          (await Promise.all(['One', 'Two', 'Kept'].map(kind => records.byOwner(kind, owner)))).map(
+            found => found.length,
+          )
+        for (const kind of ['One', 'One', 'Two', 'Kept']) {
+          const record = { kind, id: `${kind} ${(await left())[0]}`, payload: '{}', expiresAt: null, owner }
+          await records.put(record)
+        }
+        const ended = {
+          *steps() {
+            assert.equal(yield { kind: 'deleteOwned', owner, kinds: ['One', 'Two', 'None'] } as const, true)
+            assert.equal(yield { kind: 'deleteOwned', owner, kinds: ['None'] } as const, false)
+          },
+        }
+        assert.equal(await replacePasswordHash(run, id, 'refused', () => false, ended), false)
+        assert.deepEqual(await left(), [2, 1, 1])
+        assert.equal(await replacePasswordHash(run, id, 'accepted', () => true, ended), true)
+        assert.deepEqual(await left(), [0, 0, 1])
       } finally {
         for (const store of new Set(stores)) await store.close()
       }
