@@ -149,6 +149,11 @@ async function verifiedByAny(
   throw new errors.JWSSignatureVerificationFailed()
 }
 
+/** Without `kid`, a new key shows only by signatures that no known key has made. */
+function mayLackKey(error: unknown): boolean {
+  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed
+}
+
 export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader {
   const { version, now = Date.now } = options
   const issuers = new Map(
@@ -156,12 +161,7 @@ export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader 
   )
   const tokens = new Cache<string, CachedToken>(new CacheBound('trusted_issuer_tokens', maxCachedTokens))
 
-  const verified = async (
-    text: string,
-    issuer: TrustedIssuer,
-    keys: Keys,
-    again = false,
-  ): Promise<JWTPayload> => {
+  const verifiedBy = async (text: string, issuer: TrustedIssuer, set: KeySet): Promise<JWTPayload> => {
     const rules = {
       issuer: issuer.issuer,
       audience: issuer.audience,
@@ -170,11 +170,21 @@ export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader 
       currentDate: new Date(now()),
     }
     try {
-      return (await jwtVerify(text, await keys.get(again), rules)).payload
+      return (await jwtVerify(text, set, rules)).payload
     } catch (error) {
       if (error instanceof errors.JWKSMultipleMatchingKeys) return verifiedByAny(text, error, rules)
-      if (again || !(error instanceof errors.JWKSNoMatchingKey)) throw error
-      return verified(text, issuer, keys, true)
+      throw error
+    }
+  }
+  const verified = async (text: string, issuer: TrustedIssuer, keys: Keys): Promise<JWTPayload> => {
+    const set = await keys.get(false)
+    try {
+      return await verifiedBy(text, issuer, set)
+    } catch (error) {
+      if (!mayLackKey(error)) throw error
+      const fetched = await keys.get(true)
+      if (fetched === set) throw error
+      return verifiedBy(text, issuer, fetched)
     }
   }
   const check = async (text: string, issuer: TrustedIssuer, keys: Keys) => {

@@ -1,17 +1,31 @@
 /** The API keys of a user. */
 import { ApiError } from '../errors.ts'
+import type { ReadAnswer } from '../plan/answer.ts'
 import type { DeleteShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import { deleteShape, listShape, readAll, where } from '../plan/system-plans.ts'
+import type { ProgramSteps } from '../plan/transaction.ts'
 import { system } from '../principal.ts'
 
 const ofUser = listShape('api_keys', ['id'], where('user_id'))
 const remove = deleteShape('api_keys')
 
+const pageSize = 1000
+
 /** The ids of all keys of a user. */
 export async function keysOf(run: Run, userId: number): Promise<readonly number[]> {
   const keys = await readAll<{ readonly id: number }>(run, ofUser, userId)
   return keys.map(({ id }) => id)
+}
+
+/** Deletes all keys of a user, as steps of a transaction that is serial for `api_keys`. */
+export function* removeKeysSteps(userId: number): ProgramSteps<void> {
+  for (;;) {
+    const { text } = (yield { shape: ofUser, args: [0, pageSize, userId] }) as ReadAnswer
+    const keys: readonly { readonly id: number }[] = JSON.parse(text ?? '[]')
+    for (const { id } of keys) yield { shape: remove, args: [id] }
+    if (keys.length < pageSize) return
+  }
 }
 
 /** Deletes a key, unless it is deleted already. */

@@ -14,6 +14,7 @@ export type RecordChange =
   | { readonly kind: 'add' | 'put'; readonly record: NewRecord }
   | { readonly kind: 'swap'; readonly key: RecordKey; readonly before: string; readonly after: string }
   | { readonly kind: 'delete'; readonly key: RecordKey }
+  | { readonly kind: 'deleteOwned'; readonly owner: string; readonly kinds: readonly string[] }
 
 /**
  * Writes that are independent: none needs the answer or the item of another. They may run concurrently; their events are in

@@ -72,11 +72,7 @@ export class RecordChanges<S> {
   }
 
   deleteOwned(owner: string, kinds: readonly string[]): Promise<number> {
-    const asks = kinds.map(kind => this.#ask(recordSql.removeOwned, [kind, owner]))
-    return this.#change(undefined, function* (): Steps<S, RecordChange<number>> {
-      const gone = (yield asks).flatMap((rows, at) => rows.map(() => kinds[at] ?? ''))
-      return { value: gone.length, kinds: gone }
-    })
+    return this.#change(undefined, () => this.#deleteOwned(owner, kinds))
   }
 
   #stepsOf(change: RecordStep): Steps<S, RecordChange<boolean>> {
@@ -89,6 +85,8 @@ export class RecordChanges<S> {
         return this.#swap(change.key, change.before, change.after)
       case 'delete':
         return this.#delete(change.key)
+      case 'deleteOwned':
+        return this.#deleteAnyOwned(change.owner, change.kinds)
     }
   }
 
@@ -112,6 +110,18 @@ export class RecordChanges<S> {
 
   #delete(key: RecordKey): Steps<S, RecordChange<boolean>> {
     return this.#one(recordSql.remove, key, [key.kind, key.id])
+  }
+
+  *#deleteOwned(owner: string, kinds: readonly string[]): Steps<S, RecordChange<number>> {
+    const gone = (yield kinds.map(kind => this.#ask(recordSql.removeOwned, [kind, owner]))).flatMap(
+      (rows, at) => rows.map(() => kinds[at] ?? ''),
+    )
+    return { value: gone.length, kinds: gone }
+  }
+
+  *#deleteAnyOwned(owner: string, kinds: readonly string[]): Steps<S, RecordChange<boolean>> {
+    const { value, kinds: changed } = yield* this.#deleteOwned(owner, kinds)
+    return { value: value > 0, kinds: changed }
   }
 
   /** A statement that returns a row where it has changed the record. */

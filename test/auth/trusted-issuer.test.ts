@@ -20,7 +20,7 @@ const good: JWTPayload = {
   scope: 'read:post nonsense',
 }
 
-async function setup(given: Partial<TrustedIssuer> = {}) {
+async function setup(given: Partial<TrustedIssuer> = {}, { hasKid = true } = {}) {
   /** `during`: happens while an account is looked for. */
   const clock = { now: Date.parse('2026-01-01T00:00:00Z'), version: 1, during: () => {} }
   const pairs = new Map(
@@ -42,7 +42,11 @@ async function setup(given: Partial<TrustedIssuer> = {}) {
       const keys = [...pairs].filter(([kid]) => published.has(kid))
       return {
         keys: await Promise.all(
-          keys.map(async ([kid, pair]) => ({ ...(await exportJWK(pair.publicKey)), kid, alg: 'ES256' })),
+          keys.map(async ([kid, pair]) => ({
+            ...(await exportJWK(pair.publicKey)),
+            ...(hasKid && { kid }),
+            alg: 'ES256',
+          })),
         ),
       }
     },
@@ -196,6 +200,28 @@ test('keys are fetched once, again for an unknown one, but not at every wrong to
   clock.now += 61_000
   assert.equal((await read(rotated))?.userId, 7)
   assert.equal(fetched.length, 2)
+})
+
+test('keys are fetched again for a token without `kid` that none of the known ones has signed', async () => {
+  for (const kid of ['one', undefined]) {
+    const { token, read, fetched, published, clock } = await setup({}, { hasKid: kid !== undefined })
+    const header = { kid: undefined }
+    assert.equal((await read(await token(good, { header })))?.userId, 7)
+    const rotated = await token(good, { signer: 'two', header })
+    for (let count = 0; count < 5; count++) assert.equal(await read(rotated), null)
+    assert.equal(fetched.length, 1)
+    published.add('two')
+    published.delete('one')
+    clock.now += 61_000
+    assert.equal((await read(rotated))?.userId, 7)
+    assert.equal(fetched.length, 2)
+    // While the old and the new key are both published, none fits.
+    published.add('one')
+    const { token: foreign } = await setup()
+    clock.now += 61_000
+    assert.equal(await read(await foreign(good, { header })), null)
+    assert.equal(fetched.length, 3)
+  }
 })
 
 test('a token is checked once, until it expires or an account changes', async () => {

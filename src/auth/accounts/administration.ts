@@ -1,4 +1,5 @@
 /** What administrators and operators do to the accounts of other users, also beside a running service. */
+import { ApiError } from '../../errors.ts'
 import type { Run } from '../../plan/run.ts'
 import { updateShape } from '../../plan/system-plans.ts'
 import { system } from '../../principal.ts'
@@ -117,5 +118,6 @@ export async function setPassword(
   const hashed = await hashPassword(password)
   const extent = { keys: true, passkeys: isOnlyWay, codes: isOnlyWay }
   const ended = await replacePassword(base, user.id, hashed, extent)
+  if (!ended) throw new ApiError('NOT_FOUND', 'The account was deleted in the meantime.')
   if (notices) notifyOfPassword(notices, user, 'administrator', ended)
 }

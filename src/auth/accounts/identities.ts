@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import type { NewRecord, Records, StoredRecord } from '../../records.ts'
 import { signInTime } from '../server/sessions/session-ends.ts'
+import { addBounded } from './bounded-records.ts'
 import type { Profile } from './providers/provider.ts'
 
 export const identityKind = 'Identity'
@@ -72,7 +73,7 @@ function recordOf(
   { provider, profile }: Linked,
   createdAt: number,
   session?: string,
-): NewRecord {
+): NewRecord & { readonly owner: string } {
   const { issuer, subject, email, name } = profile
   const stored: StoredIdentity = {
     provider,
@@ -107,8 +108,7 @@ export function createIdentities(records: Records, now: () => number): Identitie
       return record?.owner === owner ? { userId: Number(owner), at } : undefined
     },
     async add({ userId, session }, linked) {
-      if ((await owned(userId)).length >= maxIdentities) return 'full'
-      return (await records.add(recordOf(userId, linked, now(), session))) ? 'added' : 'taken'
+      return addBounded(records, recordOf(userId, linked, now(), session), maxIdentities)
     },
     recordOf: (userId, linked) => recordOf(userId, linked, now()),
     async remove(userId, id) {

@@ -1,6 +1,15 @@
 /** Items of `users` as Portico's own code reads and writes them. */
-import { type Run, writeWith } from '../../plan/run.ts'
-import { itemShape, listShape, readFirst, readItem, updateShape, where } from '../../plan/system-plans.ts'
+import type { Run } from '../../plan/run.ts'
+import {
+  itemShape,
+  listShape,
+  readFirst,
+  readItem,
+  readItemStep,
+  updateShape,
+  where,
+} from '../../plan/system-plans.ts'
+import type { ProgramSteps } from '../../plan/transaction.ts'
 import { system } from '../../principal.ts'
 import type { NewRecord } from '../../records.ts'
 
@@ -39,14 +48,54 @@ export async function hasStill(
   return (await findUser(run, id))?.password_hash === password_hash
 }
 
-/** Stores an e-mail address and, in the same transaction, its record. Throws CONFLICT where another account has the address. */
-export async function storeEmail(run: Run, id: number, email: string, record: NewRecord): Promise<void> {
-  const withRecord = writeWith(function* () {
-    yield { kind: 'put', record }
+/**
+ * Stores an e-mail address and, in the same transaction, its record. Returns false if the account has got another password
+ * or address since `user` was read. Throws CONFLICT where another account has the address.
+ */
+export function storeEmail(run: Run, user: UserRow, email: string, record: NewRecord): Promise<boolean> {
+  return run.transaction({
+    principal: system,
+    serial: ['users'],
+    *steps() {
+      const now = yield* readItemStep<UserRow>(byId, user.id)
+      if (now?.password_hash !== user.password_hash || now.email !== user.email) return false
+      yield { shape: newEmail, args: [user.id, email] }
+      yield { kind: 'put', record }
+      return true
+    },
   })
-  await run.write({ shape: newEmail, args: [id, email] }, system, withRecord)
 }
 
 export async function storePasswordHash(run: Run, id: number, hashed: string): Promise<void> {
   await run.write({ shape: newHash, args: [id, hashed] }, system)
+}
+
+/**
+ * Stores a password hash if the account is still as expected, together with further steps. Returns whether it did. A
+ * password that is set concurrently, also by another node, is stored entirely before this transaction or after it.
+ */
+export function replacePasswordHash(
+  run: Run,
+  id: number,
+  hashed: string,
+  isExpected: (user: UserRow) => boolean,
+  { collections = [], steps }: FurtherSteps = {},
+): Promise<boolean> {
+  return run.transaction({
+    principal: system,
+    serial: ['users', ...collections],
+    *steps() {
+      const user = yield* readItemStep<UserRow>(byId, id)
+      if (user === undefined || !isExpected(user)) return false
+      yield { shape: newHash, args: [id, hashed] }
+      if (steps) yield* steps()
+      return true
+    },
+  })
+}
+
+/** `collections`: whose items the steps read or write. */
+interface FurtherSteps {
+  readonly collections?: readonly string[]
+  readonly steps?: () => ProgramSteps<void>
 }

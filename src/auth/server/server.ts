@@ -41,6 +41,8 @@ export interface Interaction {
   readonly userId: number | undefined
   /** `login_hint` (OpenID Connect Core, 3.1.2.1), as the app sent it. */
   readonly loginHint: string | undefined
+  /** Whether the app requires authentication whatever session there is, by `prompt=login` or `max_age` (Core, 3.1.2.1). */
+  readonly requiresAuthentication: boolean
 }
 
 /** Where the browser goes next: a path of this server. Cookies were set on the response. */

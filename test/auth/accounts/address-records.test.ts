@@ -16,13 +16,17 @@ import { type Fixture, withFixture } from './fixture.ts'
 const password = 'correct horse battery'
 const account = { name: 'Ada', email: 'ada@example.com', password, address: '192.0.2.1' }
 
-/** The accounts of a process that dies as soon as a write of an item is committed. */
+/** The accounts of a process that dies as soon as a write of an item, or a transaction, is committed. */
 function dying(base: AccountBase): AccountBase {
   const write: typeof base.run.write = async (...given) => {
     await base.run.write(...given)
     throw new Error('died')
   }
-  return { ...base, run: { ...base.run, write } }
+  const transaction: typeof base.run.transaction = async program => {
+    await base.run.transaction(program)
+    throw new Error('died')
+  }
+  return { ...base, run: { ...base.run, write, transaction } }
 }
 
 /** The `email` of an account is written through the API by somebody with this role. */

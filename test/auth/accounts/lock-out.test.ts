@@ -126,6 +126,19 @@ test('a device is known by its cookie alone, twenty of an account, for 400 days 
   })
 })
 
+test('concurrent sign-ins do not leave an account more than 20 known devices', async () => {
+  await withFixture({}, async ({ base: { devices, records }, user, pass }) => {
+    const id = await user(email, password)
+    for (let count = 0; count < 19; count++) await devices.remember([], id)
+    const made = await Promise.all(Array.from({ length: 5 }, () => devices.remember([], id)))
+    assert.equal((await records.byOwner('KnownDevice', String(id))).length, 20)
+    pass(1)
+    const newest = await devices.remember([], id)
+    assert.ok(await devices.find(newest ?? [], id))
+    assert.equal(made.filter(secrets => secrets === undefined).length, 0)
+  })
+})
+
 test('a secret that somebody else has put into the browser is never made known; several accounts may share one', async () => {
   await withFixture({}, async ({ base, user }) => {
     const [one, two] = [await user(email, password), await user('ben@example.com', password)]

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createPasskeys } from '../../../src/auth/accounts/sign-in/passkeys.ts'
 import type { Records } from '../../../src/records.ts'
 import { type Fixture, withFixture } from './fixture.ts'
-import { softPasskey } from './soft-authenticator.ts'
+import { softPasskey, softRegistration } from './soft-authenticator.ts'
 
 const issuer = 'https://id.example.com'
 const userId = 7
@@ -56,5 +56,24 @@ test('a passkey that is removed during a sign-in is not stored again', async () 
     remove = () => records.delete('Passkey', id)
     await answer(2)
     assert.deepEqual(await passkeys.list(userId), [])
+  })
+})
+
+test('concurrent requests do not add more than 20 passkeys', async () => {
+  await withFixture({}, async fixture => {
+    const { passkeys } = await desk(fixture)
+    const add = async () => {
+      const owner = { userId, email: 'ada@example.com', name: 'Ada' }
+      const { challenge } = (await passkeys.creationOptions(owner)) as { challenge: string }
+      const response = softRegistration(issuer, challenge)
+      return passkeys.add({ userId, session: 's' }, 'A key', response)
+    }
+    for (let count = 1; count < 19; count++) assert.ok(await add())
+    const added = await Promise.all([add(), add(), add(), add()])
+    const listed = (await passkeys.list(userId)).map(({ id }) => id)
+    assert.ok(listed.length <= 20, `${listed.length} passkeys`)
+    for (const id of added) assert.ok(id === undefined || listed.includes(id))
+    while (await add());
+    assert.equal((await passkeys.list(userId)).length, 20)
   })
 })

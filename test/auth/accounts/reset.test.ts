@@ -3,13 +3,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { sendConfirmation } from '../../../src/auth/accounts/addresses/verification.ts'
-import { canReset, changePassword, requestReset, reset } from '../../../src/auth/accounts/recovery/reset.ts'
+import { confirmAddress, sendConfirmation } from '../../../src/auth/accounts/addresses/verification.ts'
+import {
+  canReset,
+  changePassword,
+  requestReset,
+  reset,
+  setFirstPassword,
+} from '../../../src/auth/accounts/recovery/reset.ts'
 import { signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
 import { signUp } from '../../../src/auth/accounts/sign-up.ts'
 import { findByEmail, findUser, storePasswordHash } from '../../../src/auth/accounts/users.ts'
 import { hashPassword, verifyPassword } from '../../../src/auth/password.ts'
-import { orderById } from '../../../src/plan/order.ts'
+import { keysOf } from '../../../src/auth/user-keys.ts'
+import { updateShape } from '../../../src/plan/system-plans.ts'
 import { system } from '../../../src/principal.ts'
 import { confirms, type Fixture, MINUTE, withFixture } from './fixture.ts'
 
@@ -179,15 +186,15 @@ test('a reset removes everything that a stranger has prepared in an account with
     const owner = String(made.id)
     await base.records.put({ kind: 'Passkey', id: 'p', payload: '{}', expiresAt: null, owner })
     await base.codes.start(made.id, email, 'Example')
-    const keys = async () => (await base.run.list(keysOf(made.id), system)).text
-    assert.notEqual(await keys(), '[]')
+    const keys = () => keysOf(base.run, made.id)
+    assert.notDeepEqual(await keys(), [])
     // However long ago it was.
     pass(30 * 24 * 60 * MINUTE)
     await requestReset(base, email, address)
     assert.equal((await reset(base, await token(), fresh)).kind, 'done')
     assert.deepEqual(await base.records.byOwner('Passkey', owner), [])
     assert.deepEqual(await base.records.byOwner('Totp', owner), [])
-    assert.equal(await keys(), '[]')
+    assert.deepEqual(await keys(), [])
   })
 })
 
@@ -217,21 +224,10 @@ test('a reset ends passkeys and keys of a confirmed account too; old one-time co
       assert.equal((await base.records.byOwner('Passkey', owner)).length, 0)
       assert.equal(await base.codes.isOn(id), stays)
       assert.equal(await base.codes.recoveryCodesLeft(id), stays ? 10 : 0)
-      assert.equal((await base.run.list(keysOf(id), system)).text, '[]')
+      assert.deepEqual(await keysOf(base.run, id), [])
     })
   }
 })
-
-function keysOf(id: number) {
-  const filter = { kind: 'compare', field: 'user_id', operator: 'eq', param: 2 } as const
-  const window = { kind: 'page', offset: 0, limit: 1, total: 'none' } as const
-  const select = [{ kind: 'field', key: 'id', field: 'id' }] as const
-  const rest = { within: undefined, search: undefined, sort: orderById }
-  return {
-    shape: { kind: 'list', collection: 'api_keys', filter, window, select, ...rest },
-    args: [0, 10, id],
-  } as const
-}
 
 test('changing the password requires the old one, and keeps the current session', async () => {
   await withFixture({}, async fixture => {
@@ -314,5 +310,94 @@ test('the same if the reset comes after the old password was verified', async ()
     await meanwhile
     assert.equal((await findUser(base.run, userId))?.password_hash, owners)
     assert.deepEqual(revoked, [])
+  })
+})
+
+for (const keys of [false, true]) {
+  test(`the same if the reset comes while credentials are counted and revoked (keys: ${keys})`, async () => {
+    await withFixture({}, async ({ base, user, key, sent }) => {
+      const userId = await user(email, old)
+      const owners = await hashPassword('the owner has set this')
+      const revokeAll: typeof base.revokeAll = async (id, except) => {
+        await base.revokeAll(id, except)
+        await storePasswordHash(base.run, userId, owners)
+        // The owner's, from after the reset.
+        if ((await keysOf(base.run, userId)).length === 0) await key(userId)
+        await base.tokens.issue('PasswordReset', { userId, email }, { owner: String(userId) })
+      }
+      const stolen = {
+        userId,
+        current: old,
+        password: 'what a thief would like',
+        address,
+        session: 's',
+        keys,
+      }
+      assert.deepEqual(await changePassword({ ...base, revokeAll }, stolen), { kind: 'over' })
+      assert.equal((await findUser(base.run, userId))?.password_hash, owners)
+      assert.equal((await keysOf(base.run, userId)).length, 1)
+      assert.equal((await base.records.byOwner('PasswordReset', String(userId))).length, 1)
+      assert.equal(await base.records.get('AccountEnd', String(userId)), undefined)
+      await base.idle()
+      assert.deepEqual(sent, [])
+    })
+  })
+}
+
+test('a first password does not replace one that is set while it is stored', async () => {
+  await withFixture({}, async ({ base, user, sent }) => {
+    const userId = await user(email, old)
+    const withoutPassword = updateShape('users', ['password_hash'])
+    await base.run.write({ shape: withoutPassword, args: [userId, null] }, system)
+    const account = await findUser(base.run, userId)
+    assert.ok(account)
+    const owners = await hashPassword('the owner has set this')
+    const isStillSignedIn = async () => {
+      await storePasswordHash(base.run, userId, owners)
+      return true
+    }
+    assert.match(
+      (await setFirstPassword(base, account, fresh, isStillSignedIn)) ?? '',
+      /have a password already/,
+    )
+    assert.equal((await findUser(base.run, userId))?.password_hash, owners)
+    await base.idle()
+    assert.deepEqual(sent, [])
+  })
+})
+
+test('a link sets no password if the account gets another address while it is used', async () => {
+  await withFixture({}, async fixture => {
+    const { base, user, token } = fixture
+    const userId = await user(email, old)
+    await requestReset(base, email, address)
+    const link = await token()
+    const revokeAll: typeof base.revokeAll = async () => setEmail(fixture, userId, 'new@example.com')
+    assert.deepEqual(await reset({ ...base, revokeAll }, link, fresh), { kind: 'over' })
+    assert.equal(await kindOf(fixture, old, 'new@example.com'), 'proven')
+  })
+})
+
+test('the old password confirms no new address once a concurrent reset has set another password', async () => {
+  await withFixture({}, async ({ base, user, sent }) => {
+    const userId = await user(email, old)
+    const owners = await hashPassword('the owner has set this')
+    const thiefs = 'thief@example.com'
+    await base.addresses.wait(userId, thiefs)
+    const claimed = { userId, email: thiefs, isNew: true }
+    const token = await base.tokens.issue('AddressVerification', claimed, { owner: String(userId) })
+    const addresses = {
+      ...base.addresses,
+      async assignedRecord(id: number, assigned: string) {
+        const record = await base.addresses.assignedRecord(id, assigned)
+        await storePasswordHash(base.run, userId, owners)
+        return record
+      },
+    }
+    const by = { token, userId, session: 's', password: old, isFresh: true, address }
+    assert.deepEqual(await confirmAddress({ ...base, addresses }, by), { kind: 'over' })
+    assert.equal((await findUser(base.run, userId))?.email, email)
+    await base.idle()
+    assert.deepEqual(sent, [])
   })
 })

@@ -53,3 +53,32 @@ export function softPasskey(issuer: string, userId: number, createdAt: number): 
     },
   }
 }
+
+function byteString(bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([0x59, bytes.length >> 8, bytes.length & 255]), bytes])
+}
+
+/** What a browser sends for a new passkey, as JSON (Web Authentication Level 3, 6.5.1, without attestation). */
+export function softRegistration(issuer: string, challenge: string): string {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const credential = Buffer.from(randomUUID())
+  const client = JSON.stringify({ type: 'webauthn.create', challenge, origin: issuer, crossOrigin: false })
+  const data = Buffer.concat([
+    sha256(new URL(issuer).hostname),
+    // The user was there and was verified, and a credential follows; the counter; the AAGUID; the length of the id.
+    Buffer.from([0b1000101, 0, 0, 0, 1, ...Array<number>(16).fill(0), 0, credential.length]),
+    credential,
+    coseKey(publicKey),
+  ])
+  const head = Buffer.from('a363666d74646e6f6e656761747453746d74a0686175746844617461', 'hex')
+  return JSON.stringify({
+    id: credential.toString('base64url'),
+    rawId: credential.toString('base64url'),
+    type: 'public-key',
+    clientExtensionResults: {},
+    response: {
+      clientDataJSON: Buffer.from(client).toString('base64url'),
+      attestationObject: Buffer.concat([head, byteString(data)]).toString('base64url'),
+    },
+  })
+}

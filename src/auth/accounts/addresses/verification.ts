@@ -115,7 +115,9 @@ async function takeAddress(base: AccountBase, user: UserRow, email: string): Pro
   const { addresses, run, records } = base
   if ((await addresses.waiting(user.id)) !== email || !(await addresses.drop(user.id))) return false
   try {
-    await storeEmail(run, user.id, email, await addresses.assignedRecord(user.id, email))
+    // A reset in the meantime has set another password: the one that was checked no longer counts.
+    const record = await addresses.assignedRecord(user.id, email)
+    if (!(await storeEmail(run, user, email, record))) return false
   } catch (error) {
     if (error instanceof ApiError && error.code === 'CONFLICT') return false
     throw error

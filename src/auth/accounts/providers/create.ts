@@ -5,7 +5,7 @@ import { claimOf } from './claims.ts'
 import { createGithubProvider } from './github.ts'
 import { requireTenant } from './microsoft-tenant.ts'
 import { createOpenidProvider, type OpenidOptions } from './openid.ts'
-import type { Provider, StartOptions } from './provider.ts'
+import type { Provider } from './provider.ts'
 import type { SendRequest } from './provider-fetch.ts'
 
 interface Named {
@@ -80,18 +80,13 @@ function bestAuthentication(
     : library.ClientSecretBasic(secret)
 }
 
-/** Makes people choose or prove their account again: some issuers would answer at once from their own session. */
-const asksAgain =
-  (prompt: string) =>
-  ({ confirms }: StartOptions): Readonly<Record<string, string>> =>
-    confirms ? { prompt } : {}
-
 function google(parts: ProviderParts, given: OfKind<'google' | 'github'>): OpenidOptions {
   return {
     ...usual(parts, given),
     issuer: 'https://accounts.google.com',
     authentication: bySecret(given.clientSecret),
-    parameters: asksAgain('select_account'),
+    // Google has no `login`: people choose their account again, but may not have to prove it.
+    promptAgain: 'select_account',
   }
 }
 
@@ -102,7 +97,7 @@ function microsoft(parts: ProviderParts, given: OfKind<'microsoft'>): OpenidOpti
     ...usual(parts, given),
     issuer: `https://login.microsoftonline.com/${tenant}/v2.0`,
     authentication: bySecret(clientSecret),
-    parameters: asksAgain('login'),
+    promptAgain: 'login',
     isEmailVerified: claims => claimOf(claims, 'xms_edov') === true,
     requireIssuer: claims => requireTenant(claims, tenant),
   }
@@ -118,7 +113,7 @@ function apple(parts: ProviderParts, given: OfKind<'apple'>): OpenidOptions {
       body.set('client_secret', await appleSecret(given, parts.now()))
     },
     // Apple requires it for requests with the scopes `name` or `email`.
-    parameters: () => ({ response_mode: 'form_post' }),
+    parameters: { response_mode: 'form_post' },
     // Apple’s documentation: a string or a boolean.
     isEmailVerified: claims => isVerified(claims) || claimOf(claims, 'email_verified') === 'true',
   }
@@ -131,7 +126,7 @@ function openid(parts: ProviderParts, given: OfKind<'oidc'>): OpenidOptions {
     ...{ issuer, allowPrivate, send: parts.send(allowPrivate) },
     scopes: [...new Set(['openid', ...scopes])],
     authentication: (library, server) => bestAuthentication(library, server, clientSecret),
-    parameters: asksAgain('login'),
+    promptAgain: 'login',
   }
 }
 

@@ -21,7 +21,9 @@ export interface OpenidOptions {
   /** How the client authenticates at the token endpoint. */
   readonly authentication: (library: Library, server: ServerMetadata) => ClientAuth
   /** Further parameters of the authorization request. */
-  readonly parameters?: (options: StartOptions) => Readonly<Record<string, string>>
+  readonly parameters?: Readonly<Record<string, string>>
+  /** The parameter `prompt` for somebody who has to authenticate again; undefined if the issuer takes none. */
+  readonly promptAgain?: 'login' | 'select_account'
   /** Whether the claims verify that `email` is this person's. */
   readonly isEmailVerified: (claims: Claims) => boolean
   /** Throws a `ProviderFault` if the ID token's issuer may not sign people in here. */
@@ -36,6 +38,19 @@ const metadataKeptMs = 60 * 60 * 1000
 interface Discovered {
   readonly configuration: Configuration
   readonly at: number
+}
+
+/** How far the clocks may differ, as for the other times in ID tokens. */
+const clockToleranceSeconds = 30
+
+/**
+ * The browser carries the request to the issuer, and can drop its `prompt`. The ID token cannot be changed: throws a
+ * `ProviderFault` if its `auth_time`, which is optional (OpenID Connect Core, 2), is earlier than the request.
+ */
+function requireAuthentication(idToken: Claims, since: number | undefined): void {
+  const at = claimOf(idToken, 'auth_time')
+  if (since === undefined || typeof at !== 'number' || at >= since - clockToleranceSeconds) return
+  throw new ProviderFault('invalid', 'Nobody has authenticated again: auth_time is earlier than the request.')
 }
 
 class OpenidClient implements Provider {
@@ -53,9 +68,9 @@ class OpenidClient implements Provider {
     this.#options = options
   }
 
-  async start(options: StartOptions): Promise<URL> {
-    const { redirectUri: redirect_uri, secrets } = options
-    const { state, nonce, verifier } = secrets
+  async start({ redirectUri: redirect_uri, secrets }: StartOptions): Promise<URL> {
+    const { state, nonce, verifier, reauthenticatedSince } = secrets
+    const { promptAgain } = this.#options
     try {
       const library = await import('openid-client')
       const configuration = await this.#configuration(library)
@@ -63,7 +78,8 @@ class OpenidClient implements Provider {
         ...{ redirect_uri, state, nonce, scope: this.#options.scopes.join(' ') },
         code_challenge: await library.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
-        ...this.#options.parameters?.(options),
+        ...this.#options.parameters,
+        ...(reauthenticatedSince !== undefined && promptAgain && { prompt: promptAgain }),
       })
       this.#requireProtocol(url)
       return url
@@ -80,7 +96,8 @@ class OpenidClient implements Provider {
     }
   }
 
-  async #profile(library: Library, callback: URL, { state, nonce, verifier }: Secrets): Promise<Profile> {
+  async #profile(library: Library, callback: URL, secrets: Secrets): Promise<Profile> {
+    const { state, nonce, verifier, reauthenticatedSince } = secrets
     const configuration = await this.#configuration(library)
     const tokens = await library.authorizationCodeGrant(configuration, callback, {
       expectedState: state,
@@ -96,6 +113,7 @@ class OpenidClient implements Provider {
     if (idToken === undefined || typeof issuer !== 'string' || subject === undefined)
       throw new ProviderFault('invalid', 'The ID token names nobody.')
     this.#options.requireIssuer?.(idToken)
+    if (this.#options.promptAgain === 'login') requireAuthentication(idToken, reauthenticatedSince)
     const claims = await this.#claims(library, configuration, tokens.access_token, idToken, subject)
     const email = emailFrom(claimOf(claims, 'email'))
     return {

@@ -6,6 +6,8 @@ export interface Secrets {
   readonly nonce: string
   /** RFC 7636. */
   readonly verifier: string
+  /** For somebody who has to authenticate again: the time of the request, in seconds since 1970. */
+  readonly reauthenticatedSince?: number
 }
 
 /** The person that the provider has signed in. The texts are the provider's, cleaned and bounded. */
@@ -23,8 +25,6 @@ export interface Profile {
 export interface StartOptions {
   readonly redirectUri: string
   readonly secrets: Secrets
-  /** Whether somebody who is signed in already authenticates again: the provider must not answer from its own session. */
-  readonly confirms: boolean
 }
 
 export interface Provider {

@@ -7,11 +7,11 @@ import { listShape, where } from '../../../plan/system-plans.ts'
 import { system } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { accountEndRecord } from '../../server/sessions/session-ends.ts'
-import { keysOf, removeKey } from '../../user-keys.ts'
+import { keysOf, removeKey, removeKeysSteps } from '../../user-keys.ts'
 import { pauseMadeInSessions } from '../../webhooks/grants.ts'
 import type { AccountBase } from '../accounts.ts'
 import { identityKind } from '../identities.ts'
-import { storePasswordHash } from '../users.ts'
+import { replacePasswordHash, type UserRow } from '../users.ts'
 import type { Holdings } from './holdings.ts'
 
 export type RecoveryParts = Pick<AccountBase, 'records' | 'run' | 'revokeAll' | 'now' | 'codes'>
@@ -86,15 +86,17 @@ export interface Extent {
 }
 
 /**
- * Stores a new password and revokes everything obtained with the old one, in one commit, so that nothing survives if the
- * process dies. What concurrent requests have created is revoked afterwards.
+ * Stores a new password and revokes everything obtained with the old one, in one transaction, so that nothing survives if
+ * the process dies. What concurrent requests have created is revoked afterwards. Undefined if `isExpected` refuses the
+ * account at the time of the transaction: then the password stays.
  */
 export async function replacePassword(
   base: RecoveryParts,
   userId: number,
   hashed: string,
   extent: Extent,
-): Promise<Ended> {
+  isExpected: (user: UserRow) => boolean = () => true,
+): Promise<Ended | undefined> {
   const { records, run, revokeAll, now } = base
   const owner = String(userId)
   const kinds = [
@@ -104,15 +106,16 @@ export async function replacePassword(
   ]
   const before = await holdingsOf(base, userId)
   await revokeAll(userId, extent.except)
-  const keys = extent.keys ? await keysOf(run, userId) : []
   const end = await accountEndRecord(records, userId, now(), extent.except)
-  // Writes that start in one turn of the event loop share a commit.
-  await Promise.all([
-    storePasswordHash(run, userId, hashed),
-    records.put(end),
-    records.deleteOwned(owner, kinds),
-    ...keys.map(id => removeKey(run, id)),
-  ])
+  const isStored = await replacePasswordHash(run, userId, hashed, isExpected, {
+    collections: extent.keys ? ['api_keys'] : [],
+    *steps() {
+      yield { kind: 'put', record: end }
+      yield { kind: 'deleteOwned', owner, kinds }
+      if (extent.keys) yield* removeKeysSteps(userId)
+    },
+  })
+  if (!isStored) return undefined
   await revokeAll(userId, extent.except)
   await records.deleteOwned(owner, kinds)
   if (extent.keys) await removeKeysAndWebhooks(run, userId)

@@ -10,7 +10,7 @@ import { notifyOfPassword, notifyOfProtection } from '../notifications.ts'
 import { passwordFault } from '../sign-in/password-rules.ts'
 import { resetMails } from '../sign-in/throttle.ts'
 import { confirmPassword } from '../sign-in.ts'
-import { findByEmail, findUser, hasStill, storePasswordHash, type UserRow } from '../users.ts'
+import { findByEmail, findUser, hasStill, replacePasswordHash, type UserRow } from '../users.ts'
 import { type Ended, replacePassword } from './account-recovery.ts'
 
 interface Pending {
@@ -104,7 +104,10 @@ export async function reset(
   if (user?.email !== waiting.email) return { kind: 'over' }
   const codes =
     (await addresses.isUnproven(user.id)) || (await oneTime.isYoungerThan(user.id, suspectCodesAgeMs))
-  const ended = await replacePassword(base, user.id, hashed, { keys: true, passkeys: true, codes })
+  const extent = { keys: true, passkeys: true, codes }
+  const isExpected = ({ email }: UserRow) => email === user.email
+  const ended = await replacePassword(base, user.id, hashed, extent, isExpected)
+  if (!ended) return { kind: 'over' }
   await addresses.confirm(user.id, user.email)
   notifyOfPassword(base, user, 'reset', ended, asker)
   return { kind: 'done', userId: user.id, ended }
@@ -138,10 +141,13 @@ export async function changePassword(base: AccountBase, change: Change): Promise
     return { kind: 'fault', field: 'current_password', message: said }
   }
   const hashed = await hashPassword(change.password)
-  // After a reset in the meantime the old password no longer counts.
+  // After a reset in the meantime the old password no longer counts, and nothing is revoked.
   if (!(await hasStill(base.run, user))) return { kind: 'over' }
   const { session: except, keys } = change
-  const ended = await replacePassword(base, user.id, hashed, { except, keys, passkeys: false, codes: false })
+  const extent = { except, keys, passkeys: false, codes: false }
+  const isExpected = ({ password_hash }: UserRow) => password_hash === user.password_hash
+  const ended = await replacePassword(base, user.id, hashed, extent, isExpected)
+  if (!ended) return { kind: 'over' }
   notifyOfPassword(base, user, 'changed', ended, change.asker)
   return { kind: 'done', userId: user.id, ended }
 }
@@ -158,9 +164,10 @@ export async function setFirstPassword(
   if (fault !== undefined) return fault
   const hashed = await hashPassword(password)
   // An account recovery in the meantime has set another one.
-  const isWithout = user.password_hash === null && (await hasStill(base.run, user))
-  if (!isWithout || !(await isStillSignedIn())) return 'You have a password already. Load the page again.'
-  await storePasswordHash(base.run, user.id, hashed)
+  const isWithout = ({ password_hash }: UserRow) => password_hash === null
+  const isStored =
+    (await isStillSignedIn()) && (await replacePasswordHash(base.run, user.id, hashed, isWithout))
+  if (!isStored) return 'You have a password already. Load the page again.'
   notifyOfProtection(base, user, 'password-set', asker)
   return undefined
 }

@@ -34,7 +34,11 @@ export interface SignInContext {
   readonly email: string | undefined
   readonly next: string | undefined
   /** What forms that start a sign-in with a provider send besides `next`. */
-  readonly start?: { readonly interaction?: string; readonly confirm?: 'yes' }
+  readonly start?: {
+    readonly interaction?: string
+    readonly confirm?: 'yes'
+    readonly reauthenticate?: 'yes' | undefined
+  }
   readonly note: string | undefined
   /** Where the response to a form may redirect. */
   readonly leadsTo: string | undefined
@@ -189,6 +193,11 @@ export function accountContext(
   }
 }
 
+/** For somebody who is signed in, and authenticates again. */
+function confirmingContext(parts: RouteParts, visit: Visit, next: string | undefined): SignInContext {
+  return { ...accountContext(parts, visit, next, messages.confirm), start: { confirm: 'yes' } }
+}
+
 /** Explains to somebody who has signed in with a provider why they have to sign in here. */
 async function offerNote(
   parts: RouteParts,
@@ -206,18 +215,20 @@ async function offerNote(
 export async function signInRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
   if (visit.method === 'POST') {
     const form = postedForm(parts, visit)
-    return handleSignIn(parts, visit, accountContext(parts, visit, safeNext(form.optional('next'))), form)
+    const next = safeNext(form.optional('next'))
+    // Only `?confirm=yes` shows the form to somebody who is signed in.
+    const confirms = (await parts.server.session(visit.req, visit.res)) !== undefined
+    const context = confirms ? confirmingContext(parts, visit, next) : accountContext(parts, visit, next)
+    return handleSignIn(parts, visit, context, form)
   }
   const query = readQuery(visit)
   const next = safeNext(query.optional('next'))
   const asks = query.text('confirm') === 'yes'
   const who = await signedIn(parts, visit)
   if (who && !asks) return redirect(next ?? '/account')
-  const note = asks ? messages.confirm : await offerNote(parts, visit, next)
-  const context = {
-    ...accountContext(parts, visit, next, note),
-    ...(asks && { start: { confirm: 'yes' as const } }),
-  }
+  const context = asks
+    ? confirmingContext(parts, visit, next)
+    : accountContext(parts, visit, next, await offerNote(parts, visit, next))
   return showSignIn(parts, visit, context, { faults: noFaults, email: who?.user.email })
 }
 

@@ -53,10 +53,10 @@ export function createDevices(records: Records, now: () => number = Date.now): D
     return records.put({ kind, id, payload: JSON.stringify(payload), expiresAt, owner: String(userId) })
   }
   /** Deletes the oldest devices if there are too many. */
-  const makeRoom = async (userId: number) => {
+  const removeOldest = async (userId: number) => {
     const all = await records.byOwner(kind, String(userId))
     const age = ({ payload }: StoredRecord) => (JSON.parse(payload) as StoredDevice).createdAt
-    const surplus = [...all].sort((one, other) => age(other) - age(one)).slice(maxDevices - 1)
+    const surplus = [...all].sort((one, other) => age(other) - age(one)).slice(maxDevices)
     await Promise.all(surplus.map(({ id }) => records.delete(kind, id)))
   }
   return {
@@ -69,10 +69,11 @@ export function createDevices(records: Records, now: () => number = Date.now): D
         await keep(known.id, userId)
         return secrets
       }
-      await makeRoom(userId)
       // Always a new secret: somebody else may have planted the one that the browser has sent.
       const secret = randomBytes(secretBytes).toString('base64url')
       await keep(idOf(secret), userId)
+      // Afterwards, so that concurrent sign-ins count each other's devices.
+      await removeOldest(userId)
       return [secret, ...secrets].slice(0, maxSecrets)
     },
   }

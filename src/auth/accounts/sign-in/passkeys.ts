@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { NewRecord, Records, StoredRecord } from '../../../records.ts'
+import { addBounded } from '../bounded-records.ts'
 import type { Tokens } from '../link-tokens.ts'
 
 const kind = 'Passkey'
@@ -133,7 +134,7 @@ function owned({ records }: PasskeyContext, userId: number) {
   return records.byOwner(kind, String(userId))
 }
 
-function recordOf(id: string, stored: StoredPasskey): NewRecord {
+function recordOf(id: string, stored: StoredPasskey): NewRecord & { readonly owner: string } {
   return { kind, id, payload: JSON.stringify(stored), expiresAt: null, owner: String(stored.userId) }
 }
 
@@ -186,7 +187,6 @@ async function add(
   const response = parsed<RegistrationResponseJSON>(text)
   const challenge = response && (await redeem(context, response, userId))
   if (!response || challenge === undefined) return undefined
-  if ((await owned(context, userId)).length >= maxPasskeys) return undefined
   const { verifyRegistrationResponse } = await library()
   const checked = await verifyRegistrationResponse({
     response,
@@ -208,7 +208,8 @@ async function add(
     createdAt,
     session,
   }
-  return (await context.records.add(recordOf(idOf(id), stored))) ? idOf(id) : undefined
+  const answer = await addBounded(context.records, recordOf(idOf(id), stored), maxPasskeys)
+  return answer === 'added' ? idOf(id) : undefined
 }
 
 async function requestOptions({ tokens, rpID }: PasskeyContext): Promise<object> {

@@ -104,11 +104,29 @@ export class Consents {
   /** Replaces the consent to the `asked` scopes with the `allowed` ones. Stores nothing if the session has ended. */
   async remember(
     userId: number,
-    { clientId, sessionUid }: ConsentTarget,
+    target: ConsentTarget,
     asked: readonly string[],
     allowed: readonly string[],
   ): Promise<void> {
-    const before = (await this.find(userId, clientId))?.scopes ?? []
+    const { clientId, sessionUid } = target
+    // Another consent, or a revocation, may come between the read and the write.
+    let isStored = false
+    while (!isStored) isStored = await this.#replace(userId, target, asked, allowed)
+    await this.noteUser(userId, clientId)
+    if (sessionUid === undefined || (await this.#records.byAlias('Session', sessionUid))) return
+    await this.#forget(userId, clientId)
+  }
+
+  /** Returns false if the consent was changed or revoked since it was read. */
+  async #replace(
+    userId: number,
+    { clientId, sessionUid }: ConsentTarget,
+    asked: readonly string[],
+    allowed: readonly string[],
+  ): Promise<boolean> {
+    const id = idOf(userId, clientId)
+    const found = await this.#records.get(KIND, id)
+    const before: readonly string[] = found ? (JSON.parse(found.payload) as Consent).scopes : []
     const kept = before.filter(scope => !asked.includes(scope))
     const consent: StoredConsent = {
       clientId,
@@ -116,17 +134,9 @@ export class Consents {
       at: Date.now(),
       session: sessionUid,
     }
-    const id = idOf(userId, clientId)
-    await this.#records.put({
-      kind: KIND,
-      id,
-      payload: JSON.stringify(consent),
-      expiresAt: null,
-      owner: String(userId),
-    })
-    await this.noteUser(userId, clientId)
-    if (sessionUid === undefined || (await this.#records.byAlias('Session', sessionUid))) return
-    await this.#forget(userId, clientId)
+    const payload = JSON.stringify(consent)
+    if (found) return this.#records.swap(found, found.payload, payload)
+    return this.#records.add({ kind: KIND, id, payload, expiresAt: null, owner: String(userId) })
   }
 
   /** Counts the user as one of the app's users. */

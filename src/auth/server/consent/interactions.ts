@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { InteractionDetails } from 'oidc-provider'
 import { ApiError } from '../../../errors.ts'
+import { scopeSet } from '../../../principal.ts'
 import { appOf } from '../clients/client-metadata.ts'
 import { interactionPath } from '../provider/configuration.ts'
 import type { Provider } from '../provider/load.ts'
@@ -46,6 +47,7 @@ export class Interactions {
       allowedBefore: withCovered(before?.scopes ?? []),
       userId,
       loginHint: params.login_hint,
+      requiresAuthentication: scopeSet(params.prompt).has('login') || params.max_age !== undefined,
     }
   }
 

@@ -77,6 +77,8 @@ declare module 'oidc-provider' {
       claims?: string
       redirect_uri?: string
       login_hint?: string
+      prompt?: string
+      max_age?: number
     }
     prompt: { name: string; reasons?: string[]; details: { missingOIDCScope?: string[] } & Payload }
     session?: { accountId?: string; uid?: string } | undefined

@@ -3,8 +3,21 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { model, string, users } from '../../../../src/index.ts'
 import blog from '../../../models/blog.ts'
+import { call } from '../../../serve/service.ts'
 import { emailsOf, expiringToken, tokenRefusals, userOf } from './github-answers.ts'
-import { formTo, formWithField, openScene, page, type Scene, signIn, start, textOf, whoIs } from './scene.ts'
+import {
+  formTo,
+  formWithField,
+  left,
+  openScene,
+  page,
+  type Scene,
+  signIn,
+  signInByPassword,
+  start,
+  textOf,
+  whoIs,
+} from './scene.ts'
 import { consumerTenant, tenant } from './stub.ts'
 
 let scene: Scene
@@ -200,6 +213,83 @@ test('a sign-in with a provider is over after ten minutes', async () => {
   } finally {
     await late.close()
   }
+})
+
+/** Somebody who is signed in by a password. */
+async function signedIn() {
+  const email = scene.email()
+  await scene.user(email)
+  const browser = scene.browser()
+  await signInByPassword(browser, email)
+  return { browser, email }
+}
+
+const confirming = '/account/sign-in?confirm=yes&next=/account/security'
+
+test('somebody who is signed in is asked again by the provider, whatever their form says', async () => {
+  const { browser, email } = await signedIn()
+  const shown = page(await browser.open(confirming))
+  assert.equal((await start(browser, 'corp', confirming)).searchParams.get('prompt'), 'login')
+  const { fields, ...form } = formTo(shown, '/account/sign-in/corp')
+  assert.ok(fields.some(({ name }) => name === 'confirm'))
+  const withoutIt = { ...form, fields: fields.filter(({ name }) => name !== 'confirm') }
+  assert.equal(left(await browser.submit(withoutIt)).searchParams.get('prompt'), 'login')
+  // The page with a fault.
+  const refused = page(await browser.submit(formWithField(shown, 'password'), { email, password: 'wrong' }))
+  assert.match(textOf(refused), /Confirm that it is you/)
+  const again = left(await browser.submit(formTo(refused, '/account/sign-in/corp')))
+  assert.equal(again.searchParams.get('prompt'), 'login')
+  // A first sign-in may use the session at the provider.
+  assert.equal((await start(scene.browser(), 'corp')).searchParams.get('prompt'), null)
+})
+
+test('a confirmation is refused if the issuer says that it has authenticated nobody since', async () => {
+  const email = scene.email()
+  const known = { sub: 'c-again', email, email_verified: true, name: 'Ada' }
+  const browser = scene.browser()
+  const nowSeconds = () => Math.floor(scene.clock.now() / 1000)
+  // No matter for a first sign-in.
+  await signIn(scene, browser, 'corp', { ...known, auth_time: nowSeconds() - 86_400 })
+  assert.equal(await whoIs(browser), email)
+  const confirm = async (claims: object) => {
+    const at = await start(browser, 'corp', confirming)
+    return textOf(page(await browser.open(scene.providers.authorize(at, { ...known, ...claims }))))
+  }
+  assert.match(await confirm({ auth_time: nowSeconds() - 120 }), /could not sign you in/)
+  assert.match(await confirm({ auth_time: nowSeconds() }), /Security/)
+  // Not every issuer says when.
+  assert.match(await confirm({}), /Security/)
+})
+
+test('an app that requires authentication gets it from the provider too', async () => {
+  const redirect_uri = 'https://app.example.com/callback'
+  const made = await call(`${scene.url}/api/v1/oauth_apps`, {
+    method: 'POST',
+    key: await scene.key(await scene.user(scene.email())),
+    body: { name: 'Reader', redirect_uris: [redirect_uri], scopes: ['openid'] },
+  })
+  const { client_id } = made.json as { client_id: string }
+  const request = { response_type: 'code', client_id, redirect_uri, scope: 'openid', state: 's' }
+  for (const [asked, expected] of [
+    [{}, null],
+    [{ prompt: 'login' }, 'login'],
+    [{ prompt: 'login consent' }, 'login'],
+    [{ max_age: '0' }, 'login'],
+    [{ max_age: '3600' }, 'login'],
+    [{ prompt: 'consent' }, null],
+  ] as const) {
+    const path = `/oauth/authorize?${new URLSearchParams({ ...request, ...asked })}`
+    const at = await start(scene.browser(), 'corp', path)
+    assert.equal(at.searchParams.get('prompt'), expected, JSON.stringify(asked))
+  }
+  // Not in the form alone, where there is a session.
+  const { browser } = await signedIn()
+  const shown = page(
+    await browser.open(`/oauth/authorize?${new URLSearchParams({ ...request, max_age: '0' })}`),
+  )
+  const { fields, ...form } = formTo(shown, '/account/sign-in/corp')
+  const withoutIt = { ...form, fields: fields.filter(({ name }) => name !== 'reauthenticate') }
+  assert.equal(left(await browser.submit(withoutIt)).searchParams.get('prompt'), 'login')
 })
 
 test('an issuer with a private address is reached only where its settings allow that', async () => {

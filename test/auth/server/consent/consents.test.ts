@@ -7,6 +7,7 @@ import { appUseId, LastUses } from '../../../../src/auth/last-use.ts'
 import { Consents, loadGrant } from '../../../../src/auth/server/consent/consents.ts'
 import { grantHash } from '../../../../src/auth/server/tokens/deny-list.ts'
 import { checkModel } from '../../../../src/model/check.ts'
+import { forwarding } from '../../../../src/records.ts'
 import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite.ts'
 import blog from '../../../models/blog.ts'
 
@@ -39,6 +40,31 @@ test('what was unticked is allowed no more; what was not asked about stays', asy
   await consents.remember(user, app, ['read:post', 'read:user'], ['read:post', 'read:user'])
   await consents.remember(user, app, ['read:user', 'write:post'], ['write:post'])
   assert.deepEqual(await allowed(user), ['read:post', 'write:post'])
+})
+
+test('of concurrent consents of a user to an app none is lost', async () => {
+  for (const first of [[], ['read:user']]) {
+    const user = newUser()
+    if (first.length > 0) await consents.remember(user, app, first, first)
+    const scopes = ['read:post', 'write:post', 'read:key', 'write:key']
+    await Promise.all(scopes.map(scope => consents.remember(user, app, [scope], [scope])))
+    assert.deepEqual(await allowed(user), [...first, ...scopes].sort())
+  }
+})
+
+test('a consent does not bring back scopes that are revoked at the same time', async () => {
+  const user = newUser()
+  await consents.remember(user, app, ['read:post'], ['read:post'])
+  const records = {
+    ...forwarding(store.records),
+    async get(kind: string, id: string) {
+      const found = await store.records.get(kind, id)
+      if (kind === 'Consent' && found) await consents.revoke(user, 'app')
+      return found
+    },
+  }
+  await new Consents(records).remember(user, app, ['read:user'], ['read:user'])
+  assert.deepEqual(await allowed(user), ['read:user'])
 })
 
 test('it is one user’s, for one app', async () => {

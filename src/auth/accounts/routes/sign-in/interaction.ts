@@ -46,7 +46,10 @@ function signInContext(parts: RouteParts, visit: Visit, interaction: Interaction
     next: undefined,
     note: undefined,
     leadsTo: schemeOf(interaction.destination),
-    start: { interaction: interaction.uid },
+    start: {
+      interaction: interaction.uid,
+      reauthenticate: interaction.requiresAuthentication ? 'yes' : undefined,
+    },
     finish: ({ kind: _proven, ...proof }) =>
       parts.server.finishLogin(visit.req, visit.res, { ...proof, address: visit.address }),
   }

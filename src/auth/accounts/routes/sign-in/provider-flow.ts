@@ -22,7 +22,7 @@ export type Purpose =
       readonly next?: string | undefined
       /** The uid of the pending authorization request. */
       readonly interaction?: string | undefined
-      /** Whether somebody who is signed in already authenticates again. */
+      /** Whether this confirms who somebody is, so it creates no account. */
       readonly confirms: boolean
     }
   | { readonly kind: 'link'; readonly userId: number; readonly session: string }
@@ -80,22 +80,28 @@ export function redirectUriOf({ base: { issuer } }: RouteParts, { id }: Pick<Pro
   return `${issuer}/account/sign-in/${id}/callback`
 }
 
-/** Redirects the browser to the provider, or shows why that is not possible. */
+/**
+ * Redirects the browser to the provider, or shows why that is not possible. `reauthenticates`: the provider is asked to
+ * authenticate the person again, whatever session it has.
+ */
 export async function startFlow(
   parts: RouteParts,
   visit: Visit,
   provider: Provider,
   purpose: Purpose,
+  reauthenticates = false,
 ): Promise<Reply> {
   const { base, throttleAddress } = parts
   const address = throttleAddress(visit.address)
   const seconds = await base.providerStarts.take(`start:${address}`, address)
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
-  const secrets: Secrets = { state: secret(), nonce: secret(), verifier: secret() }
-  const confirms = purpose.kind === 'sign-in' && purpose.confirms
-  const started = await caught(() =>
-    provider.start({ redirectUri: redirectUriOf(parts, provider), secrets, confirms }),
-  )
+  const secrets: Secrets = {
+    state: secret(),
+    nonce: secret(),
+    verifier: secret(),
+    ...(reauthenticates && { reauthenticatedSince: Math.floor(base.now() / 1000) }),
+  }
+  const started = await caught(() => provider.start({ redirectUri: redirectUriOf(parts, provider), secrets }))
   if (started instanceof ProviderFault) return faultReply(parts, provider, started)
   const flow: Flow = { provider: provider.id, purpose, secrets }
   const owner = purpose.kind === 'link' ? String(purpose.userId) : undefined

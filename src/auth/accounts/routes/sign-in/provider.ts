@@ -61,6 +61,12 @@ export async function providerRoute(parts: RouteParts, visit: Visit): Promise<Re
   if (visit.method !== 'POST') throw methodNotAllowed('POST')
   const form = postedForm(parts, visit)
   const account = valid(tokenForm, form.optional('account'))
+  const confirms = form.text('confirm') === 'yes'
+  // Not by the form alone, which whoever sits at a signed-in browser can edit.
+  const reauthenticates =
+    confirms ||
+    form.text('reauthenticate') === 'yes' ||
+    (await parts.server.session(visit.req, visit.res)) !== undefined
   const purpose: Purpose =
     account !== undefined
       ? { kind: 'finish', account }
@@ -68,9 +74,9 @@ export async function providerRoute(parts: RouteParts, visit: Visit): Promise<Re
           kind: 'sign-in',
           next: safeNext(form.optional('next')),
           interaction: valid(uidForm, form.optional('interaction')),
-          confirms: form.text('confirm') === 'yes',
+          confirms,
         }
-  return startFlow(parts, visit, providerOf(parts, id), purpose)
+  return startFlow(parts, visit, providerOf(parts, id), purpose, reauthenticates)
 }
 
 async function callbackRoute(parts: RouteParts, visit: Visit, id: string): Promise<Reply> {

@@ -1,0 +1,91 @@
+/** What two nodes change at the same time in one account. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { addBounded } from '../../../src/auth/accounts/bounded-records.ts'
+import { replacePasswordHash } from '../../../src/auth/accounts/users.ts'
+import { createUser } from '../../../src/auth/bootstrap.ts'
+import { Consents } from '../../../src/auth/server/consent/consents.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
+import { createRun } from '../../../src/serve/store.ts'
+import blog from '../../models/blog.ts'
+import { databases } from '../../store/databases.ts'
+import { cheapHash } from '../cheap-hash.ts'
+
+const rounds = 10
+const model = checkModel(blog)
+
+for (const { name, within } of databases) {
+  test(`of concurrent passwords one is stored; no consent is lost, and no limit passed (${name})`, async () => {
+    await within(async place => {
+      const stores = [await place.open(model)]
+      // A file has one process.
+      stores.push(name === 'SQLite' ? (stores[0] ?? assert.fail()) : await place.open(model))
+      const [run = assert.fail(), ...others] = stores.map(store => createRun(createGuard(model), store))
+      try {
+        const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a password', cheapHash)
+        // A node learns of the writes of another one a little later.
+        const storedHash = async () =>
+          (await place.rows('SELECT "password_hash" FROM "users"'))[0]?.password_hash
+        for (let round = 0; round < rounds; round++) {
+          const before = await storedHash()
+          const stored = await Promise.all(
+            [run, ...others, run].map(async (node, index) => {
+              const hashed = `hash ${round} ${index}`
+              const isSame = (user: { readonly password_hash: string | null }) =>
+                user.password_hash === before
+              return (await replacePasswordHash(node, id, hashed, isSame)) && hashed
+            }),
+          )
+          const [hashed, ...more] = stored.filter(one => one !== false)
+          assert.deepEqual(more, [])
+          assert.equal(await storedHash(), hashed)
+
+          const scopes = ['read:post', 'write:post', 'read:key', 'write:key']
+          const app = { clientId: `app ${round}`, sessionUid: undefined }
+          await Promise.all(
+            scopes.map((scope, index) =>
+              new Consents((stores[index % 2] ?? assert.fail()).records).remember(id, app, [scope], [scope]),
+            ),
+          )
+          const consent = await new Consents((stores[0] ?? assert.fail()).records).find(id, app.clientId)
+          assert.deepEqual([...(consent?.scopes ?? [])].sort(), [...scopes].sort())
+
+          const kind = `Kind ${round}`
+          const added = await Promise.all(
+            Array.from({ length: 10 }, (_, index) => {
+              const record = { kind, id: String(index), payload: '{}', expiresAt: null, owner: String(id) }
+              return addBounded((stores[index % 2] ?? assert.fail()).records, record, 3)
+            }),
+          )
+          const kept = await (stores[1] ?? assert.fail()).records.byOwner(kind, String(id))
+          assert.ok(kept.length <= 3, String(kept.length))
+          assert.equal(added.filter(answer => answer === 'added').length, kept.length)
+        }
+
+        const { records } = stores[0] ?? assert.fail()
+        const owner = String(id)
+        const left = async () =>
+          (await Promise.all(['One', 'Two', 'Kept'].map(kind => records.byOwner(kind, owner)))).map(
+            found => found.length,
+          )
+        for (const kind of ['One', 'One', 'Two', 'Kept']) {
+          const record = { kind, id: `${kind} ${(await left())[0]}`, payload: '{}', expiresAt: null, owner }
+          await records.put(record)
+        }
+        const ended = {
+          *steps() {
+            assert.equal(yield { kind: 'deleteOwned', owner, kinds: ['One', 'Two', 'None'] } as const, true)
+            assert.equal(yield { kind: 'deleteOwned', owner, kinds: ['None'] } as const, false)
+          },
+        }
+        assert.equal(await replacePasswordHash(run, id, 'refused', () => false, ended), false)
+        assert.deepEqual(await left(), [2, 1, 1])
+        assert.equal(await replacePasswordHash(run, id, 'accepted', () => true, ended), true)
+        assert.deepEqual(await left(), [0, 0, 1])
+      } finally {
+        for (const store of new Set(stores)) await store.close()
+      }
+    })
+  })
+}
