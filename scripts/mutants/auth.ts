@@ -443,7 +443,7 @@ const accounts: readonly Mutant[] = [
         'isYoungerThan(user.id, suspectCodesAgeMs)',
         'isOn(user.id)',
       ],
-      ['the session that asks is ended too', 'user.id, hashed, { except, keys,', 'user.id, hashed, { keys,'],
+      ['the session that asks is ended too', 'const extent = { except, keys,', 'const extent = { keys,'],
       [
         'the link is used up before the password is hashed',
         "  const hashed = await hashPassword(password)\n  const pending = await tokens.redeem<Pending>('PasswordReset', token)\n",
@@ -465,7 +465,7 @@ const accounts: readonly Mutant[] = [
         "  'KnownDevice',\n  'PasswordReset',",
         "  'PasswordReset',",
       ],
-      ['a sign-in that is under way outlives a reset', '    records.put(end),\n', ''],
+      ['a sign-in that is under way outlives a reset', "      yield { kind: 'put', record: end }\n", ''],
       [
         'keys that were made during a reset stay',
         '  if (extent.keys) await removeKeysAndWebhooks(run, userId)\n',
