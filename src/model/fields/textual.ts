@@ -39,7 +39,13 @@ export const orderedOperators: readonly FilterOperator[] = [
   'null',
 ]
 
-const textOperators: readonly FilterOperator[] = [...orderedOperators, 'contains', 'icontains', 'starts_with']
+/** Every operator of filters. */
+export const textOperators: readonly FilterOperator[] = [
+  ...orderedOperators,
+  'contains',
+  'icontains',
+  'starts_with',
+]
 
 /** Returns the text. Throws a `RangeError` if a database cannot store it. */
 export function storableText(value: JsonValue): string {

@@ -8,6 +8,7 @@ import { ApiError, type ErrorCode } from '../../errors.ts'
 import { ruleOf } from '../../explain/rule-reasons.ts'
 import { ruleSource } from '../../explain/rule-source.ts'
 import { RequestFailed } from '../../graphql/request-error.ts'
+import { textOperators } from '../../model/fields/textual.ts'
 import type { Model } from '../../model/model.ts'
 import type { Logger } from '../../observability/log.ts'
 import type { Run } from '../../plan/run.ts'
@@ -121,19 +122,7 @@ function shownBy({ collections, logic }: Model): ShowName {
     name.length <= maxNameCharacters && name.split(/[.[\]]/).every(isKnown) ? name : '(another)'
 }
 
-const operators = new Set([
-  'eq',
-  'ne',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'in',
-  'contains',
-  'icontains',
-  'starts_with',
-  'null',
-])
+const operators: ReadonlySet<string> = new Set(textOperators)
 const maxNameCharacters = 200
 
 /** The path without aliases, which the client chooses. */

@@ -22,8 +22,8 @@ export interface AppSecretRow {
   readonly expires_at: string | null
 }
 
-/** A row of `oauth_apps` with its secrets. */
-export interface AppRow {
+/** An item of `oauth_apps`. */
+export interface AppItem {
   readonly id: number
   readonly user_id: number
   readonly name: string
@@ -39,14 +39,10 @@ export interface AppRow {
   readonly tos_uri: string | null
   readonly first_party: boolean
   readonly client_id: string
-  /** The first secret, as older versions of Portico store it. */
-  readonly secret_hash: string | null
-  /** The newest first. */
-  readonly secrets: readonly AppSecretRow[]
   readonly created_at: string
 }
 
-const fields = [
+export const appFields: readonly (keyof AppItem)[] = [
   'id',
   'user_id',
   'name',
@@ -62,9 +58,18 @@ const fields = [
   'tos_uri',
   'first_party',
   'client_id',
-  'secret_hash',
   'created_at',
 ]
+
+/** An app with its secrets. */
+export interface AppRow extends AppItem {
+  /** The first secret, as older versions of Portico store it. */
+  readonly secret_hash: string | null
+  /** The newest first. */
+  readonly secrets: readonly AppSecretRow[]
+}
+
+const fields = [...appFields, 'secret_hash']
 
 /** How many secrets an app may have, including expired ones. */
 export const maxSecrets = 50

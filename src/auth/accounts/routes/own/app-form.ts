@@ -4,6 +4,7 @@ import { openidScopes } from '../../../../model/builtin.ts'
 import { type AppForm, appFormPage } from '../../../pages/account/app-form.ts'
 import { type Faults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
+import type { AppItem } from '../../../server/clients/apps.ts'
 import { withCovered } from '../../../server/consent/scopes.ts'
 import { bodyFaults, faultsOf } from '../../own/own-items.ts'
 import { lineFaults, linesOf } from '../../own/redirect-uri-lines.ts'
@@ -11,7 +12,7 @@ import { appScopeChoices, chosenIn, chosenOf, noScopes, scopesIn } from '../../o
 import { type RouteParts, redirect, type SignedIn, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
 import { confirmation, createShown, ownItems, postedForm } from '../own.ts'
-import { type AppRow, appRow } from './developer.ts'
+import { appRow } from './developer.ts'
 
 const collection = 'oauth_apps'
 const path = '/account/developer'
@@ -41,7 +42,7 @@ function mayBeFirstParty({ user }: SignedIn): boolean {
 function show(
   { base, own, theme }: RouteParts,
   who: SignedIn,
-  edited: AppRow | undefined,
+  edited: AppItem | undefined,
   entered: AppForm,
   faults: Faults,
 ): Reply {
@@ -151,7 +152,7 @@ function faultsIn(parts: RouteParts, who: SignedIn, entered: AppForm): Faults {
 async function saved(
   parts: RouteParts,
   who: SignedIn,
-  edited: AppRow | undefined,
+  edited: AppItem | undefined,
   entered: AppForm,
   save: () => Promise<Reply>,
 ): Promise<Reply> {
@@ -175,7 +176,7 @@ export async function newAppRoute(parts: RouteParts, visit: Visit, who: SignedIn
   })
 }
 
-function defaultsOf({ scopes, default_scopes: defaults }: AppRow) {
+function defaultsOf({ scopes, default_scopes: defaults }: AppItem) {
   if (defaults === null || defaults.length === 0) return { defaults: 'none', defaultScopes: '' }
   const isAll = scopes?.length === defaults.length && scopes.every(scope => defaults.includes(scope))
   return isAll
@@ -183,7 +184,7 @@ function defaultsOf({ scopes, default_scopes: defaults }: AppRow) {
     : { defaults: 'some', defaultScopes: defaults.join(' ') }
 }
 
-function formOf({ base }: RouteParts, app: AppRow): AppForm {
+function formOf({ base }: RouteParts, app: AppItem): AppForm {
   return {
     name: app.name,
     type: app.type,

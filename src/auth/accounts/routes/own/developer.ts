@@ -13,6 +13,7 @@ import {
 } from '../../../pages/account/developer.ts'
 import { noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
+import { type AppItem, appFields } from '../../../server/clients/apps.ts'
 import { sentencesOf } from '../../own/scope-choices.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type SignedIn, type Visit } from '../context.ts'
@@ -21,26 +22,8 @@ import { confirmation, createShown, ownItems, postedForm } from '../own.ts'
 const collection = 'oauth_apps'
 const secretCollection = 'oauth_app_secrets'
 const path = '/account/developer'
-const fields = [
-  'id',
-  'user_id',
-  'first_party',
-  'name',
-  'type',
-  'client_id',
-  'redirect_uris',
-  'scopes',
-  'default_scopes',
-  'access_token_format',
-  'scope_separator',
-  'logo_uri',
-  'homepage_uri',
-  'policy_uri',
-  'tos_uri',
-  'created_at',
-]
-const ofUser = { ...listShape(collection, fields, where('user_id')), sort: reversed(orderById) }
-const byId = itemShape(collection, fields)
+const ofUser = { ...listShape(collection, appFields, where('user_id')), sort: reversed(orderById) }
+const byId = itemShape(collection, appFields)
 const secretFields = ['id', 'prefix', 'created_at', 'expires_at']
 const secretsOfApp = {
   ...listShape(secretCollection, secretFields, where('app_id')),
@@ -53,25 +36,6 @@ const maxSecretsShown = 50
 const maxCounted = 1000
 const maxCountedInList = 100
 
-export interface AppRow {
-  readonly id: number
-  readonly user_id: number
-  readonly first_party: boolean
-  readonly name: string
-  readonly type: 'confidential' | 'public'
-  readonly client_id: string
-  readonly redirect_uris: readonly string[]
-  readonly scopes: readonly string[] | null
-  readonly default_scopes: readonly string[] | null
-  readonly access_token_format: 'opaque' | 'jwt' | null
-  readonly scope_separator: ',' | ' ' | null
-  readonly logo_uri: string | null
-  readonly homepage_uri: string | null
-  readonly policy_uri: string | null
-  readonly tos_uri: string | null
-  readonly created_at: string
-}
-
 interface SecretRow {
   readonly id: number
   readonly prefix: string
@@ -80,15 +44,15 @@ interface SecretRow {
 }
 
 /** Throws NOT_FOUND if the user has no such app. */
-export async function appRow(parts: RouteParts, who: SignedIn, id: number): Promise<AppRow> {
-  const row = await ownItems(parts, who).item<AppRow>(byId, id)
+export async function appRow(parts: RouteParts, who: SignedIn, id: number): Promise<AppItem> {
+  const row = await ownItems(parts, who).item<AppItem>(byId, id)
   // Administrators may read the apps of other users, which have no page here.
   if (row.user_id !== who.user.id) throw new ApiError('NOT_FOUND')
   return row
 }
 
 /** `maxUsers`: users who have connected the app are counted up to this number. */
-async function shown({ base, server }: RouteParts, row: AppRow, maxUsers: number): Promise<OwnApp> {
+async function shown({ base, server }: RouteParts, row: AppItem, maxUsers: number): Promise<OwnApp> {
   const { id, name, type, scopes, default_scopes: defaults } = row
   const users = await server.countUsers(row.client_id, maxUsers + 1)
   return {
@@ -119,14 +83,14 @@ async function secretsOf(parts: RouteParts, who: SignedIn, appId: number): Promi
 }
 
 export async function developerRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
-  const rows = await ownItems(parts, who).list<AppRow>(ofUser, maxShown + 1, who.user.id)
+  const rows = await ownItems(parts, who).list<AppItem>(ofUser, maxShown + 1, who.user.id)
   const apps = await Promise.all(rows.slice(0, maxShown).map(row => shown(parts, row, maxCountedInList)))
   const page = developerPage({ menu: who.menu, apps, more: rows.length > maxShown, note: noteOf(visit) })
   return pageReply(parts.theme, page, { images: apps.map(({ logoUri }) => logoUri) })
 }
 
 /** The scopes of the sample request: all that the app may ask for, or those that identify its users. */
-function sampleScope({ scopes }: AppRow): string {
+function sampleScope({ scopes }: AppItem): string {
   return scopes === null || scopes.length === 0 ? 'openid profile email' : scopes.join(' ')
 }
 
