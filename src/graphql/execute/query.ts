@@ -17,10 +17,10 @@ import type { Executed, ExecutionContext } from '../engine.ts'
 import type { Variables } from '../plan/input.ts'
 import type { ActStep, QueryRoot, QueryVariant } from '../plan/variant.ts'
 import { executed } from '../response.ts'
-import { completed } from './asked-mutation.ts'
 import { byPlace, Completion, type ReplyObject } from './completion.ts'
 import { doneQueries, type QueriesDone } from './declared-query.ts'
 import { createIntrospection, type Introspect } from './introspection.ts'
+import { completed } from './mutation-request.ts'
 
 export interface BoundQuery {
   readonly prepared: Operation
