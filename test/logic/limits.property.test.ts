@@ -49,14 +49,14 @@ interface Member {
 
 type Members = ReadonlyMap<number, Member>
 
-/** Whether there is room for a member beside the others. */
-function hasRoom({ id, group, on, team_id }: Member, members: Members): boolean {
-  const others = [...members.values()].filter(one => one.id !== id)
-  const countOf = (counts: (one: Member) => boolean) => others.filter(counts).length
+/** How many of the other members count. */
+type CountOthers = (counts: (one: Member) => boolean) => number
+
+function hasRoom({ group, on, team_id }: Member, countOthers: CountOthers): boolean {
+  if (group !== null && on && countOthers(one => one.on && one.group === group) >= perGroup) return false
+  if (team_id !== null && countOthers(one => one.team_id === team_id) >= perTeam) return false
   const isCounted = (one: Member) => one.on || one.team_id === null
-  if (group !== null && on && countOf(one => one.on && one.group === group) >= perGroup) return false
-  if (team_id !== null && countOf(one => one.team_id === team_id) >= perTeam) return false
-  return !isCounted({ id, group, on, team_id }) || countOf(isCounted) < inAll
+  return !(on || team_id === null) || countOthers(isCounted) < inAll
 }
 
 type Values = Readonly<Record<string, JsonValue>>
@@ -154,32 +154,49 @@ function requireKept(states: readonly State[], committed: ReadonlySet<number>): 
   for (const { event, members } of states) {
     if (!committed.has(event)) continue
     for (const member of members.values()) {
-      const rest = new Map([...members].filter(([id]) => id !== member.id))
-      assert.ok(hasRoom(member, rest), `at event ${event}: ${JSON.stringify([...members.values()])}`)
+      const others = [...members.values()].filter(one => one.id !== member.id)
+      const hasOwn = hasRoom(member, counts => others.filter(counts).length)
+      assert.ok(hasOwn, `at event ${event}: ${JSON.stringify([...members.values()])}`)
     }
   }
 }
 
+/**
+ * Writes of the same moment may be counted in another order than that of the log: one that leaves a group may be logged
+ * before another that has filled the group. So each member counts that counted at some time of the attempt.
+ */
 function requireReason({ operation, id, from, to }: Refusal, states: readonly State[]): void {
   const last = states.findLastIndex(({ event }) => event <= from)
   const during = states.filter(({ event }, at) => at >= last && event <= to)
-  const isFull = during.some(({ members }) => {
-    if (operation.kind === 'disband') return wouldOverflow(operation.at, members)
-    if (operation.kind === 'delete') return false
-    const stored = id === undefined ? undefined : members.get(id)
-    if (operation.kind === 'update' && stored === undefined) return false
-    const wanted = { id: id ?? 0, group: null, on: false, team_id: null, ...stored, ...operation.values }
-    return !hasRoom(wanted as Member, members)
-  })
+  const versions = during.flatMap(({ members }) => [...members.values()])
+  const wanted = wantedBy(operation, id, versions)
+  const all = operation.kind === 'disband' ? [...versions, ...wanted] : versions
+  const isFull = wanted.some(
+    member =>
+      !hasRoom(
+        member,
+        counts => new Set(all.filter(one => one.id !== member.id && counts(one)).map(one => one.id)).size,
+      ),
+  )
   assert.ok(isFull, `refused without a reason: ${JSON.stringify(operation)}`)
 }
 
-/** Whether some member that loses this team would be one too many. */
-function wouldOverflow(team: number, members: Members): boolean {
-  const cleared = new Map(
-    [...members].map(([id, one]) => [id, one.team_id === team ? { ...one, team_id: null } : one]),
-  )
-  return [...cleared.values()].some(one => !hasRoom(one, cleared))
+/** The members as an operation would have made them, from each of their versions. */
+function wantedBy(
+  operation: Operation,
+  id: number | undefined,
+  versions: readonly Member[],
+): readonly Member[] {
+  switch (operation.kind) {
+    case 'create':
+      return [{ id: 0, group: null, on: false, team_id: null, ...operation.values }]
+    case 'update':
+      return versions.filter(one => one.id === id).map(one => ({ ...one, ...operation.values }))
+    case 'delete':
+      return []
+    case 'disband':
+      return versions.filter(one => one.team_id === operation.at).map(one => ({ ...one, team_id: null }))
+  }
 }
 
 async function tried(place: Place, batches: readonly (readonly Operation[])[]): Promise<void> {
