@@ -6,6 +6,8 @@ import { assigned } from '../../write/assign.ts'
 export interface Ordered {
   /** Writes with the same key run one after the other, in the order of keys; those without one, side by side. */
   readonly key: string | undefined
+  /** Whether it runs side by side with writes that have the same key, and is only ordered by it. */
+  readonly sharesKey?: boolean
   /** Whether it runs while no other write of the group does. */
   readonly alone: boolean
 }
@@ -36,9 +38,9 @@ export async function sideBySide<W extends OrderedWrite>(
   const running: Promise<void>[] = []
   const alone: W[] = []
   for (const waiting of ordered(group)) {
-    const { key, alone: isAlone } = waiting.job
+    const { key, alone: isAlone, sharesKey = false } = waiting.job
     if (isAlone) alone.push(waiting)
-    else if (key === undefined) running.push(run(waiting))
+    else if (key === undefined || sharesKey) running.push(run(waiting))
     else {
       const before = last.get(key)
       const mine = before === undefined ? run(waiting) : before.then(() => run(waiting))
@@ -60,7 +62,11 @@ export function isLimited(shape: GuardedWrite['shape']): boolean {
   return shape.kind !== 'delete' && shape.limits.length > 0
 }
 
-/** The key of a create with a limit: of the group in which its item counts, if its values say which. */
+/**
+ * The key of a create with a limit: of the group in which its item counts, if its values say which. Creates run side by side
+ * all the same: counts only grow meanwhile, and the last one to count sees all items, so if none is refused, all of them
+ * fit. If one is refused, perhaps because of a later one, the group runs again, one write after the other.
+ */
 export function limitKey({ collection, limits, set }: GuardedCreate, plan: GuardedWrite): string | undefined {
   const per = limits.find(limit => limit.per !== undefined)?.per
   const assignment = set.find(({ field }) => field === per)

@@ -178,8 +178,9 @@ export class Writer {
     const run = (scope: Scope) => {
       return scope.answered(this.#writes.run(plan, scope), this.#options.security.inputsOf(plan))
     }
+    if (shape.kind === 'create') return { key: limitKey(shape, plan), sharesKey: true, alone: false, run }
+    // An event by which an item stops to count comes before those of the items for which this made room.
     const alone = shape.kind === 'delete' || isLimited(shape)
-    if (shape.kind === 'create') return { key: limitKey(shape, plan), alone, run }
     return { key: itemKey(shape.collection.name, args[shape.id]), alone, run }
   }
 
