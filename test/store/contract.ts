@@ -1,4 +1,4 @@
-/** What every store does, whichever database it stands on. */
+/** The contract that every store fulfils, whatever its database. */
 
 import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
@@ -15,7 +15,7 @@ import { Client, fields, listOfPosts, parsed } from './blog.ts'
 /** Opens an empty store of the blog for `use`, and closes and removes it. */
 export type WithStore = (use: (store: Store) => Promise<void>) => Promise<void>
 
-/** An expected failure, with the field that it names. */
+/** The expected error, with the field that it names. */
 export function failure(code: ErrorCode, field?: string, detail?: string) {
   return (error: unknown): boolean => {
     assert.ok(error instanceof ApiError)
@@ -59,7 +59,7 @@ function randomKorean(length: number): string {
 }
 
 function creates(scenario: Scenario): void {
-  scenario('a create answers the item with its id, default and time', async ({ client, ann, annId }) => {
+  scenario('a create returns the item with its id, its defaults and its creation time', async ({ client, ann, annId }) => {
     const { id, text } = await client.create('posts', { title: 'Hello' }, ann)
     const item = parsed(text) as Record<string, unknown>
     assert.deepEqual(
@@ -70,14 +70,14 @@ function creates(scenario: Scenario): void {
     assert.deepEqual(await client.item('posts', id, anonymous('192.0.2.1')), item)
   })
 
-  scenario('a taken unique value is a conflict that names the field', async ({ client }) => {
+  scenario('a duplicate of a unique value is a conflict that names the field', async ({ client }) => {
     await assert.rejects(
       client.create('users', { name: 'Other', email: 'ann@example.com' }),
       failure('CONFLICT', 'email', 'taken'),
     )
   })
 
-  scenario('a reference to nothing is a fault of its field', async ({ client, ann }) => {
+  scenario('a reference to a missing item is a validation error of its field', async ({ client, ann }) => {
     const admin = user(ann.userId ?? 0, 'admin', 'all')
     await assert.rejects(
       client.create('posts', { title: 'x', author_id: 999 }, admin),
@@ -85,7 +85,7 @@ function creates(scenario: Scenario): void {
     )
   })
 
-  scenario('writes that arrive together fail each by itself', async ({ client, annId }) => {
+  scenario('a failing write does not fail the writes that arrive with it', async ({ client, annId }) => {
     const emails = ['c@example.com', 'ann@example.com', 'd@example.com', 'c@example.com']
     const results = await Promise.allSettled(
       emails.map(email => client.create('users', { name: 'x', email })),
@@ -100,7 +100,7 @@ function creates(scenario: Scenario): void {
     assert.ok(annId > 0)
   })
 
-  scenario('odd texts come back as they were', async ({ client, ann }) => {
+  scenario('unusual texts are stored unchanged', async ({ client, ann }) => {
     for (const title of [
       '',
       '"\\\n\t',
@@ -117,7 +117,7 @@ function creates(scenario: Scenario): void {
 }
 
 function changes(scenario: Scenario): void {
-  scenario('a merge leaves the rest, a replacement resets it', async ({ client, ann }) => {
+  scenario('a merge keeps the other fields, a replacement resets them', async ({ client, ann }) => {
     const { id } = await client.create('posts', { title: 'a', body: 'b' }, ann)
     const merged = parsed((await client.update('posts', id, { title: 'c' }, ann)).text) as Record<
       string,
@@ -129,7 +129,7 @@ function changes(scenario: Scenario): void {
     assert.deepEqual(await client.item('posts', id), replaced)
   })
 
-  scenario('unknown items are not found, others’ are forbidden, and stay as they were', async people => {
+  scenario('changing a missing item is NOT_FOUND, changing another user’s item is FORBIDDEN and has no effect', async people => {
     const { client, ann, ben } = people
     const { id } = await client.create('posts', { title: 'a' }, ann)
     await assert.rejects(client.update('posts', 999, { title: 'x' }, ann), failure('NOT_FOUND'))
@@ -139,7 +139,7 @@ function changes(scenario: Scenario): void {
     assert.equal(((await client.item('posts', id)) as { title: string }).title, 'a')
   })
 
-  scenario('an update may not give the item away', async ({ client, ann, benId }) => {
+  scenario('an update cannot transfer an item to another user', async ({ client, ann, benId }) => {
     const { id } = await client.create('posts', { title: 'a' }, ann)
     await assert.rejects(
       client.update('posts', id, { title: 'b', author_id: benId }, ann),
@@ -148,7 +148,7 @@ function changes(scenario: Scenario): void {
     assert.equal(((await client.item('posts', id)) as { title: string }).title, 'a')
   })
 
-  scenario('If-Match takes the current tag, one of several, or any', async ({ client, ann }) => {
+  scenario('If-Match accepts the current tag, a list that contains it, or *', async ({ client, ann }) => {
     const { id, text } = await client.create('posts', { title: 'a' }, ann)
     const tag = entityTag(text ?? '')
     await assert.rejects(
@@ -167,7 +167,7 @@ function changes(scenario: Scenario): void {
     await assert.rejects(client.updateIf('posts', id, { title: 'x' }, '*', ann), failure('NOT_FOUND'))
   })
 
-  scenario('a version grows with a change and stays with none', async ({ client, ann }) => {
+  scenario('the version of a collection grows with a change and not with an update that changes nothing', async ({ client, ann }) => {
     const { id } = await client.create('posts', { title: 'a' }, ann)
     const users = client.store.version('users')
     const before = client.store.version('posts')
@@ -180,14 +180,14 @@ function changes(scenario: Scenario): void {
 }
 
 function deletes(scenario: Scenario): void {
-  scenario('a deleted item is gone, and its id is never given out again', async ({ client, ann }) => {
+  scenario('a deleted item cannot be read, and its id is never reused', async ({ client, ann }) => {
     const { id } = await client.create('posts', { title: 'a' }, ann)
     assert.deepEqual(await client.remove('posts', id, ann), { id, text: null })
     assert.equal(await client.item('posts', id), null)
     assert.ok((await client.create('posts', { title: 'b' }, ann)).id > id)
   })
 
-  scenario('an item that others refer to stays', async ({ client, ann, annId }) => {
+  scenario('an item that others reference cannot be deleted', async ({ client, ann, annId }) => {
     const { id } = await client.create('posts', { title: 'a' }, ann)
     await assert.rejects(client.remove('users', annId), failure('CONFLICT'))
     await client.remove('posts', id, ann)
@@ -202,7 +202,7 @@ const byAuthor: ListShape = {
 }
 
 function lists(scenario: Scenario): void {
-  scenario('pages follow each other and count everything', async ({ client, ann }) => {
+  scenario('pages are consecutive and share one total', async ({ client, ann }) => {
     for (const title of ['a', 'b', 'c', 'd', 'e']) await client.create('posts', { title }, ann)
     const titles = async (offset: number, limit: number) => {
       const { items, total } = await client.list(listOfPosts, [offset, limit])
@@ -213,7 +213,7 @@ function lists(scenario: Scenario): void {
     assert.deepEqual(await titles(6, 2), ['', 5])
   })
 
-  scenario('a list within a parent holds the parent’s, and is absent without it', async people => {
+  scenario('a nested list contains the items of its parent, and is null for a missing parent', async people => {
     const { client, ann, ben, annId, benId } = people
     await client.create('posts', { title: 'mine' }, ann)
     await client.create('posts', { title: 'yours' }, ben)
@@ -225,7 +225,7 @@ function lists(scenario: Scenario): void {
     assert.equal((await client.list(byAuthor, [0, 9, 999], ann)).items, null)
   })
 
-  scenario('filters, and an item nested in another', async ({ client, ann, annId }) => {
+  scenario('filters select the matching items, and a relation nests the related item', async ({ client, ann, annId }) => {
     await client.create('posts', { title: 'x', body: 'one' }, ann)
     await client.create('posts', { title: 'y' }, ann)
     const filtered = async (
@@ -260,7 +260,7 @@ function lists(scenario: Scenario): void {
     assert.deepEqual((await client.list(nested, [0, 1], ann)).items, [{ author: { id: annId } }])
   })
 
-  scenario('search finds whole words in any order, case and accent', async ({ client, ann }) => {
+  scenario('search finds whole words whatever their order, case and accents', async ({ client, ann }) => {
     await client.create('posts', { title: 'Crème Brûlée', body: 'A dessert' }, ann)
     const { id } = await client.create('posts', { title: 'Dessert wine' }, ann)
     const search: ListShape = { ...listOfPosts, search: 2, select: fields('title') }
@@ -282,20 +282,20 @@ function lists(scenario: Scenario): void {
   })
 
   scenario(
-    'a text with a word too long for an index is stored, and found by its other words',
+    'a text with a word too long for the index is stored and found by its other words',
     async people => {
       const { client, ann } = people
-      // The last is as long as an index holds: three bytes for each character, which nothing compresses.
+      // The last word has the maximal length: three bytes for each character, and random, so it does not compress.
       const words = [
         randomBytes(2000).toString('hex'),
         randomBytes(40_000).toString('hex'),
         randomKorean(266),
       ]
-      const beside = client.create('posts', { title: 'Beside' }, ann)
+      const short = client.create('posts', { title: 'Short' }, ann)
       const posts = words.map(word =>
         client.create('posts', { title: 'Keys', body: `begins ${word} ends` }, ann),
       )
-      await Promise.all([beside, ...posts])
+      await Promise.all([short, ...posts])
       const search: ListShape = { ...listOfPosts, search: 2, select: fields('id') }
       const count = async (text: string) => (await client.list(search, [0, 9, text], ann)).items?.length
       assert.equal(await count('begins ends'), words.length)
@@ -303,7 +303,7 @@ function lists(scenario: Scenario): void {
     },
   )
 
-  scenario('a search by rank: in more fields first, then in shorter ones, then the newest', async people => {
+  scenario('search results sorted by rank: matches in more fields first, then in shorter fields, then the newest', async people => {
     const { client, ann, annId } = people
     const posts = [
       { title: 'Long words about the red kite', body: 'x' },
@@ -348,7 +348,7 @@ const walk: ListShape = { ...listOfPosts, window: { kind: 'cursor', after: undef
 function cursors(scenario: Scenario): void {
   const bodies = ['b', null, 'a', 'b', null, 'c', 'a']
   for (const descending of [false, true]) {
-    scenario(`a cursor meets every item once, nulls smallest, descending ${descending}`, async people => {
+    scenario(`a cursor visits each item once and sorts null as the smallest value, descending ${descending}`, async people => {
       const { client, ann } = people
       for (const body of bodies) await client.create('posts', { title: 't', body }, ann)
       const sort = totalOrder([{ field: 'body', descending }])
@@ -371,7 +371,7 @@ function cursors(scenario: Scenario): void {
     })
   }
 
-  scenario('the last page has no next, even when it is full', async ({ client, ann }) => {
+  scenario('the last page has no next cursor, even if it is full', async ({ client, ann }) => {
     for (const title of ['a', 'b']) await client.create('posts', { title }, ann)
     assert.equal((await client.list(walk, [2])).next, null)
     assert.notEqual((await client.list(walk, [1])).next, null)

@@ -1,4 +1,4 @@
-/** A database copied into another of either kind: the same to every client, and to whoever writes next. */
+/** Copies between SQLite and PostgreSQL: clients and later writes cannot tell the copy from its source. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
@@ -69,7 +69,7 @@ const odd = [
   '\u0001',
 ]
 
-/** Without what a single line must not hold. */
+/** Removes the characters that a single-line string may not contain. */
 function oneLine(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '')
 }
@@ -101,9 +101,9 @@ async function fill(url: string, key: string): Promise<void> {
   const send = (method: string, path: string, body?: unknown) =>
     call(`${url}/api/v1/${path}`, { method, key, ...(body === undefined ? {} : { body }) })
   assert.equal((await send('PATCH', 'tasks/2', { title: 'changed word', extra: { c: null } })).status, 200)
-  // Its one child goes with it.
+  // This also deletes its one child.
   assert.equal((await send('DELETE', 'tasks/4')).status, 204)
-  // The last id must not be given out again.
+  // The deleted row has the last id, which must not be reused.
   const gone = await post('tasks', { title: 'gone', project_id: 1 })
   assert.equal((await send('DELETE', `tasks/${gone}`)).status, 204)
 }
@@ -142,7 +142,7 @@ const paths = [
   'tasks/1/children',
 ]
 
-/** What a client sees: status, entity tag and text of everything. */
+/** Everything a client sees: the status, entity tag and body of every response. */
 async function answers(url: string, key: string): Promise<unknown[]> {
   const seen: unknown[] = []
   for (const path of paths) {
@@ -155,15 +155,15 @@ async function answers(url: string, key: string): Promise<unknown[]> {
   return seen
 }
 
-/** What is beside the items. */
-async function beside(store: Store): Promise<unknown> {
+/** The change log and the records. */
+async function logAndRecords(store: Store): Promise<unknown> {
   const kinds = ['Session', 'Token', 'Grant']
   const records = await Promise.all(kinds.map(kind => store.records.all(kind)))
   const { changes } = store
   return [await changes.after(0, 10_000), await changes.last(), await changes.bounds(), records]
 }
 
-test('a copy there and back answers everything as its source does, and goes on where it was', () =>
+test('a copy to PostgreSQL and back returns the same responses as its source and continues its ids', () =>
   withFile(file =>
     withPostgres(url =>
       withFile(async back => {
@@ -189,12 +189,12 @@ test('a copy there and back answers everything as its source does, and goes on w
         })
         const expected = await serving(places[0], key, at => answers(at, key))
         assert.ok(expected.filter(answer => Array.isArray(answer) && answer[1] === 200).length > 45)
-        const rest = await withStore(model, places[0], beside)
+        const rest = await withStore(model, places[0], logAndRecords)
         const copied = await copyOf(model, places[0], places[1])
         assert.deepEqual(await copyOf(model, places[1], places[2]), copied)
         assert.equal(copied.find(({ table }) => table === 'tasks')?.count, odd.length - 2)
         for (const place of places) {
-          assert.deepEqual(await withStore(model, place, beside), rest)
+          assert.deepEqual(await withStore(model, place, logAndRecords), rest)
           assert.deepEqual(await serving(place, key, at => answers(at, key)), expected, place.kind)
         }
         const next = await Promise.all(
@@ -221,7 +221,7 @@ test('a copy there and back answers everything as its source does, and goes on w
     ),
   ))
 
-/** A source with a few posts. */
+/** Fills a source with 1,200 posts. */
 async function fillBlog(place: Place): Promise<void> {
   await withStore(blog, place, async store => {
     const client = new Client(store)
@@ -237,7 +237,6 @@ async function fillBlog(place: Place): Promise<void> {
   })
 }
 
-/** Both directions. */
 const directions: readonly (readonly [
   string,
   (use: (from: Place, to: Place) => Promise<void>) => Promise<void>,
@@ -252,7 +251,7 @@ const directions: readonly (readonly [
   ],
 ]
 
-test('from PostgreSQL: what was there before is not new because something older still runs on the server', () =>
+test('from PostgreSQL: a long-running transaction on the server does not make earlier writes look like new ones', () =>
   withFile(file =>
     withPostgres(url =>
       withPostgres(async other => {
@@ -269,7 +268,7 @@ test('from PostgreSQL: what was there before is not new because something older 
   ))
 
 for (const [name, within] of directions) {
-  test(`${name}: what is written meanwhile is not left behind unnoticed, and the second time only the difference is copied`, () =>
+  test(`${name}: a write during the copy makes it fail, and the next copy brings over the difference`, () =>
     within(async (from, to) => {
       await fillBlog(from)
       const store = await open(blog, from)
@@ -306,7 +305,7 @@ for (const [name, within] of directions) {
       assert.deepEqual(await titles(from), await titles(to))
     }))
 
-  test(`${name}: a record that is new is something written, too`, () =>
+  test(`${name}: a record added during the copy makes it fail`, () =>
     within(async (from, to) => {
       await fillBlog(from)
       const store = await open(blog, from)
@@ -326,7 +325,7 @@ for (const [name, within] of directions) {
       await withStore(blog, to, async ({ records }) => assert.ok(await records.get('Token', 'late')))
     }))
 
-  test(`${name}: live, the copy is the source as it was at the beginning`, () =>
+  test(`${name}: a live copy holds the state of the source at its start`, () =>
     within(async (from, to) => {
       await fillBlog(from)
       const store = await open(blog, from)
@@ -345,11 +344,11 @@ for (const [name, within] of directions) {
       assert.ok(!(await withStore(blog, from, source => new Client(source).item('posts', 1200))))
     }))
 
-  test(`${name}: a copy that is done is known to be, until one of the two is written to`, () =>
+  test(`${name}: repeating a finished copy changes nothing, and is refused once the source or the target has changed`, () =>
     within(async (from, to) => {
       await fillBlog(from)
       const first = await copyOf(blog, from, to)
-      // As after a `kill -9` before it could say so.
+      // As after a `kill -9` before the copy could report its success.
       assert.deepEqual(await copyOf(blog, from, to), first)
       const rename = (place: Place) =>
         withStore(blog, place, store => new Client(store).update('posts', 1200, { title: 'changed since' }))
@@ -367,7 +366,7 @@ for (const [name, within] of directions) {
       })
     }))
 
-  test(`${name}: what cannot be copied, or copied into, is refused and left as it is`, () =>
+  test(`${name}: an unsuitable source or target is refused and left unchanged`, () =>
     within((from, to) =>
       withFile(async other => {
         await assert.rejects(copyOf(blog, from, to), /There is no database|does not fit the model/)
@@ -377,7 +376,7 @@ for (const [name, within] of directions) {
         await fillBlog(to)
         await assert.rejects(copyOf(blog, from, to), /The target is not empty/)
         await withStore(blog, to, async store => assert.ok(await new Client(store).item('posts', 1200)))
-        // A unfinished copy of another database.
+        // An unfinished copy of another database.
         const half = sqlite(other)
         const failing = copyDatabase(blog, {
           from,
@@ -395,7 +394,7 @@ for (const [name, within] of directions) {
     ))
 }
 
-test('a PostgreSQL database that holds something else is no target', () =>
+test('a PostgreSQL database with foreign tables is refused as a target', () =>
   withFile(file =>
     withPostgres(async url => {
       await fillBlog(sqlite(file))
@@ -406,7 +405,7 @@ test('a PostgreSQL database that holds something else is no target', () =>
     }),
   ))
 
-test('what the target cannot hold stops the copy with a sentence, and it goes on when that is mended', () =>
+test('a value that the target cannot store stops the copy with an explanation, and the copy resumes once the value is fixed', () =>
   withFile(file =>
     withPostgres(async url => {
       const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
@@ -426,7 +425,7 @@ test('what the target cannot hold stops the copy with a sentence, and it goes on
       await withStore(notes, sqlite(file), store =>
         new Client(store, notes).update('notes', 2, { code: 'short' }),
       )
-      // The index holds dead rows as well, while a transaction lasts anywhere in the server that is older.
+      // The index keeps dead rows too while any older transaction is open on the server.
       const attempt = () => copyOf(notes, sqlite(file), postgres(url)).catch(error => error)
       let copied = await attempt()
       for (let tries = 0; copied instanceof Error && tries < 100; tries++) {
