@@ -1,4 +1,4 @@
-/** Random computed fields over the small model, and plans that name them. */
+/** Random computed fields for the small model, and plans that use them. */
 import fc from 'fast-check'
 import type { CheckedExpression, CheckedPart } from '../../src/model/computed.ts'
 import { date } from '../../src/model/fields/date.ts'
@@ -25,7 +25,7 @@ const typeOf: Readonly<Record<Kind, FieldType>> = {
   day,
 }
 
-/** Every collection has one of each: `c_whole` and so on. */
+/** Each collection has one computed field per kind: `c_whole` and so on. */
 const kinds: readonly Kind[] = ['whole', 'text', 'truth', 'real', 'day']
 
 const stored: Readonly<Record<Name, Readonly<Record<Kind, readonly string[]>>>> = {
@@ -61,7 +61,7 @@ const literal = (kind: Kind): Made =>
     false,
   )
 
-/** Fields of the row, or one or two relations away. */
+/** Fields of the row or of related rows, up to `depth` relations away. */
 function fieldsOf(of: Name, kind: Kind, depth = 2): { path: string[]; field: string }[] {
   const own = stored[of][kind].map(name => ({ path: [], field: name }))
   if (depth === 0) return own
@@ -291,7 +291,7 @@ const parts = fc.record({
   limit: fc.integer({ min: 1, max: 3 }),
 })
 
-/** Lists that are filtered and sorted by computed fields, and select them, also of related items. */
+/** Lists that select, filter by and sort by computed fields, of related items too. */
 export const computedPlans: fc.Arbitrary<Plan<ReadShape>> = parts.map(asked => {
   const args: JsonValue[] = []
   const param = (value: JsonValue) => args.push(value) - 1

@@ -14,7 +14,6 @@ import {
   field,
   integer,
   json,
-  ModelError,
   model,
   not,
   now,
@@ -28,8 +27,7 @@ import {
   users,
 } from '../../src/index.ts'
 import { inWords } from '../../src/rest/openapi/rule-text.ts'
-
-const untyped = (value: unknown): never => value as never
+import { faultsIn, untyped } from './faults.ts'
 
 /** A rule as a JavaScript file could write it despite the types. */
 type Loose = (...names: readonly unknown[]) => {
@@ -71,15 +69,6 @@ function faultsOf(read: AccessRule): readonly string[] {
   return faultsIn(() => checkModel(declared(read)))
 }
 
-function faultsIn(check: () => unknown): readonly string[] {
-  try {
-    check()
-    return []
-  } catch (error) {
-    assert.ok(error instanceof ModelError, String(error))
-    return error.faults.map(({ place, message }) => `${place}: ${message}`)
-  }
-}
 
 const right: readonly (readonly [AccessRule, string])[] = [
   [loose('due_at').gte(now.minus({ minutes: 15 })), '`due_at` is at least now minus 15 minutes'],

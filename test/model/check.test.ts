@@ -12,7 +12,6 @@ import {
   computed,
   count,
   currentUser,
-  type Declaration,
   date,
   datetime,
   email,
@@ -21,7 +20,6 @@ import {
   integer,
   job,
   json,
-  ModelError,
   manyToMany,
   model,
   nobody,
@@ -46,19 +44,7 @@ import { singularOf } from '../../src/model/check/names.ts'
 import { bodyValidator, requireDocuments } from '../../src/model/validate.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
-
-/** A value that a JavaScript file could pass despite the types. */
-const untyped = (value: unknown): never => value as never
-
-function faultsOf(declaration: Declaration): readonly string[] {
-  try {
-    checkModel(declaration)
-    return []
-  } catch (error) {
-    assert.ok(error instanceof ModelError, String(error))
-    return error.faults.map(({ place, message }) => `${place}: ${message}`)
-  }
-}
+import { faultsOf, untyped } from './faults.ts'
 
 /** The faults of a collection `posts` with a plain `title` and these options. */
 function postFaults(options: object, others: object = {}): readonly string[] {

@@ -16,8 +16,9 @@ import {
   relation,
   string,
 } from '../../src/index.ts'
-import { checkModel, ModelError } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
+import { faultsIn } from './faults.ts'
 
 const fields = {
   title: string(),
@@ -28,13 +29,7 @@ const fields = {
 }
 
 function faultsOf(options: object): readonly string[] {
-  try {
-    checkModel(model({ posts: collection({ fields, ...options } as never) }) as Declaration)
-    return []
-  } catch (error) {
-    assert.ok(error instanceof ModelError, String(error))
-    return error.faults.map(({ place, message }) => `${place}: ${message}`)
-  }
+  return faultsIn(() => checkModel(model({ posts: collection({ fields, ...options } as never) }) as Declaration))
 }
 
 const refused: readonly (readonly [name: string, options: object, said: RegExp])[] = [
