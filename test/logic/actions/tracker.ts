@@ -1,4 +1,4 @@
-/** A model whose actions the tests of actions do. */
+/** The model of the action tests. */
 import {
   action,
   anyone,
@@ -17,7 +17,7 @@ import {
   users,
 } from '../../../src/index.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: what `run` is given is typed by `types` alone.
+// biome-ignore lint/suspicious/noExplicitAny: only generated types describe the arguments of `run`.
 type Data = Record<string, any>
 
 const own = owner('owner_id').or(role('admin'))
@@ -204,7 +204,7 @@ export default model(
             try {
               if (input.how === 'in_caught') await Promise.reject(1)
             } catch {
-              // Goes on.
+              // Continues.
             }
             if (input.how === 'with_data') await data.projects.count().catch(() => 0)
           }
