@@ -441,7 +441,7 @@ test('a server that refuses writes is not used until it accepts them again', asy
   })
 })
 
-test('a wrong password is reports, and not repeated', async () => {
+test('a wrong password is reported without revealing it', async () => {
   await withNodes(async ({ server, admin }) => {
     await admin.config('SET', 'requirepass', 'right-one')
     const wrong = await openNode(`redis://:hunter2@127.0.0.1:${server.port}`)

@@ -11,7 +11,7 @@ import { replicatedNodes } from '../setups/replicated.ts'
 import { nodeSetups } from '../setups/setups.ts'
 
 const ROUNDS = isWhole ? 60 : 30
-const LANES = 4
+const writerCount = 4
 
 interface Post {
   readonly id: number
@@ -19,7 +19,7 @@ interface Post {
 }
 
 /** The posts of one writer, as they must be visible on every node. */
-class Lane {
+class Writer {
   readonly #fixture: Fixture
   readonly #name: string
   readonly #posts = new Map<number, string>()
@@ -92,7 +92,7 @@ class Lane {
 }
 
 async function writeAndRead(fixture: Fixture): Promise<void> {
-  await Promise.all(Array.from({ length: LANES }, (_, lane) => new Lane(fixture, `lane${lane}`).run()))
+  await Promise.all(Array.from({ length: writerCount }, (_, writer) => new Writer(fixture, `writer${writer}`).run()))
 }
 
 async function totalAt(url: string, { ann }: Fixture): Promise<number> {
@@ -105,27 +105,27 @@ async function countWhileWriting(fixture: Fixture): Promise<void> {
   const { urls, ann } = fixture
   const before = await totalAt(fixture.url, fixture)
   let made = 0
-  const lanes = urls.map(async (url, lane) => {
+  const writing = urls.map(async (url, writer) => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = { title: `${round}`, body: '' }
       const posted = await call(`${url}/api/v1/posts`, { method: 'POST', key: ann.key, body })
       assert.equal(posted.status, 201)
       const least = before + ++made
-      const total = await totalAt(urls[(lane + 1) % urls.length] ?? '', fixture)
+      const total = await totalAt(urls[(writer + 1) % urls.length] ?? '', fixture)
       assert.ok(total >= least, `${total} of at least ${least}`)
     }
   })
-  await Promise.all(lanes)
+  await Promise.all(writing)
   for (const url of urls) assert.equal(await totalAt(url, fixture), before + urls.length * ROUNDS)
 }
 
 for (const setup of [...nodeSetups, lockedNodes, replicatedNodes]) {
   suite(setup.name, () => {
     const withShared = sharedFixtures(setup)
-    test(`each of ${LANES} writers reads its writes on every node`, () => withShared(writeAndRead))
+    test(`each of ${writerCount} writers reads its writes on every node`, () => withShared(writeAndRead))
     test('the total is correct on every node while all nodes write', () => withShared(countWhileWriting))
   })
 }
 
-test(`each of ${LANES} writers reads its writes on every node (${replicatedNodes.name} of two workers)`, () =>
+test(`each of ${writerCount} writers reads its writes on every node (${replicatedNodes.name} of two workers)`, () =>
   withFixture({ workers: 2, databaseConnections: 8 }, writeAndRead, blog, replicatedNodes))

@@ -103,12 +103,12 @@ function startLoad({ cluster, key }: NodesFixture): Load {
     if (answer.status !== (isWrite ? 201 : 200)) load.wrong.push(`${answer.status} ${answer.text}`)
     else if (isWrite) load.written.push(title)
   }
-  const lanes = times(6, async at => {
+  const loops = times(6, async at => {
     for (let count = 0; running; count++) await one(at, count)
   })
   load.stop = async () => {
     running = false
-    await Promise.all(lanes)
+    await Promise.all(loops)
   }
   return load
 }

@@ -78,9 +78,9 @@ for (const [name, within] of Object.entries(databases)) {
       try {
         await untilAllListen(cluster.url, key, subscribers)
         await Promise.all(
-          times(8, async lane => {
+          times(8, async writer => {
             for (let post = 0; post < 20; post++)
-              await write(cluster.node(lane + post).url, key, `${lane} ${post}`)
+              await write(cluster.node(writer + post).url, key, `${writer} ${post}`)
           }),
         )
         await until(() => subscribers.every(one => one.titles().length >= 160), 20_000)

@@ -8,7 +8,7 @@ import { type WorkerConnection, type RunningWorkers, withWorkers } from './servi
 
 const CONNECTIONS = 8
 
-interface Scene {
+interface Fixture {
   readonly pool: RunningWorkers
   readonly standby: string
   stop(): Promise<void>
@@ -16,7 +16,7 @@ interface Scene {
 }
 
 /** Starts two workers without a cache, so that each read queries a database. */
-async function withScene(use: (scene: Scene) => Promise<void>): Promise<void> {
+async function withFixture(use: (fixture: Fixture) => Promise<void>): Promise<void> {
   const servers = await startStandbys(1)
   try {
     const { url, standbys } = await servers.newDatabase()
@@ -34,8 +34,8 @@ async function withScene(use: (scene: Scene) => Promise<void>): Promise<void> {
       name: 'PostgreSQL with a standby',
       open: async () => ({ settings, close: async () => {} }),
     }
-    const scene = { standby, stop: () => server.stop(), start: () => server.start() }
-    await withWorkers(2, pool => use({ ...scene, pool }), {}, place)
+    const fixture = { standby, stop: () => server.stop(), start: () => server.start() }
+    await withWorkers(2, pool => use({ ...fixture, pool }), {}, place)
   } finally {
     await servers.close()
   }
@@ -80,7 +80,7 @@ async function assertOneService(connections: readonly WorkerConnection[], name: 
 }
 
 test('workers read from a standby, and none returns data older than a write of another', () =>
-  withScene(async ({ pool: { connections }, standby }) => {
+  withFixture(async ({ pool: { connections }, standby }) => {
     const [connection] = connections
     assert.ok(connection)
     const made = await connection.request('/api/v1/posts', { method: 'POST', body: { title: 'first', body: '' } })
@@ -96,7 +96,7 @@ test('workers read from a standby, and none returns data older than a write of a
   }))
 
 test('without the standby every worker continues and reports it, and uses it again after its restart', () =>
-  withScene(async ({ pool: { connections }, stop, start }) => {
+  withFixture(async ({ pool: { connections }, stop, start }) => {
     const [connection] = connections
     assert.ok(connection)
     await connection.request('/api/v1/posts', { method: 'POST', body: { title: 'first', body: '' } })
@@ -118,7 +118,7 @@ test('without the standby every worker continues and reports it, and uses it aga
   }))
 
 test('all workers together open no more connections to a standby than the settings allow', () =>
-  withScene(async ({ pool: { connections, another }, standby }) => {
+  withFixture(async ({ pool: { connections, another }, standby }) => {
     const [connection] = connections
     assert.ok(connection)
     await connection.request('/api/v1/posts', { method: 'POST', body: { title: 'first', body: '' } })

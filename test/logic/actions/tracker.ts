@@ -172,7 +172,7 @@ export default model(
         access: signedIn,
         run: async ({ data, input }: Data) => {
           await data.projects.create({ name: 'mistaken' })
-          const asked: Record<string, object> = {
+          const lists: Record<string, object> = {
             where: { where: { naem: 'x' } },
             operator: { where: { name: { like: 'x' } } },
             undefined: { where: { name: undefined } },
@@ -186,7 +186,7 @@ export default model(
           if (input.what === 'forgotten') void data.projects.list({ sort: ['naem'] })
           else if (input.what === 'id') await data.projects.get(0)
           else if (input.what === 'caught') await data.projects.list({ sort: ['naem'] }).catch(() => null)
-          else await data.projects.list(asked[input.what])
+          else await data.projects.list(lists[input.what])
         },
       }),
       loops: action({

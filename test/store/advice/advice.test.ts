@@ -63,33 +63,33 @@ async function until<T>(found: () => T | undefined): Promise<T> {
 }
 
 async function reportsAll(place: Place): Promise<void> {
-  const told: SlowList[] = []
+  const reported: SlowList[] = []
   const model = modelWith()
-  const store = await place.open(model, { queries: { onSlow: slow => told.push(slow) } })
+  const store = await place.open(model, { queries: { onSlow: slow => reported.push(slow) } })
   const ask = asker(model, store)
-  for (const { ask: asked, request, advice } of slowCases) {
-    await ask(asked)
-    const slow = await until(() => told.shift())
+  for (const { ask: query, request, advice } of slowCases) {
+    await ask(query)
+    const slow = await until(() => reported.shift())
     assert.deepEqual([slow.request, slow.advice], [request, advice])
     assert.ok(slow.looked >= 1000, `${request}: ${slow.looked}`)
   }
   const [first] = slowCases
   assert.ok(first)
   // A list is reported once, and a fast list never. The last request proves that the ones before it were examined.
-  for (const quick of [
+  for (const fast of [
     first.ask,
     '/posts',
     '/posts?status=open',
     '/posts?id[in]=1,2,3&sort=title',
     '/posts?source[contains]=s',
   ])
-    await ask(quick)
+    await ask(fast)
   await ask('/posts?sort=-source')
-  assert.equal((await until(() => told.shift())).request, 'GET /posts?sort=-source')
+  assert.equal((await until(() => reported.shift())).request, 'GET /posts?sort=-source')
   // A search sorted by rank also visits every match.
   await ask('/posts?q=title&sort=-q')
-  assert.match((await until(() => told.shift())).request, /^GET \/posts\?q=…&sort=-q$/)
-  assert.deepEqual(told, [])
+  assert.match((await until(() => reported.shift())).request, /^GET \/posts\?q=…&sort=-q$/)
+  assert.deepEqual(reported, [])
   const taken = store.queries?.takeSlow() ?? []
   const requests = [
     ...slowCases.map(({ request }) => request),
@@ -130,13 +130,13 @@ function watched(store: Store): { readonly runnable: Runnable; readonly last: ()
 }
 
 async function fastOnceFollowed(place: Place): Promise<void> {
-  const told: SlowList[] = []
+  const reported: SlowList[] = []
   const model = modelWith(followed)
-  const store = await place.open(model, { queries: { onSlow: slow => told.push(slow) } })
+  const store = await place.open(model, { queries: { onSlow: slow => reported.push(slow) } })
   await place.run('ANALYZE')
   const { runnable, last } = watched(store)
   const ask = asker(model, store, runnable)
-  for (const { ask: asked, instead = asked, request } of slowCases) {
+  for (const { ask: query, instead = query, request } of slowCases) {
     if (instead === null) continue
     await ask(instead)
     const { units, args } = last()
@@ -147,15 +147,15 @@ async function fastOnceFollowed(place: Place): Promise<void> {
     }
   }
   await ask('/posts?sort=-note')
-  assert.deepEqual((await until(() => told.shift())).request, 'GET /posts?sort=-note')
-  assert.deepEqual(told, [])
+  assert.deepEqual((await until(() => reported.shift())).request, 'GET /posts?sort=-note')
+  assert.deepEqual(reported, [])
   await store.close()
 }
 
 async function refusesBeyond(place: Place): Promise<void> {
-  const told: SlowList[] = []
+  const reported: SlowList[] = []
   const model = modelWith()
-  const store = await place.open(model, { queries: { maxScan: 1000, onSlow: slow => told.push(slow) } })
+  const store = await place.open(model, { queries: { maxScan: 1000, onSlow: slow => reported.push(slow) } })
   const ask = asker(model, store)
   await assert.rejects(ask('/posts?sort=title'), failure('SCAN_TOO_LARGE'))
   await assert.rejects(
@@ -169,11 +169,11 @@ async function refusesBeyond(place: Place): Promise<void> {
   await assert.rejects(admin('/posts?sort=title'), failure('SCAN_TOO_LARGE'))
   // The limit does not apply to Portico's own reads, or to reads that visit few rows.
   await asker(model, store, store, system)('/posts?sort=title')
-  for (const quick of ['/posts', '/posts?status=open', '/posts?id[in]=1,2&sort=title', '/posts?cursor='])
-    await ask(quick)
+  for (const fast of ['/posts', '/posts?status=open', '/posts?id[in]=1,2&sort=title', '/posts?cursor='])
+    await ask(fast)
   await assert.rejects(ask('/posts?page=200'), failure('SCAN_TOO_LARGE'))
-  assert.equal(told[0]?.isRefused, true)
-  assert.equal(told[0]?.index, "index('title')")
+  assert.equal(reported[0]?.isRefused, true)
+  assert.equal(reported[0]?.index, "index('title')")
   await store.close()
 }
 

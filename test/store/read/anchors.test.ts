@@ -71,11 +71,11 @@ test('the nearest anchor at or before an offset is found, whatever the order of 
   const anchors = new Anchors()
   assert.equal(anchors.before(1_000_000), undefined)
   fc.assert(
-    fc.property(fc.array(fc.nat({ max: 50 }), { maxLength: 40 }), fc.nat({ max: 60 }), (offsets, asked) => {
+    fc.property(fc.array(fc.nat({ max: 50 }), { maxLength: 40 }), fc.nat({ max: 60 }), (offsets, target) => {
       const made = new Anchors()
       for (const offset of offsets) made.add({ offset, position: [offset] })
-      const nearest = offsets.filter(offset => offset <= asked).sort((one, other) => other - one)[0]
-      assert.equal(made.before(asked)?.offset, nearest)
+      const nearest = offsets.filter(offset => offset <= target).sort((one, other) => other - one)[0]
+      assert.equal(made.before(target)?.offset, nearest)
       assert.equal(made.size, new Set(offsets).size)
     }),
   )

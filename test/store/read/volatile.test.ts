@@ -87,8 +87,8 @@ for (const { name, within } of seededStores) {
   test(`on ${name} an answer for the claims of one caller is not reused for other claims`, async () => {
     await within(modelWith(ofTeam), data, async ({ store }) => {
       const seen = reading(store, ofTeam)
-      const asked = ['red', 'blue', 'red', 'green', 7, true].map(team => seen(claiming(team), 0))
-      const found = (await Promise.all(asked)).map(({ ids, total }) => [...ids, total])
+      const reads = ['red', 'blue', 'red', 'green', 7, true].map(team => seen(claiming(team), 0))
+      const found = (await Promise.all(reads)).map(({ ids, total }) => [...ids, total])
       const none = [0]
       assert.deepEqual(found, [[1, 3, posts / 2], [2, 4, posts / 2], [1, 3, posts / 2], none, none, none])
       assert.deepEqual((await seen(caller, 0)).ids, [])

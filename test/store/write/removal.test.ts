@@ -255,15 +255,15 @@ for (const { name, within } of databases) {
     await run(`${off}; ${statement}; ${on}`)
     await addTotal(table, count, rows)
   }
-  const ring = (table: string, field: string, first: string) =>
+  const cycle = (table: string, field: string, first: string) =>
     `INSERT INTO ${table} (id, ${field}, created_at) ${numbers(DEPTH)} SELECT n, ${first}, '2026-01-01T00:00:00.000Z' FROM numbers`
   const next = `n % ${DEPTH} + 1`
 
   test(`${name}: a cycle of required references can be deleted, within one collection or across two`, () =>
     inStorage(async ({ client, rows, run, events }) => {
-      await fill('links', ring('links', 'next_id', next), DEPTH, rows, run)
-      await fill('hens', ring('hens', 'egg_id', 'n'), DEPTH, rows, run)
-      await fill('eggs', ring('eggs', 'hen_id', next), DEPTH, rows, run)
+      await fill('links', cycle('links', 'next_id', next), DEPTH, rows, run)
+      await fill('hens', cycle('hens', 'egg_id', 'n'), DEPTH, rows, run)
+      await fill('eggs', cycle('eggs', 'hen_id', next), DEPTH, rows, run)
       await client.remove('links', 7)
       assert.equal(new Set(named(await events())).size, DEPTH)
       await client.remove('hens', 9)

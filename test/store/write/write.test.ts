@@ -201,7 +201,7 @@ test('a patch without effect counts as a change if the document is hidden', () =
   )
 })
 
-test('what is remembered of rows that lose a reference is forgotten', async () => {
+test('a cached item is invalidated when a deletion clears its reference', async () => {
   const store = openSqlite(teams, { file: ':memory:' })
   const client = new Client(store, teams)
   const { id: team_id } = await client.create('teams', { name: 'red' })

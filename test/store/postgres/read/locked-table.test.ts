@@ -18,14 +18,14 @@ const two = checkModel(
   }),
 )
 
-interface Bench {
+interface Fixture {
   readonly client: Client
   /** Reads of the locked table, by statements of several shapes. */
   locked(count: number): Promise<unknown>[]
   unlock(): Promise<unknown>
 }
 
-function withLocked(timeout: number, use: (bench: Bench) => Promise<void>): Promise<void> {
+function withLocked(timeout: number, use: (fixture: Fixture) => Promise<void>): Promise<void> {
   return withPostgres(async url => {
     // Without a cache, every read queries the database.
     const store = await openPostgres(two, { url, connections: 10, timeout, cacheBytes: 0 })
@@ -53,7 +53,7 @@ function withLocked(timeout: number, use: (bench: Bench) => Promise<void>): Prom
 }
 
 /** The sorted durations, in milliseconds, of reads of the other table while reads of the locked one accumulate. */
-async function pace({ client, locked }: Bench, more: (reads: readonly Promise<unknown>[]) => void) {
+async function pace({ client, locked }: Fixture, more: (reads: readonly Promise<unknown>[]) => void) {
   const times: number[] = []
   const end = performance.now() + 3000
   while (performance.now() < end) {
@@ -68,18 +68,18 @@ async function pace({ client, locked }: Bench, more: (reads: readonly Promise<un
 }
 
 test('reads of other tables continue while a table is locked, and its own reads complete once it is unlocked', () =>
-  withLocked(20_000, async bench => {
+  withLocked(20_000, async fixture => {
     const blocked: Promise<unknown>[] = []
-    const times = await pace(bench, reads => blocked.push(...reads))
+    const times = await pace(fixture, reads => blocked.push(...reads))
     const median = times[times.length >> 1] ?? Number.NaN
     // Detecting a lock takes a short wait, once for each statement.
     assert.ok(median < 50, `${median} ms`)
     assert.ok((times.at(-1) ?? Number.NaN) < 2000, `${times.at(-1)} ms`)
-    await bench.unlock()
+    await fixture.unlock()
     const answers = await Promise.all(blocked)
     assert.equal(answers.length, blocked.length)
     for (const answer of answers) assert.match(JSON.stringify(answer), /"name":"x"/)
-    assert.match(JSON.stringify(await bench.client.item('locks', 1)), /"name":"x"/)
+    assert.match(JSON.stringify(await fixture.client.item('locks', 1)), /"name":"x"/)
   }))
 
 test('a read of a locked table is refused after its timeout, and reads succeed once the table is unlocked', () =>

@@ -30,7 +30,7 @@ const guard = createGuard(blog)
 /** A reader on a stub database. Its checks return `checks` in turn, its counts `total`; `pipelines` records its queries. */
 function open(checks: readonly Rows[], total = 5000) {
   const versions = new Versions()
-  const pool = new Pool({ open: () => Promise.reject(new Error('not asked')), size: 1, maxWaiting: 1 })
+  const pool = new Pool({ open: () => Promise.reject(new Error('not used')), size: 1, maxWaiting: 1 })
   const said = [...checks]
   const pipelines: (readonly Query[])[] = []
   const ask = async (queries: readonly Query[]): Promise<readonly Rows[]> => {

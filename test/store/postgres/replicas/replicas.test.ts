@@ -66,18 +66,18 @@ class Node extends Client {
   }
 }
 
-interface Scene extends Everywhere {
+interface Fixture extends Everywhere {
   readonly standby: string
   /** Opens a node, by default without a cache. */
   node(cacheBytes?: number, replicas?: readonly string[]): Promise<Node>
 }
 
 /** Provides a database with users 1 and 2, and with post 1, whose title is `first`. */
-async function withScene(servers: Replicated, use: (scene: Scene) => Promise<void>): Promise<void> {
+async function withFixture(servers: Replicated, use: (fixture: Fixture) => Promise<void>): Promise<void> {
   const everywhere = await servers.newDatabase()
   const [standby = ''] = everywhere.standbys
   const nodes: Node[] = []
-  const scene = {
+  const fixture = {
     ...everywhere,
     standby,
     async node(cacheBytes = 0, replicas = everywhere.standbys) {
@@ -91,7 +91,7 @@ async function withScene(servers: Replicated, use: (scene: Scene) => Promise<voi
     nodes.push(node)
     for (const name of ['ann', 'bob']) await node.create('users', { name, email: `${name}@example.com` })
     await node.create('posts', { title: 'first' }, ann)
-    await use(scene)
+    await use(fixture)
   } finally {
     await resumeReplay(standby).catch(() => undefined)
     for (const node of nodes) await node.store.close()
@@ -114,7 +114,7 @@ before(async () => {
 after(() => servers.close())
 
 test('a standby answers the reads of callers, and the primary those of Portico itself', () =>
-  withScene(servers, async ({ standby, node }) => {
+  withFixture(servers, async ({ standby, node }) => {
     const client = await node()
     await client.settled(() => client.title(1))
     const before = client.counts
@@ -126,7 +126,7 @@ test('a standby answers the reads of callers, and the primary those of Portico i
   }))
 
 test('every node reads a collection from the primary until the standby has replayed its changes, and others from the standby', () =>
-  withScene(servers, async ({ standby, node }) => {
+  withFixture(servers, async ({ standby, node }) => {
     const [writer, other] = [await node(), await node(1_000_000)]
     // Another item each time, since answers of the primary are cached.
     let id = 1000
@@ -154,7 +154,7 @@ test('every node reads a collection from the primary until the standby has repla
   }))
 
 test('a commit that is visible on a standby before it is on the primary is not returned', () =>
-  withScene(servers, async ({ url, standby, node }) => {
+  withFixture(servers, async ({ url, standby, node }) => {
     const [writer, other] = [await node(), await node()]
     await other.settled(() => other.title(1))
     const settings = async (change: string) => {
@@ -208,7 +208,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 )
 
 /** Compares two nodes with a standby to one with neither standby nor cache. Returns how many reads the standby answered. */
-async function compare({ standby, node }: Scene, actions: readonly Action[]): Promise<number> {
+async function compare({ standby, node }: Fixture, actions: readonly Action[]): Promise<number> {
   const nodes = [await node(1_000_000), await node(1_000_000)] as const
   const plain = await node(0, [])
   const made = Array.from({ length: 400 }, (_, at) => plain.create('posts', { title: `${at}` }, ann))
@@ -247,8 +247,8 @@ test('reads return the same from the cache, the standby and the primary, however
   let answers = 0
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), actions =>
-      withScene(servers, async scene => {
-        answers += await compare(scene, actions)
+      withFixture(servers, async fixture => {
+        answers += await compare(fixture, actions)
       }),
     ),
     { numRuns: 5 },
@@ -257,7 +257,7 @@ test('reads return the same from the cache, the standby and the primary, however
 })
 
 test('a server that is not a standby of the primary answers no reads', () =>
-  withScene(servers, async ({ url, node }) => {
+  withFixture(servers, async ({ url, node }) => {
     const client = await node(0, [url])
     await until('the standby is excluded', () => client.reports.length > 0)
     assert.deepEqual(client.reports, ['it is no standby of the primary'])
@@ -267,7 +267,7 @@ test('a server that is not a standby of the primary answers no reads', () =>
   }))
 
 test('a standby that stops responding is excluded until it responds again, and no read waits for long', () =>
-  withScene(servers, async ({ standby, node }) => {
+  withFixture(servers, async ({ standby, node }) => {
     const proxy = await proxyOf(standby)
     try {
       const client = await node(0, [proxy.url])
@@ -288,7 +288,7 @@ test('a standby that stops responding is excluded until it responds again, and n
   }))
 
 test('reads continue while a standby is down, and use it again after its restart', () =>
-  withScene(servers, async ({ node }) => {
+  withFixture(servers, async ({ node }) => {
     const [standby] = servers.standbys
     const client = await node()
     await client.settled(() => client.title(1))
@@ -309,7 +309,7 @@ test('reads continue while a standby is down, and use it again after its restart
   }))
 
 test('a store opens even if its replica is unreachable', () =>
-  withScene(servers, async ({ standby, node }) => {
+  withFixture(servers, async ({ standby, node }) => {
     const client = await node(0, [standby.replace(/@[^/]*/, '@%2Fnowhere')])
     assert.equal(await client.title(1), 'first')
     await until('the standby is excluded', () => client.counts.up === 0)

@@ -8,7 +8,7 @@ import { query } from '../../../databases/postgres.ts'
 import { caughtUp, startStandbys, until } from '../../../databases/replicated.ts'
 import { blog, Client, fields, listOfPosts } from '../../blog.ts'
 
-const owner = { name: 'keeper', password: 'no superuser' }
+const owner = { name: 'table_owner', password: 'no superuser' }
 const people = { ...listOfPosts, collection: 'users', select: fields('id', 'name') } as const
 
 test('with row security, a standby serves the reads of callers, and plain SQL sees no rows there', async () => {

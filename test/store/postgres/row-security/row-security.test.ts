@@ -237,8 +237,8 @@ test('an unguarded plan changes only what random rules let its caller change', a
     const isKnown = !names.some(name => ['id', 'nothing', 'password_hash'].includes(name))
     return isKnown && !refersToOwn(plan) && (shape.kind === 'create' || shape.ifMatch === undefined)
   })
-  const asked = fc.array(fc.tuple(principals, plans), { minLength: 30, maxLength: 30 })
-  const property = fc.asyncProperty(choices, datas, asked, async ({ access = {} }, data, all) => {
+  const requests = fc.array(fc.tuple(principals, plans), { minLength: 30, maxLength: 30 })
+  const property = fc.asyncProperty(choices, datas, requests, async ({ access = {} }, data, all) => {
     const model = smallModel({ access })
     await within(
       model,
@@ -386,8 +386,8 @@ test('unguarded creates, updates and deletes are refused, and an empty update do
     // The caller's own post can be updated, so the plans were not refused for another reason.
     await store.write(guard({ shape: { ...update, set }, args: [1, 'Mine'] } as never, who))
     const hidden = { ...update, collection: 'users', set: [] }
-    const asked = store.write(guard({ shape: hidden, args: [2] } as never, anonymous('192.0.2.1')))
-    await assert.rejects(asked, { code: 'NOT_FOUND' })
+    const update = store.write(guard({ shape: hidden, args: [2] } as never, anonymous('192.0.2.1')))
+    await assert.rejects(update, { code: 'NOT_FOUND' })
   })
 })
 

@@ -11,7 +11,7 @@ import { stubConnection } from '../connections/stub-connection.ts'
 const sent = 1_000_000
 
 /** A lease that asked at `sent` which nodes may write, and got these. */
-function asked(writers: readonly Row[] = [], lease = new Lease()): Lease {
+function leaseWith(writers: readonly Row[] = [], lease = new Lease()): Lease {
   lease.question(sent).answered(writers)
   return lease
 }
@@ -24,7 +24,7 @@ test('a lease does not hold before the first answer', () => {
 })
 
 test('a lease starts when its question is sent and is due for renewal before it ends', () => {
-  const lease = asked()
+  const lease = leaseWith()
   assert.equal(lease.holds(sent), true)
   assert.equal(lease.holds(sent + LEASE - 0.001), true)
   assert.equal(lease.holds(sent + LEASE), false)
@@ -37,20 +37,20 @@ test('a new writer waits longer than a lease lasts', () => {
 })
 
 test('while another node may write, the lease does not hold and is renewed less often', () => {
-  const lease = asked([otherNode])
+  const lease = leaseWith([otherNode])
   assert.equal(lease.holds(sent), false)
   assert.equal(lease.isDue(sent + LEASE), false)
 })
 
 test('a lease holds until its end even after another node becomes a writer', () => {
-  const lease = asked()
+  const lease = leaseWith()
   lease.question(sent + 10).answered([otherNode])
   assert.equal(lease.holds(sent + LEASE - 1), true)
   assert.equal(lease.holds(sent + LEASE), false)
 })
 
 test('the lease does not hold while an own COMMIT is unanswered', () => {
-  const lease = asked()
+  const lease = leaseWith()
   const [one, other] = [lease.commit(), lease.commit()]
   assert.equal(lease.holds(sent), false)
   one(true)
@@ -60,13 +60,13 @@ test('the lease does not hold while an own COMMIT is unanswered', () => {
 })
 
 test('a COMMIT with an unknown outcome ends the lease and voids the questions sent before', () => {
-  const lease = asked()
+  const lease = leaseWith()
   const pending = lease.question(sent + 1)
   lease.commit()(false)
   assert.deepEqual([lease.holds(sent), lease.isDue(sent)], [false, true])
   pending.answered([])
   assert.equal(lease.holds(sent + 1), false)
-  assert.equal(asked([], lease).holds(sent), true)
+  assert.equal(leaseWith([], lease).holds(sent), true)
 })
 
 /** Admits a new connection to the lease; reads the number of the node from the values of its lock statement. */
@@ -122,13 +122,13 @@ test('own connections do not end the lease of a node; connections that differ in
   const lease = new Lease()
   const { stub, node } = await admitted(lease, () => [])
   const { pid } = stub.connection
-  assert.equal(asked([[node, pid]], lease).holds(sent), true)
+  assert.equal(leaseWith([[node, pid]], lease).holds(sent), true)
   for (const other of [
     [node + 1, pid],
     [node, pid + 1000],
   ]) {
     lease.end()
-    assert.equal(asked([[node, pid], other as Row], lease).holds(sent), false)
+    assert.equal(leaseWith([[node, pid], other as Row], lease).holds(sent), false)
   }
 })
 

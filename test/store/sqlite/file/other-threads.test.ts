@@ -12,7 +12,7 @@ import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite.ts'
 import { blog, Client, fields, withFile } from '../../blog.ts'
 import { threadsIn } from './other-threads.ts'
 
-interface Bench {
+interface Fixture {
   readonly store: SqliteStore
   /** The title, read synchronously. */
   title(): string
@@ -20,7 +20,7 @@ interface Bench {
   changeElsewhere(title: string): void
 }
 
-async function withOtherThread(sharesMemory: boolean, use: (bench: Bench) => Promise<void>): Promise<void> {
+async function withOtherThread(sharesMemory: boolean, use: (fixture: Fixture) => Promise<void>): Promise<void> {
   await withFile(async file => {
     const [signal, commits] = [
       new Int32Array(new SharedArrayBuffer(4)),

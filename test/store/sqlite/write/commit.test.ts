@@ -33,7 +33,7 @@ class Failing extends DatabaseSync {
   }
 }
 
-interface Bench {
+interface Fixture {
   readonly database: Failing
   readonly queue: CommitQueue<number, string>
   readonly committed: number[]
@@ -52,7 +52,7 @@ interface QueueOptions {
   readonly lock?: typeof noOtherThreads.lock
 }
 
-function withQueue(use: (bench: Bench) => Promise<void>, options: QueueOptions = {}): Promise<void> {
+function withQueue(use: (fixture: Fixture) => Promise<void>, options: QueueOptions = {}): Promise<void> {
   const { maxWaiting = 100, clock = () => 0, lockWaitMs = 5000, lock = noOtherThreads.lock } = options
   return withFile(async file => {
     const database = new Failing(file)
@@ -112,7 +112,7 @@ test('waiting writes share one transaction and are acknowledged in order', () =>
 async function turnByTurn(count: number, pace: number): Promise<readonly number[]> {
   let time = 0
   let transactions: readonly number[] = []
-  const use = async ({ queue, insert, began }: Bench) => {
+  const use = async ({ queue, insert, began }: Fixture) => {
     const slow = insert(0)
     await queue.add(() => {
       time += 5
@@ -319,7 +319,7 @@ test('the writer lock is released after each commit, failed or not', () => {
     },
     release: () => void held--,
   }
-  const use = async ({ database, queue, insert }: Bench) => {
+  const use = async ({ database, queue, insert }: Fixture) => {
     await queue.add(insert(1))
     assert.equal(held, 0)
     database.fails = { text: 'COMMIT', times: 1 }

@@ -47,7 +47,7 @@ class Failing extends DatabaseSync {
   }
 }
 
-interface Bench {
+interface Fixture {
   readonly database: Failing
   readonly health: WriteHealth
   readonly queue: CommitQueue<number, number>
@@ -57,7 +57,7 @@ interface Bench {
   stored(): unknown[]
 }
 
-function withQueue(use: (bench: Bench) => Promise<void>): Promise<void> {
+function withQueue(use: (fixture: Fixture) => Promise<void>): Promise<void> {
   return withFile(async file => {
     const database = new Failing(file, { timeout: 0 })
     database.exec('PRAGMA journal_mode = WAL; CREATE TABLE numbers (n INTEGER PRIMARY KEY)')
