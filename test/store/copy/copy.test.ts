@@ -18,9 +18,7 @@ import { query, withPostgres } from '../../databases/postgres.ts'
 import rich from '../../models/rich.ts'
 import { call } from '../../serve/service.ts'
 import { blog, Client, withFile } from '../blog.ts'
-
-const sqlite = (at: string): Place => ({ at, kind: 'sqlite', name: at })
-const postgres = (at: string): Place => ({ at, kind: 'postgres', name: new URL(at).pathname })
+import { postgresPlace, sqlitePlace } from './places.ts'
 
 function copyOf(model: typeof blog, from: Place, to: Place, live = false) {
   return copyDatabase(model, { from, to, live, onProgress: () => {} })
@@ -169,7 +167,7 @@ test('a copy to PostgreSQL and back returns the same responses as its source and
       withFile(async back => {
         const model = checkModel(rich)
         const key = generateKey()
-        const places = [sqlite(file), postgres(url), sqlite(back)] as const
+        const places = [sqlitePlace(file), postgresPlace(url), sqlitePlace(back)] as const
         await serving(places[0], key, at => fill(at, key))
         const source = new DatabaseSync(file)
         source.exec('UPDATE "_events" SET "depth" = "id" % 3 WHERE "id" % 2 = 0')
@@ -243,11 +241,11 @@ const directions: readonly (readonly [
 ])[] = [
   [
     'from SQLite to PostgreSQL',
-    use => withFile(file => withPostgres(url => use(sqlite(file), postgres(url)))),
+    use => withFile(file => withPostgres(url => use(sqlitePlace(file), postgresPlace(url)))),
   ],
   [
     'from PostgreSQL to SQLite',
-    use => withFile(file => withPostgres(url => use(postgres(url), sqlite(file)))),
+    use => withFile(file => withPostgres(url => use(postgresPlace(url), sqlitePlace(file)))),
   ],
 ]
 
@@ -258,10 +256,10 @@ test('from PostgreSQL: a long-running transaction on the server does not make ea
         const older = await connect(other)
         await older.query('BEGIN')
         await older.query('SELECT pg_current_xact_id()')
-        await fillBlog(postgres(url))
+        await fillBlog(postgresPlace(url))
         const record = { kind: 'Token', id: 'early', payload: '{}', expiresAt: null }
-        await withStore(blog, postgres(url), ({ records }) => records.put(record))
-        await copyOf(blog, postgres(url), sqlite(file))
+        await withStore(blog, postgresPlace(url), ({ records }) => records.put(record))
+        await copyOf(blog, postgresPlace(url), sqlitePlace(file))
         await older.end()
       }),
     ),
@@ -377,7 +375,7 @@ for (const [name, within] of directions) {
         await assert.rejects(copyOf(blog, from, to), /The target is not empty/)
         await withStore(blog, to, async store => assert.ok(await new Client(store).item('posts', 1200)))
         // An unfinished copy of another database.
-        const half = sqlite(other)
+        const half = sqlitePlace(other)
         const failing = copyDatabase(blog, {
           from,
           to: half,
@@ -388,7 +386,7 @@ for (const [name, within] of directions) {
         })
         await assert.rejects(failing, /stopped/)
         await assert.rejects(copyOf(blog, to, half), /unfinished copy of/)
-        await assert.rejects(copyOf(blog, half, sqlite(`${other}2`)), /an unfinished copy/)
+        await assert.rejects(copyOf(blog, half, sqlitePlace(`${other}2`)), /an unfinished copy/)
         await copyOf(blog, from, half)
       }),
     ))
@@ -397,9 +395,9 @@ for (const [name, within] of directions) {
 test('a PostgreSQL database with foreign tables is refused as a target', () =>
   withFile(file =>
     withPostgres(async url => {
-      await fillBlog(sqlite(file))
+      await fillBlog(sqlitePlace(file))
       await query(url, 'CREATE TABLE things (id int)')
-      await assert.rejects(copyOf(blog, sqlite(file), postgres(url)), /The target is not empty/)
+      await assert.rejects(copyOf(blog, sqlitePlace(file), postgresPlace(url)), /The target is not empty/)
       const tables = await query(url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
       assert.deepEqual(tables, [{ tablename: 'things' }])
     }),
@@ -412,21 +410,21 @@ test('a value that the target cannot store stops the copy with an explanation, a
       const notes = checkModel(
         model({ notes: collection({ access, fields: { code: text() }, indexes: [index('code')] }) }),
       )
-      await withStore(notes, sqlite(file), async store => {
+      await withStore(notes, sqlitePlace(file), async store => {
         const client = new Client(store, notes)
         for (const bytes of [2, 3000]) {
           await client.create('notes', { code: randomBytes(bytes).toString('hex') })
         }
       })
       await assert.rejects(
-        copyOf(notes, sqlite(file), postgres(url)),
+        copyOf(notes, sqlitePlace(file), postgresPlace(url)),
         /^CopyError: The copy has stopped: index row size/,
       )
-      await withStore(notes, sqlite(file), store =>
+      await withStore(notes, sqlitePlace(file), store =>
         new Client(store, notes).update('notes', 2, { code: 'short' }),
       )
       // The index keeps dead rows too while any older transaction is open on the server.
-      const attempt = () => copyOf(notes, sqlite(file), postgres(url)).catch(error => error)
+      const attempt = () => copyOf(notes, sqlitePlace(file), postgresPlace(url)).catch(error => error)
       let copied = await attempt()
       for (let tries = 0; copied instanceof Error && tries < 100; tries++) {
         await wait(100)

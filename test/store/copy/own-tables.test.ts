@@ -3,12 +3,11 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { copyTables } from '../../../src/store/copy/tables.ts'
-import { copyDatabase, type Place } from '../../../src/store/copy.ts'
+import { copyDatabase } from '../../../src/store/copy.ts'
 import { schemaOf } from '../../../src/store/schema/tables.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import { blog, Client, withFile } from '../blog.ts'
-
-const sqlite = (at: string): Place => ({ at, kind: 'sqlite', name: at })
+import { sqlitePlace } from './places.ts'
 
 /** Runs `use` with the file of a database that holds one event. */
 async function withEvent(use: (file: string) => Promise<void>): Promise<void> {
@@ -37,7 +36,7 @@ test('a copied event keeps its depth in the chain of reactions', () =>
       const database = new DatabaseSync(file)
       database.exec('UPDATE "_events" SET "depth" = 7')
       database.close()
-      await copyDatabase(blog, { from: sqlite(file), to: sqlite(target), live: false, onProgress: () => {} })
+      await copyDatabase(blog, { from: sqlitePlace(file), to: sqlitePlace(target), live: false, onProgress: () => {} })
       const copy = openSqlite(blog, { file: target })
       const [event] = await copy.changes.after(0, 10)
       assert.equal(event?.depth, 7)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PostgresSource } from '../../../src/store/copy/postgres.ts'
-import { copyDatabase, type Place } from '../../../src/store/copy.ts'
+import { copyDatabase } from '../../../src/store/copy.ts'
 import { pruneTouched } from '../../../src/store/postgres/log/event-log.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
 import { connect } from '../../../src/store/schema/postgres/session.ts'
@@ -11,6 +11,7 @@ import { query, withPostgres } from '../../databases/postgres.ts'
 import { proxyOf } from '../../databases/proxy.ts'
 import { until } from '../../databases/replicated.ts'
 import { blog, Client } from '../blog.ts'
+import { postgresPlace } from './places.ts'
 
 async function make(url: string): Promise<void> {
   const store = await openPostgres(blog, { url })
@@ -49,9 +50,8 @@ test('a copy whose connection breaks says how to resume it', () =>
     withPostgres(async to => {
       await make(from)
       const proxy = await proxyOf(from)
-      const placeOf = (at: string): Place => ({ at, kind: 'postgres', name: new URL(at).pathname })
       const copy = (source: string, onProgress: () => void) =>
-        copyDatabase(blog, { from: placeOf(source), to: placeOf(to), live: false, onProgress })
+        copyDatabase(blog, { from: postgresPlace(source), to: postgresPlace(to), live: false, onProgress })
       await assert.rejects(
         copy(proxy.url, () => proxy.close()),
         /CopyError: The copy has stopped: .*the same command again, which resumes/,

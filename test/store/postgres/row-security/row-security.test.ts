@@ -386,8 +386,8 @@ test('unguarded creates, updates and deletes are refused, and an empty update do
     // The caller's own post can be updated, so the plans were not refused for another reason.
     await store.write(guard({ shape: { ...update, set }, args: [1, 'Mine'] } as never, who))
     const hidden = { ...update, collection: 'users', set: [] }
-    const update = store.write(guard({ shape: hidden, args: [2] } as never, anonymous('192.0.2.1')))
-    await assert.rejects(update, { code: 'NOT_FOUND' })
+    const emptyUpdate = store.write(guard({ shape: hidden, args: [2] } as never, anonymous('192.0.2.1')))
+    await assert.rejects(emptyUpdate, { code: 'NOT_FOUND' })
   })
 })
 
