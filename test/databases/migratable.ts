@@ -1,4 +1,4 @@
-/** Databases that are brought from one model to another, each by its own code, for tests that both must pass. */
+/** Migrations of SQLite and PostgreSQL behind one interface, for tests that both must pass. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'

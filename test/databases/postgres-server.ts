@@ -62,7 +62,7 @@ export class PostgresServer {
   }
 
   #initialize(): void {
-    // This locale reveals best if a comparison lacks its collation.
+    // This locale sorts differently from code points, which reveals a comparison without its collation.
     const locale = ['--encoding=UTF8', '--locale-provider=icu', '--icu-locale=en-US', '--locale=C']
     const login = ['--username=portico', '--auth=trust', '--no-sync']
     this.#call('initdb', [...login, ...locale, '-D', this.#data])

@@ -190,7 +190,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'of many concurrent consumes, and of many concurrent adds, exactly one succeeds',
+    'of many concurrent consumes of a record, and of many concurrent adds, exactly one succeeds',
     within(database, async ({ records }) => {
       for (let round = 0; round < 20; round++) {
         const id = `c${round}`
@@ -205,7 +205,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'of concurrent adds, consumes and deletes in two stores, exactly one succeeds',
+    'of concurrent adds, consumes and deletes of a record in two stores, exactly one each succeeds',
     withinTwo(database, async (one, two) => {
       const both = [one.records, two.records]
       for (let round = 0; round < 20; round++) {
@@ -229,7 +229,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'of concurrent adds and consumes in twenty stores, exactly one succeeds',
+    'of concurrent adds and consumes of a record in twenty stores, exactly one each succeeds',
     within(database, async ({ place }) => {
       const all = await Promise.all(Array.from({ length: 20 }, () => openAt(place)))
       try {

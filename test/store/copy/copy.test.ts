@@ -392,7 +392,7 @@ for (const [name, within] of directions) {
     ))
 }
 
-test('a PostgreSQL database with foreign tables is refused as a target', () =>
+test('a PostgreSQL database with other tables is refused as a target', () =>
   withFile(file =>
     withPostgres(async url => {
       await fillBlog(sqlitePlace(file))
