@@ -190,7 +190,8 @@ const addresses = [
 ] as const
 
 for (const [address, budget] of addresses) {
-  test(`the address ${address} draws from the budget of ${budget}`, () => assert.equal(budgetAddress(address), budget))
+  test(`the address ${address} draws from the budget of ${budget}`, () =>
+    assert.equal(budgetAddress(address), budget))
 }
 
 test('a draw with a larger cost takes all of it or nothing', () => {

@@ -187,11 +187,15 @@ test('requests are answered while Redis is down, and the loss and the recovery a
     })
     await wait(100)
     await server.kill()
-    await until('all have detected the loss', () => nodes.every(({ cluster }) => cluster.trouble() !== undefined))
+    await until('all have detected the loss', () =>
+      nodes.every(({ cluster }) => cluster.trouble() !== undefined),
+    )
     const before = answered
     await until('requests continue', () => answered > before + 100)
     await server.start()
-    await until('all are connected again', () => nodes.every(({ cluster }) => cluster.trouble() === undefined))
+    await until('all are connected again', () =>
+      nodes.every(({ cluster }) => cluster.trouble() === undefined),
+    )
     running = false
     await Promise.all(load)
     for (const { reports, cluster } of nodes) {
@@ -222,7 +226,9 @@ test('without Redis each node continues from its last known count, with the full
     for (let at = 0; at < 4; at++) await take(first, 'user:1', 6)
     assert.equal((await take(second, 'user:1', 6)).remaining, 1)
     await server.kill()
-    await until('both have detected the loss', () => [first, second].every(({ cluster }) => cluster.trouble()))
+    await until('both have detected the loss', () =>
+      [first, second].every(({ cluster }) => cluster.trouble()),
+    )
     const firstLeft = await Promise.all([1, 2, 3].map(() => take(first, 'user:1', 6)))
     const secondLeft = await Promise.all([1, 2].map(() => take(second, 'user:1', 6)))
     // The first node knows of four draws, the second of five.
@@ -270,7 +276,9 @@ test('while Redis hangs, waiting draws are answered within the timeout and later
       // Longer than a silent connection is kept.
       await wait(3000)
       server.resume()
-      await until('all are connected again', () => nodes.every(({ cluster }) => cluster.trouble() === undefined))
+      await until('all are connected again', () =>
+        nodes.every(({ cluster }) => cluster.trouble() === undefined),
+      )
       assert.match(node.reports[0] ?? '', /no answer within 300 ms/)
     },
     { timeoutMs: 300 },
@@ -523,7 +531,9 @@ test('the number of waiting draws is limited, and further ones are counted local
   await withNodes(async ({ nodes }) => {
     const [node] = nodes
     assert.ok(node)
-    const draws = Array.from({ length: 10_050 }, () => node.cluster.counters.take('a', 100_000, 1, longWindow))
+    const draws = Array.from({ length: 10_050 }, () =>
+      node.cluster.counters.take('a', 100_000, 1, longWindow),
+    )
     assert.equal(draws.filter(draw => draw instanceof Promise).length, 10_000)
     await Promise.all(draws)
     assert.ok(node.cluster.counters.take('a', 100_000, 1, longWindow) instanceof Promise)

@@ -13,9 +13,9 @@ import { searchTable } from '../../src/store/sql/dialect.ts'
 import { allWords } from '../../src/store/sql/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
-import { openNodes } from './round-robin.ts'
 import { lockedDatabase } from './ordinary.ts'
 import { preparedDatabase } from './prepared.ts'
+import { openNodes } from './round-robin.ts'
 
 export type Row = Readonly<Record<string, JsonValue>>
 export type Data = Readonly<Record<string, readonly Row[]>>

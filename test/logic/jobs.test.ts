@@ -176,7 +176,8 @@ for (const database of databases) {
         { jobs: { hourly: every('hour', () => undefined) } },
         async ({ runner, until, store: { records } }) => {
           const { kind, id } = positionKey
-          const position = async (): Promise<Place> => JSON.parse((await records.get(kind, id))?.payload ?? '')
+          const position = async (): Promise<Place> =>
+            JSON.parse((await records.get(kind, id))?.payload ?? '')
           const { jobs, ...rest } = await position()
           const payload = JSON.stringify({ ...rest, jobs: { ...jobs, gone: jobs['hourly'] } })
           await records.put({ kind, id, payload, expiresAt: null })

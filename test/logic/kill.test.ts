@@ -73,7 +73,13 @@ async function run(place: Place, folder: string, started: ChildProcess[]): Promi
     }
   })()
   const start = (chance: number) => {
-    const parameters = [join(import.meta.dirname, 'killed-node.ts'), place.url, file, String(base), String(chance)]
+    const parameters = [
+      join(import.meta.dirname, 'killed-node.ts'),
+      place.url,
+      file,
+      String(base),
+      String(chance),
+    ]
     const node = spawn(process.execPath, ['--conditions=portico-source', ...parameters], {
       stdio: ['ignore', 'ignore', 'inherit'],
     })

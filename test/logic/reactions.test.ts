@@ -63,7 +63,10 @@ for (const database of databases) {
         await rename(a, 'a2')
         await rename(a, 'a3')
         await rename(b, 'b2')
-        await until(() => failing.seen.includes('b2') && failing.seen.includes('a1'), 'the other item continues')
+        await until(
+          () => failing.seen.includes('b2') && failing.seen.includes('a1'),
+          'the other item continues',
+        )
         assert.ok(!failing.seen.includes('a2'))
         await until(() => failing.seen.includes('a3'), 'all events are handled', 2000)
         const ofA = failing.seen.filter(title => title.startsWith('a'))

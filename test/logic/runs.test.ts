@@ -65,7 +65,14 @@ test('invalid parameters, bodies, methods and paths are refused', async () => {
   for (const query of ['?state=lost', '?limit=0', '?limit=501', '?limit=1&limit=2', '?page=1', '?after=x']) {
     assert.equal((await send(`GET ${path}${query}`)).status, 400, query)
   }
-  for (const body of [{}, [], { runs: [] }, { runs: ['notified'] }, { runs: [1] }, { runs: ['a/1'], more: 1 }]) {
+  for (const body of [
+    {},
+    [],
+    { runs: [] },
+    { runs: ['notified'] },
+    { runs: [1] },
+    { runs: ['a/1'], more: 1 },
+  ]) {
     assert.equal((await send(`POST ${path}/retry`, { as: admin, body })).status, 400, JSON.stringify(body))
   }
   assert.equal(

@@ -116,20 +116,23 @@ onEach('a change reverted by `prepare` is no change', async client => {
   assert.equal((await client.events()).length, 1)
 })
 
-onEach('`prepare` can set fields that the caller cannot write, and gets the caller', async (client, { ann }) => {
-  const refused = await client.ask('POST', path, { title: 'Mine', points: 5 })
-  assert.equal(refused.status, 403)
-  const made = await client.made({ title: 'Mine', note: 'many points' })
-  assert.equal(made.points, 1000)
-  const seen = (await client.made({ title: 'Seen', note: 'who?', secret: 's' })).seen_by as Json
-  assert.deepEqual(seen.caller, { id: ann.id, role: 'user', scopes: 'all' })
-  assert.equal(seen.previous, null)
-  const names = seen.next as readonly string[]
-  assert.ok(names.includes('secret') && names.includes('created_at') && !names.includes('id'))
-  const user = await client.ask('GET', `/api/v1/users/${ann.id}`)
-  // `prepare` also ran when Portico itself created the user.
-  assert.equal(user.json.nickname, 'ann')
-})
+onEach(
+  '`prepare` can set fields that the caller cannot write, and gets the caller',
+  async (client, { ann }) => {
+    const refused = await client.ask('POST', path, { title: 'Mine', points: 5 })
+    assert.equal(refused.status, 403)
+    const made = await client.made({ title: 'Mine', note: 'many points' })
+    assert.equal(made.points, 1000)
+    const seen = (await client.made({ title: 'Seen', note: 'who?', secret: 's' })).seen_by as Json
+    assert.deepEqual(seen.caller, { id: ann.id, role: 'user', scopes: 'all' })
+    assert.equal(seen.previous, null)
+    const names = seen.next as readonly string[]
+    assert.ok(names.includes('secret') && names.includes('created_at') && !names.includes('id'))
+    const user = await client.ask('GET', `/api/v1/users/${ann.id}`)
+    // `prepare` also ran when Portico itself created the user.
+    assert.equal(user.json.nickname, 'ann')
+  },
+)
 
 onEach('faults of `check` are reported like those of the schema', async client => {
   const one = await client.ask('POST', path, { title: 'wrong' })

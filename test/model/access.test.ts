@@ -78,7 +78,12 @@ test('a rule depends on the row if a part of it does', () => {
   ]) {
     assert.equal(dependsOnRow(rule.rule), false, JSON.stringify(rule.rule))
   }
-  const dependent = [owner('a'), related('a', anyone), not(owner('a')), role('a').or(signedIn.and(owner('a')))]
+  const dependent = [
+    owner('a'),
+    related('a', anyone),
+    not(owner('a')),
+    role('a').or(signedIn.and(owner('a'))),
+  ]
   for (const rule of dependent) assert.equal(dependsOnRow(rule.rule), true, JSON.stringify(rule.rule))
 })
 

@@ -69,7 +69,6 @@ function faultsOf(read: AccessRule): readonly string[] {
   return faultsIn(() => checkModel(declared(read)))
 }
 
-
 const right: readonly (readonly [AccessRule, string])[] = [
   [loose('due_at').gte(now.minus({ minutes: 15 })), '`due_at` is at least now minus 15 minutes'],
   [loose('day').lt(now), '`day` is less than now'],
@@ -132,7 +131,11 @@ const wrong: readonly (readonly [string, AccessRule, RegExp])[] = [
     loose('project.nam').eq('a'),
     /`projects` has no field `nam`\. Did you mean `name`\?/,
   ],
-  ['an unknown field in the path of an operand', loose('title').eq(field('project.nam')), /`projects` has no field `nam`/],
+  [
+    'an unknown field in the path of an operand',
+    loose('title').eq(field('project.nam')),
+    /`projects` has no field `nam`/,
+  ],
   [
     'a path along a to-many relation',
     loose('children.title').eq('a'),
@@ -171,9 +174,17 @@ const wrong: readonly (readonly [string, AccessRule, RegExp])[] = [
     loose('title').eq(caller('password_hash')),
     /never returned by the API.*Use another field/,
   ],
-  ['a field of the caller with another type', loose('points').eq(caller('team')), /Compare fields of one type/],
+  [
+    'a field of the caller with another type',
+    loose('points').eq(caller('team')),
+    /Compare fields of one type/,
+  ],
   ['a claim without a name', loose('title').eq(claim('')), /A claim needs a name/],
-  ['a claim compared with a datetime', loose('due_at').eq(claim('at')), /a claim is a text, a number, or true or false/],
+  [
+    'a claim compared with a datetime',
+    loose('due_at').eq(claim('at')),
+    /a claim is a text, a number, or true or false/,
+  ],
   ['an order comparison with a claim', loose('points').lt(claim('level')), /Write `eq` or `ne`/],
   ['a comparison without a field', loose(undefined).eq('a'), /A comparison needs a field/],
 ]

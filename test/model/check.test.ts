@@ -274,13 +274,21 @@ test('the singular of a regular plural is derived, and of others it is undefined
 /** The complete faults of each invalid declaration. */
 const wrong: readonly (readonly [what: string, found: () => readonly string[], faults: readonly RegExp[]])[] =
   [
-    ['an export that is not a model', () => faultsOf(untyped({ posts: 1 })), [/^model: .*`export default model/]],
+    [
+      'an export that is not a model',
+      () => faultsOf(untyped({ posts: 1 })),
+      [/^model: .*`export default model/],
+    ],
     [
       'a collection of another kind',
       () => faultsOf(model(untyped({ posts: { fields: {} } }))),
       [/^posts: .*`collection\(/],
     ],
-    ['a collection without fields', () => postFaults({ fields: undefined }), [/^posts.fields: Write the fields/]],
+    [
+      'a collection without fields',
+      () => postFaults({ fields: undefined }),
+      [/^posts.fields: Write the fields/],
+    ],
     [
       'a field of another kind',
       () => fieldFaults({ title: 'text' }),
@@ -292,13 +300,21 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       () => postFaults({ access: { write: anyone } }),
       [/^posts.access.write: There is no/],
     ],
-    ['an access rule of another kind', () => postFaults({ access: { read: 'anyone' } }), [/^posts.access.read: This is not a rule/]],
+    [
+      'an access rule of another kind',
+      () => postFaults({ access: { read: 'anyone' } }),
+      [/^posts.access.read: This is not a rule/],
+    ],
     [
       'a description that is not a string',
       () => postFaults({ description: 3 }),
       [/^posts.description: Write a text/],
     ],
-    ['an invalid updatedAt', () => postFaults({ updatedAt: 'yes' }), [/^posts.updatedAt: Write true or false/]],
+    [
+      'an invalid updatedAt',
+      () => postFaults({ updatedAt: 'yes' }),
+      [/^posts.updatedAt: Write true or false/],
+    ],
 
     [
       'a name in camelCase',
@@ -316,20 +332,32 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       () => fieldFaults(JSON.parse('{"__proto__":1}')),
       [/^posts.fields.__proto__: This is not a field/],
     ],
-    ['a field named constructor', () => fieldFaults({ constructor: string() }), [/constructor: The name is reserved/]],
-    ['a name that is too long', () => fieldFaults({ ['a'.repeat(51)]: string() }), [/longer than 50 characters/]],
     [
-      'a built-in field',
-      () => fieldFaults({ id: integer() }),
-      [/posts.fields.id: The name is reserved/],
+      'a field named constructor',
+      () => fieldFaults({ constructor: string() }),
+      [/constructor: The name is reserved/],
     ],
-    ['a field named like a query parameter', () => fieldFaults({ page: integer() }), [/posts.fields.page: .*query parameter/]],
+    [
+      'a name that is too long',
+      () => fieldFaults({ ['a'.repeat(51)]: string() }),
+      [/longer than 50 characters/],
+    ],
+    ['a built-in field', () => fieldFaults({ id: integer() }), [/posts.fields.id: The name is reserved/]],
+    [
+      'a field named like a query parameter',
+      () => fieldFaults({ page: integer() }),
+      [/posts.fields.page: .*query parameter/],
+    ],
     [
       'a field named like a built-in field of users',
       () => faultsOf(model({ users: users({ fields: { disabled: boolean({ default: false }) } }) })),
       [/^users.fields.disabled: The field is built in .*`renamedFrom: 'disabled'` keeps its data/],
     ],
-    ['a field named like a column of the database', () => fieldFaults({ rowid: integer() }), [/posts.fields.rowid: .*database/]],
+    [
+      'a field named like a column of the database',
+      () => fieldFaults({ rowid: integer() }),
+      [/posts.fields.rowid: .*database/],
+    ],
     ...[
       'openapi',
       'me',
@@ -894,7 +922,11 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       () => postFaults({ access: { read: owner('title') } }),
       [/`posts.title` holds no user. Name a field/],
     ],
-    ['an owner rule on the id', () => postFaults({ access: { read: owner('id') } }), [/`posts.id` holds no user/]],
+    [
+      'an owner rule on the id',
+      () => postFaults({ access: { read: owner('id') } }),
+      [/`posts.id` holds no user/],
+    ],
     [
       '`gt` with the current user',
       () =>

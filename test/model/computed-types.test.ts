@@ -30,7 +30,6 @@ import {
 import type workshop from '../models/workshop.ts'
 import { type Equal, same } from './type-equality.ts'
 
-
 test('a computed field has the type of its expression', () => {
   type Project = Item<typeof workshop, 'projects'>
   type Expected = {

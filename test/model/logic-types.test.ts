@@ -35,7 +35,6 @@ import {
 } from '../../src/index.ts'
 import { type Equal, is, same } from './type-equality.ts'
 
-
 const ownTasks = related('project', owner('owner_id'))
 
 /** A model with every kind of logic. */

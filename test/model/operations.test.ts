@@ -51,7 +51,10 @@ const refused: Readonly<Record<string, readonly [logic: object, place: string]>>
     { queries: Object.fromEntries([['then', query({ run })]]) },
     'queries.then',
   ],
-  'a name that is a built-in mutation': [{ actions: { create_task: action({ run }) } }, 'actions.create_task'],
+  'a name that is a built-in mutation': [
+    { actions: { create_task: action({ run }) } },
+    'actions.create_task',
+  ],
   'a name that is a built-in query': [{ queries: { projects: query({ run }) } }, 'queries.projects'],
   'a name in camelCase': [{ actions: { moveTask: action({ run }) } }, 'actions.moveTask'],
   'an unknown collection': [{ actions: { a: action({ on: 'project', run }) } }, 'actions.a.on'],

@@ -22,7 +22,6 @@ import {
 import type blog from '../models/blog.ts'
 import { type Equal, same } from './type-equality.ts'
 
-
 const declaration = model({
   users: users({
     updatedAt: true,

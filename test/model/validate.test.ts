@@ -178,7 +178,10 @@ test('a fault of a built-in pattern is explained in words', () => {
   }
   const { details = [] } = refusal('oauth_apps', 'create', body)
   const messageOf = Object.fromEntries(details.map(({ field, message }) => [field, message]))
-  assert.match(String(messageOf['redirect_uris/0']), /must be an https address, an http address of localhost, /)
+  assert.match(
+    String(messageOf['redirect_uris/0']),
+    /must be an https address, an http address of localhost, /,
+  )
   assert.match(String(messageOf.logo_uri), /must be an https address with a public host name/)
   const messages = (collection: string, body: object) =>
     refusal(collection, 'merge', body).details?.map(({ message }) => message)

@@ -29,15 +29,25 @@ const fields = {
 }
 
 function faultsOf(options: object): readonly string[] {
-  return faultsIn(() => checkModel(model({ posts: collection({ fields, ...options } as never) }) as Declaration))
+  return faultsIn(() =>
+    checkModel(model({ posts: collection({ fields, ...options } as never) }) as Declaration),
+  )
 }
 
 const refused: readonly (readonly [name: string, options: object, said: RegExp])[] = [
-  ['a prepare that is not a function', { prepare: {} }, /^posts\.prepare: Write a function: `prepare: \(\{ next/],
+  [
+    'a prepare that is not a function',
+    { prepare: {} },
+    /^posts\.prepare: Write a function: `prepare: \(\{ next/,
+  ],
   ['an async prepare', { prepare: async () => ({}) }, /^posts\.prepare: It must be a plain function/],
   ['a check that is a generator', { check: function* () {} }, /^posts\.check: It must be a plain function/],
   ['limits that are not a list', { limits: atMost(1) }, /^posts\.limits: Write a list/],
-  ['a limit of another kind', { limits: [5] }, /^posts\.limits\[0\]: This is not a limit\. Write e\.g\. `atMost/],
+  [
+    'a limit of another kind',
+    { limits: [5] },
+    /^posts\.limits\[0\]: This is not a limit\. Write e\.g\. `atMost/,
+  ],
   ['a limit of zero', { limits: [atMost(0)] }, /^posts\.limits\[0\]: Write the limit as a whole number/],
   ['a fractional limit', { limits: [atMost(1.5)] }, /^posts\.limits\[0\]: Write the limit as a whole number/],
   [
@@ -76,7 +86,11 @@ const refused: readonly (readonly [name: string, options: object, said: RegExp])
     { limits: [atMost(1, { where: related('user', field('name').eq('a')) })] },
     /^posts\.limits\[0\]\.where: Whether an item counts/,
   ],
-  ['an empty message', { limits: [atMost(1, { message: '' })] }, /^posts\.limits\[0\]\.message: Write a sentence/],
+  [
+    'an empty message',
+    { limits: [atMost(1, { message: '' })] },
+    /^posts\.limits\[0\]\.message: Write a sentence/,
+  ],
 ]
 
 for (const [name, options, said] of refused) {

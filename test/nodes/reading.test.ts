@@ -92,7 +92,9 @@ class Writer {
 }
 
 async function writeAndRead(fixture: Fixture): Promise<void> {
-  await Promise.all(Array.from({ length: writerCount }, (_, writer) => new Writer(fixture, `writer${writer}`).run()))
+  await Promise.all(
+    Array.from({ length: writerCount }, (_, writer) => new Writer(fixture, `writer${writer}`).run()),
+  )
 }
 
 async function totalAt(url: string, { ann }: Fixture): Promise<number> {

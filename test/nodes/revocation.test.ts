@@ -151,7 +151,11 @@ for (const setup of nodeSetups)
         const statuses = () => Promise.all(open.map(({ url, token }) => statusOf(url, token)))
         assert.deepEqual(new Set(await statuses()), new Set([401]))
         assert.equal((await set(false)).status, 200)
-        assert.deepEqual(new Set(await statuses()), new Set([200]), 'the credentials were suspended, not revoked')
+        assert.deepEqual(
+          new Set(await statuses()),
+          new Set([200]),
+          'the credentials were suspended, not revoked',
+        )
       })
     })
 

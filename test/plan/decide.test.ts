@@ -70,7 +70,12 @@ const row: readonly [string, Condition, readonly GuardedAssignment[], boolean | 
     [sets('at', { kind: 'default', default: { kind: 'now' } })],
     undefined,
   ],
-  ['the order of texts is undecided, since it is that of the database', is('t', 'lt', literal('b')), [sets('t', literal('a'))], undefined],
+  [
+    'the order of texts is undecided, since it is that of the database',
+    is('t', 'lt', literal('b')),
+    [sets('t', literal('a'))],
+    undefined,
+  ],
   ['equal texts', is('t', 'eq', literal('a')), [sets('t', literal('a'))], true],
   ['different types are undecided', is('t', 'eq', literal(1)), [sets('t', literal('1'))], undefined],
   ['a document is undecided', is('doc', 'eq', literal('x')), [sets('doc', literal({ a: 1 }))], undefined],
@@ -86,7 +91,12 @@ const row: readonly [string, Condition, readonly GuardedAssignment[], boolean | 
     [{ ...sets('n', literal(5)), when: is('t', 'eq', literal('a')) }],
     undefined,
   ],
-  ['an and with a false part is false', and(is('t', 'eq', literal('a')), is('n', 'eq', literal(6))), five, false],
+  [
+    'an and with a false part is false',
+    and(is('t', 'eq', literal('a')), is('n', 'eq', literal(6))),
+    five,
+    false,
+  ],
   [
     'an and with an undecided part and no false one is undecided',
     and(is('t', 'eq', literal('a')), is('n', 'eq', literal(5))),

@@ -62,7 +62,13 @@ const answers: readonly (readonly [
   ['public rows', smallModel(), [item('posts'), list('tags')], false, ['posts', 'tags']],
   ['an item of the caller', ofOwn, [item('posts')], true, ['posts']],
   ['a list of the caller’s rows', ofOwn, [list('posts')], true, ['posts']],
-  ['several roots, one with the caller’s rows', ofOwn, [list('tags'), list('posts')], true, ['posts', 'tags']],
+  [
+    'several roots, one with the caller’s rows',
+    ofOwn,
+    [list('tags'), list('posts')],
+    true,
+    ['posts', 'tags'],
+  ],
   ['a field that is hidden in some rows', hidden, [item('posts', [note])], true, ['posts']],
   [
     'an order by a field that is hidden in some rows',

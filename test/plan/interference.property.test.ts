@@ -95,14 +95,21 @@ function disguised(model: Model, data: Data, other: Data, who: Principal): Data 
 test('values hidden from a caller do not influence the answers', () => {
   let compared = 0
   const plans = fc.array(readPlans, { minLength: 2, maxLength: 4 })
-  const property = fc.property(models, datas, datas, principals, plans, (model, data, other, who, requests) => {
-    const strange = disguised(model, data, other, who)
-    if (!strange) return
-    compared++
-    for (const plan of requests) {
-      assert.deepEqual(answerTo(model, strange, who, plan), answerTo(model, data, who, plan))
-    }
-  })
+  const property = fc.property(
+    models,
+    datas,
+    datas,
+    principals,
+    plans,
+    (model, data, other, who, requests) => {
+      const strange = disguised(model, data, other, who)
+      if (!strange) return
+      compared++
+      for (const plan of requests) {
+        assert.deepEqual(answerTo(model, strange, who, plan), answerTo(model, data, who, plan))
+      }
+    },
+  )
   fc.assert(property, { numRuns: RUNS })
   assert.ok(compared > RUNS / 2, `${compared} pairs compared`)
 })

@@ -59,16 +59,19 @@ function randomKorean(length: number): string {
 }
 
 function creates(scenario: Scenario): void {
-  scenario('a create returns the item with its id, its defaults and its creation time', async ({ client, ann, annId }) => {
-    const { id, text } = await client.create('posts', { title: 'Hello' }, ann)
-    const item = parsed(text) as Record<string, unknown>
-    assert.deepEqual(
-      { ...item, created_at: 0 },
-      { id, title: 'Hello', body: null, author_id: annId, created_at: 0 },
-    )
-    assert.match(String(item.created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-    assert.deepEqual(await client.item('posts', id, anonymous('192.0.2.1')), item)
-  })
+  scenario(
+    'a create returns the item with its id, its defaults and its creation time',
+    async ({ client, ann, annId }) => {
+      const { id, text } = await client.create('posts', { title: 'Hello' }, ann)
+      const item = parsed(text) as Record<string, unknown>
+      assert.deepEqual(
+        { ...item, created_at: 0 },
+        { id, title: 'Hello', body: null, author_id: annId, created_at: 0 },
+      )
+      assert.match(String(item.created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+      assert.deepEqual(await client.item('posts', id, anonymous('192.0.2.1')), item)
+    },
+  )
 
   scenario('a duplicate of a unique value is a conflict that names the field', async ({ client }) => {
     await assert.rejects(
@@ -129,15 +132,18 @@ function changes(scenario: Scenario): void {
     assert.deepEqual(await client.item('posts', id), replaced)
   })
 
-  scenario('changing a missing item is NOT_FOUND, changing another user’s item is FORBIDDEN and has no effect', async people => {
-    const { client, ann, ben } = people
-    const { id } = await client.create('posts', { title: 'a' }, ann)
-    await assert.rejects(client.update('posts', 999, { title: 'x' }, ann), failure('NOT_FOUND'))
-    await assert.rejects(client.remove('posts', 999, ann), failure('NOT_FOUND'))
-    await assert.rejects(client.update('posts', id, { title: 'x' }, ben), failure('FORBIDDEN'))
-    await assert.rejects(client.remove('posts', id, ben), failure('FORBIDDEN'))
-    assert.equal(((await client.item('posts', id)) as { title: string }).title, 'a')
-  })
+  scenario(
+    'changing a missing item is NOT_FOUND, changing another user’s item is FORBIDDEN and has no effect',
+    async people => {
+      const { client, ann, ben } = people
+      const { id } = await client.create('posts', { title: 'a' }, ann)
+      await assert.rejects(client.update('posts', 999, { title: 'x' }, ann), failure('NOT_FOUND'))
+      await assert.rejects(client.remove('posts', 999, ann), failure('NOT_FOUND'))
+      await assert.rejects(client.update('posts', id, { title: 'x' }, ben), failure('FORBIDDEN'))
+      await assert.rejects(client.remove('posts', id, ben), failure('FORBIDDEN'))
+      assert.equal(((await client.item('posts', id)) as { title: string }).title, 'a')
+    },
+  )
 
   scenario('an update cannot transfer an item to another user', async ({ client, ann, benId }) => {
     const { id } = await client.create('posts', { title: 'a' }, ann)
@@ -167,16 +173,19 @@ function changes(scenario: Scenario): void {
     await assert.rejects(client.updateIf('posts', id, { title: 'x' }, '*', ann), failure('NOT_FOUND'))
   })
 
-  scenario('the version of a collection grows with a change and not with an update that changes nothing', async ({ client, ann }) => {
-    const { id } = await client.create('posts', { title: 'a' }, ann)
-    const users = client.store.version('users')
-    const before = client.store.version('posts')
-    await client.update('posts', id, { title: 'a' }, ann)
-    assert.equal(client.store.version('posts'), before)
-    await client.update('posts', id, { title: 'b' }, ann)
-    assert.ok(client.store.version('posts') > before)
-    assert.equal(client.store.version('users'), users)
-  })
+  scenario(
+    'the version of a collection grows with a change and not with an update that changes nothing',
+    async ({ client, ann }) => {
+      const { id } = await client.create('posts', { title: 'a' }, ann)
+      const users = client.store.version('users')
+      const before = client.store.version('posts')
+      await client.update('posts', id, { title: 'a' }, ann)
+      assert.equal(client.store.version('posts'), before)
+      await client.update('posts', id, { title: 'b' }, ann)
+      assert.ok(client.store.version('posts') > before)
+      assert.equal(client.store.version('users'), users)
+    },
+  )
 }
 
 function deletes(scenario: Scenario): void {
@@ -213,52 +222,58 @@ function lists(scenario: Scenario): void {
     assert.deepEqual(await titles(6, 2), ['', 5])
   })
 
-  scenario('a nested list contains the items of its parent, and is null for a missing parent', async people => {
-    const { client, ann, ben, annId, benId } = people
-    await client.create('posts', { title: 'mine' }, ann)
-    await client.create('posts', { title: 'yours' }, ben)
-    assert.deepEqual(
-      (await client.list(byAuthor, [0, 9, annId], ann)).items?.map(item => item.title),
-      ['mine'],
-    )
-    assert.equal((await client.list(byAuthor, [0, 9, benId], ann)).total, 1)
-    assert.equal((await client.list(byAuthor, [0, 9, 999], ann)).items, null)
-  })
+  scenario(
+    'a nested list contains the items of its parent, and is null for a missing parent',
+    async people => {
+      const { client, ann, ben, annId, benId } = people
+      await client.create('posts', { title: 'mine' }, ann)
+      await client.create('posts', { title: 'yours' }, ben)
+      assert.deepEqual(
+        (await client.list(byAuthor, [0, 9, annId], ann)).items?.map(item => item.title),
+        ['mine'],
+      )
+      assert.equal((await client.list(byAuthor, [0, 9, benId], ann)).total, 1)
+      assert.equal((await client.list(byAuthor, [0, 9, 999], ann)).items, null)
+    },
+  )
 
-  scenario('filters select the matching items, and a relation nests the related item', async ({ client, ann, annId }) => {
-    await client.create('posts', { title: 'x', body: 'one' }, ann)
-    await client.create('posts', { title: 'y' }, ann)
-    const filtered = async (
-      operator: 'eq' | 'in' | 'contains' | 'icontains' | 'starts_with' | 'null' | 'ne',
-      field: string,
-      value: string[] | string | boolean,
-    ) => {
-      const shape: ListShape = { ...listOfPosts, filter: { kind: 'compare', field, operator, param: 2 } }
-      const { items, total } = await client.list(shape, [0, 9, value], ann)
-      assert.equal(items?.length, total)
-      return items?.map(item => item.title).join('')
-    }
-    assert.equal(await filtered('eq', 'title', 'x'), 'x')
-    assert.equal(await filtered('in', 'title', ['y', 'z']), 'y')
-    assert.equal(await filtered('contains', 'body', 'n'), 'x')
-    assert.equal(await filtered('contains', 'body', '%'), '')
-    assert.equal(await filtered('icontains', 'body', 'N'), 'x')
-    assert.equal(await filtered('starts_with', 'body', 'on'), 'x')
-    assert.equal(await filtered('starts_with', 'body', 'n'), '')
-    assert.equal(await filtered('starts_with', 'body', 'O'), '')
-    assert.equal(await filtered('null', 'body', true), 'y')
-    assert.equal(await filtered('null', 'body', false), 'x')
-    assert.equal(await filtered('ne', 'body', 'two'), 'x')
-    const author = {
-      kind: 'relation' as const,
-      key: 'author',
-      relation: 'author',
-      select: fields('id'),
-      list: undefined,
-    }
-    const nested = { ...listOfPosts, select: [author] }
-    assert.deepEqual((await client.list(nested, [0, 1], ann)).items, [{ author: { id: annId } }])
-  })
+  scenario(
+    'filters select the matching items, and a relation nests the related item',
+    async ({ client, ann, annId }) => {
+      await client.create('posts', { title: 'x', body: 'one' }, ann)
+      await client.create('posts', { title: 'y' }, ann)
+      const filtered = async (
+        operator: 'eq' | 'in' | 'contains' | 'icontains' | 'starts_with' | 'null' | 'ne',
+        field: string,
+        value: string[] | string | boolean,
+      ) => {
+        const shape: ListShape = { ...listOfPosts, filter: { kind: 'compare', field, operator, param: 2 } }
+        const { items, total } = await client.list(shape, [0, 9, value], ann)
+        assert.equal(items?.length, total)
+        return items?.map(item => item.title).join('')
+      }
+      assert.equal(await filtered('eq', 'title', 'x'), 'x')
+      assert.equal(await filtered('in', 'title', ['y', 'z']), 'y')
+      assert.equal(await filtered('contains', 'body', 'n'), 'x')
+      assert.equal(await filtered('contains', 'body', '%'), '')
+      assert.equal(await filtered('icontains', 'body', 'N'), 'x')
+      assert.equal(await filtered('starts_with', 'body', 'on'), 'x')
+      assert.equal(await filtered('starts_with', 'body', 'n'), '')
+      assert.equal(await filtered('starts_with', 'body', 'O'), '')
+      assert.equal(await filtered('null', 'body', true), 'y')
+      assert.equal(await filtered('null', 'body', false), 'x')
+      assert.equal(await filtered('ne', 'body', 'two'), 'x')
+      const author = {
+        kind: 'relation' as const,
+        key: 'author',
+        relation: 'author',
+        select: fields('id'),
+        list: undefined,
+      }
+      const nested = { ...listOfPosts, select: [author] }
+      assert.deepEqual((await client.list(nested, [0, 1], ann)).items, [{ author: { id: annId } }])
+    },
+  )
 
   scenario('search finds whole words whatever their order, case and accents', async ({ client, ann }) => {
     await client.create('posts', { title: 'Crème Brûlée', body: 'A dessert' }, ann)
@@ -303,44 +318,47 @@ function lists(scenario: Scenario): void {
     },
   )
 
-  scenario('search results sorted by rank: matches in more fields first, then in shorter fields, then the newest', async people => {
-    const { client, ann, annId } = people
-    const posts = [
-      { title: 'Long words about the red kite', body: 'x' },
-      { title: 'Kite', body: 'x'.repeat(50) },
-      { title: 'x', body: 'A kite over a long, long text' },
-      { title: 'Kite', body: 'x' },
-      { title: 'A kite', body: 'Of paper: a kite' },
-      { title: 'Red', body: 'The kite' },
-      { title: 'None' },
-    ]
-    for (const post of posts) await client.create('posts', post, ann)
-    const ranked: ListShape = {
-      ...listOfPosts,
-      search: 2,
-      sort: totalOrder([{ field: 'q', descending: true }]),
-      select: fields('id'),
-    }
-    const ids = async (shape: ListShape, args: JsonValue[]) =>
-      (await client.list(shape, args, ann)).items?.map(item => item.id).join()
-    assert.equal(await ids(ranked, [0, 9, 'kite']), '5,4,2,6,3,1')
-    assert.equal(await ids(ranked, [1, 2, 'kite']), '4,2')
-    assert.equal(await ids(ranked, [0, 9, 'red kite']), '1,6')
-    assert.equal(await ids(ranked, [0, 9, '!?']), '')
-    const within: ListShape = { ...ranked, within: byAuthor.within, search: 3 }
-    assert.equal(await ids(within, [0, 3, annId, 'kite']), '5,4,2')
-    const met: unknown[] = []
-    let after: readonly JsonValue[] = []
-    do {
-      const window = { kind: 'cursor' as const, after: after.length > 0 ? [3, 4] : undefined, limit: 1 }
-      const { items, next } = await client.list({ ...ranked, window }, [0, 2, 'kite', ...after], ann)
-      met.push(...(items ?? []).map(item => item.id))
-      after = next ?? []
-    } while (after.length > 0)
-    assert.deepEqual(met, [5, 4, 2, 6, 3, 1])
-    const none: ListShape = { ...ranked, filter: { kind: 'or', filters: [] } }
-    assert.equal(await ids(none, [0, 9, 'kite']), '')
-  })
+  scenario(
+    'search results sorted by rank: matches in more fields first, then in shorter fields, then the newest',
+    async people => {
+      const { client, ann, annId } = people
+      const posts = [
+        { title: 'Long words about the red kite', body: 'x' },
+        { title: 'Kite', body: 'x'.repeat(50) },
+        { title: 'x', body: 'A kite over a long, long text' },
+        { title: 'Kite', body: 'x' },
+        { title: 'A kite', body: 'Of paper: a kite' },
+        { title: 'Red', body: 'The kite' },
+        { title: 'None' },
+      ]
+      for (const post of posts) await client.create('posts', post, ann)
+      const ranked: ListShape = {
+        ...listOfPosts,
+        search: 2,
+        sort: totalOrder([{ field: 'q', descending: true }]),
+        select: fields('id'),
+      }
+      const ids = async (shape: ListShape, args: JsonValue[]) =>
+        (await client.list(shape, args, ann)).items?.map(item => item.id).join()
+      assert.equal(await ids(ranked, [0, 9, 'kite']), '5,4,2,6,3,1')
+      assert.equal(await ids(ranked, [1, 2, 'kite']), '4,2')
+      assert.equal(await ids(ranked, [0, 9, 'red kite']), '1,6')
+      assert.equal(await ids(ranked, [0, 9, '!?']), '')
+      const within: ListShape = { ...ranked, within: byAuthor.within, search: 3 }
+      assert.equal(await ids(within, [0, 3, annId, 'kite']), '5,4,2')
+      const met: unknown[] = []
+      let after: readonly JsonValue[] = []
+      do {
+        const window = { kind: 'cursor' as const, after: after.length > 0 ? [3, 4] : undefined, limit: 1 }
+        const { items, next } = await client.list({ ...ranked, window }, [0, 2, 'kite', ...after], ann)
+        met.push(...(items ?? []).map(item => item.id))
+        after = next ?? []
+      } while (after.length > 0)
+      assert.deepEqual(met, [5, 4, 2, 6, 3, 1])
+      const none: ListShape = { ...ranked, filter: { kind: 'or', filters: [] } }
+      assert.equal(await ids(none, [0, 9, 'kite']), '')
+    },
+  )
 }
 
 const walk: ListShape = { ...listOfPosts, window: { kind: 'cursor', after: undefined, limit: 0 } }
@@ -348,27 +366,30 @@ const walk: ListShape = { ...listOfPosts, window: { kind: 'cursor', after: undef
 function cursors(scenario: Scenario): void {
   const bodies = ['b', null, 'a', 'b', null, 'c', 'a']
   for (const descending of [false, true]) {
-    scenario(`a cursor visits each item once and sorts null as the smallest value, descending ${descending}`, async people => {
-      const { client, ann } = people
-      for (const body of bodies) await client.create('posts', { title: 't', body }, ann)
-      const sort = totalOrder([{ field: 'body', descending }])
-      const first: ListShape = { ...walk, sort, select: fields('id', 'body') }
-      const later: ListShape = { ...first, window: { kind: 'cursor', after: [1, 2], limit: 0 } }
-      const met = []
-      let page = await client.list(first, [2])
-      met.push(...(page.items ?? []))
-      while (page.next) {
-        page = await client.list(later, [2, ...page.next])
+    scenario(
+      `a cursor visits each item once and sorts null as the smallest value, descending ${descending}`,
+      async people => {
+        const { client, ann } = people
+        for (const body of bodies) await client.create('posts', { title: 't', body }, ann)
+        const sort = totalOrder([{ field: 'body', descending }])
+        const first: ListShape = { ...walk, sort, select: fields('id', 'body') }
+        const later: ListShape = { ...first, window: { kind: 'cursor', after: [1, 2], limit: 0 } }
+        const met = []
+        let page = await client.list(first, [2])
         met.push(...(page.items ?? []))
-      }
-      const sorted = ['', '', 'a', 'a', 'b', 'b', 'c']
-      const expected = descending ? sorted.toReversed() : sorted
-      assert.deepEqual(
-        met.map(item => item.body ?? ''),
-        expected,
-      )
-      assert.equal(new Set(met.map(item => item.id)).size, bodies.length)
-    })
+        while (page.next) {
+          page = await client.list(later, [2, ...page.next])
+          met.push(...(page.items ?? []))
+        }
+        const sorted = ['', '', 'a', 'a', 'b', 'b', 'c']
+        const expected = descending ? sorted.toReversed() : sorted
+        assert.deepEqual(
+          met.map(item => item.body ?? ''),
+          expected,
+        )
+        assert.equal(new Set(met.map(item => item.id)).size, bodies.length)
+      },
+    )
   }
 
   scenario('the last page has no next cursor, even if it is full', async ({ client, ann }) => {

@@ -9,12 +9,17 @@ const CONNECTIONS = 12
 
 /** Sends many concurrent writes and uncached reads to every worker. */
 async function overload({ connections, another }: RunningWorkers): Promise<void> {
-  const all = await Promise.all(connections.flatMap(connection => Array.from({ length: 8 }, () => another(connection))))
+  const all = await Promise.all(
+    connections.flatMap(connection => Array.from({ length: 8 }, () => another(connection))),
+  )
   await Promise.all(
     all.map(async (connection, nth) => {
       for (let turn = 0; turn < 10; turn++) {
         const title = `${nth} ${turn}`
-        const made = await connection.request('/api/v1/posts', { method: 'POST', body: { title, author_id: 1 } })
+        const made = await connection.request('/api/v1/posts', {
+          method: 'POST',
+          body: { title, author_id: 1 },
+        })
         assert.equal(made.status, 201)
         const read = await connection.request(`/api/v1/posts?title=${encodeURIComponent(title)}`)
         assert.equal(read.status, 200)

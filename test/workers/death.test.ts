@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { places } from './backends.ts'
-import { type WorkerConnection, modelFile, withWorkers } from './service.ts'
+import { modelFile, type WorkerConnection, withWorkers } from './service.ts'
 import { subscription } from './subscription.ts'
 
 /** A model file that crashes one worker, the first to notice, when a file named `crash` exists. */
@@ -62,7 +62,9 @@ for (const place of places) {
         2,
         async pool => {
           const { connections, url, another } = pool
-          const subscriptions = await Promise.all(connections.map(connection => subscription(pool, connection)))
+          const subscriptions = await Promise.all(
+            connections.map(connection => subscription(pool, connection)),
+          )
           const acknowledged: string[] = []
           let isDone = false
           const write = async (connection: WorkerConnection, name: string) => {
@@ -75,7 +77,9 @@ for (const place of places) {
               if (answer.status === 201) acknowledged.push(title)
             }
           }
-          const writers = await Promise.all(connections.flatMap(connection => [another(connection), another(connection)]))
+          const writers = await Promise.all(
+            connections.flatMap(connection => [another(connection), another(connection)]),
+          )
           const running = writers.map((connection, nth) =>
             write(connection, `${nth}`).then(
               () => 'done',
@@ -97,7 +101,9 @@ for (const place of places) {
           assert.ok(connection)
           const stored = new Set<string>()
           for (let cursor = ''; ; ) {
-            const { json } = await connection.request(`/api/v1/posts?per_page=100&fields=title&cursor=${cursor}`)
+            const { json } = await connection.request(
+              `/api/v1/posts?per_page=100&fields=title&cursor=${cursor}`,
+            )
             const page = json as { data: { title: string }[]; meta: { next_cursor: string | null } }
             for (const { title } of page.data) stored.add(title)
             if (page.meta.next_cursor === null) break
@@ -137,7 +143,9 @@ test('a worker is not restarted while the model file differs from the running mo
         writeFileSync(model, `${readFileSync(model, 'utf8')}\n// edited\n`)
         writeFileSync(join(folder, 'crash'), '')
         await until('one worker is left', () => hasMetric(connections, /^portico_workers 1$/m))
-        await until('a restart was attempted', () => hasMetric(connections, /^portico_worker_restarts_total 2$/m))
+        await until('a restart was attempted', () =>
+          hasMetric(connections, /^portico_worker_restarts_total 2$/m),
+        )
         assert.equal(await hasMetric(connections, /^portico_workers 1$/m), true)
         writeFileSync(model, readFileSync(model, 'utf8').replace('\n// edited\n', ''))
         await until('both serve', () => hasMetric(connections, /^portico_workers 2$/m))

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { query } from '../databases/postgres.ts'
 import { pauseReplay, resumeReplay, startStandbys, until } from '../databases/replicated.ts'
 import { secretKey } from '../setups/postgres.ts'
-import { type WorkerConnection, type RunningWorkers, withWorkers } from './service.ts'
+import { type RunningWorkers, type WorkerConnection, withWorkers } from './service.ts'
 
 const CONNECTIONS = 8
 
@@ -83,7 +83,10 @@ test('workers read from a standby, and none returns data older than a write of a
   withFixture(async ({ pool: { connections }, standby }) => {
     const [connection] = connections
     assert.ok(connection)
-    const made = await connection.request('/api/v1/posts', { method: 'POST', body: { title: 'first', body: '' } })
+    const made = await connection.request('/api/v1/posts', {
+      method: 'POST',
+      body: { title: 'first', body: '' },
+    })
     assert.deepEqual([made.status, made.json.id], [201, 1])
     for (const each of connections) await untilUsed(each)
     await assertOneService(connections, 'followed')

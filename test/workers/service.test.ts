@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { GivenSettings } from '../../src/config.ts'
 import { until } from '../databases/replicated.ts'
 import { places } from './backends.ts'
-import { type WorkerConnection, type RunningWorkers, withWorkers } from './service.ts'
+import { type RunningWorkers, type WorkerConnection, withWorkers } from './service.ts'
 import { subscription } from './subscription.ts'
 
 interface Item {
@@ -28,10 +28,14 @@ const post = (title: string) => ({ title, body: '', author_id: 1 })
 
 /** Repeats the requests until all of them fall into one window of the rate limit. */
 async function statusesInOneWindow(pool: RunningWorkers, path: string, count: number): Promise<number[]> {
-  const connections = await Promise.all(pool.connections.flatMap(connection => [connection, pool.another(connection), pool.another(connection)]))
+  const connections = await Promise.all(
+    pool.connections.flatMap(connection => [connection, pool.another(connection), pool.another(connection)]),
+  )
   for (;;) {
     const answers = await Promise.all(
-      Array.from({ length: count }, (_, nth) => (connections[nth % connections.length] as WorkerConnection).request(path)),
+      Array.from({ length: count }, (_, nth) =>
+        (connections[nth % connections.length] as WorkerConnection).request(path),
+      ),
     )
     const windows = new Set(answers.map(({ headers }) => headers['x-ratelimit-reset']))
     if (windows.size === 1) return answers.map(({ status }) => status)
@@ -40,8 +44,11 @@ async function statusesInOneWindow(pool: RunningWorkers, path: string, count: nu
 }
 
 for (const place of places) {
-  const withPlace = (workers: number, use: (pool: RunningWorkers) => Promise<void>, given: GivenSettings = {}) =>
-    withWorkers(workers, use, given, place)
+  const withPlace = (
+    workers: number,
+    use: (pool: RunningWorkers) => Promise<void>,
+    given: GivenSettings = {},
+  ) => withWorkers(workers, use, given, place)
 
   test(`three workers grant exactly the limit between them (${place.name})`, async () => {
     await withPlace(
@@ -89,7 +96,9 @@ for (const place of places) {
         const { id, key } = await made(by, 'api_keys', { name: 'x', scopes: ['*'] })
         const read = () =>
           Promise.all(
-            connections.map(connection => connection.request('/api/v1/posts', { headers: { Authorization: `Bearer ${key}` } })),
+            connections.map(connection =>
+              connection.request('/api/v1/posts', { headers: { Authorization: `Bearer ${key}` } }),
+            ),
           )
         for (const { status } of await read()) assert.equal(status, 200)
         assert.equal((await by.request(`/api/v1/api_keys/${id}`, { method: 'DELETE' })).status, 204)
@@ -100,7 +109,9 @@ for (const place of places) {
 
   test(`subscribers at every worker get every post once and in the same order, whichever worker wrote it (${place.name})`, async () => {
     await withPlace(3, async pool => {
-      const subscriptions = await Promise.all(pool.connections.map(connection => subscription(pool, connection)))
+      const subscriptions = await Promise.all(
+        pool.connections.map(connection => subscription(pool, connection)),
+      )
       const count = 60
       // The subscriptions are active once their responses have started, so no later post may be missed.
       await Promise.all(
@@ -136,7 +147,8 @@ for (const place of places) {
 
   test(`every worker returns the metrics of all workers (${place.name})`, async () => {
     await withPlace(3, async ({ connections }) => {
-      for (const connection of connections) for (let times = 0; times < 5; times++) await connection.request('/api/v1/posts')
+      for (const connection of connections)
+        for (let times = 0; times < 5; times++) await connection.request('/api/v1/posts')
       const name =
         'portico_http_request_duration_seconds_count{method="GET",route="/api/v1/posts",status="2xx"}'
       for (const connection of connections) {
@@ -158,7 +170,8 @@ for (const place of places) {
         )
       }
       const [hitsBefore = 0, missesBefore = 0] = await counts()
-      for (const connection of connections) for (let times = 0; times < 5; times++) await connection.request('/api/v1/posts')
+      for (const connection of connections)
+        for (let times = 0; times < 5; times++) await connection.request('/api/v1/posts')
       const [hits = 0, misses = 0] = await counts()
       assert.deepEqual([hits - hitsBefore, misses - missesBefore], [12, 3])
     })
@@ -171,7 +184,9 @@ for (const place of places) {
       await until('stored', async () =>
         /\nportico_committed_writes_total 1\n/.test(await first(connections).text('/metrics')),
       )
-      const all = await Promise.all(connections.flatMap(connection => Array.from({ length: 5 }, () => another(connection))))
+      const all = await Promise.all(
+        connections.flatMap(connection => Array.from({ length: 5 }, () => another(connection))),
+      )
       await Promise.all(
         all.map(async (connection, nth) => {
           for (let turn = 0; turn < 20; turn++) await made(connection, 'posts', post(`${nth} ${turn}`))
@@ -191,7 +206,9 @@ for (const place of places) {
     await withPlace(2, async ({ service, url, connections }) => {
       // A connection whose request was not yet read at the stop may fail before the stop completes.
       const running = Promise.allSettled(
-        connections.map(connection => connection.request('/api/v1/posts', { method: 'POST', body: post('last') })),
+        connections.map(connection =>
+          connection.request('/api/v1/posts', { method: 'POST', body: post('last') }),
+        ),
       )
       await sleep(5)
       await service.close()

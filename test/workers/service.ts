@@ -81,7 +81,11 @@ export interface RunningWorkers {
   another(connection: WorkerConnection): Promise<WorkerConnection>
 }
 
-async function connectionTo(url: string, key: string, isWanted: (worker: string) => boolean): Promise<WorkerConnection> {
+async function connectionTo(
+  url: string,
+  key: string,
+  isWanted: (worker: string) => boolean,
+): Promise<WorkerConnection> {
   for (;;) {
     const connection = new WorkerConnection(url, key)
     await connection.request('/healthz')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sameOrigin, signedInCookie } from '../auth/own-page.ts'
 import { places } from './backends.ts'
-import { type WorkerConnection, type RunningWorkers, withWorkers } from './service.ts'
+import { type RunningWorkers, type WorkerConnection, withWorkers } from './service.ts'
 
 const WRITERS = 6
 const TURNS = 60
@@ -19,7 +19,12 @@ interface Post {
 }
 
 /** Requires that each worker returns the post with this title, over every transport and despite the previous entity tag. */
-async function requireTitle(connections: readonly WorkerConnection[], id: number, title: string, tag: string): Promise<void> {
+async function requireTitle(
+  connections: readonly WorkerConnection[],
+  id: number,
+  title: string,
+  tag: string,
+): Promise<void> {
   const query = `query { post(id: "${id}") { title } }`
   await Promise.all(
     connections.map(async connection => {
@@ -80,8 +85,11 @@ test('a session started or ended at one worker is started or ended at all', asyn
       const Cookie = await signedInCookie(url, { email, password })
       const headers = { Cookie, ...sameOrigin }
       const statuses = () =>
-        Promise.all(connections.map(async connection => (await connection.request('/api/v1/me', { headers })).status))
-      const signOut = (connection: WorkerConnection) => connection.request('/account/sign-out', { method: 'POST', headers, body: {} })
+        Promise.all(
+          connections.map(async connection => (await connection.request('/api/v1/me', { headers })).status),
+        )
+      const signOut = (connection: WorkerConnection) =>
+        connection.request('/account/sign-out', { method: 'POST', headers, body: {} })
       assert.deepEqual(await statuses(), [200, 200, 200])
       // A sign-out from another origin is refused.
       const foreign = { Cookie, 'Sec-Fetch-Site': 'same-site' }

@@ -1,6 +1,6 @@
 /** A subscription served by a particular worker. */
 import assert from 'node:assert/strict'
-import type { WorkerConnection, RunningWorkers } from './service.ts'
+import type { RunningWorkers, WorkerConnection } from './service.ts'
 
 /** Subscribes to posts at the worker of a connection; `titles` are in the order of arrival. */
 export async function subscription(

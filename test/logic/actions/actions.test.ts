@@ -219,7 +219,7 @@ for (const kind of [...kinds, lockedPostgres]) {
 
     const mistakes = ['where', 'operator', 'undefined', 'undefined-operand', 'no-operator']
     for (const what of [...mistakes, 'sort', 'fields', 'include', 'forgotten']) {
-      test(`an invalid call of `data` causes a 500 that reveals no names: ${what}`, async () => {
+      test(`an invalid call of data causes a 500 that reveals no names: ${what}`, async () => {
         const before = await names()
         const { status, body } = await post('/projects/mistakes', { what }, ann)
         assert.equal(status, 500)

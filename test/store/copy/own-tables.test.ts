@@ -19,7 +19,7 @@ async function withEvent(use: (file: string) => Promise<void>): Promise<void> {
   })
 }
 
-test('a copy includes every column of Portico's own tables', () =>
+test('a copy includes every column of Portico’s own tables', () =>
   withEvent(async file => {
     const database = new DatabaseSync(file)
     const columnsOf = database.prepare('SELECT "name" FROM pragma_table_info(?) ORDER BY "name"')
@@ -36,7 +36,12 @@ test('a copied event keeps its depth in the chain of reactions', () =>
       const database = new DatabaseSync(file)
       database.exec('UPDATE "_events" SET "depth" = 7')
       database.close()
-      await copyDatabase(blog, { from: sqlitePlace(file), to: sqlitePlace(target), live: false, onProgress: () => {} })
+      await copyDatabase(blog, {
+        from: sqlitePlace(file),
+        to: sqlitePlace(target),
+        live: false,
+        onProgress: () => {},
+      })
       const copy = openSqlite(blog, { file: target })
       const [event] = await copy.changes.after(0, 10)
       assert.equal(event?.depth, 7)

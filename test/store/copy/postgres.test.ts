@@ -69,8 +69,14 @@ test('a source that cannot be read closes its connection, so the command can exi
     await others.query(`SET application_name = 'others'; BEGIN; LOCK TABLE _touched`)
     const source = assert.rejects(PostgresSource.open(url, blog), /canceling statement/)
     const cancel = `SELECT pg_cancel_backend(pid) ${opened} AND wait_event_type = 'Lock'`
-    await until('the statement of the source is cancelled', async () => (await query(url, cancel)).length === 1)
+    await until(
+      'the statement of the source is cancelled',
+      async () => (await query(url, cancel)).length === 1,
+    )
     await source
     await others.end()
-    await until('the connection of the source is closed', async () => (await query(url, `SELECT 1 ${opened}`)).length === 0)
+    await until(
+      'the connection of the source is closed',
+      async () => (await query(url, `SELECT 1 ${opened}`)).length === 0,
+    )
   }))

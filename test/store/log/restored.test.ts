@@ -34,11 +34,7 @@ async function requireRaised(store: Store, kept: number): Promise<number> {
   const { pruned, drawn } = await store.changes.bounds()
   assert.equal(pruned, drawn)
   assert.ok(pruned > 2 ** 32 && pruned < 2 ** 48, String(pruned))
-  assert.equal(
-    (await idsAfter(store, 0)).length,
-    kept,
-    'the earlier events can still be read',
-  )
+  assert.equal((await idsAfter(store, 0)).length, kept, 'the earlier events can still be read')
   assert.equal(await store.changes.last(), pruned)
   return pruned
 }

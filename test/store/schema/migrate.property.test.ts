@@ -295,7 +295,10 @@ test('both databases have the same outcome for every change of each part of a mo
     const isDone = await sameOutcome(before, after, someRows)
     done.set(isDone, (done.get(isDone) ?? 0) + 1)
   }
-  assert.ok((done.get(true) ?? 0) >= 10 && (done.get(false) ?? 0) >= 1, 'most changes succeed, and some are refused')
+  assert.ok(
+    (done.get(true) ?? 0) >= 10 && (done.get(false) ?? 0) >= 1,
+    'most changes succeed, and some are refused',
+  )
 })
 
 test('both databases have the same outcome for random changes of a model', async () => {

@@ -12,7 +12,9 @@ const guardedFields = ['title', 'note', 'rank', 'public', 'extra', 'pin']
 const write = relatedTo('author', equals('level', 1))
 const model = smallModel({
   access: { users: { read: nobody } },
-  fields: Object.fromEntries(guardedFields.map(name => [`posts.${name}`, { access: { read: nobody, write } }])),
+  fields: Object.fromEntries(
+    guardedFields.map(name => [`posts.${name}`, { access: { read: nobody, write } }]),
+  ),
 })
 const created_at = '2026-01-01T00:00:00.000Z'
 const person = (id: number) => ({ id, name: 'a', level: 1, boss_id: null, password_hash: '', created_at })

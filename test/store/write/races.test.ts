@@ -80,29 +80,32 @@ race(
   },
 )
 
-race('concurrent creates and deletes leave no dangling references and correct totals', async (clients, place) => {
-  const [one] = clients
-  assert.ok(one)
-  const made = await each(12, clients, (client, at) => client.create('shelves', { name: `s${at}` }))
-  const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
-  const outcomes = await each(72, clients, async (client, at) => {
-    const shelf = ids[at % ids.length] ?? 0
-    if (at % 3 === 0) await client.remove('shelves', shelf)
-    else await client.create('goods', { name: `g${at}`, shelf_id: shelf })
-  })
-  assert.ok(
-    codes(outcomes).every(code => ['CONFLICT', 'NOT_FOUND', 'VALIDATION_FAILED'].includes(code)),
-    `${codes(outcomes)}`,
-  )
-  const count = async (table: string) =>
-    Number((await place.rows(`SELECT count(*) AS n FROM ${table}`))[0]?.n)
-  for (const table of ['shelves', 'goods']) {
-    const [total] = await place.rows(`SELECT sum(n) AS n FROM _totals WHERE collection = '${table}'`)
-    assert.equal(Number(total?.n ?? 0), await count(table), table)
-  }
-  const lost = await place.rows('SELECT 1 FROM goods WHERE shelf_id NOT IN (SELECT id FROM shelves)')
-  assert.deepEqual(lost, [])
-})
+race(
+  'concurrent creates and deletes leave no dangling references and correct totals',
+  async (clients, place) => {
+    const [one] = clients
+    assert.ok(one)
+    const made = await each(12, clients, (client, at) => client.create('shelves', { name: `s${at}` }))
+    const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
+    const outcomes = await each(72, clients, async (client, at) => {
+      const shelf = ids[at % ids.length] ?? 0
+      if (at % 3 === 0) await client.remove('shelves', shelf)
+      else await client.create('goods', { name: `g${at}`, shelf_id: shelf })
+    })
+    assert.ok(
+      codes(outcomes).every(code => ['CONFLICT', 'NOT_FOUND', 'VALIDATION_FAILED'].includes(code)),
+      `${codes(outcomes)}`,
+    )
+    const count = async (table: string) =>
+      Number((await place.rows(`SELECT count(*) AS n FROM ${table}`))[0]?.n)
+    for (const table of ['shelves', 'goods']) {
+      const [total] = await place.rows(`SELECT sum(n) AS n FROM _totals WHERE collection = '${table}'`)
+      assert.equal(Number(total?.n ?? 0), await count(table), table)
+    }
+    const lost = await place.rows('SELECT 1 FROM goods WHERE shelf_id NOT IN (SELECT id FROM shelves)')
+    assert.deepEqual(lost, [])
+  },
+)
 
 race('updates of the same rows in different orders all succeed', async clients => {
   const [one] = clients

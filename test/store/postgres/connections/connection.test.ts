@@ -14,7 +14,12 @@ const KEPT = 400
 
 async function withConnection(use: (connection: Connection, url: string) => Promise<void>): Promise<void> {
   await withPostgres(async url => {
-    const connection = await Connection.open({ url, connectTimeout: 20_000, answerTimeout: 60_000, settings: '' })
+    const connection = await Connection.open({
+      url,
+      connectTimeout: 20_000,
+      answerTimeout: 60_000,
+      settings: '',
+    })
     try {
       await use(connection, url)
     } finally {
@@ -30,7 +35,10 @@ const quotient = statementOf(sql`SELECT 1 / ${slot(0)}::int`)
 const prepared = statementOf(sql`SELECT count(*) FROM pg_prepared_statements`)
 
 /** Runs statements that each return one number as one batch. */
-async function numbers(connection: Connection, statements: readonly Statement[]): Promise<readonly unknown[]> {
+async function numbers(
+  connection: Connection,
+  statements: readonly Statement[],
+): Promise<readonly unknown[]> {
   const { done, error } = await connection.run(statements.map(statement => statement.with(noInputs)))
   assert.equal(error, undefined)
   return done.map(rows => rows[0]?.[0])
@@ -54,7 +62,11 @@ test('a statement that a failed batch did not reach is prepared by the next batc
   await withConnection(async connection => {
     const [one, other] = numbered(2)
     assert.ok(one !== undefined && other !== undefined)
-    const failed = await connection.run([one.with(noInputs), quotient.with(slotted([0])), other.with(noInputs)])
+    const failed = await connection.run([
+      one.with(noInputs),
+      quotient.with(slotted([0])),
+      other.with(noInputs),
+    ])
     assert.deepEqual(failed.done, [[[0]]])
     assert.deepEqual(await numbers(connection, [other, one, prepared]), [1, 0, 4])
     const { done } = await connection.run([quotient.with(slotted([1]))])

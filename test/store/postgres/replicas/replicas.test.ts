@@ -38,7 +38,10 @@ class Node extends Client {
     const settings = replicas.map((at): ReplicaSettings => {
       return { url: at, onChange: trouble => void reports.push(trouble) }
     })
-    return new Node(await openPostgres(blog, { url, replicas: settings, connections: 4, cacheBytes }), reports)
+    return new Node(
+      await openPostgres(blog, { url, replicas: settings, connections: 4, cacheBytes }),
+      reports,
+    )
   }
 
   get counts() {

@@ -78,5 +78,9 @@ test('isTouched tells whether a snapshot has changes of the given collections', 
   assert.equal(isTouched(row('s', { 7: ['users'], 8: ['users', 'posts'] }), ['posts']), true)
   assert.equal(isTouched(row('s', {}, 1), ['posts']), true)
   assert.equal(isTouched(undefined, ['posts']), true)
-  assert.equal(isTouched(row('s', { 7: ['users'] }), ['7']), false, '7 is the id of a transaction, not a collection')
+  assert.equal(
+    isTouched(row('s', { 7: ['users'] }), ['7']),
+    false,
+    '7 is the id of a transaction, not a collection',
+  )
 })

@@ -47,7 +47,13 @@ function open(
       error => answers.push(`${name} ${error instanceof ApiError ? error.code : error}`),
     )
   }
-  return { queue, connections, answers, add, statements: () => connections.flatMap(({ statements }) => statements) }
+  return {
+    queue,
+    connections,
+    answers,
+    add,
+    statements: () => connections.flatMap(({ statements }) => statements),
+  }
 }
 
 interface Options {

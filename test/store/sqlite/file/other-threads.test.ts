@@ -20,7 +20,10 @@ interface Fixture {
   changeElsewhere(title: string): void
 }
 
-async function withOtherThread(sharesMemory: boolean, use: (fixture: Fixture) => Promise<void>): Promise<void> {
+async function withOtherThread(
+  sharesMemory: boolean,
+  use: (fixture: Fixture) => Promise<void>,
+): Promise<void> {
   await withFile(async file => {
     const [signal, commits] = [
       new Int32Array(new SharedArrayBuffer(4)),

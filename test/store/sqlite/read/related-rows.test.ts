@@ -106,11 +106,7 @@ const filters: readonly (readonly [name: string, filter: Filter, values: readonl
   ['one condition or another', { kind: 'or', filters: [ofTeam, ofLabel] }, ['rare', 'half']],
   ['two conditions', { kind: 'and', filters: [ofTeam, ofLabel] }, ['rare']],
   ['not a condition', { kind: 'not', filter: ofTeam }, ['half', 'nothing']],
-  [
-    'not two conditions',
-    { kind: 'not', filter: { kind: 'and', filters: [ofTeam, ofLabel] } },
-    ['rare'],
-  ],
+  ['not two conditions', { kind: 'not', filter: { kind: 'and', filters: [ofTeam, ofLabel] } }, ['rare']],
 ]
 
 const sorts: readonly (readonly Sort[])[] = [
