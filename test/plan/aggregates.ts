@@ -63,7 +63,7 @@ export function aggregateReference(
   const made = [...groups.values()].map(group => ({
     keys: group.keys,
     measures: shape.measures.map(measure =>
-      valueOf(measure, group.rows, name => group.rows.map(row => evaluation.shown(of, row, name))),
+      measureOf(measure, group.rows, name => group.rows.map(row => evaluation.shown(of, row, name))),
     ),
   }))
   made.sort((a, b) => {
@@ -95,7 +95,7 @@ export function aggregateReference(
   }
 }
 
-function valueOf(measure: Measure, rows: readonly Row[], valuesOf: (name: string) => JsonValue[]): JsonValue {
+function measureOf(measure: Measure, rows: readonly Row[], valuesOf: (name: string) => JsonValue[]): JsonValue {
   if (measure.kind === 'count') return rows.length
   const values = valuesOf(measure.field).filter(value => value !== null)
   if (values.length === 0) return null
