@@ -95,7 +95,11 @@ export function aggregateReference(
   }
 }
 
-function measureOf(measure: Measure, rows: readonly Row[], valuesOf: (name: string) => JsonValue[]): JsonValue {
+function measureOf(
+  measure: Measure,
+  rows: readonly Row[],
+  valuesOf: (name: string) => JsonValue[],
+): JsonValue {
   if (measure.kind === 'count') return rows.length
   const values = valuesOf(measure.field).filter(value => value !== null)
   if (values.length === 0) return null
