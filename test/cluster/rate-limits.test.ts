@@ -6,7 +6,7 @@ import { ApiError } from '../../src/errors.ts'
 import { anonymous, app, user } from '../../src/principal.ts'
 
 const minute = 60_000
-/** A whole minute. */
+/** The start of a minute. */
 const start = 1_800_000_000_000
 
 function clock(at = start) {
@@ -16,11 +16,11 @@ function clock(at = start) {
 
 function headersOf(added: string): Record<string, string> {
   const lines = added.split('\r\n')
-  assert.equal(lines.pop(), '', 'every line has its end')
+  assert.equal(lines.pop(), '', 'every line is terminated')
   return Object.fromEntries(lines.map(line => line.split(': ')))
 }
 
-test('a budget counts down to nothing, is refused, and is whole again with the next window', () => {
+test('a budget counts down to zero, is then refused, and is full again in the next window', () => {
   const time = clock(start + 15_000)
   const counters = memoryCounters(time)
   const take = () => {
@@ -39,7 +39,7 @@ test('a budget counts down to nothing, is refused, and is whole again with the n
   assert.deepEqual(take(), [true, 2, 1, resetAt + 60])
 })
 
-test('a clock that is set back does not refuse for longer than a window', () => {
+test('a clock that is set back extends a refusal by at most one window', () => {
   const time = clock()
   const counters = memoryCounters(time)
   const granted = () => (counters.take('a', 1, 1) as { granted: boolean }).granted
@@ -57,7 +57,7 @@ test('a cost above the remaining budget is refused and takes nothing', () => {
   assert.deepEqual([take(3).granted, take(2).granted], [false, true])
 })
 
-test('windows of each length have counters of their own, which begin at its whole multiples', () => {
+test('windows of different lengths have separate counters and start at multiples of their length', () => {
   const time = clock(start + 100_000)
   const counters = memoryCounters(time)
   const take = (window?: number) => ({ ...counters.take('a', 2, 1, window) })
@@ -71,7 +71,7 @@ test('windows of each length have counters of their own, which begin at its whol
   assert.equal(take(900).granted, true)
 })
 
-test('what is given back can be taken again, and no more than was taken', () => {
+test('a refund can be taken again, and never exceeds what was taken', () => {
   const time = clock()
   const counters = memoryCounters(time)
   const remaining = (cost: number) => counters.take('a', 5, cost).remaining
@@ -85,19 +85,19 @@ test('what is given back can be taken again, and no more than was taken', () => 
   remaining(4)
   time.at += minute
   counters.give('a', 4)
-  assert.equal(remaining(0), 5, 'a new window has nothing to give back')
+  assert.equal(remaining(0), 5, 'nothing was taken in the new window')
 })
 
-test('keys do not share a budget, and no more than the bound are kept', () => {
+test('each key has its own budget, and at most maxKeys are kept', () => {
   const counters = memoryCounters({ now: clock().now, maxKeys: 3 })
   const remaining = (key: string) => (counters.take(key, 10, 1) as { remaining: number }).remaining
   assert.deepEqual(['a', 'b', 'a', 'c'].map(remaining), [9, 9, 8, 9])
   assert.equal(remaining('d'), 9)
-  assert.equal(remaining('a'), 9, 'the oldest was forgotten')
+  assert.equal(remaining('a'), 9, 'the oldest key was evicted')
   assert.equal(remaining('c'), 8)
 })
 
-test('every answer says the limit, what is left and when it is whole again', () => {
+test('every response has headers with the limit, the remaining budget and the reset time', () => {
   const time = clock(start + 15_400)
   const limits = createRateLimits({ user: 1000, address: 120 }, memoryCounters(time), time.now)
   const answer = { added: '' }
@@ -113,7 +113,7 @@ test('every answer says the limit, what is left and when it is whole again', () 
   assert.equal(headersOf(answer.added)['RateLimit-Policy'], '"address";q=120;w=60')
 })
 
-test('beyond the limit: RATE_LIMITED with Retry-After, the headers, and a count', () => {
+test('a request beyond the limit is RATE_LIMITED with Retry-After and the headers, and is counted', () => {
   const time = clock(start + 59_999)
   const limits = createRateLimits({ user: 1, address: 1 }, memoryCounters(time), time.now)
   const answer = { added: '' }
@@ -130,7 +130,7 @@ test('beyond the limit: RATE_LIMITED with Retry-After, the headers, and a count'
   limits.draw(user(1, 'user', 'all'), answer)
 })
 
-test('an app without a user has a budget of its own, as large as a user’s', () => {
+test('an app without a user has its own budget of the size of a user’s', () => {
   const limits = createRateLimits({ user: 1000, address: 1 }, memoryCounters(clock()))
   const answer: RateLimited = { added: '' }
   const [one, other] = [app('app_one', new Set()), app('app_other', new Set())]
@@ -152,7 +152,7 @@ test('a limit that is off counts nothing and adds no headers', () => {
   assert.equal(answer.added, '')
 })
 
-test('counters that answer later are waited for', async () => {
+test('asynchronous counters are awaited', async () => {
   const budget = { limit: 1, remaining: 0, resetAt: start / 1000 + 60, granted: false }
   const limits = createRateLimits(
     { user: 1, address: 1 },
@@ -164,7 +164,7 @@ test('counters that answer later are waited for', async () => {
   assert.equal(headersOf(answer.added)['X-RateLimit-Limit'], '1')
 })
 
-test('who is refused waits for a second at least, whatever the clock of the counters says', async () => {
+test('Retry-After is at least one second, whatever the clock of the counters', async () => {
   const budget = { limit: 1, remaining: 0, resetAt: start / 1000 - 5, granted: false }
   const limits = createRateLimits(
     { user: 1, address: 1 },
@@ -190,10 +190,11 @@ const addresses = [
 ] as const
 
 for (const [address, budget] of addresses) {
-  test(`the address ${address} draws from ${budget}`, () => assert.equal(budgetAddress(address), budget))
+  test(`the address ${address} draws from the budget of ${budget}`, () =>
+    assert.equal(budgetAddress(address), budget))
 }
 
-test('a draw of more than one takes so many, or nothing at all', () => {
+test('a draw with a larger cost takes all of it or nothing', () => {
   const limits = createRateLimits({ user: 10, address: 10 }, memoryCounters(clock()))
   const answer: RateLimited = { added: '' }
   const somebody = anonymous('192.0.2.1')

@@ -1,4 +1,4 @@
-/** Counters over Redis without Redis: what goes there, in which parts, and what is counted here while it is away. */
+/** Counters in Redis, without Redis: the scripts that are sent, and local counting while Redis is unavailable. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { RedisCounters } from '../../src/cluster/redis-counters.ts'
 const now = 1_800_000_000_000
 const end = now / 1000 + 60
 
-/** What one script was asked: keys; limit, cost and window of each. */
+/** The arguments of one script: the keys, and the limit, cost and window of each. */
 interface Script {
   readonly keys: readonly string[]
   readonly args: readonly number[]
@@ -25,16 +25,16 @@ function open() {
     return keys.flatMap((_, at) => [state.used + at < Number(args[3 * at]) ? 1 : 0, state.used + at, end])
   }
   const memory = memoryCounters({ now: () => now })
-  const line = {
+  const connection = {
     get isUp() {
       return state.isUp
     },
     ask: <T>(send: (client: Redis) => Promise<T>) => send({ drawAll } as unknown as Redis),
   }
-  return { state, scripts, memory, counters: new RedisCounters(() => line, 'p:', memory) }
+  return { state, scripts, memory, counters: new RedisCounters(() => connection, 'p:', memory) }
 }
 
-test('what one turn draws goes together, and everybody gets their own answer', async () => {
+test('the draws of one turn are sent in one script, and each gets its own result', async () => {
   const { counters, scripts } = open()
   const budgets = await Promise.all([
     counters.take('a', 2, 1),
@@ -51,7 +51,7 @@ test('what one turn draws goes together, and everybody gets their own answer', a
   ])
 })
 
-test('more than a script may draw goes in several', async () => {
+test('more draws than fit into one script are sent in several', async () => {
   const { counters, scripts } = open()
   const draws = Array.from({ length: 1200 }, (_, n) => counters.take(`k${n}`, 10_000, 1))
   assert.equal((await Promise.all(draws)).length, 1200)
@@ -61,7 +61,7 @@ test('more than a script may draw goes in several', async () => {
   )
 })
 
-test('what is given back costs less than nothing', async () => {
+test('a refund is sent as a negative cost', async () => {
   const { counters, scripts } = open()
   counters.give('a', 3)
   await turn()
@@ -69,7 +69,7 @@ test('what is given back costs less than nothing', async () => {
   assert.deepEqual(scripts[0]?.args, [0, -3, 60])
 })
 
-test('without Redis a node goes on from what it heard last', async () => {
+test('without Redis a node continues from the last count that it received', async () => {
   const { counters, state } = open()
   state.used = 7
   await counters.take('a', 10, 1)
@@ -78,7 +78,7 @@ test('without Redis a node goes on from what it heard last', async () => {
   assert.equal(counters.counts.localChecks, 1)
 })
 
-test('draws that Redis does not answer are counted here', async () => {
+test('draws that Redis does not answer are counted locally', async () => {
   const { counters, state } = open()
   state.fails = true
   const budgets = await Promise.all([counters.take('a', 1, 1), counters.take('a', 1, 1)])
@@ -89,7 +89,7 @@ test('draws that Redis does not answer are counted here', async () => {
   assert.equal(counters.counts.localChecks, 2)
 })
 
-test('only so many draws wait; those that were answered wait no more', async () => {
+test('at most 10,000 draws wait for Redis, and answered ones no longer count', async () => {
   const { counters, scripts } = open()
   for (let round = 0; round < 3; round++) {
     const draws = Array.from({ length: 4000 }, () => counters.take('a', 1_000_000, 1))

@@ -1,4 +1,4 @@
-/** What nodes share by Redis: a real server, which is killed, emptied, stopped, slow and read-only. */
+/** Nodes that share a real Redis server, which is killed, emptied, paused, slow or read-only. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
@@ -11,39 +11,39 @@ import { type RedisClusterOptions, redisCluster } from '../../src/cluster/redis-
 import { RedisConnection, redisOptions } from '../../src/cluster/redis-connection.ts'
 import { RedisServer } from '../databases/redis.ts'
 
-/** So long that none ends while a test runs, in seconds. */
-const LONG = 1_000_000_000
-/** For tests that want exactness, whatever else the machine does. */
-const PATIENT = 10_000
+/** A window, in seconds, that does not end during a test. */
+const longWindow = 1_000_000_000
+/** A timeout that is not reached on a busy machine, for exact counts. */
+const longTimeoutMs = 10_000
 
 interface Node {
   readonly cluster: Cluster
-  /** What was logged. */
-  readonly told: string[]
+  /** The reported losses and recoveries of the connection. */
+  readonly reports: string[]
 }
 
 async function openNode(url: string, given: Partial<RedisClusterOptions> = {}): Promise<Node> {
-  const told: string[] = []
+  const reports: string[] = []
   const cluster = await redisCluster({
     url,
     prefix: 'test:',
-    timeoutMs: PATIENT,
-    onLost: reason => told.push(`lost: ${reason}`),
-    onBack: () => told.push('back'),
+    timeoutMs: longTimeoutMs,
+    onLost: reason => reports.push(`lost: ${reason}`),
+    onBack: () => reports.push('back'),
     ...given,
   })
-  return { cluster, told }
+  return { cluster, reports }
 }
 
-interface World {
+interface Fixture {
   readonly server: RedisServer
   readonly nodes: readonly Node[]
   readonly admin: Redis
 }
 
-/** Three nodes at a server of their own. */
+/** Runs `use` with three nodes on one Redis server. */
 async function withNodes(
-  use: (world: World) => Promise<void>,
+  use: (fixture: Fixture) => Promise<void>,
   given: Partial<RedisClusterOptions> = {},
 ): Promise<void> {
   const server = await RedisServer.start()
@@ -60,9 +60,9 @@ async function withNodes(
   }
 }
 
-async function until(what: string, isSo: () => boolean): Promise<void> {
+async function until(what: string, condition: () => boolean): Promise<void> {
   const end = performance.now() + 20_000
-  while (!isSo()) {
+  while (!condition()) {
     assert.ok(performance.now() < end, `not within 20 s: ${what}`)
     await wait(5)
   }
@@ -74,30 +74,30 @@ function nodeAt(nodes: readonly Node[], at: number): Node {
   return node
 }
 
-async function take(node: Node, key: string, limit: number, cost = 1, window = LONG): Promise<Budget> {
+async function take(node: Node, key: string, limit: number, cost = 1, window = longWindow): Promise<Budget> {
   const budget = node.cluster.counters.take(key, limit, cost, window)
-  // One that is there at once is good until the next take only.
+  // A budget returned synchronously is only valid until the next take.
   return budget instanceof Promise ? budget : { ...budget }
 }
 
 const grantedOf = (budgets: readonly Budget[]) => budgets.filter(({ granted }) => granted).length
 
-test('three nodes at once grant exactly the limit, in batches', async () => {
+test('three nodes together grant exactly the limit, in batches', async () => {
   await withNodes(async ({ nodes }) => {
     const before = nodeAt(nodes, 0).cluster.counts?.().roundTrips ?? 0
     const budgets = await Promise.all(
       Array.from({ length: 3000 }, (_, at) => take(nodeAt(nodes, at), 'user:1', 1000)),
     )
     assert.equal(grantedOf(budgets), 1000)
-    assert.deepEqual(new Set(budgets.map(({ resetAt }) => resetAt)), new Set([2 * LONG]))
+    assert.deepEqual(new Set(budgets.map(({ resetAt }) => resetAt)), new Set([2 * longWindow]))
     assert.equal(budgets.filter(({ remaining, granted }) => granted && remaining === 0).length, 1)
-    const trips = (nodeAt(nodes, 0).cluster.counts?.().roundTrips ?? 0) - before
-    assert.equal(trips, 2, 'a thousand draws of one turn go in two batches')
+    const roundTrips = (nodeAt(nodes, 0).cluster.counts?.().roundTrips ?? 0) - before
+    assert.equal(roundTrips, 2, 'a thousand draws of one turn take two batches')
     assert.equal(nodeAt(nodes, 0).cluster.counts?.().localChecks, 0)
   })
 })
 
-test('draws one after another are answered as one node’s memory answers them', async () => {
+test('sequential draws on several nodes get the same results as in the memory of one node', async () => {
   await withNodes(async ({ nodes }) => {
     const memory = memoryCounters()
     const draws = Array.from({ length: 300 }, (_, at) => ({
@@ -107,19 +107,19 @@ test('draws one after another are answered as one node’s memory answers them',
       give: at % 11 === 0 ? (at % 6) + 1 : 0,
     }))
     for (const [at, { key, limit, cost, give }] of draws.entries()) {
-      const expected = { ...memory.take(key, limit, cost, LONG) }
+      const expected = { ...memory.take(key, limit, cost, longWindow) }
       const { used: _own, ...budget } = expected as Budget & { used: number }
       assert.deepEqual(await take(nodeAt(nodes, at), key, limit, cost), budget)
       if (give === 0) continue
-      memory.give(key, give, LONG)
-      nodeAt(nodes, at).cluster.counters.give(key, give, LONG)
-      // What the same node asks next comes after it.
+      memory.give(key, give, longWindow)
+      nodeAt(nodes, at).cluster.counters.give(key, give, longWindow)
+      // The next draw of the same node follows the refund.
       await take(nodeAt(nodes, at), 'another', 10, 0)
     }
   })
 })
 
-test('windows begin at whole multiples of their length, and end', async () => {
+test('windows start at multiples of their length, and end', async () => {
   await withNodes(async ({ nodes, admin }) => {
     const [node] = nodes
     assert.ok(node)
@@ -127,8 +127,8 @@ test('windows begin at whole multiples of their length, and end', async () => {
     assert.equal(minute.resetAt % 60, 0)
     assert.ok(minute.resetAt * 1000 > Date.now() - 1000 && minute.resetAt * 1000 <= Date.now() + 61_000)
     const longer = await take(node, 'a', 5, 1, 900)
-    assert.deepEqual([longer.resetAt % 900, longer.remaining], [0, 4], 'each length counts for itself')
-    // Not later, however late in the window it was drawn from.
+    assert.deepEqual([longer.resetAt % 900, longer.remaining], [0, 4], 'each length has its own budget')
+    // A later draw does not extend the expiry.
     await take(node, 'a', 5, 1, 900)
     const kept = await admin.pttl('test:rate:900:a')
     assert.ok(kept <= longer.resetAt * 1000 - Date.now() + 2000, `${kept} ms`)
@@ -141,7 +141,7 @@ test('windows begin at whole multiples of their length, and end', async () => {
   })
 })
 
-test('a clock of the server that was set back does not refuse for longer than a window', async () => {
+test('a clock of the server that was set back extends a refusal by at most one window', async () => {
   await withNodes(async ({ nodes, admin }) => {
     const [node] = nodes
     assert.ok(node)
@@ -152,29 +152,29 @@ test('a clock of the server that was set back does not refuse for longer than a 
   })
 })
 
-test('a commit wakes the other nodes, not its own; the commits of a turn are one message', async () => {
+test('a commit wakes the other nodes only, and the commits of one turn send one message', async () => {
   await withNodes(async ({ nodes }) => {
-    const heard = [0, 0, 0]
+    const wakes = [0, 0, 0]
     for (const [at, { cluster }] of nodes.entries()) {
       cluster.onWake(() => {
-        heard[at] = (heard[at] ?? 0) + 1
+        wakes[at] = (wakes[at] ?? 0) + 1
       })
     }
-    // What starting has told is over.
+    // Wakes from the start have arrived by now.
     await wait(50)
-    heard.fill(0)
+    wakes.fill(0)
     const [writer] = nodes
     assert.ok(writer)
     for (let count = 0; count < 100; count++) writer.cluster.wake()
-    await until('both have heard', () => heard[1] === 1 && heard[2] === 1)
+    await until('both are woken', () => wakes[1] === 1 && wakes[2] === 1)
     writer.cluster.wake()
-    await until('both have heard again', () => heard[1] === 2 && heard[2] === 2)
-    assert.deepEqual(heard, [0, 2, 2])
+    await until('both are woken again', () => wakes[1] === 2 && wakes[2] === 2)
+    assert.deepEqual(wakes, [0, 2, 2])
     assert.equal(writer.cluster.counts?.().notificationsSent, 2)
   })
 })
 
-test('killed while requests go on: all are answered; it comes back by itself, told once each', async () => {
+test('requests are answered while Redis is down, and the loss and the recovery are each reported once', async () => {
   await withNodes(async ({ server, nodes }) => {
     let answered = 0
     let running = true
@@ -187,16 +187,20 @@ test('killed while requests go on: all are answered; it comes back by itself, to
     })
     await wait(100)
     await server.kill()
-    await until('all have noticed', () => nodes.every(({ cluster }) => cluster.trouble() !== undefined))
+    await until('all have detected the loss', () =>
+      nodes.every(({ cluster }) => cluster.trouble() !== undefined),
+    )
     const before = answered
-    await until('requests go on', () => answered > before + 100)
+    await until('requests continue', () => answered > before + 100)
     await server.start()
-    await until('all are back', () => nodes.every(({ cluster }) => cluster.trouble() === undefined))
+    await until('all are connected again', () =>
+      nodes.every(({ cluster }) => cluster.trouble() === undefined),
+    )
     running = false
     await Promise.all(load)
-    for (const { told, cluster } of nodes) {
-      assert.match(told[0] ?? '', /^lost: ./)
-      assert.deepEqual(told.slice(1), ['back'])
+    for (const { reports, cluster } of nodes) {
+      assert.match(reports[0] ?? '', /^lost: ./)
+      assert.deepEqual(reports.slice(1), ['back'])
       assert.equal(cluster.counts?.().disconnections, 1)
       assert.ok((cluster.counts?.().localChecks ?? 0) > 0)
     }
@@ -215,22 +219,24 @@ test('killed while requests go on: all are answered; it comes back by itself, to
   })
 })
 
-test('without Redis each node goes on from what it heard last, with the whole limit', async () => {
+test('without Redis each node continues from its last known count, with the full limit', async () => {
   await withNodes(async ({ server, nodes }) => {
     const [first, second] = nodes
     assert.ok(first && second)
     for (let at = 0; at < 4; at++) await take(first, 'user:1', 6)
     assert.equal((await take(second, 'user:1', 6)).remaining, 1)
     await server.kill()
-    await until('both have noticed', () => [first, second].every(({ cluster }) => cluster.trouble()))
+    await until('both have detected the loss', () =>
+      [first, second].every(({ cluster }) => cluster.trouble()),
+    )
     const firstLeft = await Promise.all([1, 2, 3].map(() => take(first, 'user:1', 6)))
     const secondLeft = await Promise.all([1, 2].map(() => take(second, 'user:1', 6)))
-    // The first has heard of four, the second of five.
+    // The first node knows of four draws, the second of five.
     assert.deepEqual([grantedOf(firstLeft), grantedOf(secondLeft)], [2, 1])
   })
 })
 
-test('emptied: budgets are whole again, and nothing else happens', async () => {
+test('after Redis is emptied budgets are full again, and nothing is reported', async () => {
   await withNodes(async ({ nodes, admin }) => {
     const [first, second] = nodes
     assert.ok(first && second)
@@ -245,13 +251,13 @@ test('emptied: budgets are whole again, and nothing else happens', async () => {
       3,
     )
     assert.deepEqual(
-      nodes.map(({ told }) => told),
+      nodes.map(({ reports }) => reports),
       [[], [], []],
     )
   })
 })
 
-test('hanging: who waits is answered in time, later ones at once, and it comes back', async () => {
+test('while Redis hangs, waiting draws are answered within the timeout and later ones at once, until it recovers', async () => {
   await withNodes(
     async ({ server, nodes }) => {
       const [node] = nodes
@@ -260,24 +266,26 @@ test('hanging: who waits is answered in time, later ones at once, and it comes b
       server.pause()
       const start = performance.now()
       const waited = await Promise.all([1, 2, 3].map(() => take(node, 'user:1', 10)))
-      assert.ok(performance.now() - start < 5000, 'far less than any patience of the connection')
+      assert.ok(performance.now() - start < 5000, 'far less than the timeouts of the connection')
       assert.deepEqual(
         waited.map(({ remaining }) => remaining),
         [8, 7, 6],
       )
-      const at = node.cluster.counters.take('user:1', 10, 1, LONG)
-      assert.ok(!(at instanceof Promise), 'nobody waits for what is known to hang')
-      // Longer than a connection is kept that says nothing.
+      const at = node.cluster.counters.take('user:1', 10, 1, longWindow)
+      assert.ok(!(at instanceof Promise), 'draws do not wait once the hang is detected')
+      // Longer than a silent connection is kept.
       await wait(3000)
       server.resume()
-      await until('back', () => nodes.every(({ cluster }) => cluster.trouble() === undefined))
-      assert.match(node.told[0] ?? '', /no answer within 300 ms/)
+      await until('all are connected again', () =>
+        nodes.every(({ cluster }) => cluster.trouble() === undefined),
+      )
+      assert.match(node.reports[0] ?? '', /no answer within 300 ms/)
     },
     { timeoutMs: 300 },
   )
 })
 
-/** Hands everything on, so much later. */
+/** Forwards everything with a delay, in milliseconds. */
 function slowProxy(port: number, delay: () => number): Promise<{ server: Server; sockets: Set<Socket> }> {
   const sockets = new Set<Socket>()
   const server = createServer(socket => {
@@ -294,7 +302,7 @@ function slowProxy(port: number, delay: () => number): Promise<{ server: Server;
   return new Promise(resolve => server.listen(0, '127.0.0.1', () => resolve({ server, sockets })))
 }
 
-test('slow: it stays away until it answers in time, and no request waits for it', async () => {
+test('a slow Redis stays unused until it answers in time, and no request waits for it', async () => {
   const redis = await RedisServer.start()
   let delay = 0
   const { server, sockets } = await slowProxy(redis.port, () => delay)
@@ -304,15 +312,15 @@ test('slow: it stays away until it answers in time, and no request waits for it'
   try {
     assert.equal((await take(node, 'a', 10)).remaining, 9)
     delay = 1500
-    await until('noticed', () => node.cluster.trouble() !== undefined)
+    await until('the loss is detected', () => node.cluster.trouble() !== undefined)
     for (let count = 0; count < 50; count++) {
-      const draw = node.cluster.counters.take('a', 1000, 1, LONG)
-      assert.ok(!(draw instanceof Promise), 'it came back though it is slow')
+      const draw = node.cluster.counters.take('a', 1000, 1, longWindow)
+      assert.ok(!(draw instanceof Promise), 'Redis is used although it is slow')
       await wait(50)
     }
     delay = 0
-    await until('back', () => node.cluster.trouble() === undefined)
-    assert.equal(node.told.length, 2, node.told.join(', '))
+    await until('it is used again', () => node.cluster.trouble() === undefined)
+    assert.equal(node.reports.length, 2, node.reports.join(', '))
   } finally {
     await node.cluster.close()
     for (const socket of sockets) socket.destroy()
@@ -321,7 +329,7 @@ test('slow: it stays away until it answers in time, and no request waits for it'
   }
 })
 
-test('a node whose connection breaks off between a commit and its message tells of later commits', async () => {
+test('a node whose connection breaks between a commit and its message still announces later commits', async () => {
   const redis = await RedisServer.start()
   const { server, sockets } = await slowProxy(redis.port, () => 0)
   const address = server.address()
@@ -334,16 +342,16 @@ test('a node whose connection breaks off between a commit and its message tells 
     if (commits) setImmediate(commit)
   }
   try {
-    let heard = 0
-    reader.cluster.onWake(() => heard++)
+    let wakes = 0
+    reader.cluster.onWake(() => wakes++)
     commit()
     for (let loss = 1; loss <= 5; loss++) {
       for (const socket of sockets) socket.resetAndDestroy()
       sockets.clear()
-      await until('the loss', () => writer.cluster.trouble() !== undefined)
-      await until('back', () => writer.cluster.trouble() === undefined)
-      const before = heard
-      await until(`the reader hears after loss ${loss}`, () => heard > before)
+      await until('the loss is detected', () => writer.cluster.trouble() !== undefined)
+      await until('the writer is connected again', () => writer.cluster.trouble() === undefined)
+      const before = wakes
+      await until(`the reader is woken after loss ${loss}`, () => wakes > before)
     }
   } finally {
     commits = false
@@ -355,7 +363,7 @@ test('a node whose connection breaks off between a commit and its message tells 
   }
 })
 
-test('a connection without answers is replaced by a new one', async () => {
+test('a connection that stops responding is replaced', async () => {
   const redis = await RedisServer.start()
   const silent = new Set<Socket>()
   const open = new Set<Socket>()
@@ -374,8 +382,8 @@ test('a connection without answers is replaced by a new one', async () => {
   try {
     assert.equal(node.cluster.trouble(), undefined)
     for (const socket of open) silent.add(socket)
-    await until('noticed', () => node.cluster.trouble() !== undefined)
-    await until('back, by new connections', () => node.cluster.trouble() === undefined)
+    await until('the silence is detected', () => node.cluster.trouble() !== undefined)
+    await until('new connections are open', () => node.cluster.trouble() === undefined)
     assert.equal((await take(node, 'a', 3)).remaining, 2)
   } finally {
     await node.cluster.close()
@@ -385,31 +393,31 @@ test('a connection without answers is replaced by a new one', async () => {
   }
 })
 
-test('after a loss it takes three answers in time, one after another', async () => {
+test('after a loss, three consecutive timely answers are needed before Redis is used again', async () => {
   const server = await RedisServer.start()
   const answers = [true, false, true, false, true, true, false, true, true, true]
-  const asked: boolean[] = []
+  const probes: boolean[] = []
   const changes: string[] = []
-  const line = new RedisConnection(redisOptions(server.url), {
-    timeoutMs: PATIENT,
+  const connection = new RedisConnection(redisOptions(server.url), {
+    timeoutMs: longTimeoutMs,
     async probe(client) {
-      const isGood = answers[asked.length] ?? true
-      asked.push(isGood)
+      const isGood = answers[probes.length] ?? true
+      probes.push(isGood)
       if (!isGood) throw new Error('not in time')
       return client.ping()
     },
-    onChange: isUp => changes.push(`${isUp ? 'up' : 'down'} after ${asked.length}`),
+    onChange: isUp => changes.push(`${isUp ? 'up' : 'down'} after ${probes.length}`),
   })
   try {
-    await until('up for good', () => changes.length === 3)
+    await until('the connection is up again', () => changes.length === 3)
     assert.deepEqual(changes, ['up after 1', 'down after 2', 'up after 10'])
   } finally {
-    line.close()
+    connection.close()
     await server.remove()
   }
 })
 
-test('not there at the start: the node runs, and finds it later', async () => {
+test('a node starts without Redis, and connects once it is available', async () => {
   const server = await RedisServer.start()
   await server.kill()
   const node = await openNode(server.url)
@@ -417,9 +425,9 @@ test('not there at the start: the node runs, and finds it later', async () => {
     assert.match(node.cluster.trouble() ?? '', /away/)
     assert.equal((await take(node, 'a', 3)).remaining, 2)
     await server.start()
-    await until('found', () => node.cluster.trouble() === undefined)
-    assert.match(node.told[0] ?? '', /ECONNREFUSED/)
-    assert.deepEqual(node.told.slice(1), ['back'])
+    await until('the node is connected', () => node.cluster.trouble() === undefined)
+    assert.match(node.reports[0] ?? '', /ECONNREFUSED/)
+    assert.deepEqual(node.reports.slice(1), ['back'])
   } finally {
     await node.cluster.close()
     await server.remove()
@@ -431,24 +439,24 @@ test('a server that refuses writes is not used until it accepts them again', asy
     const [node] = nodes
     assert.ok(node)
     await admin.replicaof('127.0.0.1', 1)
-    await until('noticed', () => node.cluster.trouble() !== undefined)
+    await until('the refusal is detected', () => node.cluster.trouble() !== undefined)
     assert.equal((await take(node, 'a', 3)).remaining, 2)
     await wait(1000)
-    assert.equal(node.told.length, 1)
-    assert.match(node.told[0] ?? '', /READONLY/)
+    assert.equal(node.reports.length, 1)
+    assert.match(node.reports[0] ?? '', /READONLY/)
     await admin.replicaof('NO', 'ONE')
     await until('used again', () => node.cluster.trouble() === undefined)
   })
 })
 
-test('a wrong password is told, and not repeated', async () => {
+test('a wrong password is reported without revealing it', async () => {
   await withNodes(async ({ server, admin }) => {
     await admin.config('SET', 'requirepass', 'right-one')
     const wrong = await openNode(`redis://:hunter2@127.0.0.1:${server.port}`)
     const right = await openNode(`redis://:right-one@127.0.0.1:${server.port}`)
     try {
-      assert.match(wrong.told.join(), /WRONGPASS|invalid/i)
-      assert.doesNotMatch(wrong.told.join(), /hunter2/)
+      assert.match(wrong.reports.join(), /WRONGPASS|invalid/i)
+      assert.doesNotMatch(wrong.reports.join(), /hunter2/)
       assert.equal(right.cluster.trouble(), undefined)
       assert.equal((await take(right, 'a', 3)).remaining, 2)
     } finally {
@@ -458,24 +466,24 @@ test('a wrong password is told, and not repeated', async () => {
   })
 })
 
-test('a user of the server with few rights is enough', async () => {
+test('a Redis user with minimal permissions suffices', async () => {
   await withNodes(async ({ server, admin }) => {
     const commands = ['evalsha', 'eval', 'time', 'get', 'set', 'pttl', 'publish', 'subscribe']
-    const rights = ['~test:*', '&test:*', ...commands.map(command => `+${command}`)]
-    await admin.call('ACL', 'SETUSER', 'portico', 'on', '>right-one', ...rights)
+    const permissions = ['~test:*', '&test:*', ...commands.map(command => `+${command}`)]
+    await admin.call('ACL', 'SETUSER', 'portico', 'on', '>right-one', ...permissions)
     const url = `redis://portico:right-one@127.0.0.1:${server.port}`
     const nodes = [await openNode(url), await openNode(url)]
     try {
-      let heard = 0
-      nodeAt(nodes, 1).cluster.onWake(() => heard++)
+      let wakes = 0
+      nodeAt(nodes, 1).cluster.onWake(() => wakes++)
       await wait(50)
-      heard = 0
+      wakes = 0
       nodeAt(nodes, 0).cluster.wake()
-      await until('it hears', () => heard === 1)
+      await until('the other node is woken', () => wakes === 1)
       assert.equal((await take(nodeAt(nodes, 0), 'a', 3)).remaining, 2)
       assert.equal((await take(nodeAt(nodes, 1), 'a', 3)).remaining, 1)
       assert.deepEqual(
-        nodes.map(({ told }) => told),
+        nodes.map(({ reports }) => reports),
         [[], []],
       )
     } finally {
@@ -484,7 +492,7 @@ test('a user of the server with few rights is enough', async () => {
   })
 })
 
-test('a process that does nothing else for seconds keeps its connections', async () => {
+test('a process that blocks its event loop for seconds keeps its connections', async () => {
   await withNodes(async ({ nodes, admin }) => {
     const ids = async () => (await admin.client('LIST')) as string
     const connections = async () =>
@@ -497,46 +505,48 @@ test('a process that does nothing else for seconds keeps its connections', async
     await wait(1500)
     assert.deepEqual(await connections(), before)
     assert.deepEqual(
-      nodes.map(({ told }) => told),
+      nodes.map(({ reports }) => reports),
       [[], [], []],
     )
   })
 })
 
-test('an answer that is there when a busy process looks is in time', async () => {
+test('an answer that arrived while the event loop was blocked counts as timely', async () => {
   await withNodes(
     async ({ nodes }) => {
       const [node] = nodes
       assert.ok(node && node.cluster.trouble() === undefined)
       const waiting = take(node, 'a', 3)
-      // Sent at the end of this turn.
+      // The draw is sent at the end of this turn.
       await new Promise(resolve => setImmediate(resolve))
       for (const end = performance.now() + 1500; performance.now() < end; );
       await waiting
-      assert.deepEqual([node.told, node.cluster.counts?.().localChecks], [[], 0])
+      assert.deepEqual([node.reports, node.cluster.counts?.().localChecks], [[], 0])
     },
     { timeoutMs: 1000 },
   )
 })
 
-test('what waits for answers is bounded: more is counted here', async () => {
+test('the number of waiting draws is limited, and further ones are counted locally', async () => {
   await withNodes(async ({ nodes }) => {
     const [node] = nodes
     assert.ok(node)
-    const draws = Array.from({ length: 10_050 }, () => node.cluster.counters.take('a', 100_000, 1, LONG))
+    const draws = Array.from({ length: 10_050 }, () =>
+      node.cluster.counters.take('a', 100_000, 1, longWindow),
+    )
     assert.equal(draws.filter(draw => draw instanceof Promise).length, 10_000)
     await Promise.all(draws)
-    assert.ok(node.cluster.counters.take('a', 100_000, 1, LONG) instanceof Promise)
+    assert.ok(node.cluster.counters.take('a', 100_000, 1, longWindow) instanceof Promise)
   })
 })
 
-test('a closed node keeps nothing alive, and answers what still waits', async () => {
+test('closing a node answers its waiting draws and does not affect other nodes', async () => {
   await withNodes(async ({ nodes, server }) => {
     const node = await openNode(server.url)
     const waiting = take(node, 'a', 3)
     await node.cluster.close()
     assert.equal((await waiting).granted, true)
-    assert.deepEqual(node.told, [])
+    assert.deepEqual(node.reports, [])
     assert.equal(nodeAt(nodes, 0).cluster.trouble(), undefined)
   })
 })
@@ -550,7 +560,7 @@ const addresses = [
 ] as const
 
 for (const [url, expected] of addresses) {
-  test(`the address ${url}`, () => {
+  test(`the address ${url} is parsed`, () => {
     const { host, port, path, username, password, db, tls } = redisOptions(url)
     const found = { host, port, path, username, password, db, tls }
     assert.deepEqual(
@@ -560,11 +570,11 @@ for (const [url, expected] of addresses) {
   })
 }
 
-test('a Unix socket works', async () => {
+test('a node can connect over a Unix socket', async () => {
   await withNodes(async ({ admin }) => {
     const [, folder] = (await admin.config('GET', 'dir')) as [string, string]
     const socket = `${folder}/s`
-    // A running server opens none: one before it that hands everything on does as well.
+    // A running server cannot open one, so a proxy listens on the socket.
     const server = createServer(from => {
       const to = connect(Number(admin.options.port), '127.0.0.1')
       from.pipe(to).pipe(from)

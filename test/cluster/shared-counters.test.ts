@@ -7,15 +7,15 @@ import type { Budget, RateCounters } from '../../src/cluster/cluster.ts'
 import { memoryCounters } from '../../src/cluster/memory-counters.ts'
 import { counterMemory, sharedCounters } from '../../src/cluster/shared-counters.ts'
 
-/** A whole minute. */
+/** The start of a minute. */
 const start = 1_800_000_000_000
 
-function told(counters: RateCounters, key: string, limit: number, cost: number, window?: number): Budget {
+function take(counters: RateCounters, key: string, limit: number, cost: number, window?: number): Budget {
   const { granted, remaining, resetAt, limit: shown } = counters.take(key, limit, cost, window) as Budget
   return { granted, remaining, resetAt, limit: shown }
 }
 
-test('one thread or another, and the counters of a single node: all say the same', () => {
+test('shared counters behave like the counters of a single node, whichever thread uses them', () => {
   const takes = fc.array(
     fc.record({
       by: fc.nat({ max: 1 }),
@@ -39,50 +39,50 @@ test('one thread or another, and the counters of a single node: all say the same
         at += seconds * 1000
         const thread = threads[by]
         assert.ok(thread)
-        const { resetAt } = told(reference, key, limit, 0, window)
+        const { resetAt } = take(reference, key, limit, 0, window)
         for (const counters of [thread, reference]) {
           if (kind === 'give') counters.give(key, cost, window)
           if (kind === 'note') counters.note(key, cost, resetAt - (cost === 5 ? window : 0), window)
         }
-        assert.deepEqual(told(thread, key, limit, cost, window), told(reference, key, limit, cost, window))
+        assert.deepEqual(take(thread, key, limit, cost, window), take(reference, key, limit, cost, window))
       }
     }),
     { numRuns: 300 },
   )
 })
 
-test('windows of other lengths begin at their multiples, and are budgets of their own', () => {
+test('windows of different lengths have separate budgets and start at multiples of their length', () => {
   let at = start + 100_000
   const counters = sharedCounters(counterMemory(64), { now: () => at })
-  assert.equal(told(counters, 'a', 1, 1, 900).resetAt, start / 1000 + 900)
-  assert.equal(told(counters, 'a', 1, 1).granted, true)
+  assert.equal(take(counters, 'a', 1, 1, 900).resetAt, start / 1000 + 900)
+  assert.equal(take(counters, 'a', 1, 1).granted, true)
   at = start + 899_000
-  assert.equal(told(counters, 'a', 1, 1, 900).granted, false)
+  assert.equal(take(counters, 'a', 1, 1, 900).granted, false)
   at = start + 900_000
-  assert.equal(told(counters, 'a', 1, 1, 900).granted, true)
+  assert.equal(take(counters, 'a', 1, 1, 900).granted, true)
 })
 
-test('a thread whose clock is a moment behind counts in the window that has begun', () => {
+test('a thread whose clock is slightly behind counts in the window that another has started', () => {
   const memory = counterMemory(64)
   const ahead = sharedCounters(memory, { now: () => start + 60_000 })
   const behind = sharedCounters(memory, { now: () => start + 59_999 })
-  assert.equal(told(behind, 'a', 2, 1).remaining, 1)
-  assert.equal(told(ahead, 'a', 2, 1).remaining, 1)
-  assert.deepEqual(told(behind, 'a', 2, 1), {
+  assert.equal(take(behind, 'a', 2, 1).remaining, 1)
+  assert.equal(take(ahead, 'a', 2, 1).remaining, 1)
+  assert.deepEqual(take(behind, 'a', 2, 1), {
     granted: true,
     remaining: 0,
     resetAt: start / 1000 + 120,
     limit: 2,
   })
-  assert.equal(told(ahead, 'a', 2, 1).granted, false)
+  assert.equal(take(ahead, 'a', 2, 1).granted, false)
 })
 
-test('a clock that is set back by hours begins anew', () => {
+test('a clock that is set back by hours starts a new window', () => {
   let at = start + 7_200_000
   const counters = sharedCounters(counterMemory(64), { now: () => at })
-  assert.equal(told(counters, 'a', 1, 1).granted, true)
+  assert.equal(take(counters, 'a', 1, 1).granted, true)
   at = start
-  assert.deepEqual(told(counters, 'a', 1, 1), {
+  assert.deepEqual(take(counters, 'a', 1, 1), {
     granted: true,
     remaining: 0,
     resetAt: start / 1000 + 60,
@@ -90,68 +90,68 @@ test('a clock that is set back by hours begins anew', () => {
   })
 })
 
-test('in a table that is full, a new key takes the place of the one that has used least', () => {
+test('in a full table, a new key replaces the one with the lowest use', () => {
   const counters = sharedCounters(counterMemory(8), { now: () => start })
-  for (let key = 0; key < 8; key++) told(counters, `key ${key}`, 100, key + 1)
-  assert.equal(told(counters, 'another', 100, 50).remaining, 50)
-  assert.equal(told(counters, 'another', 100, 50).remaining, 0)
+  for (let key = 0; key < 8; key++) take(counters, `key ${key}`, 100, key + 1)
+  assert.equal(take(counters, 'another', 100, 50).remaining, 50)
+  assert.equal(take(counters, 'another', 100, 50).remaining, 0)
   for (let key = 1; key < 8; key++) {
-    assert.equal(told(counters, `key ${key}`, 100, 0).remaining, 100 - (key + 1))
+    assert.equal(take(counters, `key ${key}`, 100, 0).remaining, 100 - (key + 1))
   }
 })
 
-test('a slot whose window is over goes first, and its new key begins with nothing used', () => {
+test('a slot of an expired window is replaced first, and its new key starts with a full budget', () => {
   let at = start
   const counters = sharedCounters(counterMemory(8), { now: () => at })
-  told(counters, 'old', 100, 99)
+  take(counters, 'old', 100, 99)
   at += 60_000
-  for (let key = 0; key < 7; key++) told(counters, `key ${key}`, 100, 1)
-  assert.equal(told(counters, 'new', 100, 1).remaining, 99)
-  assert.equal(told(counters, 'old', 100, 1).remaining, 99)
+  for (let key = 0; key < 7; key++) take(counters, `key ${key}`, 100, 1)
+  assert.equal(take(counters, 'new', 100, 1).remaining, 99)
+  assert.equal(take(counters, 'old', 100, 1).remaining, 99)
 })
 
-test('a count that another thread makes between a look and a count is not lost', t => {
+test('an update by another thread between read and compare-and-exchange is not lost', t => {
   const memory = counterMemory(64)
   const [one, other] = [
     sharedCounters(memory, { now: () => start }),
     sharedCounters(memory, { now: () => start }),
   ]
-  told(one, 'a', 10, 1)
-  told(other, 'a', 10, 1)
+  take(one, 'a', 10, 1)
+  take(other, 'a', 10, 1)
   const { compareExchange } = Atomics
   let isOver = false
   t.mock.method(Atomics, 'compareExchange', (...args: Parameters<typeof compareExchange>) => {
     if (!isOver) {
       isOver = true
-      assert.equal(told(other, 'a', 10, 3).remaining, 5)
+      assert.equal(take(other, 'a', 10, 3).remaining, 5)
     }
     return compareExchange(...args)
   })
-  assert.equal(told(one, 'a', 10, 1).remaining, 4)
+  assert.equal(take(one, 'a', 10, 1).remaining, 4)
   assert.ok(isOver)
-  assert.equal(told(other, 'a', 10, 0).remaining, 4)
+  assert.equal(take(other, 'a', 10, 0).remaining, 4)
 })
 
-test('a key whose slot another thread has given away looks for a new one', () => {
+test('a key whose slot another thread has reused gets a new slot', () => {
   const memory = counterMemory(1)
   const [one, other] = [
     sharedCounters(memory, { now: () => start }),
     sharedCounters(memory, { now: () => start }),
   ]
-  assert.equal(told(one, 'a', 10, 1).remaining, 9)
-  assert.equal(told(other, 'b', 10, 5).remaining, 5)
-  assert.equal(told(one, 'a', 10, 1).remaining, 9, 'nothing of the other key’s')
+  assert.equal(take(one, 'a', 10, 1).remaining, 9)
+  assert.equal(take(other, 'b', 10, 5).remaining, 5)
+  assert.equal(take(one, 'a', 10, 1).remaining, 9, 'unaffected by the other key')
 })
 
-test('of two slots the one goes whose window ends first, however much of it is used', () => {
+test('of two slots, the one whose window ends first is replaced, however much of it is used', () => {
   const counters = sharedCounters(counterMemory(2), { now: () => start })
-  told(counters, 'long', 100, 1, 900)
-  told(counters, 'short', 100, 90)
-  told(counters, 'new', 100, 1)
-  assert.equal(told(counters, 'long', 100, 0, 900).remaining, 99)
+  take(counters, 'long', 100, 1, 900)
+  take(counters, 'short', 100, 90)
+  take(counters, 'new', 100, 1)
+  assert.equal(take(counters, 'long', 100, 0, 900).remaining, 99)
 })
 
-test('threads at the same keys are granted exactly the limit, all together', async () => {
+test('concurrent threads together get exactly the limit of each key', async () => {
   const keys = ['a', 'b', 'c']
   const [threads, times, limit] = [4, 20_000, 30_000]
   const memory = counterMemory(1024)

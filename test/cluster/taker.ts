@@ -1,4 +1,4 @@
-/** A thread that takes from the counters as fast as it can. */
+/** A thread that draws from the counters as fast as possible. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { type CounterMemory, sharedCounters } from '../../src/cluster/shared-counters.ts'
 
@@ -7,7 +7,7 @@ interface Task {
   readonly keys: readonly string[]
   readonly limit: number
   readonly times: number
-  /** The second in which all takes happen. */
+  /** The fixed time of all draws. */
   readonly at: number
 }
 

@@ -1,7 +1,7 @@
-/** For tests that count exactly: a window must not end while they do. */
+/** For tests with exact counts, during which a window must not end. */
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Waits for the next minute where this one is nearly over. */
+/** Waits for the next minute if the current one is nearly over. */
 export async function earlyInMinute(seconds = 10): Promise<void> {
   const left = 60_000 - (Date.now() % 60_000)
   if (left < seconds * 1000) await wait(left + 50)

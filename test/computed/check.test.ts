@@ -1,4 +1,4 @@
-/** What a model may compute, and what is said of the rest. */
+/** The types of computed fields, and the faults of invalid ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -67,7 +67,7 @@ function typesOf(declared: Record<string, unknown>) {
   )
 }
 
-test('the type of an expression follows from its parts', () => {
+test('the type of an expression is derived from its parts', () => {
   const declared = {
     tasks_count: count('tasks'),
     points: sum('tasks', 'points'),
@@ -117,7 +117,7 @@ test('the type of an expression follows from its parts', () => {
 let deep: ComputedDeclaration<number | null> = plus(1, 1)
 for (let depth = 0; depth < 12; depth++) deep = plus(deep, 1)
 
-const faults: readonly (readonly [expression: unknown, said: RegExp])[] = [
+const faults: readonly (readonly [expression: unknown, message: RegExp])[] = [
   ["count('tasks')", /This is not a computed field\. Write an expression, e\.g\. `count\('tasks'\)`/],
   [count('task'), /`projects` has no relation to many items `task`\. Did you mean `tasks`\?/],
   [count('owner'), /`projects` has no relation to many items `owner`/],
@@ -148,41 +148,41 @@ const faults: readonly (readonly [expression: unknown, said: RegExp])[] = [
   [computed(count('tasks'), { descriptoin: 'x' } as never), /no option of this name.*`description`/],
 ]
 
-test('what is wrong is told with its place and what to write', () => {
-  for (const [expression, said] of faults) {
+test('an invalid expression is reported with its place and a remedy', () => {
+  for (const [expression, message] of faults) {
     assert.throws(
       () => checkModel(modelWith({ wrong: expression })),
       error => {
         assert.ok(error instanceof ModelError)
         const [fault] = error.faults
         assert.match(fault?.place ?? '', /^projects\.computed\.wrong/)
-        assert.match(fault?.message ?? '', said)
+        assert.match(fault?.message ?? '', message)
         return true
       },
     )
   }
 })
 
-test('its name is one that no other part of the collection has', () => {
+test('the name of a computed field must be valid and unique within its collection', () => {
   const clashes = {
     name: /has a field of this name/,
     tasks: /has a relation of this name/,
     id: /every item has it/,
   }
-  for (const [name, said] of Object.entries({
+  for (const [name, message] of Object.entries({
     ...clashes,
     openTasks: /snake_case/,
     cursor: /query parameter/,
   })) {
     assert.throws(
       () => checkModel(modelWith({ [name]: count('tasks') })),
-      error => error instanceof ModelError && error.faults.some(fault => said.test(fault.message)),
+      error => error instanceof ModelError && error.faults.some(fault => message.test(fault.message)),
       name,
     )
   }
 })
 
-test('no access rule compares one', () => {
+test('an access rule cannot use a computed field', () => {
   const declared = modelWith({ open_tasks: count('tasks') })
   const { projects } = declared.collections
   const wrong = collection({ ...projects.options, access: { read: field('open_tasks').eq(1) } } as never)

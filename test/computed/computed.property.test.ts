@@ -1,4 +1,4 @@
-/** Computed fields on every database are what a slow evaluator says, whoever asks. */
+/** Computed fields on every database equal those of a naive evaluator, for every caller. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -43,7 +43,7 @@ async function attempt(run: () => ReadAnswer | PromiseLike<ReadAnswer>) {
   }
 }
 
-/** Asks for a plan and, of a cursor list, for the pages that follow. */
+/** Checks the answer to a plan and, for a list by cursor, the following pages. */
 async function check(model: Model, data: Data, store: Store, who: Principal, plan: Plan<ReadShape>) {
   const guard = createGuard(model)
   let at = plan
@@ -52,7 +52,7 @@ async function check(model: Model, data: Data, store: Store, who: Principal, pla
     const expected = readReference(model, data, who, at, evaluation)
     const outcome = await attempt(() => store.read(guard(at as Plan<ListShape>, who)))
     if ('errors' in expected) {
-      assert.ok('refused' in outcome, `answered, but ${[...expected.errors]} was due`)
+      assert.ok('refused' in outcome, `answered instead of ${[...expected.errors]}`)
       assert.ok(expected.errors.has(outcome.refused.code), outcome.refused.message)
       return false
     }
@@ -66,19 +66,19 @@ async function check(model: Model, data: Data, store: Store, who: Principal, pla
   return true
 }
 
-/** A database of PostgreSQL takes longer to make than a file. */
+/** The number of random models: PostgreSQL databases take longer to create than files. */
 function models(name: string): number {
   return name === 'SQLite' ? 60 : 4
 }
 
 for (const { name, within } of seededStores) {
-  test(`on ${name} computed fields are the reference’s, in selections, filters, orders and cursors`, async () => {
-    const asked = fc.array(fc.tuple(principals, computedPlans), {
+  test(`on ${name} computed fields in selections, filters, sort orders and cursors equal those of the reference`, async () => {
+    const requests = fc.array(fc.tuple(principals, computedPlans), {
       minLength: plansPerModel,
       maxLength: plansPerModel,
     })
     const outcome = { answered: 0, refused: 0 }
-    const property = fc.asyncProperty(computedModels, datas, asked, async (model, data, all) => {
+    const property = fc.asyncProperty(computedModels, datas, requests, async (model, data, all) => {
       await within(
         model,
         data,

@@ -1,4 +1,4 @@
-/** Computed fields over REST: what they are worth, who sees what of them, and which answers are remembered. */
+/** Computed fields over REST: their values, their visibility, and the freshness of answers. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Reply } from '../../src/call.ts'
@@ -12,10 +12,10 @@ const model = checkModel(workshop)
 const root = user(1, 'admin', 'all')
 const ann = user(2, 'user', 'all')
 const ben = user(3, 'user', 'all')
-const stranger = anonymous('192.0.2.1')
+const visitor = anonymous('192.0.2.1')
 const projects = '/api/v1/projects'
 
-/** Project 1 is Ann's, with tasks of both; project 2 is Ben's, within it, with extreme numbers; project 3 is empty. */
+/** Project 1 is Ann's, with tasks of both; its child 2 is Ben's, with extreme numbers; project 3 has no tasks. */
 async function seed(bench: Bench): Promise<void> {
   for (const name of ['Root', 'Ann', 'Ben']) {
     await bench.seed('users', {
@@ -37,7 +37,7 @@ async function seed(bench: Bench): Promise<void> {
     await bench.seed('tasks', { title: 'huge', points, hours: 1e308, status: 'done', project_id: 2 })
   }
   await bench.seed('labels', { name: 'red' })
-  // Twice the same: one label.
+  // A duplicate row still links a single label.
   await bench.seed('project_labels', { project_id: 1, label_id: 1 })
   await bench.seed('project_labels', { project_id: 1, label_id: 1 })
 }
@@ -71,14 +71,14 @@ const names = [...(model.collections.get('projects')?.computed.keys() ?? [])].fi
 )
 const everything = `fields=${names.join(',')}&sort=id`
 
-/** What Ann sees of each project. */
-const annSees = [
+/** The computed fields of each project for Ann. */
+const ofAnn = [
   {
     open_tasks: 2,
     all_tasks: 2,
     own_tasks: 1,
     label_count: 1,
-    // Of an open task, only its assignee reads the points.
+    // Only the assignee of an open task can read its points.
     points: 3,
     hours: 0.3,
     mean_points: 3,
@@ -108,7 +108,7 @@ const annSees = [
     all_tasks: 3,
     own_tasks: 0,
     label_count: 0,
-    // Beyond what JSON keeps apart, and beyond 1e150.
+    // Beyond the safe integers, and beyond 1e150.
     points: null,
     hours: null,
     mean_points: (2 ** 54 - 1) / 3,
@@ -142,16 +142,16 @@ function assertHas(actual: Record<string, unknown>, wanted: Record<string, unkno
 
 for (const kind of [...kinds, lockedPostgres]) {
   suite(`computed fields on ${kind.name}`, () => {
-    test('they have their values, the same on every database', async () => {
+    test('have the same values on every database', async () => {
       await withBench(kind, async bench => {
         const { data } = await read(bench, ann, everything)
         assert.deepEqual(Object.keys(data[0]), names)
-        for (const [at, wanted] of annSees.entries()) assertHas(data[at], wanted)
+        for (const [at, wanted] of ofAnn.entries()) assertHas(data[at], wanted)
         assert.equal(data[0].created_day, new Date().toISOString().slice(0, 10))
       })
     })
 
-    test('what a caller may not read does not count', async () => {
+    test('ignore rows and values that the caller may not read', async () => {
       await withBench(kind, async bench => {
         const own = 'fields=all_tasks,points,least_due,greatest_title,last_status,hours'
         const seen = async (who: Principal) => (await read(bench, who, own, `${projects}/1`)) as object
@@ -165,7 +165,7 @@ for (const kind of [...kinds, lockedPostgres]) {
         }
         assert.deepEqual(await seen(ben), ofBen)
         assert.deepEqual(await seen(root), { ...ofBen, points: 15 })
-        const ofStranger = {
+        const ofVisitor = {
           all_tasks: 2,
           points: 0,
           least_due: '2026-01-01',
@@ -173,11 +173,11 @@ for (const kind of [...kinds, lockedPostgres]) {
           last_status: 'open',
           hours: 0.3,
         }
-        assert.deepEqual(await seen(stranger), ofStranger)
+        assert.deepEqual(await seen(visitor), ofVisitor)
       })
     })
 
-    test('a rule in them sees no hidden value', async () => {
+    test('do not reveal hidden values through their conditions', async () => {
       await withBench(kind, async bench => {
         const query = 'fields=noted,unnoted,note_or_name,own_tasks'
         const ofAnn = { noted: 'yes', unnoted: 0, note_or_name: 'x', own_tasks: 1 }
@@ -185,12 +185,12 @@ for (const kind of [...kinds, lockedPostgres]) {
         const ofBen = { noted: 'no', unnoted: 1, note_or_name: 'One', own_tasks: 2 }
         assert.deepEqual(await read(bench, ben, query, `${projects}/1`), ofBen)
         for (const filter of ['noted=yes', 'unnoted=0', 'note_or_name=x', 'greatest_title=zz', 'points=12']) {
-          assert.equal((await read(bench, stranger, filter)).meta.total, 0, filter)
+          assert.equal((await read(bench, visitor, filter)).meta.total, 0, filter)
         }
       })
     })
 
-    test('lists are filtered and sorted by them, with cursors', async () => {
+    test('can filter and sort lists, by cursor too', async () => {
       await withBench(kind, async bench => {
         const ids = async (query: string) =>
           (await read(bench, ann, `fields=id&${query}`)).data.map((item: { id: number }) => item.id)
@@ -218,7 +218,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       })
     })
 
-    test('an answer with one is as new as what it is computed from, and has a tag of its own', async () => {
+    test('are current in every answer, and change its ETag', async () => {
       await withBench(kind, async bench => {
         const url = `${projects}/1?fields=*,open_tasks`
         const before = await bench.send({ url }, ann)
@@ -242,7 +242,7 @@ for (const kind of [...kinds, lockedPostgres]) {
         assert.equal(bodyOf(again).data[0].open_tasks, 3)
         assert.equal(bodyOf(sorted).meta.total, 1)
         assert.equal((await read(bench, ann, 'fields=id&open_tasks=2')).meta.total, 0)
-        // The item itself did not change.
+        // The item itself has not changed.
         const headers = { 'if-match': headerOf(plain, 'ETag') ?? '' }
         const written = await bench.send({ method: 'PATCH', url, headers, body: { name: 'New name' } }, ann)
         assert.equal(written.status, 200, String(written.body))
@@ -250,7 +250,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       })
     })
 
-    test('the answer to a create has one that it asks for', async () => {
+    test('are returned by a create that selects them', async () => {
       await withBench(kind, async bench => {
         const body = { name: 'Four', seats: 6 }
         const made = await bench.send(
@@ -262,7 +262,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       })
     })
 
-    test('no body sets one, and no default selection has it', async () => {
+    test('cannot be set by a body, and are not selected by default', async () => {
       await withBench(kind, async bench => {
         const made = await bench.send(
           { method: 'POST', url: projects, body: { name: 'X', open_tasks: 1 } },
@@ -275,7 +275,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       })
     })
 
-    test('one that a caller may not read does not exist for them', async () => {
+    test('are unknown to a caller who may not read them', async () => {
       await withBench(kind, async bench => {
         for (const query of ['fields=audited', 'fields=*,audited', 'audited=1', 'sort=audited']) {
           const reply = await bench.send({ url: `${projects}?${query}` }, ann)
@@ -287,15 +287,15 @@ for (const kind of [...kinds, lockedPostgres]) {
         const reply = await bench.send({ url: `${projects}?fields=open_tasks` }, limited)
         assert.equal(reply.status, 403)
         assert.equal(bodyOf(reply).error.code, 'INSUFFICIENT_SCOPE')
-        const unasked = await bench.send({ url: projects }, limited)
-        assert.equal(unasked.status, 200)
+        const unselected = await bench.send({ url: projects }, limited)
+        assert.equal(unselected.status, 200)
       })
     })
 
-    test('aggregates group by them and sum them, of the rows that the caller sees', async () => {
+    test('can be grouped by and aggregated, over the rows that the caller can read', async () => {
       await withBench(kind, async bench => {
-        const asked = 'group_by=size&count&sum=all_tasks&max=label_count&min=weekday'
-        const { data } = await read(bench, ann, asked, `${projects}/aggregate`)
+        const query = 'group_by=size&count&sum=all_tasks&max=label_count&min=weekday'
+        const { data } = await read(bench, ann, query, `${projects}/aggregate`)
         assert.deepEqual(data, [
           { size: 'large', count: 1, sum: { all_tasks: 3 }, min: { weekday: null }, max: { label_count: 0 } },
           { size: 'small', count: 2, sum: { all_tasks: 2 }, min: { weekday: 1 }, max: { label_count: 1 } },
@@ -305,7 +305,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       })
     })
 
-    test('included items have theirs only where nothing asks for others', async () => {
+    test('are selected for the listed items but not for included ones', async () => {
       await withBench(kind, async bench => {
         const { data } = await read(bench, ann, 'include=children&fields=id,all_tasks&sort=id')
         assert.equal(data[0].children[0].all_tasks, undefined)

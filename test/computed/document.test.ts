@@ -1,4 +1,4 @@
-/** What the OpenAPI document and the guard say of computed fields, and where they do not exist. */
+/** Computed fields in the OpenAPI document and in guarded shapes, and their absence from events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -25,7 +25,7 @@ import workshop from '../models/workshop.ts'
 
 const ann = user(1, 'user', 'all')
 
-test('the OpenAPI document has them as properties that no answer must have, as filters and as sort keys', () => {
+test('the OpenAPI document describes computed fields as optional properties, filters and sort keys', () => {
   const document = JSON.parse(JSON.stringify(openapi(checkModel(workshop), undefined)))
   const { schemas } = document.components
   const { properties, required } = schemas.Project
@@ -70,7 +70,7 @@ const timed = checkModel(
   }),
 )
 
-test('an answer with one depends on what it is computed from: collections, the user, the time', () => {
+test('an answer with a computed field depends on the collections, the user and the time that it uses', () => {
   const dependsOn = (...names: string[]) => {
     const select = names.map(name => ({ kind: 'field', key: name, field: name }) as const)
     const shape: ItemShape = { kind: 'item', collection: 'projects', id: 0, select }
@@ -84,7 +84,7 @@ test('an answer with one depends on what it is computed from: collections, the u
   assert.deepEqual(dependsOn('recent'), { reads: both, personal: false, volatile: true })
 })
 
-test('events are not filtered by one', async () => {
+test('events cannot be filtered by a computed field', async () => {
   const bench = await openBench(checkModel(workshop), each => openStore(sqlite, each))
   try {
     await bench.seed('users', { name: 'Ann', email: 'ann@example.com' })

@@ -1,4 +1,4 @@
-/** Computed fields in GraphQL: the schema, selections, filters, orders, connections, cost, and refusals. */
+/** Computed fields in GraphQL: schema, selections, filters, sort orders, connections and refusals. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isEnumType, isInputObjectType, isObjectType } from 'graphql'
@@ -70,7 +70,7 @@ async function ask(source: string, who: Principal, onStore = seededStores[0]) {
   return found
 }
 
-test('a computed field is a field of the type, of its filter and of its order, and of no input', () => {
+test('a computed field is part of the type, its filter and its orderBy, but of no input', () => {
   const { schema } = createSchema(model, { listBound: 100, revealed: new Map() })
   const types = ['Project', 'ProjectFilter', 'ProjectOrderBy'].map(name => schema.getType(name))
   const [project, filter, order] = types
@@ -91,7 +91,7 @@ test('a computed field is a field of the type, of its filter and of its order, a
 })
 
 for (const store of seededStores) {
-  test(`on ${store.name} they are selected, filtered, sorted and nested`, async () => {
+  test(`on ${store.name} computed fields can be selected, filtered by, sorted by and nested`, async () => {
     const source = `{
       projects(filter: {openTasks: {gte: 1}}) { id openTasks lastStatus }
       sorted: projects(orderBy: [ALL_TASKS_ASC]) { id children { allTasks } }
@@ -128,7 +128,7 @@ for (const store of seededStores) {
   })
 }
 
-test('one that the caller may not read is refused where it stands, and in filters', async () => {
+test('a computed field that the caller may not read is null with an error, and refused in filters', async () => {
   const selected = await ask('{ project(id: 1) { id audited } }', ann)
   assert.deepEqual(selected.data, { project: { id: '1', audited: null } })
   assert.deepEqual(selected.errors[0]?.extensions?.code, 'FORBIDDEN')
@@ -138,12 +138,12 @@ test('one that the caller may not read is refused where it stands, and in filter
   assert.deepEqual(root.data, { projects: [{ id: '1', audited: 3 }] })
 })
 
-test('without the scope of what it is computed from, it is refused, and strangers count what they see', async () => {
+test('a computed field needs the scopes of the collections that it uses, and counts only readable rows', async () => {
   const limited = user(1, 'user', new Set(['read:project']))
   const { errors } = await ask('{ project(id: 1) { id allTasks } }', limited)
   assert.equal(errors[0]?.extensions?.code, 'INSUFFICIENT_SCOPE')
   const plain = await ask('{ project(id: 1) { id size } }', limited)
   assert.deepEqual(plain.data, { project: { id: '1', size: 'small' } })
-  const strange = await ask('{ project(id: 1) { allTasks points } }', anonymous('192.0.2.1'))
-  assert.deepEqual(strange.data, { project: { allTasks: 2, points: 0 } })
+  const visitor = await ask('{ project(id: 1) { allTasks points } }', anonymous('192.0.2.1'))
+  assert.deepEqual(visitor.data, { project: { allTasks: 2, points: 0 } })
 })

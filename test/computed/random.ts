@@ -1,4 +1,4 @@
-/** Random computed fields over the small model, and plans that name them. */
+/** Random computed fields for the small model, and plans that use them. */
 import fc from 'fast-check'
 import type { CheckedExpression, CheckedPart } from '../../src/model/computed.ts'
 import { date } from '../../src/model/fields/date.ts'
@@ -25,7 +25,7 @@ const typeOf: Readonly<Record<Kind, FieldType>> = {
   day,
 }
 
-/** Every collection has one of each: `c_whole` and so on. */
+/** Each collection has one computed field per kind: `c_whole` and so on. */
 const kinds: readonly Kind[] = ['whole', 'text', 'truth', 'real', 'day']
 
 const stored: Readonly<Record<Name, Readonly<Record<Kind, readonly string[]>>>> = {
@@ -61,7 +61,7 @@ const literal = (kind: Kind): Made =>
     false,
   )
 
-/** Fields of the row, or one or two relations away. */
+/** Fields of the row or of related rows, up to `depth` relations away. */
 function fieldsOf(of: Name, kind: Kind, depth = 2): { path: string[]; field: string }[] {
   const own = stored[of][kind].map(name => ({ path: [], field: name }))
   if (depth === 0) return own
@@ -291,8 +291,8 @@ const parts = fc.record({
   limit: fc.integer({ min: 1, max: 3 }),
 })
 
-/** Lists that are filtered and sorted by computed fields, and select them, also of related items. */
-export const computedPlans: fc.Arbitrary<Plan<ReadShape>> = parts.map(asked => {
+/** Lists that select, filter by and sort by computed fields, of related items too. */
+export const computedPlans: fc.Arbitrary<Plan<ReadShape>> = parts.map(drawn => {
   const args: JsonValue[] = []
   const param = (value: JsonValue) => args.push(value) - 1
   const compare = ({ field: name, operator, value }: Comparison): Filter => ({
@@ -301,14 +301,14 @@ export const computedPlans: fc.Arbitrary<Plan<ReadShape>> = parts.map(asked => {
     operator,
     param: param(value),
   })
-  const own = relations[asked.of]
-  const filters: Filter[] = asked.compared.map(compare)
-  const [at, beyond] = asked.through ?? []
+  const own = relations[drawn.of]
+  const filters: Filter[] = drawn.compared.map(compare)
+  const [at, beyond] = drawn.through ?? []
   const through = at === undefined ? undefined : own[at % own.length]
   if (through && beyond) filters.push({ kind: 'related', relation: through[0], filter: compare(beyond) })
   const all: Filter = { kind: 'and', filters }
-  const select: Selected[] = asked.selected.map(name => ({ kind: 'field', key: name, field: name }))
-  const [place, inner, order, kind] = asked.nested ?? []
+  const select: Selected[] = drawn.selected.map(name => ({ kind: 'field', key: name, field: name }))
+  const [place, inner, order, kind] = drawn.nested ?? []
   const nested = place === undefined ? undefined : own[place % own.length]
   if (nested && inner && order) {
     const [relation, , many] = nested
@@ -322,21 +322,21 @@ export const computedPlans: fc.Arbitrary<Plan<ReadShape>> = parts.map(asked => {
       list: many === 'one' ? undefined : list,
     })
   }
-  if (asked.isItem) {
-    return { shape: { kind: 'item', collection: asked.of, id: param(asked.id), select }, args }
+  if (drawn.isItem) {
+    return { shape: { kind: 'item', collection: drawn.of, id: param(drawn.id), select }, args }
   }
-  const limit = param(asked.limit)
+  const limit = param(drawn.limit)
   return {
     shape: {
       kind: 'list',
-      collection: asked.of,
+      collection: drawn.of,
       within: undefined,
-      filter: filters.length === 0 ? undefined : asked.negated ? { kind: 'not', filter: all } : all,
+      filter: filters.length === 0 ? undefined : drawn.negated ? { kind: 'not', filter: all } : all,
       search: undefined,
-      sort: asked.sort,
-      window: asked.isCursor
+      sort: drawn.sort,
+      window: drawn.isCursor
         ? { kind: 'cursor', after: undefined, limit }
-        : { kind: 'page', offset: param(asked.offset), limit, total: 'exact' },
+        : { kind: 'page', offset: param(drawn.offset), limit, total: 'exact' },
       select,
     },
     args,

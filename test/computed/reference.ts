@@ -1,4 +1,4 @@
-/** What computed fields are worth, worked out the slow and obvious way. Shares no code with the guard or the store. */
+/** The values of computed fields, computed naively. Shares no code with the guard or the store. */
 
 import type { CheckedExpression } from '../../src/model/computed.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
@@ -16,7 +16,7 @@ function relationOf(of: Collection, name: string): Relation {
   return found
 }
 
-/** Rules over what the caller may read: hidden rows are not there, hidden fields have no value. */
+/** Evaluates rules on what the caller can read: without hidden rows, and with hidden fields as null. */
 class SeenRules extends Evaluation {
   readonly #caller: Evaluation
 
@@ -31,7 +31,7 @@ class SeenRules extends Evaluation {
   }
 
   override holds(rule: Rule, of: Collection, row: Row): boolean {
-    // Portico itself is no user, and no stranger either.
+    // Portico itself has no user id, but is not anonymous.
     const isSystem = this.#caller.who.access.system
     if (isSystem && (rule.kind === 'signedIn' || rule.kind === 'scope')) return true
     if (rule.kind !== 'related') return super.holds(rule, of, row)
@@ -54,7 +54,7 @@ class SeenRules extends Evaluation {
   }
 
   override operand(operand: RuleOperand, field: Field, of: Collection, row: Row): JsonValue {
-    // Who asks is known to whoever asks.
+    // The caller's own fields are not hidden from the caller.
     if (operand.kind !== 'caller' || operand.field === 'id') return super.operand(operand, field, of, row)
     const users = this.collection('users')
     const own = this.#caller.visible(users).find(one => one.id === this.who.userId)
@@ -102,7 +102,7 @@ export class ComputedEvaluation extends Evaluation {
     this.#rules = new SeenRules(this)
   }
 
-  /** Computed fields among the others. */
+  /** Also handles computed fields. */
   override collection(name: string): Collection {
     const found = super.collection(name)
     return { ...found, fields: new Map<string, Field>([...found.fields, ...found.computed]) }
@@ -188,7 +188,7 @@ export class ComputedEvaluation extends Evaluation {
     return values.length === 0 ? null : sum / values.length
   }
 
-  // --- the scopes that it takes: of every collection that it names
+  // --- the required scopes: those of every collection used
 
   #mustReadAll(expression: CheckedExpression, of: Collection): void {
     const relation = 'relation' in expression ? this.#mustFollow(of, expression.relation) : of

@@ -1,4 +1,4 @@
-/** The databases that the tests are given. */
+/** The databases that tests use. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import { PostgresServer, query, withPostgres } from './postgres.ts'
 import { RedisServer, withRedis } from './redis.ts'
 
-/** What Redis answers to a line. */
-async function say(port: number, line: string): Promise<string> {
+/** Sends a line to Redis; returns its reply. */
+async function send(port: number, line: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   try {
     await once(socket, 'connect')
@@ -19,7 +19,7 @@ async function say(port: number, line: string): Promise<string> {
   }
 }
 
-test('every test has a database of its own, which is gone afterwards', async () => {
+test('each test gets its own database, which is dropped afterwards', async () => {
   let first = ''
   await withPostgres(async url => {
     first = url
@@ -33,7 +33,7 @@ test('every test has a database of its own, which is gone afterwards', async () 
   await assert.rejects(query(first, 'SELECT 1'), { code: '3D000' })
 })
 
-test('a PostgreSQL server of a test’s own keeps what was committed when it is killed', async () => {
+test('a killed PostgreSQL server keeps its committed data', async () => {
   const server = new PostgresServer()
   try {
     await server.start()
@@ -49,22 +49,22 @@ test('a PostgreSQL server of a test’s own keeps what was committed when it is 
   }
 })
 
-test('a Redis server is empty after it was killed', async () => {
+test('a killed Redis server is empty after its restart', async () => {
   const server = await RedisServer.start()
   try {
     const { port } = server
-    assert.equal(await say(port, 'SET a 1'), '+OK')
-    assert.equal(await say(port, 'EXISTS a'), ':1')
+    assert.equal(await send(port, 'SET a 1'), '+OK')
+    assert.equal(await send(port, 'EXISTS a'), ':1')
     await server.kill()
-    await assert.rejects(say(port, 'PING'))
+    await assert.rejects(send(port, 'PING'))
     await server.start()
-    assert.equal(await say(port, 'EXISTS a'), ':0')
+    assert.equal(await send(port, 'EXISTS a'), ':0')
   } finally {
     await server.remove()
   }
 })
 
-test('a Redis server that may be shared answers', () =>
+test('the shared Redis server replies', () =>
   withRedis(async url => {
-    assert.equal(await say(Number(new URL(url).port), 'PING'), '+PONG')
+    assert.equal(await send(Number(new URL(url).port), 'PING'), '+PONG')
   }))

@@ -1,4 +1,4 @@
-/** Databases that are brought from one model to another, each by its own code, for tests that both must pass. */
+/** Migrations of SQLite and PostgreSQL behind one interface, for tests that both must pass. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -19,25 +19,25 @@ interface Target {
 
 export interface Migratable {
   readonly name: 'SQLite' | 'PostgreSQL'
-  /** Runs `use` with the place of a database that is not there, or empty. */
+  /** Runs `use` with the file or URL of a missing or empty database. */
   withEmpty(use: (at: string) => Promise<void>): Promise<void>
-  /** As a start does. */
+  /** Opens a store, as a start does. */
   open(at: string, model: Model, autoMigrate?: boolean, onSurplus?: Surplus): Promise<Store>
   plan(at: string, model: Model): Promise<readonly Step[]>
   apply(at: string, model: Model, target: Target): Promise<readonly Step[]>
   run(at: string, text: string): Promise<void>
   rows(at: string, text: string): Promise<unknown[][]>
-  /** Throws where its own checks find a fault. */
+  /** Throws if the database's own checks find an error. */
   requireSound(at: string): Promise<void>
-  /** The tables that references of these tables lead to. */
+  /** The tables that these tables reference. */
   targets(at: string, tables: readonly string[]): Promise<readonly string[]>
-  /** The definitions of all its tables, but for what a migration has only prepared. */
+  /** The definitions of all tables, without those that a migration has only prepared. */
   shape(at: string): Promise<string>
-  /** When to kill a migration of 30,000 rows, in milliseconds after its beginning. */
+  /** When to kill a migration of 30,000 rows, in milliseconds after its start. */
   readonly killAfter: readonly number[]
-  /** Everything in it, as text. */
+  /** The schema and all rows, as text. */
   dump(at: string): Promise<string>
-  /** The statements that make it. */
+  /** The statements that create the database. */
   print(model: Model): string
 }
 
@@ -91,7 +91,7 @@ function sqliteRows(file: string, text: string): unknown[][] {
   )
 }
 
-/** What the tables are made of, whichever way they came to be. */
+/** The definitions of columns, constraints, indexes and triggers. */
 const definitions = `
   SELECT c.relname AS "on", a.attname AS "name", format_type(a.atttypid, a.atttypmod) || a.attnotnull || coalesce(' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid), '') AS "is"
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
@@ -101,7 +101,7 @@ const definitions = `
   UNION ALL SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
   ORDER BY 1, 2, 3`
 
-/** What is not valid, not checked, or left over. */
+/** Invalid indexes, unvalidated constraints, and leftovers of migrations. */
 const unsound = `
   SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid
   UNION ALL SELECT conname FROM pg_constraint WHERE NOT convalidated

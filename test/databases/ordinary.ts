@@ -1,4 +1,4 @@
-/** PostgreSQL databases that belong to an ordinary user, whom policies restrain: not the superuser of other tests. */
+/** PostgreSQL databases owned by an ordinary role, to which policies apply, unlike the superuser of other tests. */
 import { randomBytes } from 'node:crypto'
 import type { Model } from '../../src/model/model.ts'
 import { rowSecurity } from '../../src/store/postgres/row-security/policies.ts'
@@ -8,7 +8,7 @@ import { newDatabase, query, serverUrl, type TestDatabase } from './postgres.ts'
 import { ReusedDatabases } from './reused.ts'
 
 export interface OrdinaryDatabase extends TestDatabase {
-  /** Of the superuser. */
+  /** The URL of the superuser. */
   readonly admin: string
 }
 
@@ -19,7 +19,7 @@ interface User {
 
 let owner: Promise<User> | undefined
 
-/** A user of the server who may do nothing yet. */
+/** Creates a role without privileges. */
 export async function newUser(): Promise<User> {
   const user = { name: `user_${randomBytes(8).toString('hex')}`, password: randomBytes(8).toString('hex') }
   await query(await serverUrl(), `CREATE ROLE "${user.name}" LOGIN PASSWORD '${user.password}'`)
@@ -30,7 +30,7 @@ export async function dropUser({ name }: User): Promise<void> {
   await query(await serverUrl(), `DROP ROLE "${name}"`)
 }
 
-/** The database of a URL, for another user. */
+/** The URL of a database for another role. */
 export function urlFor(url: string, { name, password }: User): string {
   const made = new URL(url)
   made.username = name
@@ -38,7 +38,7 @@ export function urlFor(url: string, { name, password }: User): string {
   return made.href
 }
 
-/** Empty. All of a process belong to one user. */
+/** Creates an empty database. All databases of a process have the same owner. */
 export async function ordinaryDatabase(): Promise<OrdinaryDatabase> {
   owner ??= newUser()
   const user = await owner
@@ -66,7 +66,7 @@ const databases = new ReusedDatabases({
   keyOf: model => `${rowSecurity(model).fingerprint} ${JSON.stringify(schemaOf(model))}`,
 })
 
-// Whoever asks later gets a new user: where files share a process it may have nothing to do for a moment.
+// A later test gets a new role: if test files share a process, it may be idle for a moment between them.
 process.on('beforeExit', async () => {
   const last = owner
   owner = undefined
@@ -74,7 +74,7 @@ process.on('beforeExit', async () => {
   if (last !== undefined) await dropUser(await last).catch(() => {})
 })
 
-/** A database with the tables and policies of the model and nothing in them. */
+/** A database with the empty tables and the policies of the model. */
 export function lockedDatabase(model: Model): Promise<OrdinaryDatabase> {
   return databases.take(model)
 }

@@ -1,4 +1,4 @@
-/** A PostgreSQL server of a test's own, in a folder of its own, on a Unix socket. */
+/** A PostgreSQL server for one test, with its own folder and Unix socket. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
@@ -8,13 +8,13 @@ import pg from 'pg'
 import { findProgram } from '../programs.ts'
 import { debianFolders, newFolder, type Owner, ordinaryUser } from './programs.ts'
 
-/** By name, as in postgresql.conf. */
+/** Settings by name, as in postgresql.conf. */
 export type PostgresSettings = Readonly<Record<string, string | number>>
 
 const PORT = 5432
 const START_MS = 30_000
 
-/** What suits tests, whose data nobody needs tomorrow. What is committed outlives the server, not the machine. */
+/** Fast settings for tests: committed data survives a crash of the server, but not of the machine. */
 export const fast: PostgresSettings = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -31,7 +31,7 @@ const base: PostgresSettings = {
 
 export class PostgresServer {
   readonly folder: string
-  /** The superuser's database. */
+  /** The database of the superuser. */
   readonly url: string
   readonly #owner: Owner | undefined
   readonly #programs: string
@@ -40,8 +40,8 @@ export class PostgresServer {
   #child: ChildProcess | undefined
 
   /**
-   * Makes the data; `start` starts the server. It ends with this process, at the latest.
-   * `primary`: a running server, of which this one is to be a hot standby.
+   * Creates the data; `start` starts the server, which ends with this process at the latest.
+   * `primary`: a running server; this one becomes its hot standby.
    */
   constructor(settings: PostgresSettings = {}, primary?: PostgresServer) {
     this.#owner = ordinaryUser()
@@ -51,7 +51,7 @@ export class PostgresServer {
       package: 'postgresql',
       otherwise: 'name a running server in PORTICO_TEST_POSTGRES',
     })
-    // A link to it need not have the others beside it.
+    // The other programs are beside the real file, not necessarily beside a link to it.
     this.#programs = dirname(realpathSync(initdb))
     this.folder = newFolder('pg', this.#owner)
     this.url = `postgres://portico@${encodeURIComponent(this.folder)}/postgres`
@@ -62,7 +62,7 @@ export class PostgresServer {
   }
 
   #initialize(): void {
-    // Of all settings this one shows best where a comparison forgot its collation.
+    // This locale sorts differently from code points, which reveals a comparison without its collation.
     const locale = ['--encoding=UTF8', '--locale-provider=icu', '--icu-locale=en-US', '--locale=C']
     const login = ['--username=portico', '--auth=trust', '--no-sync']
     this.#call('initdb', [...login, ...locale, '-D', this.#data])
@@ -82,7 +82,7 @@ export class PostgresServer {
     })
   }
 
-  /** Where it listens. */
+  /** The path of the socket. */
   get socket(): string {
     return join(this.folder, `.s.PGSQL.${PORT}`)
   }
@@ -111,19 +111,19 @@ export class PostgresServer {
     }
   }
 
-  /** `fast`: ends the connections. `immediate`: as a crash, but in order. */
+  /** `fast` closes the connections first; `immediate` resembles a crash. */
   async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
     await this.#signal(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
   }
 
-  /** As when the machine fails. Its processes notice at once. */
+  /** Kills the server. Its child processes notice at once. */
   async kill(): Promise<void> {
     await this.#signal('SIGKILL')
-    // A new one refuses to start while a process of the old one lives.
+    // A new server refuses to start while a process of the old one runs.
     await wait(100)
   }
 
-  /** It keeps its connections, takes new ones, and answers nothing, until `resume`. */
+  /** Until `resume`, the server keeps its connections and accepts new ones but does not respond. */
   pause(): void {
     for (const pid of this.#processes()) signal(pid, 'SIGSTOP')
   }
@@ -144,7 +144,7 @@ export class PostgresServer {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
   }
 
-  /** Those that are paused do not hear it before they go on. */
+  /** Also resumes paused processes, which would not receive the signal. */
   async #signal(name: NodeJS.Signals): Promise<void> {
     const processes = this.#processes()
     const child = this.#child
@@ -185,11 +185,11 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended meanwhile.
+    // The process has exited in the meantime.
   }
 }
 
-/** As proc(5) tells: the parent is the second field after the name in parentheses. */
+/** proc(5): the parent is the second field after the name in parentheses. */
 function childrenOf(parent: number): readonly number[] {
   return readdirSync('/proc')
     .map(Number)

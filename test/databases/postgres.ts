@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL database for a test: in the server that PORTICO_TEST_POSTGRES names, else in one that the whole
- * run shares (`scripts/databases.mjs`), else in one of this process's own.
+ * PostgreSQL databases for tests: on the server in PORTICO_TEST_POSTGRES, else on the server shared by the whole run
+ * (`scripts/databases.mjs`), else on a server of this process.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -14,7 +14,7 @@ export { PostgresServer } from './postgres-server.ts'
 
 let server: Promise<string> | undefined
 
-/** The superuser's URL. */
+/** The URL of the superuser. */
 export function serverUrl(): Promise<string> {
   server ??= findServer()
   return server
@@ -23,36 +23,36 @@ export function serverUrl(): Promise<string> {
 async function findServer(): Promise<string> {
   const { PORTICO_TEST_POSTGRES: given, PORTICO_TEST_SERVERS: shared } = process.env
   if (given) return given
-  return shared ? said(connect(shared)) : ownServer()
+  return shared ? printedUrl(connect(shared)) : ownServer()
 }
 
-/** It ends with this process, which holds its input. */
+/** Starts a server that ends with this process, which holds its input open. */
 async function ownServer(): Promise<string> {
   const program = fileURLToPath(new URL('server-process.ts', import.meta.url))
   const child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const url = await said(child.stdout)
+  const url = await printedUrl(child.stdout)
   child.unref()
   return url
 }
 
-/** The URL or the error that a server process prints. */
-async function said(input: Readable): Promise<string> {
+/** The URL that a server process prints; throws the error if it prints one. */
+async function printedUrl(input: Readable): Promise<string> {
   for await (const line of createInterface({ input })) {
     const { url, error } = JSON.parse(line)
     input.destroy()
     if (typeof url === 'string') return url
     throw new Error(String(error))
   }
-  throw new Error('The PostgreSQL server of the tests ended before it began.')
+  throw new Error('The PostgreSQL server of the tests exited before it was ready.')
 }
 
 const BIGINT = 20
 
-/** Whole numbers as numbers. */
+/** Parses bigint as number. */
 const getTypeParser: typeof pg.types.getTypeParser = (oid, format) =>
   oid === BIGINT ? Number : pg.types.getTypeParser(oid, format)
 
-/** Runs statements on a database. Of the last one, the rows. */
+/** Runs statements on a database; returns the rows of the last one. */
 export async function query(
   url: string,
   text: string,

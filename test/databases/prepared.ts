@@ -1,4 +1,4 @@
-/** PostgreSQL databases with a model's tables. */
+/** PostgreSQL databases with the tables of a model. */
 import type { Model } from '../../src/model/model.ts'
 import { preparePostgres } from '../../src/store/schema/postgres/migrate.ts'
 import { schemaOf } from '../../src/store/schema/tables.ts'
@@ -15,7 +15,7 @@ const databases = new ReusedDatabases({
 })
 process.on('beforeExit', () => databases.close())
 
-/** A database with the tables of the model and nothing in them. */
+/** A database with the empty tables of the model. */
 export function preparedDatabase(model: Model): Promise<TestDatabase> {
   return databases.take(model)
 }

@@ -1,4 +1,4 @@
-/** What the servers of databases need: where Debian has them, whom they run as, a folder. */
+/** What database servers need: Debian's folders, a user to run as, and a data folder. */
 import {
   chmodSync,
   chownSync,
@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** The folders of the PostgreSQL versions that are installed as Debian does, the newest first. */
+/** The program folders of the PostgreSQL versions that Debian installs, newest first. */
 export function debianFolders(): readonly string[] {
   const base = '/usr/lib/postgresql'
   if (!existsSync(base)) return []
@@ -26,7 +26,7 @@ export interface Owner {
   readonly gid: number
 }
 
-/** Whom a server runs as where it refuses root; undefined: as we do. */
+/** The user that a server runs as if this process is root; undefined means the user of this process. */
 export function ordinaryUser(): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined
   const rows = readFileSync('/etc/passwd', 'utf8').split('\n')
@@ -36,15 +36,15 @@ export function ordinaryUser(): Owner | undefined {
   return { uid: Number(fields?.[2] ?? 65534), gid: Number(fields?.[3] ?? 65534) }
 }
 
-/** Whether every user may pass through the folder and those above it. */
-function admitsAnybody(folder: string): boolean {
+/** Whether every user has search permission on the folder and its parents. */
+function isSearchableByAll(folder: string): boolean {
   const above = dirname(folder)
-  return (statSync(folder).mode & 0o001) !== 0 && (above === folder || admitsAnybody(above))
+  return (statSync(folder).mode & 0o001) !== 0 && (above === folder || isSearchableByAll(above))
 }
 
-/** A new folder with a short path: that of a socket may have 107 bytes. */
+/** A new folder with a short path, since the path of a Unix socket is limited to 107 bytes. */
 export function newFolder(name: string, owner?: Owner): string {
-  const suits = tmpdir().length <= 40 && (owner === undefined || admitsAnybody(realpathSync(tmpdir())))
+  const suits = tmpdir().length <= 40 && (owner === undefined || isSearchableByAll(realpathSync(tmpdir())))
   const base = suits ? tmpdir() : '/tmp'
   const folder = mkdtempSync(join(base, `portico-${name}-`))
   if (owner) {

@@ -1,16 +1,16 @@
-/** Between clients and a PostgreSQL server. */
+/** A proxy between clients and a PostgreSQL server. */
 import assert from 'node:assert/strict'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** One connection through it. */
+/** One connection through the proxy. */
 interface Link {
   readonly down: Socket
   readonly up: Socket
-  /** What the client said on it. */
-  said: string
+  /** What the client has sent. */
+  sent: string
 }
 
-/** Between a client and the server that the URL names: `isSilent` holds back everything, both ways. */
+/** Starts a proxy to the server in the URL. `isSilent` drops everything in both directions. */
 export async function proxyOf(url: string) {
   const target = new URL(url)
   const host = decodeURIComponent(target.hostname)
@@ -20,10 +20,10 @@ export async function proxyOf(url: string) {
   const state = { isSilent: false }
   const server = createServer(down => {
     const up = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
-    const link: Link = { down, up, said: '' }
+    const link: Link = { down, up, sent: '' }
     links.push(link)
     down.on('data', data => {
-      link.said += data.toString('latin1')
+      link.sent += data.toString('latin1')
     })
     for (const [from, to] of [
       [down, up],
@@ -41,13 +41,13 @@ export async function proxyOf(url: string) {
   return {
     url: `postgres://${target.username}${target.password && `:${target.password}`}@127.0.0.1:${address.port}${target.pathname}`,
     state,
-    /** The last connection on which this was said. */
+    /** The last connection on which the client has sent this text. */
     linkOf(text: string): Link {
-      const link = links.findLast(({ said }) => said.includes(text))
-      assert.ok(link, `nobody said ${text}`)
+      const link = links.findLast(({ sent }) => sent.includes(text))
+      assert.ok(link, `no client has sent ${text}`)
       return link
     },
-    /** What was held back is lost: connections that knew silence are of no use any more. */
+    /** Closes all connections, since those that were silent have lost data. */
     close() {
       for (const socket of sockets) socket.destroy()
       server.close()

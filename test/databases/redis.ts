@@ -1,4 +1,4 @@
-/** A Redis server for a test: the one that PORTICO_TEST_REDIS names, or one of its own. */
+/** Redis servers for tests: the one in PORTICO_TEST_REDIS, or a new one. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { newFolder } from './programs.ts'
 
 const START_MS = 10_000
 
-/** A server of a test's own, which may stop, hang and lose everything. It ends with this process, at the latest. */
+/** A server for one test, which can be killed or paused. It ends with this process at the latest. */
 export class RedisServer {
   readonly url: string
   readonly port: number
@@ -30,7 +30,7 @@ export class RedisServer {
     process.once('exit', this.#removed)
   }
 
-  /** A server that runs. */
+  /** Returns a running server. */
   static async start(): Promise<RedisServer> {
     for (let attempt = 1; ; attempt++) {
       const server = new RedisServer(await freePort())
@@ -39,13 +39,13 @@ export class RedisServer {
         return server
       } catch (error) {
         await server.remove()
-        // Another program may have taken the port meanwhile.
+        // Another program may have taken the port in the meantime.
         if (attempt === 3) throw error
       }
     }
   }
 
-  /** Starts it again, empty, on the same port. */
+  /** Starts the server again, empty and on the same port. */
   async start(): Promise<void> {
     const options = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
     const child = spawn(this.#program, [...options, '--dir', this.#folder], { stdio: 'ignore' })
@@ -58,7 +58,7 @@ export class RedisServer {
     }
   }
 
-  /** What it holds is gone. */
+  /** Kills the server, which loses its data. */
   async kill(): Promise<void> {
     const child = this.#child
     this.#child = undefined
@@ -69,7 +69,7 @@ export class RedisServer {
     await ended
   }
 
-  /** It keeps its connections and answers nothing, until `resume`. */
+  /** Until `resume`, the server keeps its connections but does not respond. */
   pause(): void {
     this.#child?.kill('SIGSTOP')
   }
@@ -103,7 +103,7 @@ export class RedisServer {
   }
 }
 
-/** Runs `use` with the URL of a server that others may use too. */
+/** Runs `use` with the URL of a server that other tests may share. */
 export async function withRedis<T>(use: (url: string) => T | Promise<T>): Promise<T> {
   const given = process.env.PORTICO_TEST_REDIS
   if (given) return use(given)

@@ -1,14 +1,14 @@
-/** A primary with hot standbys, and databases on them. */
+/** A primary with hot standbys, and databases on all of them. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { query } from './postgres.ts'
 import { fast, PostgresServer, type PostgresSettings } from './postgres-server.ts'
 
 const PATIENCE = 60_000
 
-/** Waits until it is so. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+/** Waits up to a minute until the condition holds. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + PATIENCE
-  while (!(await isSo())) {
+  while (!(await condition())) {
     if (Date.now() > end) throw new Error(`not within a minute: ${what}`)
     await wait(5)
   }
@@ -17,18 +17,18 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
 export interface Replicated {
   readonly primary: PostgresServer
   readonly standbys: readonly PostgresServer[]
-  /** A new, empty database, which every server has. */
+  /** A new, empty database on every server. */
   newDatabase(): Promise<Everywhere>
   close(): Promise<void>
 }
 
-/** The same database. */
+/** The URLs of one database on all servers. */
 export interface Everywhere {
   readonly url: string
   readonly standbys: readonly string[]
 }
 
-/** Servers of a test's own. */
+/** Starts servers for one test. */
 export async function startStandbys(count: number, settings: PostgresSettings = fast): Promise<Replicated> {
   const servers: PostgresServer[] = []
   const close = async () => {
@@ -59,7 +59,7 @@ function at({ url }: PostgresServer, name: string): string {
   return url.replace(/postgres$/, name)
 }
 
-/** Until the standby has replayed what the primary has written by now. */
+/** Waits until the standby has replayed what the primary has written so far. */
 export async function caughtUp(primary: string, standby: string): Promise<void> {
   const [written] = await query(primary, 'SELECT pg_current_wal_flush_lsn()::text AS place')
   const replayed = 'SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS done'
@@ -69,7 +69,7 @@ export async function caughtUp(primary: string, standby: string): Promise<void> 
   })
 }
 
-/** The standby takes nothing up any more. */
+/** Stops the replay of WAL on the standby. */
 export async function pauseReplay(standby: string): Promise<void> {
   await query(standby, 'SELECT pg_wal_replay_pause()')
   await until('replay is paused', async () => {

@@ -1,9 +1,9 @@
-/** PostgreSQL databases that are emptied and used again: a new one with its tables takes ten times as long. */
+/** PostgreSQL databases that are emptied and reused, since creating one with its tables takes ten times as long. */
 import type { Model } from '../../src/model/model.ts'
 import { query, type TestDatabase } from './postgres.ts'
 
 interface Prepared extends TestDatabase {
-  /** Of the superuser. */
+  /** The URL of the superuser. */
   readonly admin: string
 }
 
@@ -14,10 +14,10 @@ interface Kinds<D extends Prepared> {
   keyOf(model: Model): string
 }
 
-/** How many a process keeps that nobody uses: a random model is seldom asked for again. */
+/** The number of unused databases to keep: a random model is seldom used again. */
 const maxFree = 4
 
-/** What a migration stores of the schema stays. */
+/** Deletes all rows except the schema that a migration has stored. */
 const emptying = `DO $$ DECLARE one record; BEGIN
   SET LOCAL session_replication_role = 'replica';
   FOR one IN SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('_portico', '_touched')
@@ -34,7 +34,7 @@ export class ReusedDatabases<D extends Prepared> {
     this.#kinds = kinds
   }
 
-  /** A database with the tables of the model and nothing in them, for one user until that drops it. */
+  /** A database with the empty tables of the model, for exclusive use until `drop`. */
   async take(model: Model): Promise<D> {
     const key = this.#kinds.keyOf(model)
     const at = this.#free.findIndex(free => free.key === key)
@@ -43,7 +43,7 @@ export class ReusedDatabases<D extends Prepared> {
     return { ...database, drop: () => this.#giveBack(key, database) }
   }
 
-  /** Drops those that nobody uses. */
+  /** Drops the unused databases. */
   async close(): Promise<void> {
     for (const { database } of this.#free.splice(0)) await database.drop().catch(() => {})
   }

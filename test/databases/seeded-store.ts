@@ -1,4 +1,4 @@
-/** A store with rows that were put into its tables from outside, and a look at what the tables hold. */
+/** Stores whose tables are filled by SQL, and access to the stored rows. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,33 +13,33 @@ import { searchTable } from '../../src/store/sql/dialect.ts'
 import { allWords } from '../../src/store/sql/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
-import { openNodes } from './in-turn.ts'
 import { lockedDatabase } from './ordinary.ts'
 import { preparedDatabase } from './prepared.ts'
+import { openNodes } from './round-robin.ts'
 
 export type Row = Readonly<Record<string, JsonValue>>
 export type Data = Readonly<Record<string, readonly Row[]>>
 
 export interface OpenSeededStore {
   readonly store: Store
-  /** The database as its superuser sees it; of SQLite the file. */
+  /** The URL of the superuser; the file on SQLite. */
   readonly admin: string
-  /** Everything that is stored, by collection, in the order of ids. */
+  /** All rows by collection, ordered by id. */
   dump(): Promise<Data>
   events(): Promise<unknown[]>
-  /** The highest id that there ever was. */
+  /** The highest id ever used. */
   lastId(collection: string): Promise<number>
 }
 
 export interface SeededStore {
   readonly name: string
-  /** With what part of the models it is tried: the slower, the smaller. */
+  /** The share of the models to test with: the slower the store, the smaller. */
   readonly share: number
-  /** Runs `use` with a store whose tables hold `data`, whatever it refers to. */
+  /** Runs `use` with a store whose tables contain `data`, without checking references. */
   within(
     model: Model,
     data: Data,
-    use: (inside: OpenSeededStore) => Promise<void>,
+    use: (opened: OpenSeededStore) => Promise<void>,
     now?: () => number,
   ): Promise<void>
 }
@@ -56,7 +56,7 @@ function revived({ fields }: Collection, row: Record<string, unknown>): Row {
 
 function revive({ type }: Field, value: unknown): JsonValue {
   if (value === null) return null
-  // PostgreSQL's client has read booleans and documents already.
+  // The PostgreSQL client has already parsed booleans and documents.
   if (typeof value === 'boolean' || typeof value === 'object') return value as JsonValue
   return type.encoding.decode(value as Cell) ?? null
 }
@@ -70,12 +70,12 @@ function textOf(field: Field | undefined, value: JsonValue): JsonValue {
 async function withinSqlite(
   model: Model,
   data: Data,
-  use: (inside: OpenSeededStore) => Promise<void>,
+  use: (opened: OpenSeededStore) => Promise<void>,
   now = Date.now,
 ): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'portico-inside-'))
+  const folder = mkdtempSync(join(tmpdir(), 'portico-seeded-'))
   const file = join(folder, 'data.db')
-  // So few that the small data of tests are read in every way.
+  // Few enough that the small data of tests is read in every way.
   const store = openSqlite(model, { file, now, walkedRows: 2 })
   const database = new DatabaseSync(file, { enableForeignKeyConstraints: false })
   try {
@@ -140,10 +140,10 @@ interface Filled {
   readonly model: Model
   readonly data: Data
   readonly url: string
-  /** Of the superuser. */
+  /** The URL of the superuser. */
   readonly admin: string
   readonly drop: () => Promise<void>
-  readonly use: (inside: OpenSeededStore) => Promise<void>
+  readonly use: (opened: OpenSeededStore) => Promise<void>
   readonly now: () => number
   readonly rowSecurity: boolean
   readonly nodes: number
@@ -152,7 +152,7 @@ interface Filled {
 async function withinDatabase(filled: Filled): Promise<void> {
   const { model, data, url, admin, drop, use, now, rowSecurity, nodes } = filled
   const client = new pg.Client({ connectionString: admin })
-  // As it is stored: the driver would parse it.
+  // Keeps JSON as text; the driver would parse it.
   client.setTypeParser(pg.types.builtins.JSON, text => text)
   await client.connect()
   await client.query("BEGIN; SET session_replication_role = 'replica'; SET synchronous_commit = off")
@@ -160,7 +160,7 @@ async function withinDatabase(filled: Filled): Promise<void> {
   await client.query('COMMIT')
   const open = () => openPostgres(model, { url, connections: 4, now, rowSecurity })
   const store = nodes === 1 ? await open() : await openNodes(nodes, open)
-  const rows = inTurn(async (text: string) => (await client.query(text)).rows)
+  const rows = serialized(async (text: string) => (await client.query(text)).rows)
   try {
     await use({
       store,
@@ -186,8 +186,8 @@ async function withinDatabase(filled: Filled): Promise<void> {
   }
 }
 
-/** A client takes one statement after the other. */
-function inTurn<A, T>(run: (input: A) => Promise<T>): (input: A) => Promise<T> {
+/** Runs calls one after the other, since a client takes one statement at a time. */
+function serialized<A, T>(run: (input: A) => Promise<T>): (input: A) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return input => {
     const mine = last.then(() => run(input))

@@ -1,4 +1,4 @@
-/** Starts a PostgreSQL server, prints its URL or why there is none, and stops it when its own input ends. */
+/** Starts a PostgreSQL server, prints its URL or its error, and stops it when standard input ends. */
 import { fast, PostgresServer } from './postgres-server.ts'
 
 function ended(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Defaults of what actions, jobs and emitted events declare. */
+/** Defaults in the outputs of actions, the inputs of jobs and emitted events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -63,7 +63,7 @@ function checkDefaults(found: unknown, expected: object = {}): void {
   assert.deepEqual({ ...rest }, { at: time, count: 3, note: 'none', ...expected })
 }
 
-test('every kind of default is set in outputs, inputs of jobs and emitted events; null is not replaced', async () => {
+test('defaults are set in outputs, inputs of jobs and emitted events, and do not replace null', async () => {
   const service = await testService(declaration, { now: time })
   const ann = await service.users.create()
   const post = (name: string, body: object = {}) =>

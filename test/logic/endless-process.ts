@@ -1,4 +1,7 @@
-/** A node whose reactions do not end, in a process of its own: node:test follows promises by hooks, which ending code breaks. */
+/**
+ * A node with endless reactions, in a separate process: `node:test` tracks promises with async hooks, which break when code
+ * is terminated.
+ */
 import { on } from '../../src/index.ts'
 import { databases } from '../store/databases.ts'
 import { handler, type LooseContext, within } from './fixture.ts'

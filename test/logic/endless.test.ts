@@ -1,11 +1,11 @@
-/** Reactions that never end are ended, and others go on. */
+/** Endless reactions are stopped, and others continue. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 
-test('loops without an end, and waits without an end, are ended, and others go on', async () => {
+test('reactions that loop or wait forever are stopped, and others continue', async () => {
   const file = join(import.meta.dirname, 'endless-process.ts')
   const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=portico-source', file])
   const { aborted, errors }: { readonly aborted: string[]; readonly errors: string[] } = JSON.parse(stdout)

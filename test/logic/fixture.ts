@@ -1,4 +1,4 @@
-/** Reactions and jobs on a real database, with a clock of the tests. */
+/** Reactions and jobs on a real database, with a clock that the tests control. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { collection, integer, model, relation, text } from '../../src/index.ts'
@@ -31,7 +31,7 @@ export const logic = (declared: LogicDeclaration): Model =>
     ),
   )
 
-/** What handlers get, whatever the model is. */
+/** The context of a handler, for any model. */
 export interface LooseContext extends RunContext {
   readonly event: LogicEvent
   readonly input: Readonly<Record<string, unknown>>
@@ -58,16 +58,16 @@ export interface Fixture {
   readonly gaps: (readonly [string, number, number])[]
   readonly missed: string[]
   readonly unknown: string[]
-  /** A node that runs everything, as soon as it has the lease. */
+  /** Starts a node, which runs everything once it has the lease. */
   runner(parts?: Partial<RunnerParts>): Runner
   task(title: string): Promise<number>
   rename(id: number, title: string): Promise<void>
   dead(): Promise<readonly string[]>
-  /** Lets the clock go on until the condition holds. */
+  /** Advances the clock until the condition holds. */
   until(condition: () => boolean | Promise<boolean>, what: string, stepMs?: number): Promise<void>
 }
 
-/** Runs `use` on a database; runners that it made are stopped. `now`: where the clock begins. */
+/** Runs `use` on a database, then stops the runners that it started. `now`: the initial time. */
 export function within(
   database: TestDatabase,
   declared: LogicDeclaration,
@@ -143,7 +143,7 @@ function open(opened: Model, store: Store, now: number) {
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** What a node needs beside its clock. */
+/** The parts of a node other than its clock. */
 export function nodeParts(opened: Model, store: Store): Omit<RunnerParts, 'clock' | 'elapsed'> {
   return {
     model: opened,

@@ -1,4 +1,4 @@
-/** Jobs on every database: each due time once over all nodes, again after a kill, missed ones once. */
+/** Jobs on every database: each due time runs once across all nodes, again after a kill, and missed ones once. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { every, job, string } from '../../src/index.ts'
@@ -8,7 +8,7 @@ import { requestRecord } from '../../src/logic/runs/requests.ts'
 import { databases } from '../store/databases.ts'
 import { within } from './fixture.ts'
 
-/** The clock jumps while handlers run. */
+/** A timeout that is not reached even though the clock jumps while handlers run. */
 const patient = { timeoutMs: 1_000_000_000 }
 const hour = 3_600_000
 const noon = Math.ceil(Date.now() / 86_400_000) * 86_400_000 + 12 * hour
@@ -18,7 +18,7 @@ for (const database of databases) {
   describe(`jobs on ${database.name}`, () => {
     const due: string[] = []
     it(
-      'are started once for each due time, whichever node does',
+      'run once for each due time across all nodes',
       within(
         database,
         { jobs: { hourly: every('hour', ({ scheduledFor }) => void due.push(scheduledFor ?? '')) } },
@@ -28,8 +28,8 @@ for (const database of databases) {
             await until(() => due.length === count, `due time ${count}`, 300_000)
           }
           await nodes.find(({ state }) => state.isRunning)?.stop()
-          await until(() => due.length === 5, 'another node goes on', 300_000)
-          // The clock may jump over an hour while a node is busy: it is missed, and told.
+          await until(() => due.length === 5, 'another node takes over', 300_000)
+          // The clock may jump over a due time while a node is busy; it is then missed and reported.
           const times = due.map(time => (Date.parse(time) - noon) / hour)
           assert.ok(times.every(Number.isInteger), String(times))
           const skips = times.filter((time, at) => time !== (times[at - 1] ?? 0) + 1)
@@ -42,7 +42,7 @@ for (const database of databases) {
 
     const missed: string[] = []
     it(
-      'that were missed run once, for the last of them',
+      'that missed several due times run once, for the last one',
       within(
         database,
         {
@@ -50,21 +50,21 @@ for (const database of databases) {
             hourly: every('hour', ({ scheduledFor }) => void missed.push(scheduledFor ?? '')),
           },
         },
-        async ({ runner, until, clock, missed: told }) => {
+        async ({ runner, until, clock, missed: reported }) => {
           const first = runner(patient)
           await until(() => missed.length > 0, 'the first', 300_000)
           const stopping = first.stop()
-          await until(() => !first.state.isRunning, 'it has stopped')
+          await until(() => !first.state.isRunning, 'the first node has stopped')
           await stopping
-          const [before, toldBefore, stoppedAt] = [missed.length, told.length, clock.now()]
+          const [before, reportedBefore, stoppedAt] = [missed.length, reported.length, clock.now()]
           await clock.jump(10 * hour + 60_000)
           const last = Math.floor(clock.now() / hour) * hour
           runner(patient)
-          await until(() => missed.includes(iso(last)), 'it goes on')
-          // One that was due before the stop may have been stored, and not run.
+          await until(() => missed.includes(iso(last)), 'the second node runs the last due time')
+          // A run that was due before the stop may have been stored and not started.
           const stored = missed.slice(before, missed.indexOf(iso(last)))
           assert.ok(stored.length <= 1 && stored.every(time => Date.parse(time) <= stoppedAt), String(missed))
-          assert.deepEqual(told.slice(toldBefore), ['hourly'])
+          assert.deepEqual(reported.slice(reportedBefore), ['hourly'])
           await until(() => missed.at(-1) !== iso(last), 'the next one', 300_000)
           assert.ok((missed.at(-1) ?? '') > iso(last))
         },
@@ -76,7 +76,7 @@ for (const database of databases) {
     const attempts: string[] = []
     const keys = new Set<string>()
     it(
-      'that fail are tried again with the same key, and no other due time is lost',
+      'that fail are retried with the same key, and no other due time is lost',
       within(
         database,
         {
@@ -88,13 +88,13 @@ for (const database of databases) {
             }),
           },
         },
-        async ({ runner, until, failures: told }) => {
+        async ({ runner, until, failures: reported }) => {
           runner(patient)
           await until(() => attempts.length === 4, 'two nights', 300_000)
           assert.equal(new Set(attempts.slice(0, 3)).size, 1)
           assert.notEqual(attempts[3], attempts[0])
           assert.equal(keys.size, 2)
-          assert.equal(told.length, 2)
+          assert.equal(reported.length, 2)
         },
         noon,
       ),
@@ -103,7 +103,7 @@ for (const database of databases) {
     let isBroken = true
     const broken: string[] = []
     it(
-      'are given up when the next run is due',
+      'are no longer retried when the next run is due',
       within(
         database,
         {
@@ -116,11 +116,11 @@ for (const database of databases) {
         },
         async ({ runner, until, dead }) => {
           runner(patient)
-          await until(async () => (await dead()).length === 2, 'two are dead', 1000)
+          await until(async () => (await dead()).length === 2, 'two runs are dead', 1000)
           isBroken = false
           const [first = ''] = await dead()
           assert.match(first, /^often\/.*: Error: broken \(not tried again: the next run is due\)$/)
-          // In a minute: at once, after 5 s, 20 s more; the next would be after 80 s.
+          // Attempts within the minute: at once, after 5 s, after 20 s more; the next would follow after 80 s.
           assert.equal(broken.filter(time => time === broken[0]).length, 3)
         },
         noon,
@@ -129,7 +129,7 @@ for (const database of databases) {
 
     const reminded: string[] = []
     it(
-      'that are asked for run at their time with their input, also in another process’s transaction',
+      'that were enqueued run at their time with their input, even if another process enqueued them',
       within(
         database,
         {
@@ -142,23 +142,23 @@ for (const database of databases) {
         },
         async ({ runner, until, store, model, clock }) => {
           const now = clock.now()
-          const ask = (at: number, text: string) =>
+          const enqueue = (at: number, text: string) =>
             enqueueJob(iso(at), 'remind', { text }, { model, now, depth: 0 })
           for (const [at, text] of [
             [now + 2 * hour, 'second'],
             [now + hour, 'first'],
             [now - hour, 'at once'],
           ] as const) {
-            const step = ask(at, text)
+            const step = enqueue(at, text)
             assert.equal(step.kind, 'put')
             if (step.kind === 'put') await store.records.put(step.record)
           }
           runner(patient)
-          await until(() => reminded.length === 1, 'the one that is due')
+          await until(() => reminded.length === 1, 'the due one has run')
           assert.deepEqual(reminded, ['at once kind'])
-          await until(() => reminded.length === 3, 'the others', 300_000)
+          await until(() => reminded.length === 3, 'the others have run', 300_000)
           assert.deepEqual(reminded, ['at once kind', 'first kind', 'second kind'])
-          assert.throws(() => ask(Number.NaN, 'x'), RangeError)
+          assert.throws(() => enqueue(Number.NaN, 'x'), RangeError)
           const options = { model, now, depth: 0 }
           assert.throws(() => enqueueJob('soon', 'remind', {}, options), /ISO 8601/)
           assert.throws(() => enqueueJob(iso(now), 'remnd', {}, options), /Did you mean `remind`/)
@@ -170,20 +170,21 @@ for (const database of databases) {
     )
 
     it(
-      'that the model no longer has are forgotten on request, with their due times',
+      'that the model no longer has are removed on request, with their due times',
       within(
         database,
         { jobs: { hourly: every('hour', () => undefined) } },
         async ({ runner, until, store: { records } }) => {
           const { kind, id } = positionKey
-          const place = async (): Promise<Place> => JSON.parse((await records.get(kind, id))?.payload ?? '')
-          const { jobs, ...rest } = await place()
+          const position = async (): Promise<Place> =>
+            JSON.parse((await records.get(kind, id))?.payload ?? '')
+          const { jobs, ...rest } = await position()
           const payload = JSON.stringify({ ...rest, jobs: { ...jobs, gone: jobs['hourly'] } })
           await records.put({ kind, id, payload, expiresAt: null })
           await records.put(requestRecord('skip', 'gone'))
           runner(patient)
-          await until(async () => !Object.hasOwn((await place()).jobs, 'gone'), 'its place is removed')
-          assert.deepEqual(Object.keys((await place()).jobs), ['hourly'])
+          await until(async () => !Object.hasOwn((await position()).jobs, 'gone'), 'its due time is removed')
+          assert.deepEqual(Object.keys((await position()).jobs), ['hourly'])
         },
         noon,
       ),
@@ -192,7 +193,7 @@ for (const database of databases) {
     let isKilled = false
     const resumed: string[] = []
     it(
-      'under way on a node that is killed are run again by the next',
+      'running on a killed node are run again by another',
       within(
         database,
         {
@@ -205,7 +206,7 @@ for (const database of databases) {
         },
         async ({ runner, until, store }) => {
           let elapsed = 0
-          // It can store nothing any more, and does not renew its lease.
+          // The killed node can store nothing, so it does not renew its lease.
           const records = {
             ...recordsOf(store),
             swap: async () => !isKilled && Promise.reject(new Error('away')),
@@ -220,14 +221,14 @@ for (const database of databases) {
             },
             onFault: () => undefined,
           })
-          await until(() => resumed.length === 1, 'the first node has begun', 300_000)
+          await until(() => resumed.length === 1, 'the first node has started the job', 300_000)
           isKilled = true
           const second = runner({ timeoutMs: 1_000_000_000, elapsed: () => elapsed })
           await until(() => {
             elapsed += 50
             return second.state.isRunning
-          }, 'the second has taken over')
-          await until(() => resumed.length >= 2, 'it is run again')
+          }, 'the second node has taken over')
+          await until(() => resumed.length >= 2, 'the job is run again')
           assert.equal(resumed[0], resumed[1])
           void first.stop()
         },

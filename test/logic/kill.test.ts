@@ -1,7 +1,7 @@
 /**
  * Nodes are killed at any point of reactions and jobs: every event is handled at least once and in the order of its item,
- * every job that was asked for is started, no due time is started twice without a kill. `PORTICO_KILLS`: how many kills
- * for each database, 5 if left out.
+ * every enqueued job is started, and no due time is started twice without a kill. `PORTICO_KILLS`: the number of kills for
+ * each database, 5 by default.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -20,7 +20,7 @@ const kills = Number(process.env['PORTICO_KILLS'] ?? 5)
 const deadlineMs = 120_000 + kills * 10_000
 
 interface Lines {
-  /** The events, in the order in which they were handled, by item. */
+  /** The events by item, in the order in which they were handled. */
   readonly events: ReadonlyMap<number, readonly number[]>
   readonly echoes: ReadonlySet<number>
   readonly ticks: readonly string[]
@@ -42,7 +42,7 @@ function linesOf(file: string): Lines {
   return { events, echoes, ticks }
 }
 
-/** An event comes when all before it of its item have come, perhaps again. */
+/** Requires that each event is handled only after all earlier ones of its item, possibly repeatedly. */
 function requireOrder(item: number, handled: readonly number[], logged: readonly number[]): void {
   let reached = 0
   for (const event of handled) {
@@ -73,8 +73,14 @@ async function run(place: Place, folder: string, started: ChildProcess[]): Promi
     }
   })()
   const start = (chance: number) => {
-    const words = [join(import.meta.dirname, 'killed-node.ts'), place.url, file, String(base), String(chance)]
-    const node = spawn(process.execPath, ['--conditions=portico-source', ...words], {
+    const parameters = [
+      join(import.meta.dirname, 'killed-node.ts'),
+      place.url,
+      file,
+      String(base),
+      String(chance),
+    ]
+    const node = spawn(process.execPath, ['--conditions=portico-source', ...parameters], {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
     started.push(node)
@@ -84,9 +90,9 @@ async function run(place: Place, folder: string, started: ChildProcess[]): Promi
   const deadline = performance.now() + deadlineMs
   for (let killed = 0; killed < kills; killed++) {
     const before = linesOf(file)
-    // A node is killed once the one before it has been followed, and something was done since.
+    // The next node is killed once something was handled since the previous kill.
     while (handledIn(linesOf(file)) === handledIn(before)) {
-      assert.ok(performance.now() < deadline, `nothing goes on after ${killed} kills`)
+      assert.ok(performance.now() < deadline, `nothing was handled after ${killed} kills`)
       await sleep(20)
       for (const [at, node] of nodes.entries()) if (hasEnded(node)) nodes[at] = start(0.002)
     }
@@ -125,7 +131,7 @@ async function run(place: Place, folder: string, started: ChildProcess[]): Promi
   for (const [item, ofItem] of logged) requireOrder(item, events.get(item) ?? [], ofItem)
   const twice = ticks.length - new Set(ticks).size
   assert.ok(twice <= kills * 2, `${twice} of ${ticks.length} due times were started twice`)
-  assert.deepEqual([...new Set(ticks)].toSorted(), [...new Set(ticks)], 'due times come in order')
+  assert.deepEqual([...new Set(ticks)].toSorted(), [...new Set(ticks)], 'due times are in order')
   await store.close()
 }
 
@@ -136,14 +142,14 @@ const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null |
 
 for (const database of databases.slice(0, 2)) {
   describe(`reactions and jobs under kill -9 on ${database.name}`, () => {
-    it(`${kills} kills lose nothing`, { timeout: deadlineMs + 60_000 }, () =>
+    it(`${kills} kills lose no event, job or due time`, { timeout: deadlineMs + 60_000 }, () =>
       database.within(async place => {
         const folder = mkdtempSync(join(tmpdir(), 'portico-kill-'))
         const started: ChildProcess[] = []
         try {
           await run(place, folder, started)
         } finally {
-          // Also where something is wrong: a node that is left would keep the test from ending.
+          // After a failure too, since a remaining node would keep the test from ending.
           for (const node of started) node.kill('SIGKILL')
           rmSync(folder, { recursive: true })
         }

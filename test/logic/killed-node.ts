@@ -1,6 +1,6 @@
 /**
- * A node that is killed at any point: its reactions and jobs write lines to a file. Its time runs faster, so that leases
- * and due times come sooner. Arguments: the database, the file, from when on time runs faster, the chance of an end by itself.
+ * A node that is killed at any point. Its reactions and jobs write lines to a file, and its clock runs faster, to shorten
+ * leases and due times. Arguments: the database, the file, the start time of the clock, the chance of killing itself.
  */
 import { appendFileSync } from 'node:fs'
 import { every, integer, job, on } from '../../src/index.ts'
@@ -19,7 +19,7 @@ export const killedModel = (write: (line: string) => void, chance: number) => {
     reactions: {
       copy: on('task.*', async ({ event, data, later, now }) => {
         perhapsDie()
-        if (Math.random() < 0.05) throw new Error('now and then')
+        if (Math.random() < 0.05) throw new Error('sometimes fails')
         await data['tasks']?.get(event.item_id)
         later(now, 'echo', { event: Number(event.id) })
         write(`event ${event.id} ${event.item_id}`)

@@ -1,4 +1,4 @@
-/** Reactions on every database: each event at least once and in the order of its item, over failures and other nodes. */
+/** Reactions on every database: each event at least once and in the order of its item, despite failures and node changes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { integer, job, on } from '../../src/index.ts'
@@ -7,7 +7,7 @@ import { maxDepth } from '../../src/logic/runs/results.ts'
 import { databases } from '../store/databases.ts'
 import { handler, type LooseContext, within } from './fixture.ts'
 
-/** What the handlers of a test were given, in order, and what they do. */
+/** Records the events that the handlers of a test get, in order, and runs `act` for each. */
 function recorder(act: (context: LooseContext, seen: readonly string[]) => unknown = () => undefined) {
   const seen: string[] = []
   const contexts: LooseContext[] = []
@@ -23,7 +23,7 @@ for (const database of databases) {
   describe(`reactions on ${database.name}`, () => {
     const all = recorder()
     it(
-      'are given every event of their types, whole',
+      'get every event of their types, complete',
       within(
         database,
         { reactions: { all: on(['task.created', 'task.updated'], all.run) } },
@@ -33,7 +33,7 @@ for (const database of databases) {
           await rename(id, 'two')
           await client.create('notes', { body: 'unwanted' })
           runner()
-          await until(() => all.seen.length === 2, 'both have come')
+          await until(() => all.seen.length === 2, 'both events are handled')
           assert.deepEqual(all.seen, ['one', 'two'])
           const [created, updated] = all.contexts.map(({ event }) => event)
           assert.ok(created && updated)
@@ -54,27 +54,30 @@ for (const database of databases) {
       if (event.data['title'] === 'a1' && failures-- > 0) throw new Error('not yet')
     })
     it(
-      'keep the order of an item over failures, while others go on, with the same key',
+      'retry an event with the same key and delay the later ones of its item, but not of others',
       within(database, { reactions: { failing: on('task.*', failing.run) } }, async fixture => {
-        const { task, rename, runner, until, failures: told } = fixture
+        const { task, rename, runner, until, failures: reported } = fixture
         const running = runner()
         const a = await task('a1')
         const b = await task('b1')
         await rename(a, 'a2')
         await rename(a, 'a3')
         await rename(b, 'b2')
-        await until(() => failing.seen.includes('b2') && failing.seen.includes('a1'), 'the other went on')
+        await until(
+          () => failing.seen.includes('b2') && failing.seen.includes('a1'),
+          'the other item continues',
+        )
         assert.ok(!failing.seen.includes('a2'))
-        await until(() => failing.seen.includes('a3'), 'all are done', 2000)
+        await until(() => failing.seen.includes('a3'), 'all events are handled', 2000)
         const ofA = failing.seen.filter(title => title.startsWith('a'))
         assert.deepEqual(ofA, ['a1', 'a1', 'a1', 'a1', 'a2', 'a3'])
         const first = failing.contexts.filter(({ event }) => event.data['title'] === 'a1')
         assert.equal(new Set(first.map(({ idempotencyKey }) => idempotencyKey)).size, 1)
         assert.deepEqual(
-          told.map(({ error }) => error),
+          reported.map(({ error }) => error),
           Array.from({ length: 3 }, () => 'Error: not yet'),
         )
-        await until(() => running.state.waiting === 0, 'nothing waits')
+        await until(() => running.state.waiting === 0, 'no run waits')
       }),
     )
 
@@ -83,13 +86,13 @@ for (const database of databases) {
       if (isBroken) throw { code: 7 }
     })
     it(
-      'give an event up after three days, keep it, and run it again or drop it on request',
+      'stop retrying an event after three days, keep it, and retry or drop it on request',
       within(database, { reactions: { broken: on('task.created', broken.run) } }, async fixture => {
         const { task, runner, until, dead, store } = fixture
         const running = runner({ timeoutMs: 1_000_000_000 })
         await task('first')
         await task('second')
-        await until(async () => (await dead()).length === 2, 'both are dead', 3_600_000)
+        await until(async () => (await dead()).length === 2, 'both runs are dead', 3_600_000)
         assert.equal(broken.seen.length, 26)
         const [one = '', two = ''] = await dead()
         assert.match(one, /^broken\/\d+: Thrown: \{"code":7\}$/)
@@ -97,8 +100,8 @@ for (const database of databases) {
         const idOf = (line: string) => line.slice(0, line.indexOf(':'))
         await store.records.put(requestRecord('retry', idOf(one)))
         await store.records.put(requestRecord('skip', idOf(two)))
-        await until(async () => (await dead()).length === 0, 'none is left')
-        await until(() => running.counts.succeeded === 1, 'one was run again')
+        await until(async () => (await dead()).length === 0, 'no dead run is left')
+        await until(() => running.counts.succeeded === 1, 'one run has succeeded')
         assert.equal(broken.seen.at(-1), 'first')
         assert.equal(broken.seen.length, 27)
       }),
@@ -108,30 +111,30 @@ for (const database of databases) {
       await data['tasks']?.update(event.item_id, { title: `${event.data['title']}+` })
     })
     it(
-      'that cause themselves are bounded, and told',
+      'that cause themselves are stopped at a maximal depth and reported',
       within(database, { reactions: { chained: on('task.*', chained.run) } }, async fixture => {
-        const { task, runner, until, dead, failures: told } = fixture
+        const { task, runner, until, dead, failures: reported } = fixture
         runner()
         await task('x')
         await until(async () => (await dead()).length === 1, 'the chain has ended')
         assert.equal(chained.seen.length, maxDepth)
-        assert.match(told[0]?.error ?? '', /caused by itself/)
-        await until(() => true, 'nothing more comes')
+        assert.match(reported[0]?.error ?? '', /caused by itself/)
+        await until(() => true, 'one more step of the clock')
         assert.equal(chained.seen.length, maxDepth)
       }),
     )
 
     const jobs: string[] = []
-    const asking = recorder(({ later, now }, seen) => {
+    const enqueuing = recorder(({ later, now }, seen) => {
       later(now, 'remind', { n: seen.length })
-      if (seen.length === 1) throw new Error('what it has asked for is not stored')
+      if (seen.length === 1) throw new Error('its job must not be stored')
     })
     it(
-      'store the jobs that they ask for with their success, and only then',
+      'store the jobs that they enqueue only if they succeed',
       within(
         database,
         {
-          reactions: { asking: on('task.created', asking.run) },
+          reactions: { enqueuing: on('task.created', enqueuing.run) },
           jobs: {
             remind: job({
               input: { n: integer() },
@@ -143,7 +146,7 @@ for (const database of databases) {
           const { task, runner, until } = fixture
           runner()
           await task('x')
-          await until(() => jobs.length > 0, 'the job was run', 1000)
+          await until(() => jobs.length > 0, 'the job has run', 1000)
           assert.deepEqual(jobs.splice(0), ['2'])
         },
       ),
@@ -151,16 +154,16 @@ for (const database of databases) {
 
     const taken = recorder()
     it(
-      'go on at the place of a node that was killed, or that stopped',
+      'continue at the position of a node that was stopped or killed',
       within(database, { reactions: { taken: on('task.*', taken.run) } }, async fixture => {
         const { task, runner, until, store } = fixture
         const first = runner()
         await task('one')
-        await until(() => taken.seen.length === 1, 'the first node runs')
-        await until(() => first.state.lagEvents === 0, 'it is stored')
+        await until(() => taken.seen.length === 1, 'the first node has handled the event')
+        await until(() => first.state.lagEvents === 0, 'its position is stored')
         await first.stop()
         await task('two')
-        // A killed node leaves its lease: nobody renews it.
+        // A killed node leaves a lease that is not renewed.
         let elapsed = 0
         await store.records.put({
           kind: 'Logic',
@@ -169,14 +172,14 @@ for (const database of databases) {
           expiresAt: null,
         })
         const second = runner({ elapsed: () => elapsed })
-        await until(() => true, 'the second looks')
+        await until(() => true, 'the second node checks the lease')
         assert.equal(second.state.isRunning, false)
         assert.deepEqual(taken.seen, ['one'])
         await until(() => {
-          // By this clock 10 s never pass, however slow the database is.
+          // Fewer than 10 s pass by this clock, however slow the database is.
           elapsed = Math.min(elapsed + 100, 9900)
           return taken.seen.length === 2
-        }, 'the second has taken over')
+        }, 'the second node has taken over')
         assert.deepEqual(taken.seen, ['one', 'two'])
       }),
     )
@@ -185,10 +188,10 @@ for (const database of databases) {
       if (event.data['title'] === 'bad') throw new Error('bad')
     })
     it(
-      'are settled when all that can be done is done',
+      'are settled once every run has succeeded or waits for a retry',
       within(database, { reactions: { settled: on('task.created', settled.run) } }, async fixture => {
         const { task, runner, clock } = fixture
-        // The lease by the same clock, which stands still: on a busy machine it would run out, and nobody would renew it.
+        // The lease uses the same clock, which stands still; in real time it could expire on a busy machine.
         const running = runner({ elapsed: () => clock.now() })
         for (let n = 0; n < 300; n++) await task(n === 7 ? 'bad' : `task ${n}`)
         await running.settled()

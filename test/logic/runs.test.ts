@@ -1,10 +1,10 @@
-/** Runs of reactions and jobs over HTTP: who may see and ask for them, pages, and what a retry and a skip do. */
+/** Runs of reactions and jobs over HTTP: access, pages, retries and skips. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { anyone, collection, job, model, on, string, users } from '../../src/index.ts'
 import { type TestService, testService } from '../../src/testing.ts'
 
-const state = { isMended: false, told: [] as string[], noted: [] as string[] }
+const state = { isMended: false, notified: [] as string[], noted: [] as string[] }
 
 const tasks = model(
   {
@@ -13,9 +13,9 @@ const tasks = model(
   },
   {
     reactions: {
-      told: on('task.created', ({ event, later, now }) => {
+      notified: on('task.created', ({ event, later, now }) => {
         if (!state.isMended) throw new Error('not mended')
-        state.told.push(event.data.title)
+        state.notified.push(event.data.title)
         later(new Date(Date.parse(now) + 3_600_000), 'note', { text: event.data.title })
       }),
     },
@@ -47,12 +47,12 @@ async function send(line: string, options: { as?: number; body?: unknown } = { a
   return { status, json: text === '' ? null : JSON.parse(text) }
 }
 const runs = async (query = ''): Promise<Run[]> => (await send(`GET ${path}${query}`)).json.data
-const ask = (action: string, ...ids: string[]) =>
+const act = (action: string, ...ids: string[]) =>
   send(`POST ${path}/${action}`, { as: admin, body: { runs: ids } })
 
-test('administrators alone see runs and ask for them', async () => {
+test('only administrators can list, retry and skip runs', async () => {
   for (const line of [`GET ${path}`, `POST ${path}/retry`, `POST ${path}/skip`]) {
-    const body = line.startsWith('POST') ? { runs: ['told/1'] } : undefined
+    const body = line.startsWith('POST') ? { runs: ['notified/1'] } : undefined
     assert.equal((await send(line, { body })).status, 401, line)
     assert.equal((await send(line, { as: ann, body })).status, 403, line)
   }
@@ -61,11 +61,18 @@ test('administrators alone see runs and ask for them', async () => {
   assert.equal((await service.request(`GET ${path}`, { headers })).status, 403)
 })
 
-test('wrong parameters, bodies and methods are told', async () => {
+test('invalid parameters, bodies, methods and paths are refused', async () => {
   for (const query of ['?state=lost', '?limit=0', '?limit=501', '?limit=1&limit=2', '?page=1', '?after=x']) {
     assert.equal((await send(`GET ${path}${query}`)).status, 400, query)
   }
-  for (const body of [{}, [], { runs: [] }, { runs: ['told'] }, { runs: [1] }, { runs: ['a/1'], more: 1 }]) {
+  for (const body of [
+    {},
+    [],
+    { runs: [] },
+    { runs: ['notified'] },
+    { runs: [1] },
+    { runs: ['a/1'], more: 1 },
+  ]) {
     assert.equal((await send(`POST ${path}/retry`, { as: admin, body })).status, 400, JSON.stringify(body))
   }
   assert.equal(
@@ -77,7 +84,7 @@ test('wrong parameters, bodies and methods are told', async () => {
   assert.equal((await send(`GET ${path}/other`)).status, 404)
 })
 
-test('what waits and what was given up is listed in pages, tried again, and dropped', async () => {
+test('waiting and dead runs are listed in pages, and can be retried and skipped', async () => {
   for (const title of ['one', 'two', 'three']) {
     assert.equal((await send('POST /api/v1/tasks', { as: ann, body: { title } })).status, 201)
   }
@@ -91,8 +98,8 @@ test('what waits and what was given up is listed in pages, tried again, and drop
   const [first, second, third] = waiting.map(({ id }) => id)
   assert.ok(first && second && third)
 
-  assert.equal((await ask('retry', first, 'told/999')).status, 404)
-  assert.deepEqual(await ask('skip', first), { status: 202, json: { runs: [first] } })
+  assert.equal((await act('retry', first, 'notified/999')).status, 404)
+  assert.deepEqual(await act('skip', first), { status: 202, json: { runs: [first] } })
   await service.clock.advance({ seconds: 1 })
   await service.settled()
   assert.deepEqual(
@@ -100,7 +107,7 @@ test('what waits and what was given up is listed in pages, tried again, and drop
     [second, third],
   )
 
-  // Until the last attempt.
+  // Advances beyond the last attempt.
   for (let attempts = 0; attempts < 20; attempts++) {
     await service.clock.advance({ days: 1 })
     await service.settled()
@@ -116,24 +123,24 @@ test('what waits and what was given up is listed in pages, tried again, and drop
   assert.deepEqual([next.json.data[0].id, next.json.meta.next_after], [third, null])
 
   state.isMended = true
-  assert.equal((await ask('retry', second, second)).status, 202)
-  assert.equal((await ask('skip', third)).status, 202)
+  assert.equal((await act('retry', second, second)).status, 202)
+  assert.equal((await act('skip', third)).status, 202)
   await service.clock.advance({ seconds: 1 })
   await service.settled()
-  assert.deepEqual(state.told, ['two'])
+  assert.deepEqual(state.notified, ['two'])
   const jobs = await runs()
   assert.deepEqual(
     jobs.map(({ state: one, item_id }) => [one, item_id]),
     [['waiting', null]],
   )
-  assert.equal((await ask('retry', jobs[0]?.id ?? '')).status, 202)
+  assert.equal((await act('retry', jobs[0]?.id ?? '')).status, 202)
   await service.clock.advance({ seconds: 1 })
   await service.settled()
   assert.deepEqual(state.noted, ['two'])
   assert.deepEqual(await runs(), [])
 })
 
-test('the document has them, and only where the model has reactions or jobs', async () => {
+test('the OpenAPI document has the paths of runs only if the model has reactions or jobs', async () => {
   const paths = async (one: Pick<typeof service, 'request'>) =>
     Object.keys(JSON.parse((await one.request('GET /api/v1/openapi.json')).text).paths).filter(name =>
       name.startsWith(path),

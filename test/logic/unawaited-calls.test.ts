@@ -1,4 +1,4 @@
-/** Calls that a reaction or a job makes and does not await. */
+/** Calls that a reaction or a job does not await. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anyone, collection, integer, job, model, on, string, users } from '../../src/index.ts'
@@ -53,17 +53,17 @@ async function titleAfter(kind: string) {
   return { title, errors, mails }
 }
 
-test('a write that nobody awaits is done before the run has succeeded', async () => {
+test('an unawaited write completes before its run succeeds', async () => {
   assert.deepEqual(await titleAfter('writes'), { title: 'written', errors: [], mails: 0 })
   assert.deepEqual(await titleAfter('in_turn'), { title: 'abc', errors: [], mails: 0 })
   assert.deepEqual(await titleAfter('starts'), { title: 'renamed', errors: [], mails: 0 })
 })
 
-test('so is a mail', async () => {
+test('an unawaited mail is sent before its run succeeds', async () => {
   assert.deepEqual(await titleAfter('mails'), { title: 'new', errors: [], mails: 1 })
 })
 
-test('where such a call fails, the run has failed, and is tried again', async () => {
+test('a run fails and is retried if an unawaited call fails', async () => {
   const { errors } = await titleAfter('fails')
   assert.equal(errors.length, 1)
   assert.match(errors[0], /There is nothing here/)

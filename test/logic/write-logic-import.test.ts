@@ -1,4 +1,4 @@
-/** `portico import` writes as everybody else does: through `prepare`, `check` and limits. */
+/** `portico import` applies `prepare`, `check` and limits, as other writes do. */
 import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
@@ -26,7 +26,7 @@ async function imported(project: Project, ...rows: readonly object[]) {
 }
 
 for (const kind of kinds) {
-  test(`an import goes through the code of its collection (${kind})`, () =>
+  test(`an import applies prepare, check and limits of its collection (${kind})`, () =>
     withProject(kind, async project => {
       project.write('model.ts', modelText)
       const fine = await imported(project, { name: 'ONE', kind: 'a' }, { name: 'Two', kind: 'a' })

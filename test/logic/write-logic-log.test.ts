@@ -1,4 +1,4 @@
-/** The operator is told of code that fails or is slow, with its place; nobody else is. */
+/** Code that fails or is slow is logged with its place, but not revealed to clients. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiError } from '../../src/errors.ts'
@@ -32,7 +32,7 @@ const logged = checkModel(
   }) as Declaration,
 )
 
-test('a failure has its place and its cause, and slow code is told of once a minute', async () => {
+test('a failure is logged with its place and cause, and slow code at most once a minute', async () => {
   const lines: string[] = []
   const { logger } = createLog({ logLevel: 'info' }, { write: line => void lines.push(line) })
   let clock = 0

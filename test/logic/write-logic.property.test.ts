@@ -1,4 +1,4 @@
-/** Random writes through `prepare` and `check` store what a plain interpreter of them says, on every database. */
+/** Random writes with `prepare` and `check` equal those of a simple reference, on every database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -18,7 +18,7 @@ import { databases, type Place } from '../store/databases.ts'
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 type Values = Readonly<Record<string, JsonValue>>
 
-/** Sets fields by what it is given: of the caller's, of others, back to what was stored, and to what it is already. */
+/** Sets fields of various kinds, depending on the rank: computed ones, given ones, and some back to their stored values. */
 function prepare({ next, previous, caller }: WriteContext): Values {
   const rank = Number(next.rank)
   return {
@@ -65,7 +65,7 @@ const guard = createGuard(prepared)
 
 type Stored = Map<number, LogicItem>
 
-/** What is stored after a write; or the codes of its faults. */
+/** The item stored by a write, or the codes of its faults. */
 function reference(next: LogicItem, previous: LogicItem | undefined): LogicItem | readonly string[] {
   const context = { caller: { id: 3, role: 'user', scopes: 'all' as const }, now: '', previous }
   const result = { ...next, ...prepare({ next, ...context }) }
@@ -111,10 +111,10 @@ function planOf({ kind, values }: Operation, id: number): Plan<WriteShape> {
   return { shape, args }
 }
 
-/** The item that is to be stored; undefined where nothing changes. */
+/** The item to be stored; undefined if nothing changes. */
 function nextOf({ kind, values }: Operation, previous: LogicItem | undefined): LogicItem | undefined {
   if (previous === undefined || kind === 'create') return { ...defaults, ...values }
-  // What clients cannot write stays.
+  // Read-only fields keep their values.
   const kept = { total: previous.total ?? null, changes: previous.changes ?? null }
   const extra = mergePatch(previous.extra, values.extra ?? null)
   const merged = { ...previous, ...values, ...('extra' in values ? { extra } : {}) }
@@ -144,7 +144,7 @@ async function itemsOf(store: Store): Promise<readonly (LogicItem & { readonly i
   return JSON.parse(answer.text ?? '[]')
 }
 
-async function tried(place: Place, all: readonly Operation[]): Promise<void> {
+async function checkAll(place: Place, all: readonly Operation[]): Promise<void> {
   const store = await place.open(prepared)
   try {
     const stored: Stored = new Map()
@@ -174,10 +174,10 @@ async function tried(place: Place, all: readonly Operation[]): Promise<void> {
 }
 
 for (const { name, within } of databases) {
-  test(`writes with code of the model store what the code says (${name})`, () =>
+  test(`writes with prepare and check equal those of the reference (${name})`, () =>
     fc.assert(
       fc.asyncProperty(fc.array(operations, { minLength: 1, maxLength: 30 }), all =>
-        within(place => tried(place, all)),
+        within(place => checkAll(place, all)),
       ),
       { numRuns: name === 'SQLite' ? 100 : 10, endOnFailure: true },
     ))

@@ -1,4 +1,4 @@
-/** `prepare`, `check` and `atMost` hold whichever way a write comes, on every database. */
+/** `prepare`, `check` and `atMost` apply to writes over every transport, on every database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
@@ -47,7 +47,7 @@ function onEach(name: string, use: (client: Client, fixture: Fixture) => Promise
   }
 }
 
-onEach('every way in goes through `prepare`', async client => {
+onEach('`prepare` runs for every kind of write over REST and GraphQL', async client => {
   const created = await client.made({ title: ' A Task ', status: 'done' })
   assert.deepEqual([created.title, created.slug], ['A Task', 'a-task'])
   assert.equal(typeof created.done_at, 'string')
@@ -83,7 +83,7 @@ onEach('every way in goes through `prepare`', async client => {
   assert.deepEqual(changed.data, { updateTask: { slug: 'i-j' } })
 })
 
-onEach('events, entity tags and searches know what `prepare` has set', async client => {
+onEach('events, entity tags and searches include the fields set by `prepare`', async client => {
   const { id } = await client.made({ title: 'Alpha' })
   const first = await client.ask('GET', `${path}/${id}`)
   const tag = first.headers.get('etag') ?? ''
@@ -109,29 +109,32 @@ onEach('events, entity tags and searches know what `prepare` has set', async cli
   assert.deepEqual([await found('alpha'), await found('beta')], [0, 1])
 })
 
-onEach('a change that `prepare` takes back is none', async client => {
+onEach('a change reverted by `prepare` is no change', async client => {
   const { id, updated_at } = await client.made({ title: 'Same' })
   const answer = await client.ask('PATCH', `${path}/${id}`, { title: ' Same ' })
   assert.deepEqual([answer.status, answer.json.title, answer.json.updated_at], [200, 'Same', updated_at])
   assert.equal((await client.events()).length, 1)
 })
 
-onEach('`prepare` may set what its caller may not, and sees who they are', async (client, { ann }) => {
-  const refused = await client.ask('POST', path, { title: 'Mine', points: 5 })
-  assert.equal(refused.status, 403)
-  const made = await client.made({ title: 'Mine', note: 'many points' })
-  assert.equal(made.points, 1000)
-  const seen = (await client.made({ title: 'Seen', note: 'who?', secret: 's' })).seen_by as Json
-  assert.deepEqual(seen.caller, { id: ann.id, role: 'user', scopes: 'all' })
-  assert.equal(seen.previous, null)
-  const names = seen.next as readonly string[]
-  assert.ok(names.includes('secret') && names.includes('created_at') && !names.includes('id'))
-  const user = await client.ask('GET', `/api/v1/users/${ann.id}`)
-  // Portico itself made it.
-  assert.equal(user.json.nickname, 'ann')
-})
+onEach(
+  '`prepare` can set fields that the caller cannot write, and gets the caller',
+  async (client, { ann }) => {
+    const refused = await client.ask('POST', path, { title: 'Mine', points: 5 })
+    assert.equal(refused.status, 403)
+    const made = await client.made({ title: 'Mine', note: 'many points' })
+    assert.equal(made.points, 1000)
+    const seen = (await client.made({ title: 'Seen', note: 'who?', secret: 's' })).seen_by as Json
+    assert.deepEqual(seen.caller, { id: ann.id, role: 'user', scopes: 'all' })
+    assert.equal(seen.previous, null)
+    const names = seen.next as readonly string[]
+    assert.ok(names.includes('secret') && names.includes('created_at') && !names.includes('id'))
+    const user = await client.ask('GET', `/api/v1/users/${ann.id}`)
+    // `prepare` also ran when Portico itself created the user.
+    assert.equal(user.json.nickname, 'ann')
+  },
+)
 
-onEach('`check` is told as the schema is', async client => {
+onEach('faults of `check` are reported like those of the schema', async client => {
   const one = await client.ask('POST', path, { title: 'wrong' })
   const details = [{ field: 'title', code: 'wrong', message: 'Wrong.' }]
   const error = { code: 'VALIDATION_FAILED', message: 'Wrong.', details }
@@ -148,20 +151,20 @@ onEach('`check` is told as the schema is', async client => {
   const { id } = await client.made({ title: 'fixed', fixed: true })
   const fixed = await client.ask('PATCH', `${path}/${id}`, { note: 'x' })
   assert.match(fixed.text, /A fixed task does not change/)
-  // What changes nothing is not checked.
+  // An update without changes is not checked.
   assert.equal((await client.ask('PATCH', `${path}/${id}`, { fixed: true })).status, 200)
   const { json } = await client.ask('GET', path)
   assert.deepEqual((json.meta as Json).total, 1)
 })
 
-const misdeeds = [
+const faultyTitles = [
   ...['null!', 'secret!', 'promise!', 'list!', 'unknown!', 'id!', 'created!', 'type!', 'nan!', 'function!'],
   ...['date!', 'cycle!', 'large!', 'null-title!', 'getter!', 'bad check', 'bad field'],
 ]
 
-onEach('code that fails refuses the write, tells nobody why, and harms nothing else', async client => {
+onEach('failing code refuses its write without details and does not affect other writes', async client => {
   const { id } = await client.made({ title: 'Good' })
-  for (const title of misdeeds) {
+  for (const title of faultyTitles) {
     const answers = await Promise.all([
       client.ask('POST', path, { title }),
       client.made({ title: `Beside ${title}` }),
@@ -175,16 +178,16 @@ onEach('code that fails refuses the write, tells nobody why, and harms nothing e
     }
   }
   const { json } = await client.ask('GET', `${path}?per_page=100`)
-  assert.equal((json.meta as Json).total, 1 + misdeeds.length)
+  assert.equal((json.meta as Json).total, 1 + faultyTitles.length)
 })
 
-onEach('a reference that `prepare` sets must lead somewhere', async client => {
+onEach('a reference set by `prepare` must point to an existing item', async client => {
   const answer = await client.ask('POST', path, { title: 'nowhere!' })
   assert.equal(answer.status, 400)
   assert.match(answer.text, /"field":"assignee_id","code":"not_found"/)
 })
 
-onEach('an endless loop is ended, and what was beside it is stored', async client => {
+onEach('an endless loop is stopped, and concurrent writes are stored', async client => {
   const answers = await Promise.all([
     client.made({ title: 'Before' }),
     client.ask('POST', path, { title: 'loop!' }),
@@ -198,7 +201,7 @@ onEach('an endless loop is ended, and what was beside it is stored', async clien
   assert.equal((json.meta as Json).total, 3)
 })
 
-onEach('a reference that a deletion clears goes through `prepare` and `check`', async client => {
+onEach('clearing a reference by a deletion applies `prepare` and `check`', async client => {
   const project = await client.ask('POST', '/api/v1/projects', { name: 'P' })
   const ids = [project.json.id]
   const { id } = await client.made({ title: 'Free', project_id: ids[0], note: 'who?' })
@@ -215,7 +218,7 @@ onEach('a reference that a deletion clears goes through `prepare` and `check`', 
   assert.doesNotMatch(kept.text, /fixed task/)
 })
 
-onEach('no more items count than may, whichever way one comes to count', async client => {
+onEach('a limit holds for creates, updates and moves over every transport', async client => {
   const project = (await client.ask('POST', '/api/v1/projects', { name: 'P' })).json.id
   const other = (await client.ask('POST', '/api/v1/projects', { name: 'Q' })).json.id
   const open = { project_id: project }
@@ -238,17 +241,17 @@ onEach('no more items count than may, whichever way one comes to count', async c
     `mutation { updateTask(id: ${moved.id}, projectId: ${project}) { id } }`,
   )
   assert.match(JSON.stringify(graphql.errors), /CONFLICT/)
-  // One that counts may change, and may leave.
+  // An item that counts can be updated, and can stop counting.
   const [first] = bulk.json.data as readonly Json[]
   assert.equal((await client.ask('PATCH', `${path}/${first?.id}`, { note: 'x' })).status, 200)
   assert.equal((await client.ask('PATCH', `${path}/${first?.id}`, { status: 'done' })).status, 200)
   assert.equal((await client.ask('PATCH', `${path}/${moved.id}`, open)).status, 200)
   assert.equal((await client.ask('PATCH', `${path}/${first?.id}`, { status: 'open' })).status, 409)
-  // Items of no project are not limited.
+  // Items without a project are not limited.
   for (const n of [1, 2, 3, 4]) await client.made({ title: `free ${n}` })
 })
 
-onEach('a limit without `per` is of all items', async client => {
+onEach('a limit without `per` counts all items', async client => {
   const at = '/api/v1/slots'
   const made = await Promise.all([1, 2, 3, 4, 5].map(n => client.ask('POST', at, { name: `s${n}` })))
   assert.deepEqual(made.map(({ status }) => status).sort(), [201, 201, 409, 409, 409])

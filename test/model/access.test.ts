@@ -1,4 +1,4 @@
-/** The functions that build rules return plain data, and chaining returns new rules. */
+/** The builders of rules return plain data, and chaining returns new rules. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -50,10 +50,10 @@ const made: readonly (readonly [AccessRule, Rule])[] = [
 ]
 
 for (const [rule, data] of made) {
-  test(`${JSON.stringify(data)}`, () => assert.deepEqual(rule.rule, data))
+  test(`the rule ${JSON.stringify(data)} is built`, () => assert.deepEqual(rule.rule, data))
 }
 
-test('chaining leaves the rule that it starts from as it was', () => {
+test('chaining does not change the original rule', () => {
   const before = structuredClone(signedIn.rule)
   const both = signedIn.and(role('admin')).or(nobody)
   assert.deepEqual(signedIn.rule, before)
@@ -67,7 +67,7 @@ test('chaining leaves the rule that it starts from as it was', () => {
   assert.ok(Object.isFrozen(both) && Object.isFrozen(both.rule))
 })
 
-test('a rule depends on the row when a part of it looks at one', () => {
+test('a rule depends on the row if a part of it does', () => {
   for (const rule of [
     anyone,
     nobody,
@@ -78,11 +78,16 @@ test('a rule depends on the row when a part of it looks at one', () => {
   ]) {
     assert.equal(dependsOnRow(rule.rule), false, JSON.stringify(rule.rule))
   }
-  const looking = [owner('a'), related('a', anyone), not(owner('a')), role('a').or(signedIn.and(owner('a')))]
-  for (const rule of looking) assert.equal(dependsOnRow(rule.rule), true, JSON.stringify(rule.rule))
+  const dependent = [
+    owner('a'),
+    related('a', anyone),
+    not(owner('a')),
+    role('a').or(signedIn.and(owner('a'))),
+  ]
+  for (const rule of dependent) assert.equal(dependsOnRow(rule.rule), true, JSON.stringify(rule.rule))
 })
 
-test('a marker is known by its own sign, not by its looks', () => {
+test('a marker is recognized by identity, not by structure', () => {
   assert.equal(markerOf(currentUser), 'currentUser')
   for (const value of [{ kind: 'currentUser' }, 'currentUser', null, undefined, 3, []]) {
     assert.equal(markerOf(value), undefined)

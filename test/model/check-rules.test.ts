@@ -1,4 +1,4 @@
-/** What `checkModel` says of comparisons with the time, other fields, the caller's own and claims. */
+/** How `checkModel` describes and checks comparisons with the time, other fields, fields of the caller and claims. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -14,7 +14,6 @@ import {
   field,
   integer,
   json,
-  ModelError,
   model,
   not,
   now,
@@ -28,8 +27,7 @@ import {
   users,
 } from '../../src/index.ts'
 import { inWords } from '../../src/rest/openapi/rule-text.ts'
-
-const untyped = (value: unknown): never => value as never
+import { faultsIn, untyped } from './faults.ts'
 
 /** A rule as a JavaScript file could write it despite the types. */
 type Loose = (...names: readonly unknown[]) => {
@@ -71,16 +69,6 @@ function faultsOf(read: AccessRule): readonly string[] {
   return faultsIn(() => checkModel(declared(read)))
 }
 
-function faultsIn(check: () => unknown): readonly string[] {
-  try {
-    check()
-    return []
-  } catch (error) {
-    assert.ok(error instanceof ModelError, String(error))
-    return error.faults.map(({ place, message }) => `${place}: ${message}`)
-  }
-}
-
 const right: readonly (readonly [AccessRule, string])[] = [
   [loose('due_at').gte(now.minus({ minutes: 15 })), '`due_at` is at least now minus 15 minutes'],
   [loose('day').lt(now), '`day` is less than now'],
@@ -107,7 +95,7 @@ const right: readonly (readonly [AccessRule, string])[] = [
 ]
 
 for (const [rule, words] of right) {
-  test(`right: ${words}`, () => {
+  test(`a valid rule: ${words}`, () => {
     const { tasks } = Object.fromEntries(checkModel(declared(rule)).collections)
     assert.ok(tasks)
     assert.equal(inWords(tasks.access.read), words)
@@ -116,81 +104,93 @@ for (const [rule, words] of right) {
 
 const wrong: readonly (readonly [string, AccessRule, RegExp])[] = [
   [
-    'a text and the time',
+    'a text compared with the time',
     loose('title').lte(now),
     /`title` is a string field, and `now` a time\. Compare a `datetime`/,
   ],
   [
-    'a shift by no unit',
+    'a shift by an unknown unit',
     loose('due_at').lte(now.minus(untyped({ fortnights: 1 }))),
     /Write weeks, days, hours, minutes/,
   ],
   [
-    'a shift by nothing',
+    'a shift without a duration',
     loose('due_at').lte(now.minus(untyped(undefined))),
     /shifted by an invalid duration/,
   ],
   ['a shift by centuries', loose('due_at').lte(now.minus({ weeks: 1e6 })), /more than a hundred years/],
-  ['in now', loose('due_at').in(now), /`in` takes a list/],
-  ['in another field', loose('points').in(field('weight')), /`in` takes a list/],
+  ['`in` with now', loose('due_at').in(now), /`in` takes a list/],
+  ['`in` with another field', loose('points').in(field('weight')), /`in` takes a list/],
   [
-    'a path to nothing',
+    'a path along an unknown relation',
     loose('projekt.name').eq('a'),
     /`tasks` has no relation `projekt` to one item\. Did you mean `project`\?/,
   ],
   [
-    'a path to no field',
+    'a path to an unknown field',
     loose('project.nam').eq('a'),
     /`projects` has no field `nam`\. Did you mean `name`\?/,
   ],
-  ['a path on the right', loose('title').eq(field('project.nam')), /`projects` has no field `nam`/],
   [
-    'a path to many',
+    'an unknown field in the path of an operand',
+    loose('title').eq(field('project.nam')),
+    /`projects` has no field `nam`/,
+  ],
+  [
+    'a path along a to-many relation',
     loose('children.title').eq('a'),
     /leads to several items.*Write `related\('children', …\)`/,
   ],
   [
-    'too long a way',
+    'a path that is too long',
     loose('parent.parent.parent.parent.parent.parent.title').eq('a'),
     /more than 5 relations/,
   ],
   [
-    'too long a way behind a relation',
+    'a path that is too long within related rules',
     related('parent', related('parent', loose('title').eq(field('parent.parent.parent.parent.title')))),
     /more than 5 relations/,
   ],
   [
-    'a field and another type',
+    'fields of different types',
     loose('title').eq(field('points')),
     /`title` is a string field and `points` a integer field\. Compare fields of one type/,
   ],
-  ['a time and a day', loose('due_at').gte(field('day')), /Compare fields of one type/],
+  ['a datetime compared with a date', loose('due_at').gte(field('day')), /Compare fields of one type/],
   [
-    'ids of two collections',
+    'ids of different collections',
     loose('project_id').eq(field('assignee_id')),
     /`projects`, and `assignee_id` of `users`\. Compare ids of one collection/,
   ],
-  ['an order of documents', loose('extra').eq(field('extra')), /`eq` cannot compare it/],
-  ['an order of ids', loose('title').gt(caller('team')), /Write `eq` or `ne`/],
+  ['a comparison of JSON fields', loose('extra').eq(field('extra')), /`eq` cannot compare it/],
+  ['an order comparison with a field of the caller', loose('title').gt(caller('team')), /Write `eq` or `ne`/],
   [
-    'nothing of the caller',
+    'an unknown field of the caller',
     loose('title').eq(caller('emial')),
     /`users` has no field `emial`.*Did you mean `email`\?/,
   ],
   [
-    'a secret of the caller',
+    'a hidden field of the caller',
     loose('title').eq(caller('password_hash')),
     /never returned by the API.*Use another field/,
   ],
-  ['another type of the caller', loose('points').eq(caller('team')), /Compare fields of one type/],
-  ['no claim', loose('title').eq(claim('')), /A claim needs a name/],
-  ['a claim and a time', loose('due_at').eq(claim('at')), /a claim is a text, a number, or true or false/],
-  ['an order of claims', loose('points').lt(claim('level')), /Write `eq` or `ne`/],
-  ['no field', loose(undefined).eq('a'), /A comparison needs a field/],
+  [
+    'a field of the caller with another type',
+    loose('points').eq(caller('team')),
+    /Compare fields of one type/,
+  ],
+  ['a claim without a name', loose('title').eq(claim('')), /A claim needs a name/],
+  [
+    'a claim compared with a datetime',
+    loose('due_at').eq(claim('at')),
+    /a claim is a text, a number, or true or false/,
+  ],
+  ['an order comparison with a claim', loose('points').lt(claim('level')), /Write `eq` or `ne`/],
+  ['a comparison without a field', loose(undefined).eq('a'), /A comparison needs a field/],
 ]
 
 for (const [what, rule, message] of wrong) {
-  test(`wrong: ${what}`, () => {
+  test(`an invalid rule: ${what}`, () => {
     const faults = faultsOf(not(rule))
     assert.equal(faults.length, 1, faults.join('\n'))
     assert.match(faults[0] ?? '', /^tasks\.access\.read: /)
@@ -198,7 +198,7 @@ for (const [what, rule, message] of wrong) {
   })
 }
 
-test('a model knows the claims that its rules name', () => {
+test('a model lists the claims that its rules use', () => {
   const rule = loose('title')
     .eq(claim('org'))
     .or(not(loose('points').ne(claim('level'))))
@@ -209,7 +209,7 @@ function usersFaults(fields: object): readonly string[] {
   return faultsIn(() => checkModel(model(untyped({ users: users(untyped({ fields })) }))))
 }
 
-test('a built-in field of users is narrowed: its rules hold beside those that are built in', () => {
+test('narrowing a built-in field of users adds rules to the built-in ones', () => {
   const access = { read: owner('id'), write: field('created_at').gte(now.minus({ days: 1 })) }
   const { users: found } = Object.fromEntries(
     checkModel(
@@ -241,7 +241,7 @@ test('a built-in field of users is narrowed: its rules hold beside those that ar
 
 const notNarrowed: readonly (readonly [string, object, RegExp])[] = [
   [
-    'being declared again',
+    'declaring it again',
     { email: text() },
     /^users\.fields\.email: .*cannot be declared again, but its rules can be narrowed/,
   ],
@@ -262,7 +262,7 @@ const notNarrowed: readonly (readonly [string, object, RegExp])[] = [
   ],
   ['no rules', { email: { access: 'me' } }, /^users\.fields\.email\.access: These are not rules/],
   [
-    'what is internal',
+    'an internal field',
     { password_hash: { description: 'x' } },
     /^users\.fields\.password_hash: Clients can neither read nor write/,
   ],
@@ -270,7 +270,7 @@ const notNarrowed: readonly (readonly [string, object, RegExp])[] = [
 ]
 
 for (const [what, fields, message] of notNarrowed) {
-  test(`a built-in field of users is not narrowed by ${what}`, () => {
+  test(`narrowing a built-in field of users is refused: ${what}`, () => {
     const faults = usersFaults(fields)
     assert.equal(faults.length, 1, faults.join('\n'))
     assert.match(faults[0] ?? '', message)

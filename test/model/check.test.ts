@@ -1,4 +1,4 @@
-/** `checkModel`: the model it returns, and every fault it reports, with its place. */
+/** `checkModel`: the model that it returns, and the faults that it reports with their places. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -12,7 +12,6 @@ import {
   computed,
   count,
   currentUser,
-  type Declaration,
   date,
   datetime,
   email,
@@ -21,7 +20,6 @@ import {
   integer,
   job,
   json,
-  ModelError,
   manyToMany,
   model,
   nobody,
@@ -46,21 +44,9 @@ import { singularOf } from '../../src/model/check/names.ts'
 import { bodyValidator, requireDocuments } from '../../src/model/validate.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
+import { faultsOf, untyped } from './faults.ts'
 
-/** A value that a JavaScript file could write despite the types. */
-const untyped = (value: unknown): never => value as never
-
-function faultsOf(declaration: Declaration): readonly string[] {
-  try {
-    checkModel(declaration)
-    return []
-  } catch (error) {
-    assert.ok(error instanceof ModelError, String(error))
-    return error.faults.map(({ place, message }) => `${place}: ${message}`)
-  }
-}
-
-/** The faults of a collection `posts` with these options beside a plain `title`. */
+/** The faults of a collection `posts` with a plain `title` and these options. */
 function postFaults(options: object, others: object = {}): readonly string[] {
   const given = { fields: { title: string() }, ...options }
   return faultsOf(model(untyped({ posts: collection(untyped(given)), ...others })))
@@ -72,10 +58,10 @@ const builtinCollections = ['api_keys', 'oauth_apps', 'oauth_app_secrets', 'webh
 
 const blogScopes = ['user', 'post', 'api_key', 'oauth_app', 'oauth_app_secret', 'webhook', 'webhook_delivery']
   .flatMap(type => [`read:${type}`, `write:${type}`])
-  // Nobody writes them.
+  // Deliveries cannot be written.
   .filter(name => name !== 'write:webhook_delivery')
 
-test('the reference model becomes the collections of the interface', () => {
+test('the blog model has the declared and the built-in collections, fields, relations, rules and scopes', () => {
   const { collections, scopes } = checkModel(blog)
   assert.deepEqual([...collections.keys()], ['users', 'posts', ...builtinCollections])
   const posts = collections.get('posts')
@@ -108,7 +94,7 @@ test('the reference model becomes the collections of the interface', () => {
   assert.equal(scopes.get('write:api_key'), 'See, create, change and delete API keys')
 })
 
-test('what nobody may do has no scope, unless a rule names it, and sentences name what is possible', () => {
+test('a scope exists only for operations that somebody may do or that a rule names, and its description lists them', () => {
   const fields = { title: string() }
   const { scopes, collections } = checkModel(
     model(
@@ -143,7 +129,7 @@ test('what nobody may do has no scope, unless a rule names it, and sentences nam
   assert.ok(named.includes('"write:link"') && !named.includes('write:log'))
 })
 
-test('the accounts are seen by who is signed in, and their role is given by administrators', () => {
+test('by default signed-in callers read users, and administrators write their roles', () => {
   const users = checkModel(model({})).collections.get('users')
   const admin = { kind: 'role', roles: ['admin'] }
   assert.deepEqual(users?.access.read, { kind: 'signedIn' })
@@ -154,7 +140,7 @@ test('the accounts are seen by who is signed in, and their role is given by admi
   assert.equal(users?.fields.get('password_hash')?.internal, true)
 })
 
-test('an API key is its owner’s own, or revoked by an administrator, and its scopes are among the model’s', () => {
+test('only its owner and administrators can read and delete an API key, and its scopes are those of the model', () => {
   const keys = checkModel(blog).collections.get('api_keys')
   const own = { kind: 'compare', field: 'user_id', comparison: 'eq', operand: { kind: 'userId' } }
   const ownOrAll = { kind: 'or', rules: [own, administrators.rule] }
@@ -168,7 +154,7 @@ test('an API key is its owner’s own, or revoked by an administrator, and its s
   assert.equal(keys?.fields.get('user_id')?.readOnly, true)
 })
 
-test('a declaration may add to the accounts, and change who may do what', () => {
+test('a declaration can add fields to users and change their access rules', () => {
   const { collections } = checkModel(rich)
   const names = [...(collections.get('users')?.fields.keys() ?? [])]
   assert.deepEqual(names, [
@@ -191,13 +177,13 @@ test('a declaration may add to the accounts, and change who may do what', () => 
   assert.deepEqual(open?.access.delete, { kind: 'role', roles: ['admin'] })
 })
 
-test('what is not said is for administrators only', () => {
+test('operations without a rule are for administrators only', () => {
   const audits = checkModel(rich).collections.get('audits')
   const admin = { kind: 'role', roles: ['admin'] }
   assert.deepEqual(audits?.access, { read: admin, create: admin, update: admin, delete: admin })
 })
 
-test('defaults, literals and times become canonical', () => {
+test('defaults, literals and times are canonicalized', () => {
   const { collections } = checkModel(
     model({
       events_seen: collection({
@@ -250,7 +236,7 @@ test('the same declaration can be checked twice', () => {
   assert.deepEqual(checkModel(rich).scopes, checkModel(rich).scopes)
 })
 
-test('singulars', () => {
+test('the singular of a regular plural is derived, and of others it is undefined', () => {
   const known: Readonly<Record<string, string | undefined>> = {
     posts: 'post',
     causes: 'cause',
@@ -285,18 +271,26 @@ test('singulars', () => {
   for (const [plural, singular] of Object.entries(known)) assert.equal(singularOf(plural), singular, plural)
 })
 
-/** Each declaration has one mistake; the list of faults is complete. */
+/** The complete faults of each invalid declaration. */
 const wrong: readonly (readonly [what: string, found: () => readonly string[], faults: readonly RegExp[]])[] =
   [
-    ['no model', () => faultsOf(untyped({ posts: 1 })), [/^model: .*`export default model/]],
     [
-      'a collection that is none',
+      'an export that is not a model',
+      () => faultsOf(untyped({ posts: 1 })),
+      [/^model: .*`export default model/],
+    ],
+    [
+      'a collection of another kind',
       () => faultsOf(model(untyped({ posts: { fields: {} } }))),
       [/^posts: .*`collection\(/],
     ],
-    ['no fields', () => postFaults({ fields: undefined }), [/^posts.fields: Write the fields/]],
     [
-      'a field that is none',
+      'a collection without fields',
+      () => postFaults({ fields: undefined }),
+      [/^posts.fields: Write the fields/],
+    ],
+    [
+      'a field of another kind',
       () => fieldFaults({ title: 'text' }),
       [/^posts.fields.title: This is not a field/],
     ],
@@ -306,44 +300,64 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       () => postFaults({ access: { write: anyone } }),
       [/^posts.access.write: There is no/],
     ],
-    ['no rule', () => postFaults({ access: { read: 'anyone' } }), [/^posts.access.read: This is not a rule/]],
     [
-      'a description that is no text',
+      'an access rule of another kind',
+      () => postFaults({ access: { read: 'anyone' } }),
+      [/^posts.access.read: This is not a rule/],
+    ],
+    [
+      'a description that is not a string',
       () => postFaults({ description: 3 }),
       [/^posts.description: Write a text/],
     ],
-    ['a bad updatedAt', () => postFaults({ updatedAt: 'yes' }), [/^posts.updatedAt: Write true or false/]],
+    [
+      'an invalid updatedAt',
+      () => postFaults({ updatedAt: 'yes' }),
+      [/^posts.updatedAt: Write true or false/],
+    ],
 
     [
-      'camelCase',
+      'a name in camelCase',
       () => fieldFaults({ firstName: string() }),
       [/^posts.fields.firstName: .*Write `first_name`/],
     ],
     [
-      'a digit first',
+      'a name that starts with a digit',
       () => fieldFaults({ '1st': string() }),
       [/^posts.fields.1st: A name must be in snake_case/],
     ],
-    ['a double underscore', () => fieldFaults({ a__b: string() }), [/snake_case.*Write `a_b`/]],
+    ['a name with a double underscore', () => fieldFaults({ a__b: string() }), [/snake_case.*Write `a_b`/]],
     [
-      '__proto__',
+      'a field named __proto__',
       () => fieldFaults(JSON.parse('{"__proto__":1}')),
       [/^posts.fields.__proto__: This is not a field/],
     ],
-    ['constructor', () => fieldFaults({ constructor: string() }), [/constructor: The name is reserved/]],
-    ['a name too long', () => fieldFaults({ ['a'.repeat(51)]: string() }), [/longer than 50 characters/]],
     [
-      'a field that is there already',
-      () => fieldFaults({ id: integer() }),
-      [/posts.fields.id: The name is reserved/],
+      'a field named constructor',
+      () => fieldFaults({ constructor: string() }),
+      [/constructor: The name is reserved/],
     ],
-    ['a query parameter', () => fieldFaults({ page: integer() }), [/posts.fields.page: .*query parameter/]],
     [
-      'a name that a field of users is to have',
+      'a name that is too long',
+      () => fieldFaults({ ['a'.repeat(51)]: string() }),
+      [/longer than 50 characters/],
+    ],
+    ['a built-in field', () => fieldFaults({ id: integer() }), [/posts.fields.id: The name is reserved/]],
+    [
+      'a field named like a query parameter',
+      () => fieldFaults({ page: integer() }),
+      [/posts.fields.page: .*query parameter/],
+    ],
+    [
+      'a field named like a built-in field of users',
       () => faultsOf(model({ users: users({ fields: { disabled: boolean({ default: false }) } }) })),
       [/^users.fields.disabled: The field is built in .*`renamedFrom: 'disabled'` keeps its data/],
     ],
-    ['a column of the database', () => fieldFaults({ rowid: integer() }), [/posts.fields.rowid: .*database/]],
+    [
+      'a field named like a column of the database',
+      () => fieldFaults({ rowid: integer() }),
+      [/posts.fields.rowid: .*database/],
+    ],
     ...[
       'openapi',
       'me',
@@ -365,14 +379,14 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     ].map(
       name =>
         [
-          `a collection called ${name}`,
+          `a collection named ${name}`,
           () => faultsOf(model({ [name]: collection({ singular: 'thing', fields: {} }) })),
           [new RegExp(`^${name}: (The name is reserved|Names with this prefix|A name must be)`)],
         ] as const,
     ),
 
     [
-      'no singular',
+      'a collection without a singular',
       () => faultsOf(model({ sheep: collection({ fields: {} }) })),
       [/^sheep.singular: The singular of/],
     ],
@@ -382,43 +396,43 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^sheep.singular: One item needs another name/],
     ],
     [
-      'two of one singular',
+      'two collections with the same singular',
       () => postFaults({}, { entries: collection({ singular: 'post', fields: {} }) }),
       [/^entries.singular: `post` is already a name of `posts`/],
     ],
     [
-      'a GraphQL type of its own',
+      'a singular that is a reserved GraphQL type',
       () => faultsOf(model({ requests: collection({ singular: 'query', fields: {} }) })),
       [/^requests.singular: `query` would be the GraphQL type `Query`/],
     ],
     [
-      'a GraphQL type that another collection has',
+      'a singular that gives a GraphQL type of another collection',
       () => postFaults({}, { post_edges: collection({ fields: {} }) }),
       [/^post_edges.singular: The GraphQL types of `post_edge` have the same names as those of `posts`/],
     ],
     [
-      'one name in camelCase',
+      'two fields with the same camelCase name',
       () => fieldFaults({ line1: string(), line_1: string() }),
       [/^posts.line_1: In GraphQL it is `line1`/],
     ],
 
     [
-      'accounts declared again',
+      'a collection named users',
       () => faultsOf(model({ users: collection({ fields: {} }) })),
       [/^users: The accounts are built in. Extend them with `users/],
     ],
     [
-      'accounts elsewhere',
+      'users() in another collection',
       () => faultsOf(model({ people: users({}) })),
       [/^people: `users\(…\)` extends the built-in/],
     ],
     [
-      'another singular for the accounts',
+      'another singular for users',
       () => faultsOf(model({ users: users(untyped({ singular: 'person' })) })),
       [/^users.singular: The collection is built in/],
     ],
     [
-      'a built-in field declared again',
+      'a redeclared built-in field',
       () => faultsOf(model({ users: users({ fields: { role: string() } }) })),
       [/^users.fields.role: The field is built in/],
     ],
@@ -429,22 +443,22 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^posts.fields.a.requird: There is no/],
     ],
     [
-      'an option of another kind',
+      'an option of another type',
       () => fieldFaults({ a: string(untyped({ optional: 1 })) }),
       [/^posts.fields.a.optional: Write true or false/],
     ],
     [
-      'options that are none',
+      'options that are not an object',
       () => fieldFaults({ a: string(untyped('x')) }),
       [/^posts.fields.a: Write the options/],
     ],
     [
-      'a bad pattern',
+      'an invalid pattern',
       () => fieldFaults({ a: string({ pattern: '(' }) }),
       [/^posts.fields.a.pattern: This is not a regular/],
     ],
     [
-      'a pattern in a schema that may meet texts of any length',
+      'a pattern in a schema without a maxLength',
       () =>
         fieldFaults({
           a: json({ schema: { properties: { b: { type: 'array', items: { pattern: '^(a+)+$' } } } } }),
@@ -454,12 +468,12 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^posts.fields.a.schema: A `pattern` may take long .* Write `maxLength`/],
     ],
     [
-      'a least length beyond what a pattern may meet',
+      'a minimal length above the limit of patterns',
       () => fieldFaults({ a: text({ min: 2000, pattern: '^a' }), b: text({ min: 2000 }) }),
       [/^posts.fields.a.min: The minimum, 2000, is above the maximum, 1000/],
     ],
     [
-      'a required field that nobody may write',
+      'a required field that cannot be written',
       () =>
         fieldFaults({
           a: string({ access: { write: nobody } }),
@@ -469,7 +483,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^posts.fields.a: It is required but nobody may write it, .* Write `optional: true` or a `default`/],
     ],
     [
-      'an account that the first start could not make',
+      'required fields of users that the first start could not set',
       () =>
         faultsOf(
           model({
@@ -490,63 +504,63 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       ],
     ],
     [
-      'a pattern without the u flag',
+      'a pattern that is invalid with the u flag',
       () => fieldFaults({ a: string({ pattern: '\\-' }) }),
       [/a.pattern: .*u flag/],
     ],
     [
-      'bounds that exclude each other',
+      'a minimum above the maximum',
       () => fieldFaults({ a: integer({ min: 3, max: 2 }) }),
       [/a.min: The minimum, 3, is above the maximum, 2/],
     ],
     [
-      'lengths that exclude each other',
+      'a minimal length above the maximal length',
       () => fieldFaults({ a: string({ min: 300 }) }),
       [/a.min: The minimum, 300, is above the maximum, 255/],
     ],
     [
-      'length and max',
+      'both length and max',
       () => fieldFaults({ a: text({ length: 3, max: 3 }) }),
       [/a.length: Write either `length`/],
     ],
     [
-      'a bound that is no number',
+      'a bound that is not a number',
       () => fieldFaults({ a: number({ min: Number.NaN }) }),
       [/a.min: Write a number/],
     ],
     [
-      'a length below 0',
+      'a negative length',
       () => fieldFaults({ a: string({ max: -1 }) }),
       [/a.max: Write a whole number, 0 or more/],
     ],
-    ['no choices', () => fieldFaults({ a: choice([]) }), [/posts.fields.a: Write the values/]],
+    ['a choice without values', () => fieldFaults({ a: choice([]) }), [/posts.fields.a: Write the values/]],
     [
-      'a choice twice',
+      'a duplicate value of a choice',
       () => fieldFaults({ a: choice(['x-y', 'X_Y']) }),
       [/a: The value "X_Y" is there twice/],
     ],
     [
-      'a bad choice',
+      'an invalid value of a choice',
       () => fieldFaults({ a: choice(['x y']) }),
       [/a: The value "x y" must be a letter, then/],
     ],
     [
-      'a bad schema',
+      'an invalid JSON Schema',
       () => fieldFaults({ a: json({ schema: { type: 'sting' } }) }),
       [/a.schema: This is not a valid JSON Schema/],
     ],
     [
-      'an unknown keyword',
+      'an unknown keyword of a JSON Schema',
       () => fieldFaults({ a: json({ schema: { minimun: 1 } }) }),
       [/a.schema: This is not a valid JSON Schema/],
     ],
     [
-      'a reference',
+      'a reference in a JSON Schema',
       () => fieldFaults({ a: json({ schema: { $ref: '#' } }) }),
       [/a.schema: `\$ref` cannot be used/],
     ],
     [
-      'null in a schema',
+      'null as a type of a JSON Schema',
       () => fieldFaults({ a: json({ schema: { type: ['null', 'array'] } }) }),
       [/a.schema: Null stands for/],
     ],
@@ -556,7 +570,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/a.default: The default does not fit/],
     ],
     [
-      'a default out of bounds',
+      'a default beyond the bounds',
       () => fieldFaults({ a: integer({ max: 3, default: 4 }) }),
       [/a.default: .*at most 3/],
     ],
@@ -566,17 +580,17 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/a.default: .*`optional: true`/],
     ],
     [
-      'a marker that does not fit',
+      'the default `now` for a string',
       () => fieldFaults({ a: string(untyped({ default: now })) }),
       [/a.default: `now` does not fit/],
     ],
     [
-      'a user for another',
+      'the default `currentUser` for a relation to posts',
       () => fieldFaults({ post_id: relation('posts', { default: currentUser }) }),
       [/post_id.default: `currentUser` does not fit/],
     ],
     [
-      'a UUID for a date',
+      'the default `randomUuid` for a date',
       () => fieldFaults({ a: date(untyped({ default: randomUuid })) }),
       [/a.default: `randomUuid` does not fit/],
     ],
@@ -586,22 +600,22 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/a.default: Only one item/],
     ],
     [
-      'required but read-only',
+      'a required field that is read-only',
       () => fieldFaults({ a: string({ readOnly: true }) }),
       [/fields.a: It is required but read-only/],
     ],
     [
-      'required but internal',
+      'a required field that is internal',
       () => fieldFaults({ a: string({ internal: true }) }),
       [/fields.a: It is required but internal/],
     ],
     [
-      'read-only and write-only',
+      'a field that is read-only and write-only',
       () => fieldFaults({ a: string({ readOnly: true, writeOnly: true, optional: true }) }),
       [/fields.a: .*`internal: true` instead/],
     ],
     [
-      'a unique document',
+      'a unique JSON field',
       () => fieldFaults({ a: json({ unique: true }) }),
       [/a.unique: A json field cannot be compared/],
     ],
@@ -611,17 +625,17 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/a.searchable: There is no option/],
     ],
     [
-      'a searchable rank',
+      'a searchable field named rank',
       () => fieldFaults({ rank: string({ searchable: true }) }),
       [/rank.searchable: A field called/],
     ],
     [
-      'a searchable secret',
+      'a searchable write-only field',
       () => fieldFaults({ a: string({ searchable: true, writeOnly: true }) }),
       [/a.searchable: .*never returned by the API/],
     ],
     [
-      'searchable with a rule that needs the row',
+      'a searchable field whose read rule depends on the row',
       () =>
         fieldFaults({
           a: string({ searchable: true, access: { read: signedIn.and(not(field('a').eq('x'))) } }),
@@ -629,64 +643,64 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/a.searchable: Its read rule depends on the row/],
     ],
     [
-      'a field rule that is none',
+      'a field rule of another kind',
       () => fieldFaults({ a: string(untyped({ access: { read: 1 } })) }),
       [/a.access: `read` is not a rule/],
     ],
     [
-      'a field rule of another name',
+      'a field rule for an unknown operation',
       () => fieldFaults({ a: string(untyped({ access: { update: anyone } })) }),
       [/a.access: There is no `update`/],
     ],
     [
-      'a wrong field rule',
+      'a field rule with an unknown field',
       () => fieldFaults({ a: string({ access: { write: owner('b') } }) }),
       [/a.access.write: `posts` has no field `b`/],
     ],
     [
-      'a bad deprecation',
+      'an invalid date of a deprecation',
       () => fieldFaults({ a: string({ deprecated: { since: '2026-02-30' } }) }),
       [/a.deprecated.since: Write a date/],
     ],
     [
-      'an end before the beginning',
+      'a sunset before the deprecation',
       () => postFaults({ deprecated: { since: '2026-02-01', sunset: '2026-01-01' } }),
       [/^posts.deprecated.sunset: The end is before/],
     ],
     [
-      'a bad end',
+      'an invalid sunset',
       () => postFaults({ deprecated: { since: '2026-02-01', sunset: 'soon' } }),
       [/^posts.deprecated.sunset: Write a date/],
     ],
     [
-      'a deprecation that is none',
+      'a deprecation of another kind',
       () => postFaults({ deprecated: true }),
       [/^posts.deprecated: Write/, /^posts.deprecated.since: Write/],
     ],
 
     [
-      'an old name in use',
+      'an old name that is still in use',
       () => fieldFaults({ a: string(), b: string({ renamedFrom: 'a' }) }),
       [/b.renamedFrom: `a` is still there/],
     ],
     [
-      'one old name twice',
+      'two fields with the same old name',
       () => fieldFaults({ a: string({ renamedFrom: 'c' }), b: string({ renamedFrom: 'c' }) }),
       [/b.renamedFrom: `a` was renamed from `c` already/],
     ],
     [
-      'a collection renamed from another',
+      'a collection renamed from an existing one',
       () => postFaults({ renamedFrom: 'users' }),
       [/^posts.renamedFrom: `users` is still there/],
     ],
     [
-      'a bad old name',
+      'an invalid old name',
       () => postFaults({ renamedFrom: 'Old "name"' }),
       [/^posts.renamedFrom: A name must be/],
     ],
 
     [
-      'a relation to nowhere',
+      'a relation to an unknown collection',
       () => fieldFaults({ author_id: relation('user') }),
       [/author_id: There is no collection `user`. Did you mean `users`/],
     ],
@@ -696,12 +710,12 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/fields.author: .*`author_id`, or write `as`/],
     ],
     [
-      'a relation called as a field',
+      'a relation named like a field',
       () => fieldFaults({ author_id: relation('users'), author: string() }),
       [/author_id.as: `posts` already has a field called `author`/],
     ],
     [
-      'two inverses of one name',
+      'two inverse relations with the same name',
       () =>
         fieldFaults({
           a_id: relation('users', { inverse: 'posts' }),
@@ -710,28 +724,28 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/b_id.inverse: `users` already has a relation called `posts`/],
     ],
     [
-      'the inverse of the keys',
+      'an inverse relation named like that of the API keys',
       () => fieldFaults({ a_id: relation('users', { inverse: 'api_keys' }) }),
       [/^api_keys.fields.user_id.inverse: `users` already has a relation/],
     ],
     [
-      'clear without optional',
+      'onDelete clear for a required relation',
       () => fieldFaults({ a_id: relation('users', { onDelete: 'clear' }) }),
       [/a_id.onDelete: .*`optional: true`/],
     ],
     [
-      'a bad onDelete',
+      'an invalid onDelete',
       () => fieldFaults({ a_id: relation('users', untyped({ onDelete: 'drop' })) }),
       [/a_id.onDelete: Write one of/],
     ],
 
     [
-      'a join that is none',
+      'a many-to-many relation of another kind',
       () => postFaults({ relations: { tags: { target: 'x' } } }),
       [/^posts.relations.tags: Write `manyToMany/],
     ],
     [
-      'a join through nowhere',
+      'a many-to-many relation through an unknown collection',
       () =>
         postFaults({
           relations: { fans: manyToMany('users', { through: 'likes', from: 'post_id', to: 'user_id' }) },
@@ -739,7 +753,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^posts.relations.fans.through: There is no collection `likes`/],
     ],
     [
-      'wrong ends',
+      'a many-to-many relation with wrong ends',
       () =>
         postFaults(
           { relations: { fans: manyToMany('users', { through: 'likes', from: 'user_id', to: 'fan_id' }) } },
@@ -748,7 +762,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^posts.relations.fans.from: .*Write `post_id`/, /^posts.relations.fans.to: .*Write `user_id`/],
     ],
     [
-      'both ends the same',
+      'a many-to-many relation with equal ends',
       () =>
         postFaults(
           { relations: { kin: manyToMany('posts', { through: 'links', from: 'a_id', to: 'a_id' }) } },
@@ -758,37 +772,37 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     ],
 
     [
-      'an index over nothing',
+      'an index without fields',
       () => postFaults({ indexes: [index()] }),
       [/^posts.indexes\[0\]: An index needs a field/],
     ],
     [
-      'an index over no field',
+      'an index on an unknown field',
       () => postFaults({ indexes: [unique('titel')] }),
       [/^posts.indexes\[0\]: .*Did you mean `title`/],
     ],
     [
-      'a field twice',
+      'an index with a duplicate field',
       () => postFaults({ indexes: [index('title', 'title')] }),
       [/^posts.indexes\[0\]: A field is named twice/],
     ],
     [
-      'an index twice',
+      'two indexes on the same field',
       () => postFaults({ indexes: [index('title'), unique('title')] }),
       [/^posts.indexes\[1\]: The same fields/],
     ],
     [
-      'an index in a direction over no field',
+      'a descending index on an unknown field',
       () => postFaults({ indexes: [index('-titel')] }),
       [/^posts.indexes\[0\]: `posts` has no field `titel`.*Did you mean `title`/],
     ],
     [
-      'a field in both directions',
+      'an index with a field in both directions',
       () => postFaults({ indexes: [index('title', '-title')] }),
       [/^posts.indexes\[0\]: A field is named twice/],
     ],
     [
-      'a unique index in a direction',
+      'a unique index with a direction',
       () => postFaults({ fields: { a: string(), b: string() }, indexes: [unique('a', '-b')] }),
       [/^posts.indexes\[0\]: A unique index has no direction. Write `unique\('a', 'b'\)`/],
     ],
@@ -806,22 +820,22 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       ],
     ],
     [
-      'an index over fields after the id',
+      'an index with fields after the id',
       () => postFaults({ indexes: [index('title', 'id', 'created_at')] }),
       [/^posts.indexes\[0\]: `id` is unique, so the fields after it order nothing. Name it last/],
     ],
     [
-      'an index over a unique field',
+      'an index on a unique field',
       () => postFaults({ fields: { a: string({ unique: true }) }, indexes: [index('a')] }),
       [/^posts.indexes\[0\]: `a` is unique, which makes an index already/],
     ],
     [
-      'a unique field said again',
+      'a unique index on a unique field',
       () => postFaults({ fields: { a: string({ unique: true }) }, indexes: [unique('a')] }),
       [/^posts.indexes\[0\]: `a` is unique already/],
     ],
     [
-      'unique fields of which one is unique alone',
+      'a unique index with a field that is already unique',
       () =>
         postFaults({
           fields: { a: string({ unique: true }), b: string() },
@@ -833,13 +847,13 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       ],
     ],
     [
-      'the same fields unique in another order',
+      'two unique indexes on the same fields in another order',
       () =>
         postFaults({ fields: { a: string(), b: string() }, indexes: [unique('a', 'b'), unique('b', 'a')] }),
       [/^posts.indexes\[1\]: `a` and `b` are unique already/],
     ],
     [
-      'more fields than are unique already',
+      'a unique index that contains the fields of another',
       () =>
         postFaults({
           fields: { a: string(), b: string(), c: string() },
@@ -848,23 +862,23 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^posts.indexes\[1\]: `a` and `b` alone are unique already/],
     ],
     [
-      'an index that is none',
+      'an index of another kind',
       () => postFaults({ indexes: ['title'] }),
       [/^posts.indexes\[0\]: Write `index/],
     ],
     [
-      'indexes that are no list',
+      'indexes that are not a list',
       () => postFaults({ indexes: index('title') }),
       [/^posts.indexes: Write a list/],
     ],
     [
-      'an index over a document',
+      'an index on a JSON field',
       () => postFaults({ fields: { a: json() }, indexes: [index('a')] }),
       [/^posts.indexes\[0\]: `a` is a json field, which has no order/],
     ],
 
     [
-      'a rule about no field',
+      'a rule with an unknown field',
       () => postFaults({ access: { read: field('titel').eq('x') } }),
       [/^posts.access.read: .*Did you mean `title`/],
     ],
@@ -874,43 +888,47 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^posts.access.read: `title` is compared with another type/],
     ],
     [
-      'one of the literals of another type',
+      'a list with a literal of another type',
       () => postFaults({ access: { read: field('id').in([1, 'x']) } }),
       [/^posts.access.read: `id` is compared/],
     ],
     [
-      'an empty list',
+      '`in` with an empty list',
       () => postFaults({ access: { read: field('id').in([]) } }),
       [/^posts.access.read: `id`: write one value/],
     ],
     [
-      'a list for eq',
+      '`eq` with a list',
       () => postFaults({ access: { read: field('id').eq(untyped([1])) } }),
       [/^posts.access.read: `id`: write one value/],
     ],
     [
-      'nothing to compare with',
+      'a comparison with undefined',
       () => postFaults({ access: { read: field('id').eq(untyped(undefined)) } }),
       [/is compared with nothing/],
     ],
     [
-      'more than null',
+      '`gt` with null',
       () => postFaults({ access: { read: field('id').gt(null) } }),
       [/`gt` cannot compare with null/],
     ],
     [
-      'an order that the type has not',
+      '`gt` with a boolean',
       () => postFaults({ fields: { a: boolean() }, access: { read: field('a').gt(true) } }),
       [/`a` is a boolean field: `gt` cannot compare it/],
     ],
     [
-      'the owner in a text',
+      'an owner rule on a text',
       () => postFaults({ access: { read: owner('title') } }),
       [/`posts.title` holds no user. Name a field/],
     ],
-    ['the owner in an id', () => postFaults({ access: { read: owner('id') } }), [/`posts.id` holds no user/]],
     [
-      'more than the user',
+      'an owner rule on the id',
+      () => postFaults({ access: { read: owner('id') } }),
+      [/`posts.id` holds no user/],
+    ],
+    [
+      '`gt` with the current user',
       () =>
         postFaults({
           fields: { a_id: relation('users') },
@@ -919,17 +937,17 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/`gt` cannot compare with `currentUser`/],
     ],
     [
-      'a rule by no relation',
+      'a rule along an unknown relation',
       () => postFaults({ access: { read: related('autor', anyone) } }),
       [/`posts` has no relation `autor`/],
     ],
     [
-      'related to no rule',
+      'an `or` with a part that is not a rule',
       () => postFaults({ access: { read: anyone.or(untyped(undefined)) } }),
       [/A part of it is not a rule/],
     ],
     [
-      'not of no rule',
+      'a `not` of something that is not a rule',
       () => postFaults({ access: { read: not(untyped('x')) } }),
       [/A part of it is not a rule/],
     ],
@@ -938,14 +956,14 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       () => postFaults({ access: { read: { rule: { kind: 'some' } } } }),
       [/A part of it is not a rule/],
     ],
-    ['no role', () => postFaults({ access: { read: role() } }), [/A role must be named/]],
+    ['a role rule without a role', () => postFaults({ access: { read: role() } }), [/A role must be named/]],
     [
       'an unknown scope',
       () => postFaults({ access: { read: scope('read:posts') } }),
       [/no scope `read:posts`. Did you mean `read:post`/],
     ],
     [
-      'a rule that goes too far',
+      'a rule along too many relations',
       () => {
         let far: AccessRule = anyone
         for (let step = 0; step < 6; step++) far = related('next', far)
@@ -954,7 +972,7 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^posts.access.read: The rule goes through more than 5 relations/],
     ],
     [
-      'a rule that goes round',
+      'a cyclic rule',
       () => {
         const round: Record<string, unknown> = { kind: 'not' }
         round.rule = round
@@ -965,14 +983,14 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
   ]
 
 for (const [what, found, faults] of wrong) {
-  test(`a fault: ${what}`, () => {
+  test(`a model is refused: ${what}`, () => {
     const list = found()
     assert.equal(list.length, faults.length, list.join('\n'))
     faults.forEach((fault, at) => void assert.match(list[at] ?? '', fault))
   })
 }
 
-test('what is no text where a text belongs is a fault, not a crash', () => {
+test('a value other than a string is a fault where a string is needed', () => {
   const link = (options: object) => fieldFaults({ writer_id: relation('users', untyped(options)) })
   for (const option of ['as', 'inverse'])
     assert.deepEqual(link({ [option]: 5 }), [`posts.fields.writer_id.${option}: Write a text in quotes.`])
@@ -982,14 +1000,14 @@ test('what is no text where a text belongs is a fault, not a crash', () => {
   assert.deepEqual(fieldFaults({ a: string({ deprecated }) }), [`posts.fields.a.${place}`])
 })
 
-test('a JSON Schema that holds itself is a fault', () => {
+test('a cyclic JSON Schema is a fault', () => {
   const schema: { type: string; properties?: object } = { type: 'object' }
   schema.properties = { child: schema, other: schema }
   const [fault] = fieldFaults({ a: json({ schema: untyped(schema) }) })
   assert.match(String(fault), /^posts\.fields\.a\.schema: This is not a valid JSON Schema \(2020-12\)/)
 })
 
-test('names of members, and values, are no keywords of a JSON Schema', () => {
+test('member names and values in a JSON Schema are not taken for keywords', () => {
   const properties = {
     $schema: { type: 'string' },
     $ref: { type: 'string' },
@@ -1014,7 +1032,7 @@ test('names of members, and values, are no keywords of a JSON Schema', () => {
   assert.match(String(fieldFaults({ a: json({ schema: open }) })), /A `pattern` may take long/)
 })
 
-test('patterns for the names of members meet no name of any length', () => {
+test('patternProperties needs a limit for the length of names', () => {
   const open = { type: 'object', patternProperties: { '^(x+)+$': { type: 'string' } } }
   const place = 'posts.fields.a.schema'
   assert.match(String(fieldFaults({ a: json({ schema: open }) })), new RegExp(`^${place}: .*propertyNames`))
@@ -1022,7 +1040,7 @@ test('patterns for the names of members meet no name of any length', () => {
   assert.deepEqual(fieldFaults({ a: json({ schema: inner }) }), [])
 })
 
-test('a long name never meets the pattern that it could keep busy for ever', () => {
+test('a member name beyond its limit is not matched with a pattern that could backtrack exponentially', () => {
   const schema = {
     type: 'object',
     patternProperties: { '^(x+)+$': { type: 'string' } },
@@ -1044,7 +1062,7 @@ test('a long name never meets the pattern that it could keep busy for ever', () 
   )
 })
 
-test('nobody is asked at sign-up for what only some roles may write, however the rule says so', () => {
+test('a field that only some roles may write cannot be part of the sign-up, in whatever form the rule is written', () => {
   const signUpFaults = (write: AccessRule) => {
     const fields = { about: string({ optional: true, signUp: true, access: { write } }) }
     return faultsOf(model({ users: users({ fields }) }))
@@ -1056,7 +1074,7 @@ test('nobody is asked at sign-up for what only some roles may write, however the
     assert.deepEqual(signUpFaults(rule), [])
 })
 
-test('all faults are told at once, each with its place', () => {
+test('all faults are reported together, each with its place', () => {
   const declaration = model({
     posts: collection({
       fields: { id: string(), text: text({ max: 0.5 }), author: relation('user') },
@@ -1072,7 +1090,7 @@ test('all faults are told at once, each with its place', () => {
   assert.throws(() => checkModel(declaration), /^ModelError: The model has 8 faults:\n {2}posts/)
 })
 
-test('a wrong relation is told once: what names it has no fault of its own', () => {
+test('an invalid relation is reported once, and not again where it is used', () => {
   const isAuthor = owner('author_id').or(role('admin'))
   const posts = collection(
     untyped({
@@ -1114,7 +1132,7 @@ test('a wrong relation is told once: what names it has no fault of its own', () 
   )
 })
 
-test('a rule that names nothing, or a name of every object, is no consequence of another fault', () => {
+test('a rule along `undefined` or `__proto__` is reported even beside another fault', () => {
   const fields = { title: string(), writer_id: relation('users', { as: 'title' }) }
   const read = related('title', anyone).or(related(untyped(undefined), anyone), related('__proto__', anyone))
   const found = faultsOf(model(untyped({ posts: collection(untyped({ fields, access: { read } })) })))
@@ -1125,7 +1143,7 @@ test('a rule that names nothing, or a name of every object, is no consequence of
   ])
 })
 
-test('what is wrong with a relation in the input of a job is told there', () => {
+test('faults of a relation in the input of a job are reported', () => {
   const input = {
     user_id: relation('posts', untyped({ default: currentUser })),
     post_id: relation('posts', untyped({ access: { write: owner('post_id') } })),
@@ -1137,7 +1155,7 @@ test('what is wrong with a relation in the input of a job is told there', () => 
   assert.match(found[1] ?? '', /post_id` holds no user/)
 })
 
-test('a faulty rule that is shared is told once, at the first place; rules that only look alike are told each', () => {
+test('an invalid rule shared by several operations is reported once; equal but separate rules are reported each', () => {
   const shared = owner('autor_id' as 'author_id').or(not(scope('read:pots')))
   const fields = { author_id: relation('users') }
   const posts = collection({
@@ -1157,7 +1175,7 @@ test('a faulty rule that is shared is told once, at the first place; rules that 
   )
 })
 
-test('rules that need nothing but the asker, and those that go as far as they may', () => {
+test('rules on the caller alone, and rules along the maximum of relations, are valid', () => {
   let far: AccessRule = field('title').eq('x')
   for (let step = 0; step < 5; step++) far = related('next', far)
   const fields = {
@@ -1174,7 +1192,7 @@ test('rules that need nothing but the asker, and those that go as far as they ma
   assert.deepEqual(postFaults({ fields, access }), [])
 })
 
-test('an OAuth app is its owner’s own; its scopes are the model’s and those of OpenID Connect', () => {
+test('the owner and administrators manage an OAuth app; its scopes are those of the model and of OpenID Connect', () => {
   const apps = checkModel(blog).collections.get('oauth_apps')
   const own = { kind: 'compare', field: 'user_id', comparison: 'eq', operand: { kind: 'userId' } }
   const ofAdministrators = {
@@ -1196,7 +1214,7 @@ test('an OAuth app is its owner’s own; its scopes are the model’s and those 
   assert.equal(apps?.fields.get('type')?.immutable, true)
 })
 
-test('the redirect addresses of an app are https, a loopback, or of a scheme of its own', () => {
+test('a redirect URI of an app is https, http to a loopback address, or a private-use scheme', () => {
   const type = checkModel(blog).collections.get('oauth_apps')?.fields.get('redirect_uris')?.type
   const { pattern = '' } = (type?.schema.items ?? {}) as { pattern?: string }
   const fits = (uri: string) => new RegExp(pattern, 'u').test(uri)
@@ -1237,7 +1255,7 @@ test('the redirect addresses of an app are https, a loopback, or of a scheme of 
   }
 })
 
-test('the secrets of an app are read, made and deleted by its owner alone, and never changed', () => {
+test('only the owner of an app can read, create and delete its secrets, and nobody can update them', () => {
   const secrets = checkModel(blog).collections.get('oauth_app_secrets')
   const own = { kind: 'compare', field: 'user_id', comparison: 'eq', operand: { kind: 'userId' } }
   const ofOwn = { kind: 'related', relation: 'app', rule: own }

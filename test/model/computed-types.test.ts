@@ -1,4 +1,4 @@
-/** The types of computed fields. Most of this file is tested by the compiler. */
+/** The types of computed fields. Most of this file is checked by the compiler. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -28,10 +28,7 @@ import {
   when,
 } from '../../src/index.ts'
 import type workshop from '../models/workshop.ts'
-
-type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
-/** Compiles only for `true`. */
-const same = <T extends true>(value: T): T => value
+import { type Equal, same } from './type-equality.ts'
 
 test('a computed field has the type of its expression', () => {
   type Project = Item<typeof workshop, 'projects'>
@@ -61,26 +58,26 @@ const fields = {
   owner_id: relation('users'),
 }
 
-test('an expression of the own fields is compared with them', () => {
+test('an expression on fields of its collection is checked against them', () => {
   const made = (declared: { readonly kind: 'collection' }) => assert.equal(declared.kind, 'collection')
   made(collection({ fields, computed: { a: concat(field('name'), ' ', field('seats')) } }))
-  // @ts-expect-error There is no such field.
+  // @ts-expect-error Unknown field.
   made(collection({ fields, computed: { a: concat(field('nam'), ' ') } }))
-  // @ts-expect-error There is no such field.
+  // @ts-expect-error Unknown field.
   made(collection({ fields, computed: { a: coalesce(concat('a', field('nam')), 'x') } }))
-  // @ts-expect-error A text is no number.
+  // @ts-expect-error A text is not a number.
   made(collection({ fields, computed: { a: minus(field('name'), 1) } }))
-  // @ts-expect-error A text is no number.
+  // @ts-expect-error A text is not a number.
   made(collection({ fields, computed: { a: dividedBy(field('seats'), 'x') } }))
-  // @ts-expect-error A number has no parts of a date.
+  // @ts-expect-error A number is not a date.
   made(collection({ fields, computed: { a: datePart('month', field('seats')) } }))
-  // @ts-expect-error There is no such field.
+  // @ts-expect-error Unknown field.
   made(collection({ fields, computed: { a: when(owner('nope'), 'a', 'b') } }))
-  // @ts-expect-error There is no such field.
+  // @ts-expect-error Unknown field.
   made(collection({ fields, computed: { a: computed(field('name'), { access: { read: owner('nope') } }) } }))
 })
 
-test('an expression of related items is compared with the model', () => {
+test('an expression on related items is checked against the model', () => {
   const tasks = collection({
     fields: { title: text(), points: integer(), list_id: relation('lists', { inverse: 'tasks' }) },
   })
@@ -95,11 +92,11 @@ test('an expression of related items is compared with the model', () => {
   }
   assert.ok(checkModel(model({ tasks, lists: lists.right })))
   const wrong = [
-    // @ts-expect-error There is no such relation.
+    // @ts-expect-error Unknown relation.
     model({ tasks, lists: lists.relation }),
     // @ts-expect-error A task has no such field.
     model({ tasks, lists: lists.field }),
-    // @ts-expect-error A text has no mean.
+    // @ts-expect-error Texts have no average.
     model({ tasks, lists: lists.text }),
     // @ts-expect-error A task has no such field.
     model({ tasks, lists: lists.first }),

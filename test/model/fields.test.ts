@@ -1,4 +1,4 @@
-/** Every field type: its valid and invalid values, their canonical forms, and the texts of filters. */
+/** Every field type: valid and invalid values, canonical forms, and the texts of filters. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -22,7 +22,7 @@ import { canonicalOf } from '../../src/model/json-schema/faults.ts'
 
 interface TypeCase {
   readonly field: FieldDeclaration
-  /** Valid values that are canonical. */
+  /** Valid values that are already canonical. */
   readonly same: readonly JsonValue[]
   /** Valid values and their canonical forms. */
   readonly becomes?: readonly (readonly [JsonValue, JsonValue])[]
@@ -59,14 +59,14 @@ const cases: Readonly<Record<string, TypeCase>> = {
     operators: textual,
     texts: [['anything at all', 'anything at all']],
   },
-  'string of a length, with a pattern that needs the u flag': {
+  'string with a length and a pattern that needs the u flag': {
     field: string({ length: 2, pattern: '^\\p{L}+$' }),
     same: ['äö', 'ab'],
     refused: ['a', 'abc', 'a1'],
     operators: textual,
     texts: [],
   },
-  'text with a pattern, which meets no more than 1,000 characters': {
+  'text with a pattern, which is limited to 1,000 characters': {
     field: text({ pattern: '^(a+)+$' }),
     same: ['a', 'a'.repeat(1000)],
     refused: ['a'.repeat(1001), `${'a'.repeat(100_000)}!`, 'b'],
@@ -192,7 +192,7 @@ const cases: Readonly<Record<string, TypeCase>> = {
     sortable: false,
     texts: [],
   },
-  'json with a schema that would let null in': {
+  'json with a schema that would allow null': {
     field: json({ schema: { enum: [1, null] } }),
     same: [1],
     refused: [null, 2],
@@ -290,7 +290,7 @@ const cases: Readonly<Record<string, TypeCase>> = {
           'http://%41/',
           'https://a@/',
         ],
-        // Not as RFC 3986 writes them, or no address by WHATWG URL.
+        // Not valid by RFC 3986 or by the WHATWG URL standard.
         ...[
           'http://e.com/[x]',
           'http://e.com/?a[]=1',
@@ -349,7 +349,7 @@ const cases: Readonly<Record<string, TypeCase>> = {
 
 for (const [name, expected] of Object.entries(cases)) {
   const { type, faults } = expected.field
-  test(`${name}: takes and refuses`, () => {
+  test(`${name}: valid values are canonicalized, and others refused`, () => {
     assert.deepEqual(faults, [])
     for (const value of expected.same)
       assert.deepEqual(canonicalOf(type, value), { value }, JSON.stringify(value))
@@ -359,12 +359,12 @@ for (const [name, expected] of Object.entries(cases)) {
     }
     for (const value of expected.refused) {
       const found = canonicalOf(type, value)
-      assert.ok('fault' in found, `${JSON.stringify(value)} was taken`)
+      assert.ok('fault' in found, `${JSON.stringify(value)} was accepted`)
       assert.match(found.fault, /^[A-Z].*\.$/s)
     }
   })
 
-  test(`${name}: in queries`, () => {
+  test(`${name}: operators, sorting and texts of filters`, () => {
     assert.deepEqual([...type.operators].sort(), [...expected.operators].sort())
     assert.equal(type.sortable, expected.sortable ?? true)
     for (const [written, value] of expected.texts) {
@@ -373,31 +373,31 @@ for (const [name, expected] of Object.entries(cases)) {
   })
 }
 
-test('each type knows how it is kept and what GraphQL calls it', () => {
-  const kept = (field: FieldDeclaration) => {
+test('each type has its column types and its GraphQL type', () => {
+  const typesOf = (field: FieldDeclaration) => {
     const { encoding, graphql } = field.type
     const { type } = graphql
     const shown = typeof type === 'string' ? type : 'name' in type ? type.name : 'Enum'
     return [encoding.name, encoding.sqlite.type, encoding.postgres.type, shown].join(' | ')
   }
-  assert.equal(kept(string()), 'text | TEXT | text COLLATE "C" | String')
-  assert.equal(kept(text()), 'text | TEXT | text COLLATE "C" | String')
-  assert.equal(kept(email()), 'text | TEXT | text COLLATE "C" | String')
-  assert.equal(kept(url()), 'text | TEXT | text COLLATE "C" | String')
-  assert.equal(kept(choice(['a'])), 'text | TEXT | text COLLATE "C" | Enum')
-  assert.equal(kept(uuid()), 'text | TEXT | text COLLATE "C" | String')
-  assert.equal(kept(integer()), 'number | INTEGER | bigint | Float')
-  assert.equal(kept(integer({ min: 0, max: 2 ** 31 - 1 })), 'number | INTEGER | bigint | Int')
-  assert.equal(kept(integer({ min: 0, max: 2 ** 31 })), 'number | INTEGER | bigint | Float')
-  assert.equal(kept(relation('users')), 'number | INTEGER | bigint | ID')
-  assert.equal(kept(number()), 'number | REAL | double precision | Float')
-  assert.equal(kept(boolean()), 'boolean | INTEGER | boolean | Boolean')
-  assert.equal(kept(date()), 'date | TEXT | text COLLATE "C" | Date')
-  assert.equal(kept(datetime()), 'datetime | TEXT | text COLLATE "C" | DateTime')
-  assert.equal(kept(json()), 'json | TEXT | json | JSON')
+  assert.equal(typesOf(string()), 'text | TEXT | text COLLATE "C" | String')
+  assert.equal(typesOf(text()), 'text | TEXT | text COLLATE "C" | String')
+  assert.equal(typesOf(email()), 'text | TEXT | text COLLATE "C" | String')
+  assert.equal(typesOf(url()), 'text | TEXT | text COLLATE "C" | String')
+  assert.equal(typesOf(choice(['a'])), 'text | TEXT | text COLLATE "C" | Enum')
+  assert.equal(typesOf(uuid()), 'text | TEXT | text COLLATE "C" | String')
+  assert.equal(typesOf(integer()), 'number | INTEGER | bigint | Float')
+  assert.equal(typesOf(integer({ min: 0, max: 2 ** 31 - 1 })), 'number | INTEGER | bigint | Int')
+  assert.equal(typesOf(integer({ min: 0, max: 2 ** 31 })), 'number | INTEGER | bigint | Float')
+  assert.equal(typesOf(relation('users')), 'number | INTEGER | bigint | ID')
+  assert.equal(typesOf(number()), 'number | REAL | double precision | Float')
+  assert.equal(typesOf(boolean()), 'boolean | INTEGER | boolean | Boolean')
+  assert.equal(typesOf(date()), 'date | TEXT | text COLLATE "C" | Date')
+  assert.equal(typesOf(datetime()), 'datetime | TEXT | text COLLATE "C" | DateTime')
+  assert.equal(typesOf(json()), 'json | TEXT | json | JSON')
 })
 
-test('no type takes an option that it does not have', () => {
+test('every type refuses unknown options', () => {
   const made = [string, text, email, url, uuid, integer, number, boolean, date, datetime, json]
   for (const builder of made as readonly ((options: object) => FieldDeclaration)[]) {
     for (const option of ['naturalNumber', 'constructor']) {

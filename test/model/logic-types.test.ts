@@ -1,4 +1,4 @@
-/** The types that a model's logic is written with. Most of this file is tested by the compiler. */
+/** The types of a model's logic. Most of this file is checked by the compiler. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client } from '../../src/client.ts'
@@ -33,18 +33,11 @@ import {
   users,
   type Where,
 } from '../../src/index.ts'
-
-type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
-/** Compiles only for `true`. */
-const same = <T extends true>(value: T): T => value
-/** Compiles only if the value has exactly this type. */
-const is =
-  <Expected>() =>
-  <const Given>(_value: Given, ..._: Equal<Given, Expected> extends true ? [] : [never]) => {}
+import { type Equal, is, same } from './type-equality.ts'
 
 const ownTasks = related('project', owner('owner_id'))
 
-/** The model of INTERFACE.md, as it is written there, and more logic. */
+/** A model with every kind of logic. */
 const declaration = model(
   {
     users: users({ fields: { email: { access: { read: owner('id').or(role('admin')) } } } }),
@@ -89,7 +82,7 @@ const declaration = model(
         output: item('projects'),
         access: owner('owner_id'),
         async run({ item, input, data }) {
-          // As the service: the fifteen minutes of the rule do not hold here. `list` gives up to 100, `all` walks.
+          // As the service, without the rule's limit of fifteen minutes. `list` returns up to 100 items, `all` iterates over all.
           for await (const task of data.asSystem.tasks.all({ where: { project_id: item.id } }))
             await data.asSystem.tasks.update(task.id, { status: 'done' })
           return data.projects.update(item.id, { archived: input.why })
@@ -156,16 +149,16 @@ type Model = typeof declaration
 type Project = Item<Model, 'projects'>
 type Task = Item<Model, 'tasks'>
 
-/** Only the compiler reads the work. */
+/** The code is only compiled, not run. */
 const compiled = (_work: (given: { api: Client<Model>; data: Data<Model> }) => unknown) => assert.ok(true)
 
-test('the model is a right one', () => {
+test('the model is valid', () => {
   const { logic } = checkModel(declaration)
   assert.deepEqual([...logic.actions.keys()], ['archive', 'move', 'ping'])
   assert.deepEqual([...logic.jobs.keys()], ['nightly', 'weekly', 'remind'])
 })
 
-test('an item has its computed fields where they are asked for; a narrowed field may be absent', () => {
+test('an item type has the selected computed fields, and fields with read rules may be absent', () => {
   type Expected = {
     readonly id: number
     readonly name: string
@@ -186,7 +179,7 @@ test('an item has its computed fields where they are asked for; a narrowed field
   assert.ok(same<Equal<Item<Model, 'users'>, User>>(true))
 })
 
-test('an update changes what is neither read-only nor immutable; the service changes more', () => {
+test('the input of an update excludes read-only and immutable fields, that of the service does not', () => {
   assert.ok(
     same<Equal<UpdateInput<Model, 'tasks'>, { readonly title?: string; readonly status?: 'open' | 'done' }>>(
       true,
@@ -202,7 +195,7 @@ test('an update changes what is neither read-only nor immutable; the service cha
   assert.ok(same<Equal<BySystem, Changes>>(true))
 })
 
-test('a read gives what it names', () => {
+test('a read returns the fields that it selects', () => {
   compiled(async ({ data }) => {
     is<Task | null>()(await data.tasks.get(1))
     is<readonly Task[]>()(await data.tasks.list({ where: { title: { icontains: 'x' } }, sort: ['-id'] }))
@@ -218,18 +211,18 @@ test('a read gives what it names', () => {
   })
 })
 
-test('conditions name fields, computed fields and relations', () => {
+test('conditions use fields, computed fields and relations', () => {
   const where: Where<Model, 'tasks'>[] = [
     { status: 'open', id: [1, 2], completed_at: null },
     { title: { starts_with: 'a' }, completed_at: { lt: '2026-01-01T00:00:00Z' }, or: [{ id: { gte: 3 } }] },
     { project: { open_tasks: { gt: 3 }, owner: { name: 'x' } }, not: { status: { ne: 'done' } } },
-    // @ts-expect-error There is no such field.
+    // @ts-expect-error Unknown field.
     { titel: 'x' },
-    // @ts-expect-error It is none of the values.
+    // @ts-expect-error Not one of the values.
     { status: 'lost' },
     // @ts-expect-error A choice is not ordered.
     { status: { gt: 'open' } },
-    // @ts-expect-error A number is no text.
+    // @ts-expect-error A number is not a text.
     { id: { contains: '1' } },
     // @ts-expect-error A user has no such field.
     { project: { owner: { surname: 'x' } } },
@@ -237,7 +230,7 @@ test('conditions name fields, computed fields and relations', () => {
   assert.equal(where.length, 8)
 })
 
-test('actions and queries are functions of a client', () => {
+test('actions and queries are methods of a client', () => {
   compiled(async ({ api }) => {
     is<Project>()(await api.projects.archive(1, { why: 'x' }))
     is<{ readonly moved: number; readonly task: Task }>()(await api.tasks.move({ task: 1, to: 2 }))
@@ -250,7 +243,7 @@ test('actions and queries are functions of a client', () => {
     await api.tasks.archive(1, { why: 'x' })
     // @ts-expect-error An item is given by its id.
     await api.tasks.move({ task: 'one', to: 2 })
-    // @ts-expect-error It is none of the values.
+    // @ts-expect-error Not one of the values.
     await api.queries.report({ status: 'lost' })
   })
 })
@@ -260,7 +253,7 @@ const collections = {
   notes: collection({ fields: { text: text() } }),
 }
 
-test('`data` refuses wrong names and values within an action', () => {
+test('`data` in an action rejects unknown names and wrong values', () => {
   const made = model(collections, {
     actions: {
       wrong: action({
@@ -269,26 +262,26 @@ test('`data` refuses wrong names and values within an action', () => {
         async run({ item, input, data, emit }) {
           // @ts-expect-error A name is a text.
           await data.projects.update(item.id, { name: 1 })
-          // @ts-expect-error So it is for the service.
+          // @ts-expect-error The same applies to the service.
           await data.asSystem.projects.update(item.id, { name: 1 })
           // @ts-expect-error Callers cannot write it.
           await data.projects.update(item.id, { points: 1 })
           await data.asSystem.projects.update(item.id, { points: 1 })
           // @ts-expect-error A project needs a name.
           await data.projects.create({})
-          // @ts-expect-error There is no such collection.
+          // @ts-expect-error Unknown collection.
           await data.people.list()
-          // @ts-expect-error There is no such field.
+          // @ts-expect-error Unknown field.
           await data.projects.list({ where: { nam: input.why } })
-          // @ts-expect-error There is no such field.
+          // @ts-expect-error Unknown field.
           await data.projects.list({ sort: ['-nam'] })
-          // @ts-expect-error There is no such field.
+          // @ts-expect-error Unknown field.
           await data.projects.list({ fields: ['nam'] })
-          // @ts-expect-error There is no such relation.
+          // @ts-expect-error Unknown relation.
           await data.projects.list({ include: ['owner'] })
-          // @ts-expect-error There is no such input.
+          // @ts-expect-error Unknown input.
           assert.ok(input.what)
-          // @ts-expect-error It emits nothing.
+          // @ts-expect-error The action emits no events.
           emit('project.archived', item)
         },
       }),
@@ -297,32 +290,32 @@ test('`data` refuses wrong names and values within an action', () => {
   assert.equal(made.kind, 'model')
 })
 
-test('an action refuses a wrong collection, rule, input or output', () => {
+test('an action rejects a wrong collection, rule, input or output', () => {
   const made = model(collections, {
     actions: {
-      // @ts-expect-error There is no such collection.
+      // @ts-expect-error Unknown collection.
       a: action({ on: 'project', run() {} }),
       // @ts-expect-error A project has no such field.
       b: action({ on: 'projects', access: owner('nope'), run() {} }),
-      // @ts-expect-error Without `on` nothing has fields.
+      // @ts-expect-error Without `on` there is no item.
       c: action({ access: field('name').eq('x'), run() {} }),
-      // @ts-expect-error There is no such collection.
+      // @ts-expect-error Unknown collection.
       d: action({ input: { x: item('nope') }, run() {} }),
-      // @ts-expect-error There is no such collection.
+      // @ts-expect-error Unknown collection.
       e: action({ output: item('nope'), run: () => 1 }),
-      // @ts-expect-error A note is no project.
+      // @ts-expect-error A note is not a project.
       f: action({ output: item('projects'), run: ({ data }) => data.notes.create({ text: 'x' }) }),
-      // @ts-expect-error A text is no number.
+      // @ts-expect-error A text is not a number.
       g: action({ output: { n: integer() }, run: () => ({ n: 'x' }) }),
       // @ts-expect-error The output is missing.
       h: action({ output: { n: integer() }, run: () => ({}) }),
-      // @ts-expect-error Nothing is declared as the output.
+      // @ts-expect-error No output is declared.
       i: action({ run: () => 3 }),
-      // @ts-expect-error The item is missing where there is no `on`.
+      // @ts-expect-error Without `on` there is no item.
       j: action({ run: ({ item }) => void item.id }),
     },
     queries: {
-      // @ts-expect-error A text is no number.
+      // @ts-expect-error A text is not a number.
       k: query({ output: { n: integer() }, run: () => ({ n: 'x' }) }),
       // @ts-expect-error A query emits nothing.
       l: query({ run: ({ emit }) => void emit }),
@@ -331,7 +324,7 @@ test('an action refuses a wrong collection, rule, input or output', () => {
   assert.equal(made.kind, 'model')
 })
 
-test('an item that is optional may be null, in and out', () => {
+test('an optional item may be null in the input and the output', () => {
   const made = model(collections, {
     actions: {
       next: action({
@@ -339,12 +332,12 @@ test('an item that is optional may be null, in and out', () => {
         output: item('notes', { optional: true }),
         run: ({ input, data }) => {
           is<number | undefined>()(input.after?.id)
-          // @ts-expect-error It may be null.
+          // @ts-expect-error The item may be null.
           assert.ok(input.after.id)
           return data.notes.first({ where: { id: { gt: input.after?.id ?? 0 } } })
         },
       }),
-      // @ts-expect-error It may not be null.
+      // @ts-expect-error The item may not be null.
       some: action({ output: item('notes'), run: ({ data }) => data.notes.first() }),
       both: action({
         output: { note: item('notes', { optional: true }), project: item('projects') },
@@ -364,7 +357,7 @@ test('an item that is optional may be null, in and out', () => {
   })
 })
 
-test('an event that is emitted has the declared fields', () => {
+test('an emitted event has the declared fields', () => {
   const emits = { 'project.moved': { fields: { to: text(), by: integer({ optional: true }) } } } as const
   const made = model(collections, {
     actions: {
@@ -377,7 +370,7 @@ test('an event that is emitted has the declared fields', () => {
           emit('project.moved', item, { by: 1 })
           // @ts-expect-error A text is needed.
           emit('project.moved', item, { to: 1 })
-          // @ts-expect-error It is not declared.
+          // @ts-expect-error The event is not declared.
           emit('project.left', item)
         },
       }),
@@ -387,22 +380,22 @@ test('an event that is emitted has the declared fields', () => {
   assert.equal(made.kind, 'model')
 })
 
-test('a reaction refuses a type that no event has, and a wrong field of its item', () => {
+test('a reaction rejects an unknown type of event and an unknown field of its item', () => {
   const made = model(collections, {
     reactions: {
-      // @ts-expect-error There is no such item.
+      // @ts-expect-error Unknown item.
       a: on('projects.updated', () => {}),
       // @ts-expect-error A project has no such field.
       b: on('project.updated', ({ event }) => event.data.title),
-      // @ts-expect-error No action emits it.
+      // @ts-expect-error No action emits this type.
       c: on('project.upd', () => {}),
       d: on('project.*', ({ event }) => event.item_id),
       e: on('*', ({ event }) => event.collection),
     },
     jobs: {
-      // @ts-expect-error There is no such input.
+      // @ts-expect-error Unknown input.
       f: job({ input: { id: integer() }, run: ({ input }) => input.task }),
-      // @ts-expect-error There is no such collection.
+      // @ts-expect-error Unknown collection.
       g: every('day at 03:00', ({ data }) => data.tasks.list()),
     },
   })
@@ -435,7 +428,7 @@ const inParts = model(
           later(input.at, 'nightly')
           later(input.at, 'sweep')
           later(input.at, 'sweep', { all: 'yes' })
-          // @ts-expect-error There is no such job.
+          // @ts-expect-error Unknown job.
           later(input.at, 'remand', { note_id: item.id })
           // @ts-expect-error The input is missing.
           later(input.at, 'remind')
@@ -443,11 +436,11 @@ const inParts = model(
           later(input.at, 'remind', { again: 1 })
           // @ts-expect-error A number is needed.
           later(input.at, 'remind', { note_id: item.text })
-          // @ts-expect-error There is no such value.
+          // @ts-expect-error Unknown value.
           later(input.at, 'remind', { note_id: item.id, agian: 1 })
-          // @ts-expect-error It is none of the values.
+          // @ts-expect-error Not one of the values.
           later(input.at, 'sweep', { all: 'some' })
-          // @ts-expect-error A schedule's job takes nothing.
+          // @ts-expect-error A scheduled job has no input.
           later(input.at, 'nightly', { note_id: item.id })
         },
       }),
@@ -459,19 +452,19 @@ const inParts = model(
         later(now, 'remind', { note_id: event.data.text })
       }),
       seen: on('note.shown', () => {}),
-      // @ts-expect-error No action emits it.
+      // @ts-expect-error No action emits this type.
       lost: on('note.lost', () => {}),
     },
     jobs: {
       weekly: every('monday', ({ later, now }) => {
-        // @ts-expect-error There is no such job.
+        // @ts-expect-error Unknown job.
         later(now, 'remand')
       }),
     },
   },
 )
 
-test('a second part of the logic knows the jobs of the first', () => {
+test('the second part of the logic knows the jobs of the first', () => {
   const { logic } = checkModel(
     model(
       { notes: collections.notes },
@@ -494,7 +487,7 @@ test('a name that both parts of the logic declare is refused with its place', ()
   assert.throws(() => model(collections, once, once), /jobs\.tidy: Both parts/)
 })
 
-test('outside of a model the collections are unknown: everything of them compiles', () => {
+test('outside a model the collections are unknown, so that any names compile', () => {
   const archive = action({ run: ({ data }) => void data.anything?.list({ where: { any: 1 } }) })
   const moved = on('note.created', ({ event }) => event.data.anything)
   const made = model(collections, { actions: { archive }, reactions: { moved } })

@@ -1,4 +1,4 @@
-/** Actions and queries that are refused at the start, with their place. */
+/** Actions and queries that are refused at the start, each with its place. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -7,7 +7,6 @@ import {
   checkModel,
   collection,
   item,
-  ModelError,
   model,
   owner,
   query,
@@ -15,6 +14,7 @@ import {
   signedIn,
   text,
 } from '../../src/index.ts'
+import { faultsIn } from './faults.ts'
 
 const run = () => undefined
 const collections = {
@@ -24,26 +24,22 @@ const collections = {
 
 type Logic = NonNullable<Parameters<typeof model>[1]>
 
-function faults(logic: object): readonly string[] {
-  try {
-    checkModel(model(collections, logic as Logic))
-    return []
-  } catch (error) {
-    assert.ok(error instanceof ModelError)
-    return error.faults.map(({ place }) => place)
-  }
+/** The places of the faults. */
+function placesOf(logic: object): readonly string[] {
+  const faults = faultsIn(() => checkModel(model(collections, logic as Logic)))
+  return faults.map(fault => fault.slice(0, fault.indexOf(': ')))
 }
 
 const refused: Readonly<Record<string, readonly [logic: object, place: string]>> = {
-  'a name that is the path of a relation': [
+  'a name that is the path of a relation in REST': [
     { actions: { tasks: action({ on: 'projects', run }) } },
     'actions.tasks',
   ],
-  'a name that is the path of an action that is built in': [
+  'a name that is the path of a built-in action': [
     { actions: { rotate_secret: action({ on: 'webhooks', run }) } },
     'actions.rotate_secret',
   ],
-  'a name that is a path of the API': [
+  'a name that is a built-in path of the API': [
     { actions: { aggregate: action({ of: 'projects', run }) } },
     'actions.aggregate',
   ],
@@ -51,46 +47,49 @@ const refused: Readonly<Record<string, readonly [logic: object, place: string]>>
     { actions: { subscribe: action({ on: 'projects', run }) } },
     'actions.subscribe',
   ],
-  'a name that makes a promise of the client': [
+  'the name `then`, which would make the client a thenable': [
     { queries: Object.fromEntries([['then', query({ run })]]) },
     'queries.then',
   ],
-  'a name that is a mutation': [{ actions: { create_task: action({ run }) } }, 'actions.create_task'],
-  'a name that is a query': [{ queries: { projects: query({ run }) } }, 'queries.projects'],
-  'a name in another spelling': [{ actions: { moveTask: action({ run }) } }, 'actions.moveTask'],
-  'a collection that is not there': [{ actions: { a: action({ on: 'project', run }) } }, 'actions.a.on'],
-  'an item and a collection': [{ actions: { a: action({ on: 'tasks', of: 'tasks', run }) } }, 'actions.a'],
-  'no code': [{ actions: { a: { kind: 'action', options: {} } } }, 'actions.a.run'],
+  'a name that is a built-in mutation': [
+    { actions: { create_task: action({ run }) } },
+    'actions.create_task',
+  ],
+  'a name that is a built-in query': [{ queries: { projects: query({ run }) } }, 'queries.projects'],
+  'a name in camelCase': [{ actions: { moveTask: action({ run }) } }, 'actions.moveTask'],
+  'an unknown collection': [{ actions: { a: action({ on: 'project', run }) } }, 'actions.a.on'],
+  'both `on` and `of`': [{ actions: { a: action({ on: 'tasks', of: 'tasks', run }) } }, 'actions.a'],
+  'an action without a function': [{ actions: { a: { kind: 'action', options: {} } } }, 'actions.a.run'],
   'an unknown option': [{ actions: { a: action({ run, inputs: {} } as never) } }, 'actions.a'],
-  'an input that is an item of nothing': [
+  'an input that is an item of an unknown collection': [
     { actions: { a: action({ input: { b: item('nothing') }, run }) } },
     'actions.a.input.b',
   ],
-  'an input that is no field': [
+  'an input that is not a field': [
     { actions: { a: action({ input: { b: 1 }, run } as never) } },
     'actions.a.input.b',
   ],
-  'an input that is a relation': [
+  'an input that is a relation with an inverse': [
     { actions: { a: action({ input: { b: relation('users', { inverse: 'bs' }) }, run }) } },
     'actions.a.input.b',
   ],
-  'a rule of an item without one': [
+  'a rule on an item for an action without one': [
     { actions: { a: action({ of: 'tasks', access: owner('id') as never, run }) } },
     'actions.a.access',
   ],
-  'a scope in another form': [
+  'a scope in an invalid form': [
     { actions: { a: action({ scope: 'archive', access: anyone, run }) } },
     'actions.a.scope',
   ],
-  'a usual type of event': [
+  'a built-in type of event': [
     { actions: { a: action({ emits: { 'task.created': {} }, run }) } },
     'actions.a.emits.task.created',
   ],
-  'an event of no collection': [
+  'a type of event for an unknown collection': [
     { actions: { a: action({ emits: { 'job.done': {} }, run }) } },
     'actions.a.emits.job.done',
   ],
-  'a type of event that two actions declare apart': [
+  'a type of event that two actions declare differently': [
     {
       actions: {
         a: action({ emits: { 'task.moved': {} }, run }),
@@ -99,17 +98,20 @@ const refused: Readonly<Record<string, readonly [logic: object, place: string]>>
     },
     'actions.b.emits.task.moved',
   ],
-  'a type of event that is the subscription of another': [
+  'a type of event whose subscription another one has': [
     { actions: { a: action({ emits: { 'oauth_app.secret_updated': {} }, run }) } },
     'actions.a.emits.oauth_app.secret_updated',
   ],
 }
 
 for (const [what, [logic, place]] of Object.entries(refused)) {
-  test(`refused: ${what}`, () => assert.ok(faults(logic).includes(place), JSON.stringify(faults(logic))))
+  test(`refused: ${what}`, () => {
+    const places = placesOf(logic)
+    assert.ok(places.includes(place), JSON.stringify(places))
+  })
 }
 
-test('a scope of its own joins those of the model, with a sentence, and API keys may have it', () => {
+test('the scope of an action is added to the model with a description, and API keys can have it', () => {
   const archive = action({ on: 'projects', scope: 'archive:project', access: signedIn, run })
   const described = action({ scope: 'tidy:all', description: 'Tidies up.', access: signedIn, run })
   const checked = checkModel(model(collections, { actions: { archive, tidy: described } } as Logic))

@@ -1,4 +1,4 @@
-/** What holds for every declaration, value and body. */
+/** Properties of all declarations, values and bodies. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -65,7 +65,7 @@ const rule: fc.Arbitrary<AccessRule> = fc.letrec<{ rule: AccessRule }>(tie => ({
   ),
 })).rule
 
-/** Framed, so that no name is reserved, the plural of another, or another's in camelCase. */
+/** With prefix and suffix, so that no name is reserved or conflicts with another. */
 const name = fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), fc.nat(99)).map(([word, at]) => `x${word}_x${at}x`)
 
 const someCollection = fc
@@ -98,7 +98,7 @@ const declaration: fc.Arbitrary<Declaration> = fc
     return model({ ...Object.fromEntries(own), posts_root: root })
   })
 
-test('every well-formed declaration checks, and keeps every field in its order', () => {
+test('every well-formed declaration is accepted, and keeps its fields in order', () => {
   fc.assert(
     fc.property(declaration, declared => {
       const { collections, scopes } = checkModel(declared)
@@ -108,7 +108,7 @@ test('every well-formed declaration checks, and keeps every field in its order',
         `read:${singular}`,
         `write:${singular}`,
       ])
-      // Nobody writes deliveries.
+      // Deliveries cannot be written.
       const expected = pairs.filter(scope => scope !== 'write:webhook_delivery')
       assert.deepEqual([...scopes.keys()].sort(), expected.sort())
       for (const [key, { options }] of Object.entries(declared.collections)) {
@@ -122,7 +122,7 @@ test('every well-formed declaration checks, and keeps every field in its order',
   )
 })
 
-test('whatever a module exports, the answer is a model or a list of faults', () => {
+test('checkModel returns a model or a list of faults, whatever a module exports', () => {
   const options = fc.dictionary(
     fc.constantFrom(
       'fields',
@@ -184,13 +184,13 @@ const likely: fc.Arbitrary<JsonValue> = fc.oneof(
     .map(([time, zone]) => time.toISOString().slice(0, 19) + zone),
 )
 
-test('the canonical form is stable, fulfils the schema, and comes back from JSON unchanged', () => {
+test('the canonical form of a value is stable and survives JSON', () => {
   fc.assert(
     fc.property(fc.constantFrom(...Object.values(types)), likely, ({ type }, value) => {
       const found = canonicalOf(type, value)
       if ('fault' in found) return
       assert.deepEqual(canonicalOf(type, found.value), found)
-      // As text, since a document may hold -0, which JSON writes as 0.
+      // Compared as text, since a document may contain -0, which JSON writes as 0.
       const copy: JsonValue = JSON.parse(JSON.stringify(found.value))
       assert.equal(JSON.stringify(canonicalOf(type, copy)), JSON.stringify(found))
     }),
@@ -198,7 +198,7 @@ test('the canonical form is stable, fulfils the schema, and comes back from JSON
   )
 })
 
-test('a value and its text are the same to a query', () => {
+test('the text of a canonical value is parsed as that value', () => {
   const scalars = Object.values(types).filter(({ type }) => type.operators.includes('eq'))
   fc.assert(
     fc.property(fc.constantFrom(...scalars), likely, ({ type }, value) => {
@@ -209,7 +209,7 @@ test('a value and its text are the same to a query', () => {
   )
 })
 
-test('a datetime names the same instant in its canonical form', () => {
+test('the canonical form of a datetime is the same instant', () => {
   fc.assert(
     fc.property(someTime, fc.integer({ min: -1439, max: 1439 }), (time, minutes) => {
       const ahead = Math.abs(minutes)
@@ -230,7 +230,7 @@ const collectionName: fc.Arbitrary<CollectionName<typeof rich>> = fc.constantFro
   'contacts',
 )
 
-test('a body is taken with canonical values only, or refused with a fault for a field', () => {
+test('a body is accepted with canonical values, or refused with a fault for a field', () => {
   const fieldNames = [
     'title',
     'notes',
@@ -260,7 +260,7 @@ test('a body is taken with canonical values only, or refused with a fault for a 
           assert.ok(Object.hasOwn(Object(properties), key))
           const written = found.fields.get(key)
           assert.ok(written)
-          // A patch of a document need not fit by itself: what it makes of the stored one is checked later.
+          // A patch of a document need not fit the schema: the merged document is checked later.
           const isPatch =
             how === 'merge' && mergesObjects(written) && one === Object(one) && !Array.isArray(one)
           if (isPatch) continue
@@ -277,7 +277,7 @@ test('a body is taken with canonical values only, or refused with a fault for a 
   )
 })
 
-test('one slip of the pen is understood, and a stranger is not', () => {
+test('a name with one typo is corrected, and an unrelated one is not', () => {
   const names = ['title', 'author_id', 'created_at']
   fc.assert(
     fc.property(fc.constantFrom(...names), fc.nat(20), (right, at) => {

@@ -1,4 +1,4 @@
-/** Which rules compile where. Most of this file is tested by the compiler: a wrong rule that compiles is an error here. */
+/** The types of rules. Most of this file is checked by the compiler: a wrong rule that compiles is an error here. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -46,10 +46,10 @@ const fields = {
   list_id: relation('lists', { inverse: 'tasks' }),
 }
 
-/** Compiles where the rule fits the fields. */
+/** Compiles only if the rule fits the fields. */
 const tasks = (made: { readonly kind: 'collection' }) => assert.equal(made.kind, 'collection')
 
-test('a rule names fields of its collection, with values that they take', () => {
+test('a rule on fields of its collection with valid values compiles', () => {
   const authorOrAdmin = owner('author_id').or(role('admin'))
   tasks(collection({ fields, access: { read: authorOrAdmin, update: authorOrAdmin.and(anyone) } }))
   tasks(collection({ fields: { author_id: relation('users') }, access: { read: authorOrAdmin } }))
@@ -76,7 +76,7 @@ test('a rule names fields of its collection, with values that they take', () => 
   tasks(collection({ fields, updatedAt: true, access: { read: field('updated_at').ne(null) } }))
 })
 
-test('a field that does not exist', () => {
+test('a rule with an unknown field does not compile', () => {
   // @ts-expect-error
   tasks(collection({ fields, access: { read: owner('nope') } }))
   // @ts-expect-error
@@ -95,7 +95,7 @@ test('a field that does not exist', () => {
   tasks(collection({ fields, limits: [atMost(3, { where: owner('nope') })] }))
 })
 
-test('a value that the field does not take', () => {
+test('a rule with a value that does not fit the field does not compile', () => {
   // @ts-expect-error
   tasks(collection({ fields, access: { read: field('status').eq('zzz') } }))
   // @ts-expect-error
@@ -114,17 +114,17 @@ test('a value that the field does not take', () => {
   tasks(collection({ fields, access: { read: field('done').gt(1) } }))
   // @ts-expect-error JSON is only compared with null.
   tasks(collection({ fields, access: { read: field('extra').eq('x') } }))
-  // @ts-expect-error It holds no user.
+  // @ts-expect-error The field has no user id.
   tasks(collection({ fields, access: { read: owner('list_id') } }))
-  // @ts-expect-error It holds no user.
+  // @ts-expect-error The field has no user id.
   tasks(collection({ fields, access: { read: field('points').eq(currentUser) } }))
   // @ts-expect-error
   tasks(collection({ fields, limits: [atMost(3, { where: field('status').eq('zzz') })] }))
-  // @ts-expect-error There is nothing to compare a user with by size.
+  // @ts-expect-error User ids are not ordered.
   tasks(collection({ fields, access: { read: field('author_id').gt(currentUser) } }))
 })
 
-test('names and values that are only known at run time compile', () => {
+test('rules with names and values known only at run time compile', () => {
   const name: string = 'status'
   const rule: AccessRule = owner(name)
   const value: string = 'open'
@@ -141,13 +141,13 @@ test('names and values that are only known at run time compile', () => {
       },
     }),
   )
-  // @ts-expect-error No text is a number.
+  // @ts-expect-error A text is not a number.
   tasks(collection({ fields, access: { read: field('points').eq(value) } }))
   const some: Record<string, ReturnType<typeof text>> = {}
   tasks(collection({ fields: some, access: { read: owner('any') } }))
 })
 
-test('the rules of users', () => {
+test('a rule of users can use built-in and added fields', () => {
   const made = users({
     fields: { phone: text({ access: { read: owner('id') } }), email: { access: { read: owner('id') } } },
     access: { read: owner('id').or(field('role').eq('admin'), field('phone').ne(null)) },
@@ -163,7 +163,7 @@ const lists = collection({
   fields: { name: text(), owner_id: relation('users', { inverse: 'lists' }), shared: choice(['yes', 'no']) },
 })
 
-test('rules that follow relations are compared with the whole model', () => {
+test('rules along relations are checked against the whole model', () => {
   const declaration = model({
     users: users({ fields: { team: text({ optional: true }) } }),
     lists,
@@ -189,7 +189,7 @@ test('rules that follow relations are compared with the whole model', () => {
   assert.equal(checkModel(declaration).collections.has('tasks'), true)
 })
 
-test('a rule that follows relations wrongly', () => {
+test('a rule with an unknown name along relations does not compile', () => {
   const read = {
     relation: collection({ fields, access: { read: related('lst', anyone) } }),
     field: collection({ fields, access: { read: related('list', owner('nope')) } }),
@@ -203,25 +203,25 @@ test('a rule that follows relations wrongly', () => {
     ofCount: collection({ fields, computed: { open: count('nope') } }),
   }
   const wrong: readonly Declaration[] = [
-    // @ts-expect-error There is no such relation.
+    // @ts-expect-error Unknown relation.
     model({ lists, tasks: read.relation }),
     // @ts-expect-error A list has no such field.
     model({ lists, tasks: read.field }),
-    // @ts-expect-error It is none of the values.
+    // @ts-expect-error Not one of the values.
     model({ lists, tasks: read.value }),
     // @ts-expect-error A list has no such field.
     model({ lists, tasks: read.path }),
     // @ts-expect-error A user has no such field.
     model({ lists, tasks: read.longPath }),
-    // @ts-expect-error The inverse has another name.
+    // @ts-expect-error Unknown relation.
     model({ lists, tasks: read.inverse }),
     // @ts-expect-error A user has no such field.
     model({ lists, tasks: read.caller }),
-    // @ts-expect-error The rule of a field names none of its collection.
+    // @ts-expect-error The rule of a field has an unknown field.
     model({ tasks: read.ofField }),
-    // @ts-expect-error The condition of a limit.
+    // @ts-expect-error The condition of a limit has an unknown field.
     model({ lists, tasks: read.ofLimit }),
-    // @ts-expect-error There is no such relation.
+    // @ts-expect-error Unknown relation.
     model({ lists, tasks: read.ofCount }),
   ]
   for (const declaration of wrong) assert.throws(() => checkModel(declaration), ModelError)
@@ -234,7 +234,7 @@ const plurals = [
 
 type Each<Names extends readonly string[]> = { [K in keyof Names]: SingularOf<Names[K]> }
 
-test('the compiler derives the singulars that names have', () => {
+test('the type of a singular equals the derived singular', () => {
   const singulars: Each<typeof plurals> = [
     ...(['post', 'category', 'box', 'class', 'dish', 'match', 'movie', 'cookie', 'tie'] as const),
     ...(['house', 'cause', 'note', 'page', 'day', 'api_key', 'webhook_delivery'] as const),

@@ -1,4 +1,4 @@
-/** When jobs are due: words, cron expressions, time zones, and the days on which clocks change. */
+/** Schedules of jobs: phrases, cron expressions, time zones, and changes of the clock. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cronOf, scheduleOf } from '../../src/model/logic/schedule.ts'
@@ -15,7 +15,7 @@ const dueTimes = (schedule: string, timeZone: string, after: string, count: numb
   return times
 }
 
-test('words stand for cron expressions', () => {
+test('phrases are translated into cron expressions', () => {
   const expected = {
     minute: '* * * * *',
     '5 minutes': '*/5 * * * *',
@@ -35,7 +35,7 @@ test('words stand for cron expressions', () => {
   for (const [schedule, cron] of Object.entries(expected)) assert.equal(cronOf(schedule), cron)
 })
 
-test('what is no schedule is refused with the reason', () => {
+test('an invalid schedule is refused with the reason', () => {
   const refused: readonly (readonly [string, RegExp])[] = [
     ['dya at 03:00', /Did you mean `day at 03:00`/],
     ['day at 24:00', /not a schedule/],
@@ -51,7 +51,7 @@ test('what is no schedule is refused with the reason', () => {
   assert.throws(() => scheduleOf('day', 'Europe/Berlinn'), /Did you mean `Europe\/Berlin`/)
 })
 
-test('a time that a day skips is due once, when the clocks have moved', () => {
+test('a local time skipped by a change of the clock is due once, right after the change', () => {
   assert.deepEqual(dueTimes('day at 02:30', 'Europe/Berlin', '2026-03-28T00:00:00Z', 3), [
     '2026-03-28T01:30:00.000Z',
     '2026-03-29T01:00:00.000Z',
@@ -59,7 +59,7 @@ test('a time that a day skips is due once, when the clocks have moved', () => {
   ])
 })
 
-test('a time that a day has twice is due once', () => {
+test('a local time that occurs twice is due once', () => {
   assert.deepEqual(dueTimes('day at 02:30', 'Europe/Berlin', '2026-10-24T00:00:00Z', 3), [
     '2026-10-24T00:30:00.000Z',
     '2026-10-25T00:30:00.000Z',
@@ -67,12 +67,12 @@ test('a time that a day has twice is due once', () => {
   ])
 })
 
-test('an hour that a day has twice is two hours for what is due every half hour', () => {
+test('a schedule of every 30 minutes is also due in the repeated hour', () => {
   const times = dueTimes('30 minutes', 'Europe/Berlin', '2026-10-24T23:50:00Z', 6)
   assert.equal(Date.parse(times[5] ?? '') - Date.parse(times[0] ?? ''), 5 * 1_800_000)
 })
 
-test('every due time of a year comes once and in order, in zones whose clocks change', () => {
+test('a daily schedule is due once a day throughout a year, in zones whose clocks change', () => {
   for (const zone of ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Beirut']) {
     for (const schedule of ['day at 02:30', 'day at 00:15', 'day at 01:59']) {
       const times = dueTimes(schedule, zone, '2026-01-01T00:00:00Z', 366).map(Date.parse)
@@ -85,7 +85,7 @@ test('every due time of a year comes once and in order, in zones whose clocks ch
   }
 })
 
-test('the last due time up to a moment, the moment itself included', () => {
+test('`last` returns the latest due time up to and including a moment', () => {
   const { last } = scheduleOf('hour', 'UTC')
   const at = (text: string) => Date.parse(`2026-01-01T${text}Z`)
   assert.equal(last(at('05:30:00'), at('01:00:00')), at('05:00:00'))
@@ -94,7 +94,7 @@ test('the last due time up to a moment, the moment itself included', () => {
   assert.equal(
     last(at('04:59:59.500'), at('01:00:00')),
     at('04:00:00'),
-    'within the last second before the next',
+    'within the second before the next due time',
   )
   assert.equal(last(at('04:59:59.999'), at('04:00:00')), undefined)
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import { schemaFaults } from '../../src/model/json-schema/faults.ts'
 
-test('items are the same when they are equal as JSON (JSON Schema 2020-12 core, 4.2.2)', () => {
+test('uniqueItems compares items as JSON values (JSON Schema 2020-12 core, 4.2.2)', () => {
   const schema = { type: 'array', uniqueItems: true }
   const same: readonly (readonly JsonValue[])[] = [
     [1, 1],
@@ -40,7 +40,7 @@ test('items are the same when they are equal as JSON (JSON Schema 2020-12 core, 
   assert.deepEqual(schemaFaults({ type: 'array', uniqueItems: false }, [1, 1], true), [])
 })
 
-test('`url` is the format `uri`', () => {
+test('`url` is an alias of the format `uri`', () => {
   for (const format of ['uri', 'url']) {
     const schema = { type: 'string', format }
     assert.deepEqual(schemaFaults(schema, 'https://example.com/a?b#c', true), [])

@@ -1,4 +1,4 @@
-/** The inferred types. Most of this file is tested by the compiler: a wrong type does not compile. */
+/** The types inferred from a model. Most of this file is checked by the compiler: a wrong type does not compile. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -20,10 +20,7 @@ import {
   users,
 } from '../../src/index.ts'
 import type blog from '../models/blog.ts'
-
-type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
-/** Compiles only for `true`; gives it back so that the test also states it. */
-const same = <T extends true>(value: T): T => value
+import { type Equal, same } from './type-equality.ts'
 
 const declaration = model({
   users: users({
@@ -49,7 +46,7 @@ const declaration = model({
   tags: collection({ fields: { name: string() } }),
 })
 
-test('an item has its id, its fields and its times', () => {
+test('an item type has the id, the fields and the times', () => {
   type Post = {
     readonly id: number
     readonly title: string
@@ -66,7 +63,7 @@ test('an item has its id, its fields and its times', () => {
   assert.ok(same<Equal<Item<typeof declaration, 'tags'>, Tag>>(true))
 })
 
-test('a user has the built-in fields and those that were added', () => {
+test('the type of a user has the built-in and the added fields', () => {
   type User = {
     readonly id: number
     readonly name: string
@@ -81,7 +78,7 @@ test('a user has the built-in fields and those that were added', () => {
   assert.ok(same<Equal<Item<typeof declaration, 'users'>, User>>(true))
 })
 
-test('the built-in collections are there without a declaration', () => {
+test('the built-in collections have types without a declaration', () => {
   type User = {
     readonly id: number
     readonly name: string
@@ -103,7 +100,7 @@ test('the built-in collections are there without a declaration', () => {
   assert.ok(same<Equal<Item<typeof blog, 'api_keys'>, Key>>(true))
 })
 
-test('a create needs what has no default and is not optional', () => {
+test('the input of a create requires fields without a default that are not optional', () => {
   type NewPost = {
     readonly title: string
     readonly secret: string
@@ -122,11 +119,11 @@ test('a create needs what has no default and is not optional', () => {
 })
 
 test('a wrong value or collection does not compile', () => {
-  // @ts-expect-error There is no such collection.
+  // @ts-expect-error Unknown collection.
   type None = Item<typeof blog, 'comments'>
-  // @ts-expect-error `lost` is none of the values.
+  // @ts-expect-error `lost` is not one of the values.
   const wrong: Item<typeof declaration, 'posts'>['state'] = 'lost'
-  // @ts-expect-error A default is one of the values.
+  // @ts-expect-error The default is not one of the values.
   const field = choice(['a', 'b'], { default: 'c' })
   // @ts-expect-error A text has no `minimum`.
   string({ minimum: 3 })

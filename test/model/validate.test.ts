@@ -1,4 +1,4 @@
-/** Bodies: which are valid, their canonical values, and that all faults are reported at once. */
+/** Request bodies: validity, canonical values, and faults that are all reported at once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
@@ -35,7 +35,7 @@ const faults = (name: string, mode: BodyMode, body: unknown) =>
 
 const task = { title: 'Paint', project_id: 1 }
 
-test('a body becomes its canonical values, and nothing that it did not hold', () => {
+test('a valid body gives its canonical values and no others', () => {
   const body = {
     ...task,
     seen_at: '2026-01-01T01:00:00+01:00',
@@ -50,7 +50,7 @@ test('a body becomes its canonical values, and nothing that it did not hold', ()
   assert.deepEqual(check('tasks', 'merge', {}), {})
 })
 
-test('null empties an optional field, in every kind of body', () => {
+test('null clears an optional field in every kind of body', () => {
   assert.deepEqual(check('tasks', 'create', { ...task, notes: null }), { ...task, notes: null })
   assert.deepEqual(check('tasks', 'replace', { title: 'x', due_on: null }), { title: 'x', due_on: null })
   assert.deepEqual(check('tasks', 'merge', { extra: null, link: null }), { extra: null, link: null })
@@ -63,7 +63,7 @@ test('null empties an optional field, in every kind of body', () => {
   assert.deepEqual(faults('projects', 'merge', { settings: null }), ['settings: null_not_allowed'])
 })
 
-test('every fault is told at once, with its field', () => {
+test('all faults are reported at once, each with its field', () => {
   const body = {
     titel: 'x',
     id: 3,
@@ -102,7 +102,7 @@ test('every fault is told at once, with its field', () => {
   )
 })
 
-test('a fault says what would be right', () => {
+test('the message of a fault says what is valid', () => {
   const messages: readonly (readonly [string, BodyMode, object, string])[] = [
     ['tasks', 'merge', { titel: 'x' }, 'There is no field titel. Did you mean `title`?'],
     ['tasks', 'merge', { tickets: 'x' }, 'There is no field tickets.'],
@@ -141,7 +141,7 @@ test('a fault says what would be right', () => {
   for (const [name, mode, body, message] of messages) assert.equal(refusal(name, mode, body).message, message)
 })
 
-test('a create, a PUT and a PATCH take what fits them', () => {
+test('a create, a PUT and a PATCH each require and accept their own fields', () => {
   const project = { name: 'House', slug: 'house' }
   assert.deepEqual(check('projects', 'create', project), project)
   assert.deepEqual(faults('projects', 'replace', project), ['slug: immutable'])
@@ -150,14 +150,14 @@ test('a create, a PUT and a PATCH take what fits them', () => {
   assert.deepEqual(faults('contacts', 'replace', { email: 'a@b.co' }), ['passphrase: required'])
 })
 
-test('a body that is no object is told apart from one with faults', () => {
+test('a body that is not an object is BAD_REQUEST, and one with faults VALIDATION_FAILED', () => {
   for (const body of [null, [], [{}], 'x', 3, true, undefined]) {
     assert.equal(refusal('tasks', 'create', body).code, 'BAD_REQUEST')
   }
   assert.equal(refusal('tasks', 'create', {}).code, 'VALIDATION_FAILED')
 })
 
-test('names that every object has are unknown fields, and change nothing', () => {
+test('members named like properties of Object.prototype are unknown fields and have no effect', () => {
   const body: unknown = JSON.parse(
     '{"__proto__":{"polluted":1},"constructor":1,"toString":2,"hasOwnProperty":3}',
   )
@@ -170,16 +170,19 @@ test('names that every object has are unknown fields, and change nothing', () =>
   assert.equal(Reflect.get({}, 'polluted'), undefined)
 })
 
-test('a pattern of our own is told in words', () => {
+test('a fault of a built-in pattern is explained in words', () => {
   const body = {
     name: 'x',
     redirect_uris: ['http://example.com/', 'https://a@b.c/'],
     logo_uri: 'https://10.0.0.1/x',
   }
   const { details = [] } = refusal('oauth_apps', 'create', body)
-  const told = Object.fromEntries(details.map(({ field, message }) => [field, message]))
-  assert.match(String(told['redirect_uris/0']), /must be an https address, an http address of localhost, /)
-  assert.match(String(told.logo_uri), /must be an https address with a public host name/)
+  const messageOf = Object.fromEntries(details.map(({ field, message }) => [field, message]))
+  assert.match(
+    String(messageOf['redirect_uris/0']),
+    /must be an https address, an http address of localhost, /,
+  )
+  assert.match(String(messageOf.logo_uri), /must be an https address with a public host name/)
   const messages = (collection: string, body: object) =>
     refusal(collection, 'merge', body).details?.map(({ message }) => message)
   const link = 'link must be an http or https URL, e.g. https://example.com/page.'
@@ -188,7 +191,7 @@ test('a pattern of our own is told in words', () => {
   assert.deepEqual(messages('contacts', { email: 'x' }), [email])
 })
 
-test('a refusal is small, however large the body', () => {
+test('the size of a refusal is limited, however large the body', () => {
   const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`field_${at}`, at]))
   assert.equal(refusal('tasks', 'merge', many).details?.length, 100)
   assert.match(refusal('tasks', 'merge', many).message, /^The body has at least 100 faults\. /)
@@ -199,7 +202,7 @@ test('a refusal is small, however large the body', () => {
   assert.deepEqual(faults('projects', 'replace', body), ['settings/columns: too_long'])
 })
 
-test('an object in a PATCH is a patch of a document: only what it makes must fit', () => {
+test('an object in a PATCH is a patch of a document, and only the merged document must fit the schema', () => {
   const settings = { theme: null, unheard: { of: 1 } }
   assert.deepEqual(check('projects', 'merge', { settings }), { settings })
   assert.deepEqual(faults('projects', 'merge', { settings: ['light'] }), ['settings: wrong_type'])
@@ -211,7 +214,7 @@ test('an object in a PATCH is a patch of a document: only what it makes must fit
   assert.throws(made({ theme: 'dark' }, 10), /settings would become too large: .* at most 10 characters/)
 })
 
-test('whether a replacement must hold a field that not everyone may write is left to the guard', () => {
+test('a replacement may omit a required field that not every caller may write', () => {
   const { collections } = checkModel(
     modelOf({
       notes: declared({ fields: { seal: string({ access: { write: role('admin') } }), name: string() } }),
@@ -222,7 +225,7 @@ test('whether a replacement must hold a field that not everyone may write is lef
   assert.deepEqual(bodySchema(notes, 'create').required, ['seal', 'name'])
 })
 
-test('the schema of a body lists what may be written, that of an item what is given out', () => {
+test('the schema of a body lists the writable fields, that of an item the readable ones', () => {
   const create = bodySchema(collection('contacts'), 'create')
   assert.deepEqual(create.required, ['email', 'passphrase'])
   assert.equal(create.additionalProperties, false)
@@ -237,7 +240,7 @@ test('the schema of a body lists what may be written, that of an item what is gi
   assert.deepEqual(item.required, Object.keys(Object(item.properties)))
 })
 
-test('the schema of an item leaves room for what a field rule hides', () => {
+test('in the schema of an item, a field with a read rule is nullable and not required', () => {
   const { properties, required } = itemSchema(collection('users'))
   assert.deepEqual(Reflect.get(Object(properties), 'phone'), {
     ...{ pattern: '^\\+?[0-9 ]+$', type: ['string', 'null'], maxLength: 30 },
@@ -245,7 +248,7 @@ test('the schema of an item leaves room for what a field rule hides', () => {
   assert.ok(Array.isArray(required) && !required.includes('phone') && !required.includes('password_hash'))
 })
 
-test('a property says its default, its description and that it is going away', () => {
+test('a property in the schema has its type, its default and its deprecation', () => {
   const { properties } = bodySchema(collection('tasks'), 'create')
   const of = (name: string) => Reflect.get(Object(properties), name)
   assert.deepEqual(of('state'), { type: 'string', enum: ['open', 'doing', 'done'], default: 'open' })
@@ -253,7 +256,7 @@ test('a property says its default, its description and that it is going away', (
   assert.deepEqual(of('extra').type, ['object', 'array', 'string', 'number', 'boolean', 'null'])
 })
 
-test('a text that is much too long never meets its pattern', () => {
+test('a text above the limit for patterns is not matched', () => {
   const slug = 'A'.repeat(1001)
   assert.deepEqual(faults('projects', 'create', { name: 'x', slug }), ['slug: too_long'])
   assert.deepEqual(faults('projects', 'create', { name: 'x', slug: slug.slice(0, 41) }), [

@@ -1,4 +1,4 @@
-/** What a model may say of `prepare`, `check` and limits. */
+/** Valid and invalid declarations of `prepare`, `check` and limits. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -16,8 +16,9 @@ import {
   relation,
   string,
 } from '../../src/index.ts'
-import { checkModel, ModelError } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
+import { faultsIn } from './faults.ts'
 
 const fields = {
   title: string(),
@@ -28,60 +29,68 @@ const fields = {
 }
 
 function faultsOf(options: object): readonly string[] {
-  try {
-    checkModel(model({ posts: collection({ fields, ...options } as never) }) as Declaration)
-    return []
-  } catch (error) {
-    assert.ok(error instanceof ModelError, String(error))
-    return error.faults.map(({ place, message }) => `${place}: ${message}`)
-  }
+  return faultsIn(() =>
+    checkModel(model({ posts: collection({ fields, ...options } as never) }) as Declaration),
+  )
 }
 
 const refused: readonly (readonly [name: string, options: object, said: RegExp])[] = [
-  ['no function', { prepare: {} }, /^posts\.prepare: Write a function: `prepare: \(\{ next/],
-  ['an async function', { prepare: async () => ({}) }, /^posts\.prepare: It must be a plain function/],
-  ['a generator', { check: function* () {} }, /^posts\.check: It must be a plain function/],
-  ['no list', { limits: atMost(1) }, /^posts\.limits: Write a list/],
-  ['no limit', { limits: [5] }, /^posts\.limits\[0\]: This is not a limit\. Write e\.g\. `atMost/],
-  ['none at all', { limits: [atMost(0)] }, /^posts\.limits\[0\]: Write the limit as a whole number/],
-  ['half a one', { limits: [atMost(1.5)] }, /^posts\.limits\[0\]: Write the limit as a whole number/],
   [
-    'an unknown option',
+    'a prepare that is not a function',
+    { prepare: {} },
+    /^posts\.prepare: Write a function: `prepare: \(\{ next/,
+  ],
+  ['an async prepare', { prepare: async () => ({}) }, /^posts\.prepare: It must be a plain function/],
+  ['a check that is a generator', { check: function* () {} }, /^posts\.check: It must be a plain function/],
+  ['limits that are not a list', { limits: atMost(1) }, /^posts\.limits: Write a list/],
+  [
+    'a limit of another kind',
+    { limits: [5] },
+    /^posts\.limits\[0\]: This is not a limit\. Write e\.g\. `atMost/,
+  ],
+  ['a limit of zero', { limits: [atMost(0)] }, /^posts\.limits\[0\]: Write the limit as a whole number/],
+  ['a fractional limit', { limits: [atMost(1.5)] }, /^posts\.limits\[0\]: Write the limit as a whole number/],
+  [
+    'a limit with an unknown option',
     { limits: [atMost(1, { mesage: 'a' } as never)] },
     /no option `mesage`\. Did you mean `message`\?/,
   ],
   [
-    'an unknown field',
+    'a limit per unknown field',
     { limits: [atMost(1, { per: 'titel' })] },
     /^posts\.limits\[0\]\.per: .*Did you mean `title`\?/,
   ],
   [
-    'an internal field',
+    'a limit per internal field',
     { limits: [atMost(1, { per: 'hidden' })] },
     /^posts\.limits\[0\]\.per: .*no field `hidden`/,
   ],
-  ['a document', { limits: [atMost(1, { per: 'extra' })] }, /whose values cannot be compared/],
+  ['a limit per JSON field', { limits: [atMost(1, { per: 'extra' })] }, /whose values cannot be compared/],
   [
-    'the caller',
+    'a condition on the caller',
     { limits: [atMost(1, { where: owner('user_id') })] },
     /^posts\.limits\[0\]\.where: Whether an item counts/,
   ],
   [
-    'the time',
+    'a condition on the time',
     { limits: [atMost(1, { where: field('created_at').lt(now) })] },
     /^posts\.limits\[0\]\.where: /,
   ],
   [
-    'who calls',
+    'a condition on a field of the caller',
     { limits: [atMost(1, { where: field('title').eq(caller('name')) })] },
     /^posts\.limits\[0\]\.where: /,
   ],
   [
-    'another item',
+    'a condition on a related item',
     { limits: [atMost(1, { where: related('user', field('name').eq('a')) })] },
     /^posts\.limits\[0\]\.where: Whether an item counts/,
   ],
-  ['no message', { limits: [atMost(1, { message: '' })] }, /^posts\.limits\[0\]\.message: Write a sentence/],
+  [
+    'an empty message',
+    { limits: [atMost(1, { message: '' })] },
+    /^posts\.limits\[0\]\.message: Write a sentence/,
+  ],
 ]
 
 for (const [name, options, said] of refused) {
@@ -94,7 +103,7 @@ for (const [name, options, said] of refused) {
   })
 }
 
-test('what is well declared is taken', () => {
+test('valid declarations are accepted, and limits get a default message', () => {
   const where = field('title')
     .ne('x')
     .and(field('size').gt(3).or(field('size').eq(null)))
@@ -114,7 +123,7 @@ test('what is well declared is taken', () => {
   )
 })
 
-test('a field may be read-only and required where `prepare` sets it', () => {
+test('a required field may be read-only if the collection has a `prepare`', () => {
   const slug = { ...fields, slug: string({ readOnly: true }) }
   assert.deepEqual(faultsOf({ fields: slug, prepare: () => ({ slug: 'a' }) }), [])
   assert.match(faultsOf({ fields: slug }).join(), /^posts\.fields\.slug: It is required but read-only/)

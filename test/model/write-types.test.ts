@@ -1,13 +1,9 @@
-/** The types of `prepare` and `check`. Most of this file is tested by the compiler. */
+/** The types of `prepare` and `check`. Most of this file is checked by the compiler. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { choice, collection, integer, relation, string, text, users } from '../../src/index.ts'
+import { is } from './type-equality.ts'
 
-type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
-/** Compiles only if the value has exactly this type. */
-const is =
-  <Expected>() =>
-  <const Given>(_value: Given, ..._: Equal<Given, Expected> extends true ? [] : [never]) => {}
 const made = (declared: { readonly kind: 'collection' }) => assert.equal(declared.kind, 'collection')
 
 const fields = {
@@ -21,7 +17,7 @@ const fields = {
   owner_id: relation('users'),
 }
 
-test('`prepare` is given the item as it is to be, and as it is stored', () => {
+test('`prepare` gets the next and the previous item', () => {
   made(
     collection({
       fields,
@@ -30,7 +26,7 @@ test('`prepare` is given the item as it is to be, and as it is stored', () => {
         is<string>()(next.title)
         is<string | null>()(next.note)
         is<'open' | 'done'>()(next.status)
-        // Nothing but this function sets it.
+        // Null until this function sets it.
         is<string | null>()(next.slug)
         is<number>()(next.count)
         is<string | null>()(next.secret)
@@ -40,9 +36,9 @@ test('`prepare` is given the item as it is to be, and as it is stored', () => {
         is<string | undefined>()(previous?.updated_at)
         is<number | undefined>()(caller?.id)
         is<string>()(now)
-        // @ts-expect-error It is internal.
+        // @ts-expect-error The field is internal.
         assert.ok(next.hidden)
-        // @ts-expect-error All of it is frozen.
+        // @ts-expect-error The item is read-only.
         next.title = 'x'
         return { slug: next.title, count: next.count + 1 }
       },
@@ -50,24 +46,24 @@ test('`prepare` is given the item as it is to be, and as it is stored', () => {
   )
 })
 
-test('`prepare` sets fields of the collection to values that they take', () => {
+test('`prepare` returns valid values of fields of the collection', () => {
   made(
     collection({ fields, prepare: ({ next }) => (next.note === null ? { note: 'x', status: 'done' } : {}) }),
   )
   made(collection({ fields, prepare: () => undefined }))
-  // @ts-expect-error There is no such field.
+  // @ts-expect-error Unknown field.
   made(collection({ fields, prepare: () => ({ titel: 'x' }) }))
-  // @ts-expect-error It is none of the values.
+  // @ts-expect-error Not one of the values.
   made(collection({ fields, prepare: () => ({ status: 'lost' }) }))
   // @ts-expect-error A text is needed.
   made(collection({ fields, prepare: () => ({ title: null }) }))
-  // @ts-expect-error Nobody sets it.
+  // @ts-expect-error The id cannot be set.
   made(collection({ fields, prepare: () => ({ id: 3 }) }))
-  // @ts-expect-error It is synchronous.
+  // @ts-expect-error `prepare` is synchronous.
   made(collection({ fields, prepare: async () => ({ title: 'x' }) }))
 })
 
-test('`check` returns faults of fields that exist', () => {
+test('`check` returns faults of known fields', () => {
   made(
     collection({
       fields,
@@ -75,7 +71,7 @@ test('`check` returns faults of fields that exist', () => {
     }),
   )
   made(collection({ fields, check: () => [{ message: 'Not now.', code: 'closed' }] }))
-  // @ts-expect-error There is no such field.
+  // @ts-expect-error Unknown field.
   made(collection({ fields, check: () => [{ field: 'titel', message: 'Empty.' }] }))
   // @ts-expect-error The message is missing.
   made(collection({ fields, check: () => [{ field: 'title' }] }))
@@ -83,12 +79,12 @@ test('`check` returns faults of fields that exist', () => {
   made(collection({ fields, check: ({ next }) => (next.status === 'lost' ? [] : undefined) }))
 })
 
-test('users have their built-in fields there, too', () => {
+test('`check` of users can use the built-in fields', () => {
   const check = users({
     fields: { phone: string({ optional: true }) },
     check: ({ next }) => (next.name === next.phone ? [{ field: 'email', message: 'Odd.' }] : []),
   })
   made(check)
-  // @ts-expect-error It is internal.
+  // @ts-expect-error The field is internal.
   users({ check: ({ next }) => (next.password_hash === '' ? [] : []) })
 })

@@ -1,21 +1,21 @@
-/** One address before several nodes: each request goes to the next one, whoever sent the last. */
+/** A round-robin load balancer: each request goes to the next node. */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 export interface Balancer {
   readonly url: string
-  /** How many requests were passed on to each port. */
-  readonly passed: ReadonlyMap<number, number>
+  /** The number of requests forwarded to each port. */
+  readonly forwarded: ReadonlyMap<number, number>
   close(): Promise<void>
 }
 
-/** `ports`: of the nodes that are there now. A node that refuses a connection is passed over. */
+/** `ports`: those of the current nodes. A node that refuses a connection is skipped. */
 export async function openBalancer(ports: () => readonly number[]): Promise<Balancer> {
-  const passed = new Map<number, number>()
+  const forwarded = new Map<number, number>()
   const open = new Set<Duplex>()
   let turn = 0
-  /** Every node once, the next one first. */
+  /** All nodes, the next one first. */
   const order = () => {
     const all = ports()
     const first = all.length === 0 ? 0 : turn++ % all.length
@@ -25,28 +25,28 @@ export async function openBalancer(ports: () => readonly number[]): Promise<Bala
     for (const port of order()) {
       const socket = await connected(port)
       if (!socket) continue
-      passed.set(port, (passed.get(port) ?? 0) + 1)
+      forwarded.set(port, (forwarded.get(port) ?? 0) + 1)
       keep(open, socket)
       return socket
     }
     return undefined
   }
-  const server = createServer((asked, answer) => {
+  const server = createServer((incoming, outgoing) => {
     reach().then(
-      socket => (socket ? pass(asked, answer, socket) : answer.writeHead(502).end()),
-      () => answer.destroy(),
+      socket => (socket ? forward(incoming, outgoing, socket) : outgoing.writeHead(502).end()),
+      () => outgoing.destroy(),
     )
   })
-  // No connection ends while a client that was held up sends its next request on it.
+  // Long enough that no connection is closed while a delayed client sends its next request on it.
   server.keepAliveTimeout = 60_000
-  server.on('upgrade', (asked: IncomingMessage, client: Duplex, head: Buffer) => {
-    reach().then(socket => (socket ? join(asked, client, head, socket) : client.destroy()))
+  server.on('upgrade', (incoming: IncomingMessage, client: Duplex, head: Buffer) => {
+    reach().then(socket => (socket ? join(incoming, client, head, socket) : client.destroy()))
   })
   server.on('connection', socket => keep(open, socket))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    passed,
+    forwarded,
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())
@@ -68,21 +68,21 @@ function connected(port: number): Promise<Socket | undefined> {
   })
 }
 
-function pass(asked: IncomingMessage, answer: ServerResponse, socket: Socket): void {
-  const { method, url, rawHeaders } = asked
+function forward(incoming: IncomingMessage, outgoing: ServerResponse, socket: Socket): void {
+  const { method, url, rawHeaders } = incoming
   const sent = request({ method, path: url, headers: rawHeaders, createConnection: () => socket })
-  sent.on('response', told => {
-    const { statusCode = 502, statusMessage, rawHeaders: headers } = told
-    // The client's connection is the balancer's own.
+  sent.on('response', response => {
+    const { statusCode = 502, statusMessage, rawHeaders: headers } = response
+    // The balancer manages the client's connection itself.
     const kept = headers.filter((_, at) => !/^(connection|keep-alive)$/i.test(headers[at - (at % 2)] ?? ''))
-    answer.writeHead(statusCode, statusMessage, kept)
-    answer.flushHeaders()
-    told.pipe(answer)
-    told.on('error', () => answer.destroy())
+    outgoing.writeHead(statusCode, statusMessage, kept)
+    outgoing.flushHeaders()
+    response.pipe(outgoing)
+    response.on('error', () => outgoing.destroy())
   })
-  sent.on('error', () => (answer.headersSent ? answer.destroy() : answer.writeHead(502).end()))
-  answer.on('close', () => socket.destroy())
-  asked.pipe(sent)
+  sent.on('error', () => (outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(502).end()))
+  outgoing.on('close', () => socket.destroy())
+  incoming.pipe(sent)
 }
 
 function join(

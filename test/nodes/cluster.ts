@@ -1,4 +1,4 @@
-/** Several Portico processes on one database, behind one address. */
+/** Several Portico processes on one database, behind a load balancer. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -9,7 +9,7 @@ import { Node } from './node.ts'
 export const blogModel = resolve(import.meta.dirname, '../../examples/blog/model.ts')
 
 export interface ClusterOptions {
-  /** A file whose default export is a model. The reference model by default. */
+  /** A file whose default export is a model; the blog by default. */
   readonly model?: string
   readonly nodes?: number
   readonly settings?: GivenSettings
@@ -18,17 +18,17 @@ export interface ClusterOptions {
 
 export interface NodeCluster {
   readonly nodes: readonly Node[]
-  /** Of the balancer: each request goes to another node. */
+  /** The URL of the load balancer. */
   readonly url: string
   readonly balancer: Balancer
-  /** The node at a place, counted round. */
+  /** The node at an index, modulo the number of nodes. */
   node(at: number): Node
   close(): Promise<void>
 }
 
 /**
- * Starts all nodes at once, so that who makes the tables and the first administrator is open. `settings` go into
- * the config file that all nodes read.
+ * Starts all nodes at once, so that any of them may create the tables and the first administrator. `settings` are written
+ * to the config file that all nodes read.
  */
 export async function startCluster({
   model = blogModel,

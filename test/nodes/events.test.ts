@@ -1,4 +1,4 @@
-/** Subscribers on three nodes: every post once, in the order of commits, whichever node wrote it. */
+/** Subscribers on three nodes get every post once and in commit order, whichever node wrote it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -7,13 +7,13 @@ import blog from '../models/blog.ts'
 import { lockedNodes } from '../setups/postgres.ts'
 import { nodeSetups } from '../setups/setups.ts'
 import { until } from '../transports/service.ts'
-import { assertAllHeard, subscribe, untilAllListen, write } from './subscribers.ts'
+import { assertAllReceived, subscribe, untilAllListen, write } from './subscribers.ts'
 
 const POSTS = 40
 const PER_NODE = 2
 
 for (const setup of [...nodeSetups, lockedNodes]) {
-  test(`every subscriber on every node hears every post once, in one order (${setup.name})`, async () => {
+  test(`every subscriber on every node gets every post once and in the same order (${setup.name})`, async () => {
     await withFixture(
       {},
       async ({ url: any, urls, ann, ben }) => {
@@ -22,16 +22,16 @@ for (const setup of [...nodeSetups, lockedNodes]) {
         const subscribers = places.map(url => subscribe(url, ben.key))
         try {
           await untilAllListen(any, ann.key, subscribers)
-          // On each node one after the other, on all nodes at once.
+          // Sequentially on each node, concurrently on all nodes.
           const writers = urls.map(async (url, writer) => {
             for (let post = 0; post < POSTS; post++) await write(url, ann.key, `${writer} ${post}`)
           })
           await Promise.all(writers)
           const all = urls.length * POSTS
           await until(() => subscribers.every(one => one.titles().length >= all), 20_000)
-          // Whatever came twice would come now.
+          // Duplicates would arrive now.
           await wait(500)
-          assertAllHeard(subscribers, urls.length, POSTS)
+          assertAllReceived(subscribers, urls.length, POSTS)
         } finally {
           for (const { end } of subscribers) end()
         }

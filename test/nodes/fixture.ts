@@ -1,4 +1,4 @@
-/** Several processes with a Redis that a test may break, and the key of their administrator. */
+/** Several processes with a Redis server that a test may break, and the key of an administrator. */
 import { generateKey } from '../../src/auth/key.ts'
 import type { GivenSettings } from '../../src/config.ts'
 import { RedisServer } from '../databases/redis.ts'
@@ -10,7 +10,7 @@ export interface NodesFixture {
   readonly key: string
 }
 
-/** `timeout`: a test counts exactly, however busy the machine is. */
+/** The long Redis timeout keeps counts exact on a busy machine. */
 export async function withNodesFixture(
   nodes: number,
   settings: GivenSettings,

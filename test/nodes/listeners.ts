@@ -1,4 +1,4 @@
-/** Subscriptions that are open on a node, over each transport. */
+/** Open subscriptions on a node, over each transport. */
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Wire, wire } from '../transports/service.ts'
@@ -12,7 +12,7 @@ export function headersOf(sent: Sent): Readonly<Record<string, string>> {
   return typeof sent === 'string' ? { Authorization: `Bearer ${sent}` } : sent
 }
 
-/** A WebSocket with a subscription. */
+/** Opens a subscription over a WebSocket. */
 export async function listen(url: string, sent: Sent): Promise<Wire> {
   const isToken = typeof sent === 'string'
   const opened = await wire(`${url.replace('http', 'ws')}/graphql`, undefined, isToken ? {} : sent)
@@ -23,7 +23,7 @@ export async function listen(url: string, sent: Sent): Promise<Wire> {
   return opened
 }
 
-/** A stream of server-sent events; `ended` resolves when it is over. */
+/** Opens a subscription over server-sent events; `ended` resolves when the stream ends. */
 export async function stream(url: string, sent: Sent): Promise<{ readonly ended: Promise<string> }> {
   const answer = await fetch(`${url}/graphql`, {
     method: 'POST',

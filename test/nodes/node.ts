@@ -1,4 +1,4 @@
-/** One Portico process, as `portico start` makes it. */
+/** One process of `portico start`. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,25 +11,25 @@ const START = 90_000
 const STOP = 40_000
 
 export interface NodeOptions {
-  /** Where the process runs; a `portico.config.json` in it holds the settings. */
+  /** The working directory, whose `portico.config.json` has the settings. */
   readonly folder: string
   readonly model: string
   readonly environment?: Readonly<Record<string, string>>
 }
 
 const running = new Set<ChildProcess>()
-// Where a test fails in a way that skips its end, nothing stays behind.
+// No process is left behind if a test fails without its cleanup.
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** A node keeps its port over restarts. */
+/** A node, which keeps its port across restarts. */
 export class Node {
   readonly #options: NodeOptions
   #child: ChildProcess | undefined
   #ended: Promise<unknown> = Promise.resolve()
   #port = 0
-  /** All that the process has said so far, of every life. */
+  /** The output of all runs of the process. */
   log = ''
 
   constructor(options: NodeOptions) {
@@ -56,7 +56,7 @@ export class Node {
     return this.#child?.pid
   }
 
-  /** Resolves when it can serve. */
+  /** Resolves when the node is ready. */
   async start(): Promise<void> {
     this.#launch()
     await this.#listening()
@@ -66,18 +66,18 @@ export class Node {
   /** Resolves when `/readyz` is 200. */
   async ready(milliseconds = START): Promise<void> {
     const end = performance.now() + milliseconds
-    let told = 'nothing'
+    let last = 'nothing'
     while (performance.now() < end) {
       const answer = await fetch(`${this.url}/readyz`).catch(error => String(error.cause ?? error))
       if (typeof answer !== 'string' && answer.status === 200) return
-      told = typeof answer === 'string' ? answer : `${answer.status} ${await answer.text()}`
+      last = typeof answer === 'string' ? answer : `${answer.status} ${await answer.text()}`
       await wait(20)
     }
-    throw new Error(`${this.url} is not ready: ${told}\n${this.log}`)
+    throw new Error(`${this.url} is not ready: ${last}\n${this.log}`)
   }
 
   #launch(): void {
-    if (this.#child) throw new Error('the node runs already')
+    if (this.#child) throw new Error('the node is already running')
     const { folder, model, environment = {} } = this.#options
     const child = spawn(process.execPath, ['--conditions=portico-source', bin, 'start'], {
       cwd: folder,
@@ -93,11 +93,11 @@ export class Node {
     })
     running.add(child)
     this.#child = child
-    const said = (chunk: Buffer) => {
+    const append = (chunk: Buffer) => {
       this.log += chunk
     }
-    child.stdout.on('data', said)
-    child.stderr.on('data', said)
+    child.stdout.on('data', append)
+    child.stderr.on('data', append)
     this.#ended = once(child, 'close').then(() => {
       running.delete(child)
       if (this.#child === child) this.#child = undefined
@@ -125,7 +125,7 @@ export class Node {
     await this.#ended
   }
 
-  /** As an operator would; killed where it does not end. */
+  /** Sends SIGTERM, and SIGKILL if the process does not exit. */
   async stop(): Promise<void> {
     const child = this.#child
     if (!child) return
@@ -135,7 +135,7 @@ export class Node {
     clearTimeout(late)
   }
 
-  /** SIGSTOP, as a machine that hangs. */
+  /** Sends SIGSTOP, like a machine that hangs. */
   pause(): void {
     this.#child?.kill('SIGSTOP')
   }

@@ -1,4 +1,4 @@
-/** What one node has acknowledged, every other node shows at once: items, lists, totals, tags, GraphQL. */
+/** A write acknowledged by one node is immediately visible on all: in items, lists, totals, entity tags and GraphQL. */
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { suite, test } from 'node:test'
@@ -11,19 +11,19 @@ import { replicatedNodes } from '../setups/replicated.ts'
 import { nodeSetups } from '../setups/setups.ts'
 
 const ROUNDS = isWhole ? 60 : 30
-const LANES = 4
+const writerCount = 4
 
 interface Post {
   readonly id: number
   readonly title: string
 }
 
-/** One writer's posts, as they must be seen from everywhere. */
-class Lane {
+/** The posts of one writer, as they must be visible on every node. */
+class Writer {
   readonly #fixture: Fixture
   readonly #name: string
   readonly #posts = new Map<number, string>()
-  /** Of the list as it was last seen, and whether it has changed since. */
+  /** The entity tag of the list at its last read. */
   #tag: string | undefined
 
   constructor(fixture: Fixture, name: string) {
@@ -64,7 +64,7 @@ class Lane {
       headers: this.#tag === undefined ? {} : { 'If-None-Match': this.#tag },
     })
     if (hasChanged || this.#tag === undefined) {
-      assert.equal(listed.status, 200, `${this.#name}: an old answer was taken for the new one`)
+      assert.equal(listed.status, 200, `${this.#name}: an old answer was returned`)
       const { data, meta } = listed.json as unknown as { data: Post[]; meta: { total: number } }
       assert.deepEqual(
         data.map(({ id, title }) => [id, title]),
@@ -77,8 +77,8 @@ class Lane {
       const item = await this.#at(`/api/v1/posts/${id}`)
       assert.equal(item.json.title, title)
       const query = `{ post(id: ${id}) { title } }`
-      const told = await this.#at('/graphql', { method: 'POST', body: { query } })
-      assert.deepEqual(told.json.data, { post: { title } })
+      const answer = await this.#at('/graphql', { method: 'POST', body: { query } })
+      assert.deepEqual(answer.json.data, { post: { title } })
     }
   }
 
@@ -92,7 +92,9 @@ class Lane {
 }
 
 async function writeAndRead(fixture: Fixture): Promise<void> {
-  await Promise.all(Array.from({ length: LANES }, (_, lane) => new Lane(fixture, `lane${lane}`).run()))
+  await Promise.all(
+    Array.from({ length: writerCount }, (_, writer) => new Writer(fixture, `writer${writer}`).run()),
+  )
 }
 
 async function totalAt(url: string, { ann }: Fixture): Promise<number> {
@@ -100,32 +102,32 @@ async function totalAt(url: string, { ann }: Fixture): Promise<number> {
   return (listed.json as unknown as { meta: { total: number } }).meta.total
 }
 
-/** Every node writes, and the next one counts. */
+/** Each node writes, and the next one counts. */
 async function countWhileWriting(fixture: Fixture): Promise<void> {
   const { urls, ann } = fixture
   const before = await totalAt(fixture.url, fixture)
   let made = 0
-  const lanes = urls.map(async (url, lane) => {
+  const writing = urls.map(async (url, writer) => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = { title: `${round}`, body: '' }
       const posted = await call(`${url}/api/v1/posts`, { method: 'POST', key: ann.key, body })
       assert.equal(posted.status, 201)
       const least = before + ++made
-      const told = await totalAt(urls[(lane + 1) % urls.length] ?? '', fixture)
-      assert.ok(told >= least, `${told} of at least ${least}`)
+      const total = await totalAt(urls[(writer + 1) % urls.length] ?? '', fixture)
+      assert.ok(total >= least, `${total} of at least ${least}`)
     }
   })
-  await Promise.all(lanes)
+  await Promise.all(writing)
   for (const url of urls) assert.equal(await totalAt(url, fixture), before + urls.length * ROUNDS)
 }
 
 for (const setup of [...nodeSetups, lockedNodes, replicatedNodes]) {
   suite(setup.name, () => {
     const withShared = sharedFixtures(setup)
-    test(`${LANES} writers see what they wrote, whichever node they ask`, () => withShared(writeAndRead))
-    test('the total of all posts is right on every node while all write', () => withShared(countWhileWriting))
+    test(`each of ${writerCount} writers reads its writes on every node`, () => withShared(writeAndRead))
+    test('the total is correct on every node while all nodes write', () => withShared(countWhileWriting))
   })
 }
 
-test(`${LANES} writers see what they wrote, whichever node they ask (${replicatedNodes.name} of two workers)`, () =>
+test(`each of ${writerCount} writers reads its writes on every node (${replicatedNodes.name} of two workers)`, () =>
   withFixture({ workers: 2, databaseConnections: 8 }, writeAndRead, blog, replicatedNodes))

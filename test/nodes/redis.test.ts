@@ -1,4 +1,4 @@
-/** Three nodes and a Redis: what they count together, and that they go on without it. */
+/** Three nodes with Redis: shared counters, and operation without Redis. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -14,7 +14,7 @@ import { subscribe, untilAllListen } from './subscribers.ts'
 const withNodes = (settings: GivenSettings, use: (fixture: NodesFixture) => Promise<void>) =>
   withNodesFixture(3, settings, use)
 
-test('a user’s limit is exact over three nodes, and every node says what is left of it', async () => {
+test('the limit of a user is exact across three nodes, and every node reports the remaining budget', async () => {
   await withNodes({ rateLimit: 300 }, async ({ cluster, key }) => {
     await earlyInMinute(15)
     const read = (at: number) => call(`${cluster.node(at).url}/api/v1/posts`, { key })
@@ -43,7 +43,7 @@ async function guess(url: string, form: { readonly csrf: string; readonly cookie
   return answer.status
 }
 
-test('guesses of a password at three nodes at once count together', async () => {
+test('password guesses at three nodes share one limit', async () => {
   await withNodes({ rateLimit: 'off' }, async ({ cluster }) => {
     const page = await fetch(`${cluster.url}/account/sign-in`)
     const cookie = /^portico_form=[^;]+/.exec(page.headers.get('set-cookie') ?? '')?.[0] ?? ''
@@ -57,7 +57,7 @@ test('guesses of a password at three nodes at once count together', async () => 
   })
 })
 
-/** What `/readyz` of every node says. */
+/** The status in `/readyz` of every node. */
 async function states({ nodes }: NodeCluster): Promise<readonly string[]> {
   const answers = await Promise.all(nodes.map(({ url }) => call(`${url}/readyz`)))
   for (const { status } of answers) assert.equal(status, 200)
@@ -72,17 +72,17 @@ async function untilAll(cluster: NodeCluster, state: string): Promise<void> {
   }
 }
 
-async function figure(url: string, name: string): Promise<number> {
+async function metric(url: string, name: string): Promise<number> {
   const { text } = await call(`${url}/metrics`)
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
 }
 
 interface Load {
-  /** Titles of posts that were acknowledged. */
+  /** The titles of acknowledged posts. */
   readonly written: string[]
   readonly wrong: string[]
   slowest: number
-  /** How many requests were answered. */
+  /** The number of answered requests. */
   answered: number
   stop(): Promise<void>
 }
@@ -103,53 +103,53 @@ function startLoad({ cluster, key }: NodesFixture): Load {
     if (answer.status !== (isWrite ? 201 : 200)) load.wrong.push(`${answer.status} ${answer.text}`)
     else if (isWrite) load.written.push(title)
   }
-  const lanes = times(6, async at => {
+  const loops = times(6, async at => {
     for (let count = 0; running; count++) await one(at, count)
   })
   load.stop = async () => {
     running = false
-    await Promise.all(lanes)
+    await Promise.all(loops)
   }
   return load
 }
 
-async function goOn(load: Load, requests: number): Promise<void> {
+async function untilAnswered(load: Load, requests: number): Promise<void> {
   const before = load.answered
   await until(() => load.answered >= before + requests, 30_000)
 }
 
-/** Killed, started again, emptied, hanging: requests go on all the time. */
+/** Kills, restarts, empties and pauses Redis, while requests continue. */
 async function breakRedis({ cluster, redis }: NodesFixture, load: Load): Promise<void> {
   const [{ url = '' } = {}] = cluster.nodes
-  await goOn(load, 50)
+  await untilAnswered(load, 50)
   await redis.kill()
   await untilAll(cluster, 'degraded')
-  assert.equal(await figure(url, 'portico_redis_up'), 0)
-  await goOn(load, 50)
+  assert.equal(await metric(url, 'portico_redis_up'), 0)
+  await untilAnswered(load, 50)
   await redis.start()
   await untilAll(cluster, 'ok')
-  assert.equal(await figure(url, 'portico_redis_up'), 1)
+  assert.equal(await metric(url, 'portico_redis_up'), 1)
   const admin = new Redis(redis.url)
   await admin.flushall()
   await admin.quit()
-  await goOn(load, 50)
+  await untilAnswered(load, 50)
   assert.deepEqual(new Set(await states(cluster)), new Set(['ok']))
   redis.pause()
   await untilAll(cluster, 'degraded')
-  await goOn(load, 50)
+  await untilAnswered(load, 50)
   await wait(2500)
   redis.resume()
   await untilAll(cluster, 'ok')
-  await goOn(load, 50)
+  await untilAnswered(load, 50)
 }
 
-test('Redis killed, started, emptied and hanging: no request fails, no event is lost or comes twice', async () => {
+test('no request fails and no event is lost or duplicated while Redis is killed, restarted, emptied and paused', async () => {
   const settings = { rateLimit: 1_000_000 }
   await withNodes(settings, async fixture => {
     const { cluster, redis, key } = fixture
-    const heard = cluster.nodes.map(({ url }) => subscribe(url, key))
+    const subscribers = cluster.nodes.map(({ url }) => subscribe(url, key))
     try {
-      await untilAllListen(cluster.url, key, heard)
+      await untilAllListen(cluster.url, key, subscribers)
       const load = startLoad(fixture)
       try {
         await breakRedis(fixture, load)
@@ -158,28 +158,28 @@ test('Redis killed, started, emptied and hanging: no request fails, no event is 
         await load.stop()
       }
       assert.deepEqual(load.wrong, [])
-      // Who waited for Redis when it began to hang, waited for five seconds.
+      // Requests in flight when Redis began to hang waited for five seconds.
       assert.ok(load.slowest < 15_000, `${load.slowest} ms`)
-      await until(() => heard.every(one => one.titles().length >= load.written.length), 20_000)
-      const [first = []] = heard.map(one => one.titles())
+      await until(() => subscribers.every(one => one.titles().length >= load.written.length), 20_000)
+      const [first = []] = subscribers.map(one => one.titles())
       assert.deepEqual(first.toSorted(), load.written.toSorted())
-      for (const one of heard) assert.deepEqual(one.titles(), first)
+      for (const one of subscribers) assert.deepEqual(one.titles(), first)
       for (const node of cluster.nodes) {
         const { url } = node
-        // Lines are written in blocks.
+        // The log is written in blocks.
         await until(() => node.log.match(/Redis is back/g)?.length === 2)
         assert.equal(node.log.match(/Redis is away/g)?.length, 2, node.log)
-        assert.equal(await figure(url, 'portico_redis_losses_total'), 2)
-        assert.ok((await figure(url, 'portico_local_draws_total')) > 0)
-        assert.ok((await figure(url, 'portico_redis_wakes_received_total')) > 0)
+        assert.equal(await metric(url, 'portico_redis_losses_total'), 2)
+        assert.ok((await metric(url, 'portico_local_draws_total')) > 0)
+        assert.ok((await metric(url, 'portico_redis_wakes_received_total')) > 0)
       }
     } finally {
-      for (const one of heard) one.end()
+      for (const one of subscribers) one.end()
     }
   })
 })
 
-test('without Redis a user has the whole limit on each node, and no more', async () => {
+test('without Redis a user has the full limit on each node', async () => {
   await withNodes({ rateLimit: 20 }, async ({ cluster, redis, key }) => {
     await redis.kill()
     await untilAll(cluster, 'degraded')

@@ -1,4 +1,4 @@
-/** Subscribers that are cut off at random while several write, and resume on another node: none missing, none twice, in order. */
+/** Subscribers that are disconnected at random and resume on any node get every event once and in order. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -7,22 +7,22 @@ import blog from '../models/blog.ts'
 import { postgresNodes } from '../setups/postgres.ts'
 import { sqlite, sqliteNodes } from '../setups/sqlite.ts'
 import { until } from '../transports/service.ts'
-import { type HeardPost, ResumingListener } from './resuming.ts'
+import { type ReceivedPost, ResumingListener } from './resuming.ts'
 import { write } from './subscribers.ts'
 
 const writers = 3
 const posts = 40
 const cuts = 60
 
-function assertComplete(heard: readonly HeardPost[], all: readonly HeardPost[]): void {
-  assert.deepEqual(heard, all)
-  const events = heard.map(({ event }) => event)
+function assertComplete(received: readonly ReceivedPost[], all: readonly ReceivedPost[]): void {
+  assert.deepEqual(received, all)
+  const events = received.map(({ event }) => event)
   assert.deepEqual(
     events,
     [...new Set(events)].sort((a, b) => a - b),
   )
   for (let writer = 0; writer < writers; writer++) {
-    const own = heard.filter(({ title }) => title.startsWith(`${writer} `)).map(({ title }) => title)
+    const own = received.filter(({ title }) => title.startsWith(`${writer} `)).map(({ title }) => title)
     assert.deepEqual(
       own,
       Array.from({ length: posts }, (_, post) => `${writer} ${post}`),
@@ -31,7 +31,7 @@ function assertComplete(heard: readonly HeardPost[], all: readonly HeardPost[]):
 }
 
 for (const setup of [sqlite, sqliteNodes, postgresNodes]) {
-  test(`who is cut off and resumes misses nothing (${setup.name})`, async () => {
+  test(`a subscriber that is disconnected and resumes misses no event (${setup.name})`, async () => {
     await withFixture(
       {},
       async ({ urls, ann, ben, cleo }) => {
@@ -57,10 +57,10 @@ for (const setup of [sqlite, sqliteNodes, postgresNodes]) {
           listeners.push(all)
           all.connect(anyUrl())
           const count = writers * posts
-          await until(() => listeners.every(({ heard }) => heard.length >= count), 20_000)
-          for (const { heard, faults } of listeners) {
+          await until(() => listeners.every(({ received }) => received.length >= count), 20_000)
+          for (const { received, faults } of listeners) {
             assert.deepEqual(faults, [])
-            assertComplete(heard, all.heard)
+            assertComplete(received, all.received)
           }
         } finally {
           for (const listener of listeners) listener.end()

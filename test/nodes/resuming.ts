@@ -1,11 +1,11 @@
-/** Who hears of new posts, is cut off, and resumes after the last event that it has; over either transport. */
+/** A subscriber that is disconnected and resumes after its last event, over either transport. */
 import { createClient as createSseClient } from 'graphql-sse'
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 
 export type Over = 'WebSocket' | 'server-sent events'
 
-export interface HeardPost {
+export interface ReceivedPost {
   readonly event: number
   readonly title: string
 }
@@ -19,7 +19,7 @@ interface Payload {
 const query = 'subscription ($after: ID) { newPost(after: $after) { title } }'
 
 export class ResumingListener {
-  readonly heard: HeardPost[] = []
+  readonly received: ReceivedPost[] = []
   readonly faults: unknown[] = []
   readonly #over: Over
   readonly #key: string
@@ -30,12 +30,12 @@ export class ResumingListener {
     this.#key = key
   }
 
-  /** The id of the last event that it has; before the first one, the beginning of the log. */
+  /** The id of the last event received; before the first one, that of the start of the log. */
   get after(): string {
-    return String(this.heard.at(-1)?.event ?? 0)
+    return String(this.received.at(-1)?.event ?? 0)
   }
 
-  /** Ends the connection, and resumes on the node at `url`. */
+  /** Disconnects, and resumes on the node at `url`. */
   connect(url: string): void {
     this.#cut()
     let isCut = false
@@ -59,7 +59,7 @@ export class ResumingListener {
   }
 
   #take({ data, errors, extensions }: Payload): void {
-    if (data) this.heard.push({ event: Number(extensions?.eventId), title: data.newPost.title })
+    if (data) this.received.push({ event: Number(extensions?.eventId), title: data.newPost.title })
     else this.faults.push(errors)
   }
 }
@@ -72,7 +72,7 @@ interface Sink {
 
 type Request = { readonly query: string; readonly variables: Record<string, unknown> }
 
-/** It can be cut off before it is open: `ws` then emits an error, to which graphql-ws does not listen any more. */
+/** If it is terminated before it is open, `ws` emits an error that graphql-ws no longer handles. */
 class CutSocket extends WebSocket {
   constructor(...given: ConstructorParameters<typeof WebSocket>) {
     super(...given)

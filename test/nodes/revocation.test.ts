@@ -1,4 +1,4 @@
-/** What is taken back on one node is over on all: the next request, and connections that are open. */
+/** A credential revoked on one node is refused by all, and its open connections are closed. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { postJson, sameOrigin, signedInCookie } from '../auth/own-page.ts'
@@ -42,7 +42,7 @@ async function issue(
   return { app, token: access_token, browser }
 }
 
-/** On the page of connected apps. */
+/** Disconnects the app on the page of connected apps. */
 async function disconnect(browser: Browser, { url }: Fixture): Promise<void> {
   const page = await browser.open(`${url}/account/apps`)
   assert.ok(!('left' in page))
@@ -56,37 +56,37 @@ const remove = async (address: string, key: string) =>
   assert.equal((await call(address, { method: 'DELETE', key })).status, 204)
 
 const ways: Readonly<Record<string, (fixture: Fixture) => Promise<Given>>> = {
-  'a key that is deleted': async fixture => {
+  'a deleted API key': async fixture => {
     const { id, key } = await newKey(fixture, fixture.url)
     return { token: key, revoke: url => remove(`${url}/api/v1/api_keys/${id}`, fixture.ben.key) }
   },
-  'a key whose user is deleted': async fixture => {
+  'an API key of a deleted user': async fixture => {
     const { key } = await newKey(fixture, fixture.url)
     return {
       token: key,
       revoke: url => remove(`${url}/api/v1/users/${fixture.ben.id}`, fixture.admin.key),
     }
   },
-  'an opaque token that its app revokes': async fixture => {
+  'an opaque token revoked by its app': async fixture => {
     const { app, token } = await issue(fixture, 'opaque')
     const revoke = async (url: string) =>
       assert.equal((await post(`${url}/oauth/revoke`, { token, ...secretOf(app) })).status, 200)
     return { token, revoke }
   },
-  'a JWT that the user takes back on the page': async fixture => {
+  'a JWT of an app that the user disconnects': async fixture => {
     const { token, browser } = await issue(fixture, 'jwt')
     return { token, revoke: () => disconnect(browser, fixture) }
   },
-  'an opaque token that the user takes back on the page': async fixture => {
+  'an opaque token of an app that the user disconnects': async fixture => {
     const { token, browser } = await issue(fixture, 'opaque')
     return { token, revoke: () => disconnect(browser, fixture) }
   },
-  'the cookie of a session that signs out': async fixture => {
+  'the cookie of a session that has signed out': async fixture => {
     const token = { Cookie: await signedInCookie(fixture.url, fixture.ben), ...sameOrigin }
     const revoke = (url: string) => postJson(`${url}/account/sign-out`, {}, token)
     return { token, revoke }
   },
-  'a JWT whose app is deleted': async fixture => {
+  'a JWT of a deleted app': async fixture => {
     const { app, token } = await issue(fixture, 'jwt')
     return { token, revoke: url => remove(`${url}/api/v1/oauth_apps/${app.id}`, fixture.ann.key) }
   },
@@ -100,32 +100,32 @@ for (const setup of nodeSetups)
   suite(setup.name, () => {
     const withShared = sharedFixtures(setup)
     for (const [what, way] of Object.entries(ways)) {
-      test(`${what}: over on every node (${setup.name})`, async t => {
+      test(`${what} is refused by every node, and its connections are closed (${setup.name})`, async t => {
         await withShared(async fixture => {
           const { urls } = fixture
           const { token, revoke } = await way(fixture)
           const sockets = await Promise.all(urls.map(url => listen(url, token)))
           const streams = await Promise.all(urls.map(url => stream(url, token)))
           for (const url of urls) assert.equal(await statusOf(url, token), 200)
-          const [unasked = '', asked = '', ...others] = urls
+          const [idle = '', revoking = '', ...others] = urls
           const ends = [
             ...sockets.map(({ closed }) => closed),
             ...streams.map(({ ended }) => ended.catch(() => 'cut')),
           ]
-          await revoke(asked)
+          await revoke(revoking)
           const since = performance.now()
           const inTime = endWithinSecond(ends, () => Promise.all(urls.map(url => call(`${url}/healthz`))))
-          // Acknowledged is over: no node takes it any more. The one that nobody asks must hear of it by itself.
-          const taken = await Promise.all([asked, ...others].map(url => statusOf(url, token)))
+          // After the acknowledgement, every node refuses it. The idle node must close its connections without a request.
+          const statuses = await Promise.all([revoking, ...others].map(url => statusOf(url, token)))
           assert.ok(await inTime, 'a connection is still open after a second')
-          t.diagnostic(`${Math.round(performance.now() - since)} ms until the last connection was ended`)
-          assert.deepEqual(new Set(taken), new Set([401]))
-          assert.equal(await statusOf(unasked, token), 401)
+          t.diagnostic(`${Math.round(performance.now() - since)} ms until the last connection was closed`)
+          assert.deepEqual(new Set(statuses), new Set([401]))
+          assert.equal(await statusOf(idle, token), 401)
         })
       })
     }
 
-    test(`a disabled account: every credential is over on every node (${setup.name})`, async t => {
+    test(`every credential of a disabled account is refused by every node until the account is enabled (${setup.name})`, async t => {
       await withShared(async fixture => {
         const { urls, admin, ben } = fixture
         const tokens = [
@@ -147,15 +147,19 @@ for (const setup of nodeSetups)
         const since = performance.now()
         const ask = () => Promise.all(urls.map(url => call(`${url}/healthz`)))
         assert.ok(await endWithinSecond(ends, ask), 'a connection is still open after a second')
-        t.diagnostic(`${Math.round(performance.now() - since)} ms until the last connection was ended`)
+        t.diagnostic(`${Math.round(performance.now() - since)} ms until the last connection was closed`)
         const statuses = () => Promise.all(open.map(({ url, token }) => statusOf(url, token)))
         assert.deepEqual(new Set(await statuses()), new Set([401]))
         assert.equal((await set(false)).status, 200)
-        assert.deepEqual(new Set(await statuses()), new Set([200]), 'it was suspended, not ended')
+        assert.deepEqual(
+          new Set(await statuses()),
+          new Set([200]),
+          'the credentials were suspended, not revoked',
+        )
       })
     })
 
-    test(`two administrators who disable each other at once, on two nodes: one is left (${setup.name})`, async () => {
+    test(`two administrators cannot disable or demote each other at the same time on two nodes (${setup.name})`, async () => {
       await withShared(async fixture => {
         const { urls, admin, ben, call: ask } = fixture
         const patch = (url: string, key: string, id: number, body: unknown) =>
@@ -182,7 +186,7 @@ for (const setup of nodeSetups)
       })
     })
 
-    test(`an owner who changes an app’s addresses while it is marked as first-party is too late (${setup.name})`, async () => {
+    test(`the owner of an app cannot change its redirect URIs once it is marked as first-party (${setup.name})`, async () => {
       await withShared(async fixture => {
         const { urls, admin, ann } = fixture
         const app = await fixture.app()
@@ -198,7 +202,7 @@ for (const setup of nodeSetups)
             ...changes,
           ])
           assert.equal(marked.status, 200, marked.text)
-          // What the administrator is shown is what counts from now on.
+          // The redirect URIs in the administrator's response are final.
           const { json } = await fixture.call(path, { key: ann.key })
           assert.deepEqual(json['redirect_uris'], marked.json['redirect_uris'])
           assert.equal((await patch(fixture.url, admin.key, { first_party: false })).status, 200)
@@ -206,7 +210,7 @@ for (const setup of nodeSetups)
       })
     })
 
-    test(`a new role counts on every node, on open connections too (${setup.name})`, async () => {
+    test(`a change of role takes effect on every node at once (${setup.name})`, async () => {
       await withShared(async fixture => {
         const { urls, admin, ben } = fixture
         const made = await fixture.call('/api/v1/posts', {

@@ -1,4 +1,4 @@
-/** Three nodes that start at once on an empty database: one makes what must be there once. */
+/** Three nodes that start at once on an empty database initialize it only once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkModel } from '../../src/model/check.ts'
@@ -28,14 +28,14 @@ async function keysAt(url: string): Promise<readonly string[]> {
 }
 
 for (const setup of nodeSetups) {
-  test(`one administrator, one key, one set of signing keys (${setup.name})`, async () => {
+  test(`three nodes that start at once create one administrator, one API key and one set of signing keys (${setup.name})`, async () => {
     const place = await setup.open()
     try {
       const cluster = await startCluster({ settings: place.settings })
       try {
-        const told = cluster.nodes.map(({ log }) => /API key +(pk_\S+)/.exec(log)?.[1])
-        const keys = told.filter(key => key !== undefined)
-        assert.equal(keys.length, 1, `told by ${keys.length}`)
+        const printed = cluster.nodes.map(({ log }) => /API key +(pk_\S+)/.exec(log)?.[1])
+        const keys = printed.filter(key => key !== undefined)
+        assert.equal(keys.length, 1, `printed by ${keys.length} nodes`)
         const users = await rowsOf(place, 'users')
         assert.deepEqual(
           users.map(({ email, role }) => [email, role]),

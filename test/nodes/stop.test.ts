@@ -1,4 +1,4 @@
-/** A node that is asked to stop does so at once, whoever listens. */
+/** A node stops promptly even if it has subscribers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey } from '../../src/auth/key.ts'
@@ -6,10 +6,10 @@ import { sqlite } from '../setups/sqlite.ts'
 import { startCluster } from './cluster.ts'
 import { listen, stream } from './listeners.ts'
 
-/** Far less than the seconds for which running requests are waited for. */
-const SOON = 5000
+/** Far less than the grace period for running requests. */
+const maxStopMs = 5000
 
-test('a stop ends subscriptions at once, over a WebSocket and as a stream', async () => {
+test('stopping a node ends subscriptions at once, over WebSockets and server-sent events', async () => {
   const place = await sqlite.open()
   const key = generateKey()
   const { database } = place
@@ -24,7 +24,7 @@ test('a stop ends subscriptions at once, over a WebSocket and as a stream', asyn
     const { ended } = await stream(node.url, key)
     const since = performance.now()
     await node.stop()
-    assert.ok(performance.now() - since < SOON)
+    assert.ok(performance.now() - since < maxStopMs)
     assert.equal((await socket.closed).code, 1001)
     assert.match(await ended, /event: complete/)
   } finally {

@@ -1,4 +1,4 @@
-/** Who hears of new posts, over WebSockets. */
+/** Subscribers to new posts over WebSockets. */
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
 import { call } from '../serve/service.ts'
@@ -6,32 +6,32 @@ import { client } from '../transports/service.ts'
 
 export interface Subscriber {
   readonly faults: unknown[]
-  /** What it has heard, but for the first posts, by which it was found to listen. */
+  /** The titles received, without the warm-up posts of `untilAllListen`. */
   titles(): readonly string[]
-  /** Whether it has heard anything. */
-  hears(): boolean
+  /** Whether it has received anything. */
+  hasReceived(): boolean
   end(): void
 }
 
 const first = 'warm-up'
 
-/** See `untilAllListen`. */
+/** Starts to subscribe; `untilAllListen` waits until subscriptions are active. */
 export function subscribe(url: string, key: string): Subscriber {
-  const heard: string[] = []
+  const received: string[] = []
   const faults: unknown[] = []
   const socket = client(`${url.replace('http', 'ws')}/graphql`, { Authorization: `Bearer ${key}` })
   const stop = socket.subscribe<{ newPost: { title: string } }>(
     { query: 'subscription { newPost { title } }' },
     {
-      next: ({ data, errors }) => (data ? heard.push(data.newPost.title) : faults.push(errors)),
+      next: ({ data, errors }) => (data ? received.push(data.newPost.title) : faults.push(errors)),
       error: fault => faults.push(fault),
       complete: () => {},
     },
   )
   return {
     faults,
-    titles: () => heard.filter(title => title !== first),
-    hears: () => heard.length > 0,
+    titles: () => received.filter(title => title !== first),
+    hasReceived: () => received.length > 0,
     end() {
       stop()
       void socket.dispose()
@@ -44,21 +44,21 @@ export async function write(url: string, key: string, title: string): Promise<vo
   assert.equal(made.status, 201, made.text)
 }
 
-/** A first post again and again until all have heard one: then all listen. `key`: of who writes. */
+/** Writes warm-up posts until every subscriber has received one, so that all are active. */
 export async function untilAllListen(
   url: string,
   key: string,
   subscribers: readonly Subscriber[],
 ): Promise<void> {
-  for (let round = 0; !subscribers.every(one => one.hears()); round++) {
-    assert.ok(round < 100, 'a subscriber hears nothing')
+  for (let round = 0; !subscribers.every(one => one.hasReceived()); round++) {
+    assert.ok(round < 100, 'a subscriber receives nothing')
     await write(url, key, first)
     await wait(50)
   }
 }
 
-/** All have heard every post of each writer once, in one order, and those of one writer in theirs: `<writer> <post>`. */
-export function assertAllHeard(subscribers: readonly Subscriber[], writers: number, posts: number): void {
+/** Requires that all got every post once and in the same order, and those of a writer, `<writer> <post>`, in order. */
+export function assertAllReceived(subscribers: readonly Subscriber[], writers: number, posts: number): void {
   const [all = []] = subscribers.map(one => one.titles())
   assert.equal(all.length, writers * posts)
   for (const one of subscribers) {

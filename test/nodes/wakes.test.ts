@@ -1,4 +1,4 @@
-/** Two nodes and a Redis: a commit wakes the other node once, and what that one notices is not told back. */
+/** Two nodes with Redis: a commit wakes the other node once, and that node sends no wake-up in return. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -40,20 +40,20 @@ interface Wakes {
 
 async function wakesOf(url: string, key: string): Promise<Wakes> {
   const { text } = await call(`${url}/metrics`, { key })
-  const figure = (name: string): number => {
+  const metric = (name: string): number => {
     const [, value] =
       new RegExp(`^portico_redis_wakes_${name}_total(?:\\{.*\\})? (\\d+)$`, 'm').exec(text) ?? []
     assert.ok(value !== undefined, text)
     return Number(value)
   }
-  return { sent: figure('sent'), received: figure('received') }
+  return { sent: metric('sent'), received: metric('received') }
 }
 
-/** Waits until a node has received so many. */
-async function heard(url: string, key: string, wakes: number): Promise<void> {
+/** Waits until a node has received this many wake-ups. */
+async function untilReceived(url: string, key: string, wakes: number): Promise<void> {
   const end = performance.now() + 20_000
   while ((await wakesOf(url, key)).received < wakes) {
-    assert.ok(performance.now() < end, `no ${wakes} wakes after 20 s`)
+    assert.ok(performance.now() < end, `fewer than ${wakes} wake-ups after 20 s`)
     await wait(20)
   }
 }
@@ -85,7 +85,7 @@ async function withNodes(
 }
 
 for (const [name, open] of Object.entries(places)) {
-  test(`${name}: a node that is woken does not wake the others`, async () => {
+  test(`${name}: a node that is woken does not wake other nodes`, async () => {
     await withNodes(open, async ([writer, other], key) => {
       const before = { writer: await wakesOf(writer, key), other: await wakesOf(other, key) }
       for (let count = 1; count <= 3; count++) {
@@ -95,8 +95,8 @@ for (const [name, open] of Object.entries(places)) {
           body: { title: `${count}`, body: 'of one node' },
         })
         assert.equal(status, 201)
-        await heard(other, key, before.other.received + count)
-        // So that an echo had the time to come back.
+        await untilReceived(other, key, before.other.received + count)
+        // Time for an echo to arrive.
         await wait(100)
       }
       const after = { writer: await wakesOf(writer, key), other: await wakesOf(other, key) }

@@ -1,4 +1,4 @@
-/** Webhooks while the node that sends is killed: nothing lost, duplicates only with the same id, items in order. */
+/** Webhooks when the sending node is killed: no event is lost, duplicates have the same id, and items stay in order. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -23,7 +23,7 @@ interface Received {
 interface Receiver {
   readonly url: string
   readonly received: Received[]
-  /** Called with each message before it is answered. */
+  /** Called with each message before the response. */
   onMessage: (message: Received) => Promise<void> | void
   close(): void
 }
@@ -83,7 +83,7 @@ interface Fixture {
   readonly key: string
   readonly receiver: Receiver
   readonly secret: string
-  /** Tries every node until one has stored it. Returns the item's id. */
+  /** Sends the write to the nodes until one has stored it. Returns the id of the item. */
   write(path: string, method: string, body: object): Promise<number>
 }
 
@@ -132,7 +132,7 @@ async function within(
   }
 }
 
-/** Each message is signed, an event has one id, and the events of an item came in their order. */
+/** Requires that each message is signed, each event has one id, and the events of an item are in order. */
 function check({ received }: Receiver, secret: string): void {
   const ids = new Map<string, string>()
   const last = new Map<number, number>()
@@ -150,13 +150,13 @@ function check({ received }: Receiver, secret: string): void {
 
 const titlesOf = ({ received }: Receiver) => new Set(received.map(({ event }) => event.data?.title))
 
-/** Kills the sending node while a message is on its way, and starts it again at the end. */
+/** Kills the sending node while it sends a message, and starts it again at the end. */
 async function killWhileSending(fixture: Fixture): Promise<void> {
   const { cluster, receiver, write, secret } = fixture
   const sender = await senderOf(cluster)
   const { promise, resolve } = Promise.withResolvers<void>()
   let isKilled = false
-  // It has the message; the sender dies before it learns so.
+  // The receiver has the message, but the sender is killed before the response.
   receiver.onMessage = async ({ event }) => {
     if (event.data.title !== 'killed' || isKilled) return
     isKilled = true
@@ -170,12 +170,12 @@ async function killWhileSending(fixture: Fixture): Promise<void> {
   await write(`/api/v1/posts/${item}`, 'PATCH', { title: 'after' })
   await until(() => titlesOf(receiver).has('after'), 'the next sender sends the rest')
   const killed = receiver.received.filter(({ event }) => event.data.title === 'killed')
-  assert.ok(killed.length >= 2, 'what was not recorded is sent again')
+  assert.ok(killed.length >= 2, 'the unacknowledged message is sent again')
   if (!sender.isUp) await sender.start()
   check(receiver, secret)
 }
 
-/** Kills the sending node again and again while events are written. */
+/** Kills the sending node repeatedly while events are written. */
 async function killAtRandom(fixture: Fixture, kills: number): Promise<void> {
   const { cluster, receiver, write, secret } = fixture
   receiver.onMessage = () => sleep(5)
@@ -195,18 +195,18 @@ async function killAtRandom(fixture: Fixture, kills: number): Promise<void> {
   )
   for (let count = 0; count < kills; count++) {
     const before = receiver.received.length
-    await until(() => receiver.received.length > before + 20, 'messages come')
+    await until(() => receiver.received.length > before + 20, 'messages are sent')
     const sender = await senderOf(cluster)
     await sender.kill()
     await sender.start()
   }
   isDone = true
   await writing
-  await until(() => titles.every(title => titlesOf(receiver).has(title)), 'every event has come')
+  await until(() => titles.every(title => titlesOf(receiver).has(title)), 'every event is received')
   check(receiver, secret)
 }
 
-test('on three nodes with PostgreSQL, a node that is killed while it sends loses nothing', () =>
+test('on three nodes with PostgreSQL, no webhook is lost when the sending node is killed', () =>
   withPostgres(url =>
     within(url, 3, async fixture => {
       await killWhileSending(fixture)
@@ -214,7 +214,7 @@ test('on three nodes with PostgreSQL, a node that is killed while it sends loses
     }),
   ))
 
-test('on SQLite, a service that is killed while it sends loses nothing', async () => {
+test('on SQLite, no webhook is lost when the service is killed while it sends', async () => {
   const place = await sqlite.open()
   try {
     await within(place.database, 1, async fixture => {
@@ -226,7 +226,7 @@ test('on SQLite, a service that is killed while it sends loses nothing', async (
   }
 })
 
-test('a node that stops lets another one send at once, and finishes what is on its way', () =>
+test('a stopping node completes its delivery and lets another node send at once', () =>
   withPostgres(url =>
     within(url, 2, async ({ cluster, receiver, write, secret }) => {
       const sender = await senderOf(cluster)
@@ -234,7 +234,7 @@ test('a node that stops lets another one send at once, and finishes what is on i
       await until(() => titlesOf(receiver).has('one'), 'the first is sent')
       receiver.onMessage = () => sleep(500)
       await write('/api/v1/posts', 'POST', { title: 'two', body: 'x' })
-      await until(() => titlesOf(receiver).has('two'), 'the second is on its way')
+      await until(() => titlesOf(receiver).has('two'), 'the second is being sent')
       await sender.stop()
       await write('/api/v1/posts', 'POST', { title: 'three', body: 'x' })
       await until(() => titlesOf(receiver).has('three'), 'the other node sends')
@@ -243,7 +243,7 @@ test('a node that stops lets another one send at once, and finishes what is on i
     }),
   ))
 
-test('of two threads one sends, whichever has stored the event', async () => {
+test('only one of two workers sends webhooks, whichever stored the event', async () => {
   const place = await sqlite.open()
   const use = async ({ cluster, receiver, write, secret }: Fixture) => {
     await senderOf(cluster)

@@ -1,4 +1,4 @@
-/** Aggregates on every database are what the reference works out, for random models, rules, callers, filters and groups. */
+/** Aggregates on every database equal those of the reference, for random models, rules, callers, filters and groups. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -30,7 +30,7 @@ import { smallModel } from './small-model.ts'
 
 const PLANS = 25
 
-/** Some are hidden from some callers, some from all, some have no order. */
+/** Some fields are hidden from some callers, some from all, and some have no order. */
 const fields: Record<Name, readonly string[]> = {
   users: ['id', 'name', 'level', 'boss_id', 'created_at', 'password_hash'],
   posts: ['id', 'title', 'note', 'rank', 'public', 'author_id', 'created_at', 'pin', 'extra'],
@@ -38,7 +38,7 @@ const fields: Record<Name, readonly string[]> = {
   post_tags: ['id', 'post_id', 'tag_id', 'created_at'],
 }
 
-function figuresOf(of: Name) {
+function aggregationOf(of: Name) {
   const name = fc.constantFrom(...fields[of])
   const group: fc.Arbitrary<GroupKey> = name.chain(field =>
     field === 'created_at'
@@ -71,15 +71,15 @@ function figuresOf(of: Name) {
     })
 }
 
-/** The rows of a random list. */
+/** Aggregates over the rows of a random list. */
 const aggregatePlans: fc.Arbitrary<Plan<AggregateShape>> = readPlans
   .filter(({ shape }) => shape.kind === 'list')
   .chain(({ shape, args }) => {
     if (shape.kind !== 'list') throw new TypeError('only lists have filters')
     const { collection, within, filter, search } = shape
-    return figuresOf(collection as Name).map(({ offset, limit, ...figures }) => ({
+    return aggregationOf(collection as Name).map(({ offset, limit, ...aggregation }) => ({
       shape: {
-        ...{ kind: 'aggregate' as const, collection, within, filter, search, ...figures },
+        ...{ kind: 'aggregate' as const, collection, within, filter, search, ...aggregation },
         offset: args.length,
         limit: args.length + 1,
       },
@@ -97,15 +97,15 @@ async function check(model: Model, data: Data, store: Store, who: Principal, pla
     assert.ok('errors' in expected && expected.errors.has(error.code), error.message)
     return
   }
-  assert.ok('groups' in expected, 'answered, but to be refused')
+  assert.ok('groups' in expected, 'answered instead of refused')
   assert.ok(answer.kind === 'list')
   const groups = answer.text === null ? null : JSON.parse(answer.text)
   assert.deepEqual(groups, expected.groups)
   if (groups !== null) assert.equal(answer.more, expected.more)
 }
 
-/** Every type that has figures, with the values at the ends of its range. */
-const figures = checkModel(
+/** Every type that can be aggregated, with the limits of its range. */
+const ranges = checkModel(
   declare({
     users: users(),
     rows: collection({
@@ -165,7 +165,7 @@ const data = {
   rows: values.map((row, at) => ({ id: at + 1, ...row, created_at: time })),
 }
 
-function figuresBy(groups: readonly GroupKey[], measures: readonly Measure[]): AggregateShape {
+function aggregateBy(groups: readonly GroupKey[], measures: readonly Measure[]): AggregateShape {
   return {
     kind: 'aggregate',
     ...{ collection: 'rows', within: undefined, filter: undefined, search: undefined },
@@ -181,9 +181,9 @@ function figuresBy(groups: readonly GroupKey[], measures: readonly Measure[]): A
 }
 
 for (const { name, within } of seededStores) {
-  test(`aggregates from ${name} are the reference’s`, async () => {
-    const asked = fc.array(fc.tuple(principals, aggregatePlans), { minLength: PLANS, maxLength: PLANS })
-    const property = fc.asyncProperty(choices.map(smallModel), datas, asked, async (model, rows, all) => {
+  test(`aggregates on ${name} equal those of the reference`, async () => {
+    const requests = fc.array(fc.tuple(principals, aggregatePlans), { minLength: PLANS, maxLength: PLANS })
+    const property = fc.asyncProperty(choices.map(smallModel), datas, requests, async (model, rows, all) => {
       await within(
         model,
         rows,
@@ -196,36 +196,36 @@ for (const { name, within } of seededStores) {
     await fc.assert(property, { numRuns: name === 'SQLite' ? 150 : 6 })
   })
 
-  test(`on ${name} sums are exact until they are rounded once, and nothing overflows`, async () => {
-    await within(figures, data, async ({ store }) => {
+  test(`on ${name} sums are rounded only once, and values at the limits of their range do not overflow`, async () => {
+    await within(ranges, data, async ({ store }) => {
       const read = async (shape: AggregateShape) => {
-        const answer = await store.read(createGuard(figures)({ shape, args: [0, 10] }, system))
+        const answer = await store.read(createGuard(ranges)({ shape, args: [0, 10] }, system))
         return String(answer.text)
       }
       const both = (field: string) => [{ kind: 'sum', field } as const, { kind: 'avg', field } as const]
       const ends = (field: string) => [{ kind: 'min', field } as const, { kind: 'max', field } as const]
       assert.equal(
-        await read(figuresBy([{ field: 'team' }], [{ kind: 'count' }, ...both('whole')])),
-        // 3 × (2^53 − 1) is odd: between the doubles …0972 and …0976 it is rounded to the even one.
+        await read(aggregateBy([{ field: 'team' }], [{ kind: 'count' }, ...both('whole')])),
+        // 3 × (2^53 − 1) is halfway between the doubles …0972 and …0976 and is rounded to the even one.
         `[{"team":null,"count":3,"sum_whole":null,"avg_whole":null},{"team":"blue","count":2,"sum_whole":2,"avg_whole":1},{"team":"red","count":3,"sum_whole":${BigInt(Number(3n * BigInt(most)))},"avg_whole":${BigInt(Number(3n * BigInt(most)) / 3)}}]`,
       )
-      assert.deepEqual(JSON.parse(await read(figuresBy([{ field: 'team' }], both('real')))), [
+      assert.deepEqual(JSON.parse(await read(aggregateBy([{ field: 'team' }], both('real')))), [
         { team: null, sum_real: 15e-324, avg_real: 0 },
         { team: 'blue', sum_real: null, avg_real: null },
         { team: 'red', sum_real: -3.25, avg_real: -3.25 / 3 },
       ])
       assert.equal(
         await read(
-          figuresBy([], [...ends('done'), ...ends('day'), ...ends('at'), ...ends('name'), ...ends('team')]),
+          aggregateBy([], [...ends('done'), ...ends('day'), ...ends('at'), ...ends('name'), ...ends('team')]),
         ),
         '[{"min_done":false,"max_done":true,"min_day":"0000-01-01","max_day":"9999-12-31","min_at":"0000-01-01T00:00:00.000Z","max_at":"2026-12-31T23:59:59.999Z","min_name":"z","max_name":"\u{1f600}","min_team":"blue","max_team":"red"}]',
       )
       assert.equal(
-        await read(figuresBy([{ field: 'at', part: 'month' }], [{ kind: 'count' }])),
+        await read(aggregateBy([{ field: 'at', part: 'month' }], [{ kind: 'count' }])),
         '[{"at":null,"count":5},{"at":"0000-01","count":1},{"at":"2026-12","count":2}]',
       )
       assert.equal(
-        await read(figuresBy([{ field: 'day', part: 'year' }, { field: 'done' }], [])),
+        await read(aggregateBy([{ field: 'day', part: 'year' }, { field: 'done' }], [])),
         '[{"day":null,"done":null},{"day":null,"done":true},{"day":"0000","done":true},{"day":"2026","done":false},{"day":"9999","done":true}]',
       )
     })

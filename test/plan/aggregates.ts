@@ -1,4 +1,4 @@
-/** What an aggregate must answer, the slow and obvious way. Shares no code with the guard or the store. */
+/** The expected results of aggregates, computed naively. Shares no code with the guard or the store. */
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { AggregateShape, Measure, Plan } from '../../src/plan/plan.ts'
@@ -7,7 +7,7 @@ import { type Data, Evaluation, type Refused, type Row } from './reference.ts'
 
 const partLengths = { year: 4, month: 7, day: 10, hour: 13 }
 
-/** Undefined within `groups`: the parent is missing. */
+/** `groups: null` means that the parent is missing. */
 export function aggregateReference(
   model: Model,
   data: Data,
@@ -63,7 +63,7 @@ export function aggregateReference(
   const made = [...groups.values()].map(group => ({
     keys: group.keys,
     measures: shape.measures.map(measure =>
-      figure(measure, group.rows, name => group.rows.map(row => evaluation.shown(of, row, name))),
+      measureOf(measure, group.rows, name => group.rows.map(row => evaluation.shown(of, row, name))),
     ),
   }))
   made.sort((a, b) => {
@@ -95,14 +95,18 @@ export function aggregateReference(
   }
 }
 
-function figure(measure: Measure, rows: readonly Row[], valuesOf: (name: string) => JsonValue[]): JsonValue {
+function measureOf(
+  measure: Measure,
+  rows: readonly Row[],
+  valuesOf: (name: string) => JsonValue[],
+): JsonValue {
   if (measure.kind === 'count') return rows.length
   const values = valuesOf(measure.field).filter(value => value !== null)
   if (values.length === 0) return null
   const sorted = [...values].sort(compare)
   if (measure.kind === 'min') return sorted[0] ?? null
   if (measure.kind === 'max') return sorted.at(-1) ?? null
-  // Whole numbers, of which the tests have no large ones.
+  // Only integers, since the tests have no large ones.
   const sum = values.reduce<number>((total, value) => total + Number(value), 0)
   return measure.kind === 'sum' ? sum : sum / values.length
 }

@@ -24,44 +24,44 @@ const [a, b, c] = [is(1), is(2), is(3)]
 const all = (...conditions: Condition[]): Condition => ({ kind: 'and', conditions })
 const any = (...conditions: Condition[]): Condition => ({ kind: 'or', conditions })
 
-describe('conditions become simple while they are built', () => {
+describe('conditions are simplified while they are built', () => {
   const table: readonly [string, Condition, Condition][] = [
-    ['no parts: all of none', and(), always],
-    ['no parts: one of none', or(), never],
-    ['one part stands alone', and(a), a],
-    ['always is left out of and', and(always, a), a],
-    ['never is left out of or', or(never, a), a],
-    ['never settles and', and(a, never, b), never],
-    ['always settles or', or(a, always, b), always],
-    ['and within and is flat', and(a, and(b, c)), all(a, b, c)],
-    ['or within or is flat', or(or(a, b), c), any(a, b, c)],
-    ['or within and stays', and(a, or(b, c)), all(a, any(b, c))],
-    ['twice is once', and(a, b, is(1)), all(a, b)],
+    ['an empty and is always', and(), always],
+    ['an empty or is never', or(), never],
+    ['an and with one part is that part', and(a), a],
+    ['always is dropped from and', and(always, a), a],
+    ['never is dropped from or', or(never, a), a],
+    ['an and with never is never', and(a, never, b), never],
+    ['an or with always is always', or(a, always, b), always],
+    ['a nested and is flattened', and(a, and(b, c)), all(a, b, c)],
+    ['a nested or is flattened', or(or(a, b), c), any(a, b, c)],
+    ['an or in an and is kept', and(a, or(b, c)), all(a, any(b, c))],
+    ['a duplicate is dropped', and(a, b, is(1)), all(a, b)],
     ['a and (a or b) is a', and(a, or(a, b)), a],
     ['a or (b and a) is a', or(a, and(b, a)), a],
-    ['not always', not(always), never],
-    ['not never', not(never), always],
-    ['not not', not(not(a)), a],
-    ['the order is that of the parts', or(c, a, b), any(c, a, b)],
+    ['not always is never', not(always), never],
+    ['not never is always', not(never), always],
+    ['a double negation is dropped', not(not(a)), a],
+    ['the order of the parts is kept', or(c, a, b), any(c, a, b)],
   ]
   for (const [name, made, expected] of table) test(name, () => assert.deepEqual(made, expected))
 })
 
-describe('what is certain need not be asked again', () => {
+describe('conditions known to hold are dropped', () => {
   const table: readonly [string, Condition, Condition][] = [
-    ['the same', assuming(a, a), always],
-    ['one of the certain', assuming(and(a, b), b), always],
-    ['a choice with a certain one', assuming(and(a, b), or(b, c)), always],
-    ['the rest of a conjunction', assuming(a, and(a, c)), c],
-    ['a certain choice settles only itself', assuming(or(a, b), a), a],
-    ['a certain choice', assuming(or(a, b), or(a, b)), always],
-    ['nothing certain', assuming(always, a), a],
+    ['the condition itself', assuming(a, a), always],
+    ['a part of a known and', assuming(and(a, b), b), always],
+    ['an or with a known part', assuming(and(a, b), or(b, c)), always],
+    ['an and with a known part keeps the rest', assuming(a, and(a, c)), c],
+    ['a known or does not imply its parts', assuming(or(a, b), a), a],
+    ['a known or', assuming(or(a, b), or(a, b)), always],
+    ['no known condition changes nothing', assuming(always, a), a],
     ['never stays never', assuming(a, never), never],
   ]
   for (const [name, made, expected] of table) test(name, () => assert.deepEqual(made, expected))
 })
 
-test('conditions of different meaning have different keys', () => {
+test('conditions with different meanings have different keys', () => {
   const posts = smallModel().collections.get('posts')
   const users = smallModel().collections.get('users')
   const author = posts?.relations.get('author')
@@ -92,7 +92,7 @@ test('conditions of different meaning have different keys', () => {
   assert.equal(new Set(different.map(conditionKey)).size, different.length)
 })
 
-test('what a condition looks at: own fields, other collections, the user', () => {
+test('the dependencies of a condition are its fields, other collections and the user', () => {
   const { collections } = smallModel()
   const [tags, posts, through] = [
     collections.get('tags'),

@@ -25,7 +25,7 @@ const refused = (run: () => unknown) =>
 const cursorsOf = (of: Collection, sort: readonly Sort[]) => cursorsOfOrder(of, totalOrder(sort))
 
 describe('orders', () => {
-  test('id ends every order', () => {
+  test('every order ends with id', () => {
     assert.deepEqual(totalOrder([]), [up('id')])
     assert.deepEqual(totalOrder([up('title')]), [up('title'), up('id')])
     assert.deepEqual(totalOrder([up('rank'), down('title')]), [up('rank'), down('title'), down('id')])
@@ -33,21 +33,21 @@ describe('orders', () => {
     assert.deepEqual(totalOrder([down('id'), up('title')]), [down('id')])
   })
 
-  test('an order is total where nothing follows id', () => {
+  test('an order is total if it ends with id', () => {
     for (const sort of [[], [up('title')], [down('id'), up('title')]]) {
       assert.equal(isTotal(sort), false)
       assert.equal(isTotal(totalOrder(sort)), true)
     }
   })
 
-  test('the reverse of an order turns every key', () => {
+  test('reversing an order reverses every key', () => {
     assert.deepEqual(reversed(totalOrder([up('title')])), [down('title'), down('id')])
     assert.deepEqual(reversed(totalOrder([down('id')])), [up('id')])
   })
 })
 
 describe('cursors', () => {
-  test('what goes in comes out', () => {
+  test('decoding an encoded cursor returns its values', () => {
     const cursors = cursorsOf(posts, [down('title'), up('rank'), up('public'), up('created_at')])
     const keys = fc.tuple(
       fc.option(fc.string({ unit: 'grapheme', maxLength: 50 }).filter(text => !text.includes('\0'))),
@@ -65,7 +65,7 @@ describe('cursors', () => {
     )
   })
 
-  test('a cursor fits one list only: its collection, its sort, its direction', () => {
+  test('a cursor is refused for another collection, sort or direction', () => {
     const text = cursorsOf(posts, [up('title')]).encode(['a', 1])
     for (const other of [[down('title')], [up('note')], [up('title'), down('id')], []]) {
       refused(() => cursorsOf(posts, other).decode(text))
@@ -75,7 +75,7 @@ describe('cursors', () => {
     assert.deepEqual(cursorsOf(posts, [up('id')]).decode(ids), [1])
   })
 
-  test('values of the wrong number or type are refused', () => {
+  test('a cursor with values of the wrong number or type is refused', () => {
     const cursors = cursorsOf(posts, [up('title'), up('rank'), up('public')])
     const [binding] = JSON.parse(Buffer.from(cursors.encode(['a', 1, true, 1]), 'base64url').toString())
     const wrong: JsonValue[][] = [
@@ -97,7 +97,7 @@ describe('cursors', () => {
     assert.deepEqual(cursors.decode(packed([binding, 'a', null, false, 1])), ['a', null, false, 1])
   })
 
-  test('anything else is refused', () => {
+  test('any other text is refused', () => {
     const cursors = cursorsOf(posts, [])
     const good = cursors.encode([1])
     for (const text of [
@@ -121,7 +121,7 @@ describe('cursors', () => {
     fc.assert(fc.property(fc.string(), text => refused(() => cursors.decode(text))))
   })
 
-  test('keys too long for a URL are told as what they are', () => {
+  test('sort keys too long for a URL cause an error that says so', () => {
     const cursors = cursorsOf(posts, [up('note')])
     assert.throws(
       () => cursors.encode(['x'.repeat(10_000), 1]),

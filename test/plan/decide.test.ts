@@ -1,4 +1,4 @@
-/** What is decided without a database is what the database would find; what is unknown stays open. */
+/** Conditions on assigned values are decided as the database would decide them; undefined means undecided. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonValue } from '../../src/model/fields/type.ts'
@@ -34,20 +34,20 @@ const five = [sets('n', { kind: 'param', param: 0 })]
 const row: readonly [string, Condition, readonly GuardedAssignment[], boolean | undefined][] = [
   ['always', always, [], true],
   ['never', never, [], false],
-  ['a given value equals', is('n', 'eq', literal(5)), five, true],
-  ['a given value differs', is('n', 'ne', literal(5)), five, false],
-  ['a withheld value', is('n', 'eq', literal(5)), [withheld], undefined],
-  ['greater', is('n', 'gt', literal(4)), five, true],
-  ['greater or equal', is('n', 'gte', literal(5)), five, true],
-  ['less', is('n', 'lt', literal(5)), five, false],
-  ['less or equal', is('n', 'lte', literal(5)), five, true],
-  ['among', is('n', 'in', literal([1, 5])), five, true],
-  ['not among', is('n', 'in', literal([1, 2])), five, false],
-  ['another param', is('n', 'eq', { kind: 'param', param: 1 }), five, false],
-  ['the own id', is('n', 'eq', own), [sets('n', { kind: 'param', param: 2 })], true],
-  ['not the own id', is('n', 'eq', own), five, false],
+  ['eq with an equal argument', is('n', 'eq', literal(5)), five, true],
+  ['ne with an equal argument', is('n', 'ne', literal(5)), five, false],
+  ['a withheld value is undecided', is('n', 'eq', literal(5)), [withheld], undefined],
+  ['gt', is('n', 'gt', literal(4)), five, true],
+  ['gte', is('n', 'gte', literal(5)), five, true],
+  ['lt', is('n', 'lt', literal(5)), five, false],
+  ['lte', is('n', 'lte', literal(5)), five, true],
+  ['in with a list that contains the value', is('n', 'in', literal([1, 5])), five, true],
+  ['in with a list without the value', is('n', 'in', literal([1, 2])), five, false],
+  ['eq with another parameter', is('n', 'eq', { kind: 'param', param: 1 }), five, false],
+  ['the user id, given as an argument', is('n', 'eq', own), [sets('n', { kind: 'param', param: 2 })], true],
+  ['another user id', is('n', 'eq', own), five, false],
   [
-    'the own id by default',
+    'the user id by default',
     is('n', 'eq', own),
     [sets('n', { kind: 'default', default: { kind: 'currentUser' } })],
     true,
@@ -58,57 +58,67 @@ const row: readonly [string, Condition, readonly GuardedAssignment[], boolean | 
     [sets('n', { kind: 'default', default: { kind: 'value', value: 3 } })],
     true,
   ],
-  ['nothing is not less', is('n', 'lt', literal(9)), [sets('n', literal(null))], false],
-  ['nothing does not differ', is('n', 'ne', literal(9)), [sets('n', literal(null))], false],
-  ['and not that is true', not(is('n', 'ne', literal(9))), [sets('n', literal(null))], true],
-  ['is missing', { kind: 'isNull', field: visible('n') }, [sets('n', literal(null))], true],
-  ['is not missing', { kind: 'isNull', field: visible('n') }, five, false],
-  ['a field that is not set', is('n', 'eq', literal(5)), [], undefined],
+  ['null is not less', is('n', 'lt', literal(9)), [sets('n', literal(null))], false],
+  ['null fulfils no ne', is('n', 'ne', literal(9)), [sets('n', literal(null))], false],
+  ['the negation of ne holds for null', not(is('n', 'ne', literal(9))), [sets('n', literal(null))], true],
+  ['isNull with null', { kind: 'isNull', field: visible('n') }, [sets('n', literal(null))], true],
+  ['isNull with a value', { kind: 'isNull', field: visible('n') }, five, false],
+  ['a field that is not assigned is undecided', is('n', 'eq', literal(5)), [], undefined],
   [
-    'a time that is not known yet',
+    'a default time is undecided',
     is('at', 'gt', literal('2026')),
     [sets('at', { kind: 'default', default: { kind: 'now' } })],
     undefined,
   ],
-  ['text in order is the database’s', is('t', 'lt', literal('b')), [sets('t', literal('a'))], undefined],
-  ['text that is equal', is('t', 'eq', literal('a')), [sets('t', literal('a'))], true],
-  ['types that differ', is('t', 'eq', literal(1)), [sets('t', literal('1'))], undefined],
-  ['a document', is('doc', 'eq', literal('x')), [sets('doc', literal({ a: 1 }))], undefined],
   [
-    'a field that may be hidden',
+    'the order of texts is undecided, since it is that of the database',
+    is('t', 'lt', literal('b')),
+    [sets('t', literal('a'))],
+    undefined,
+  ],
+  ['equal texts', is('t', 'eq', literal('a')), [sets('t', literal('a'))], true],
+  ['different types are undecided', is('t', 'eq', literal(1)), [sets('t', literal('1'))], undefined],
+  ['a document is undecided', is('doc', 'eq', literal('x')), [sets('doc', literal({ a: 1 }))], undefined],
+  [
+    'a field that may be hidden is undecided',
     { kind: 'isNull', field: visible('n', is('t', 'eq', literal('a'))) },
     five,
     undefined,
   ],
   [
-    'a field that is set in some rows only',
+    'a field that is assigned only in some rows is undecided',
     is('n', 'eq', literal(5)),
     [{ ...sets('n', literal(5)), when: is('t', 'eq', literal('a')) }],
     undefined,
   ],
-  ['and: one false settles it', and(is('t', 'eq', literal('a')), is('n', 'eq', literal(6))), five, false],
   [
-    'and: one open leaves it open',
+    'an and with a false part is false',
+    and(is('t', 'eq', literal('a')), is('n', 'eq', literal(6))),
+    five,
+    false,
+  ],
+  [
+    'an and with an undecided part and no false one is undecided',
     and(is('t', 'eq', literal('a')), is('n', 'eq', literal(5))),
     five,
     undefined,
   ],
-  ['or: one true settles it', or(is('t', 'eq', literal('a')), is('n', 'eq', literal(5))), five, true],
+  ['an or with a true part is true', or(is('t', 'eq', literal('a')), is('n', 'eq', literal(5))), five, true],
   [
-    'or: one open leaves it open',
+    'an or with an undecided part and no true one is undecided',
     or(is('t', 'eq', literal('a')), is('n', 'eq', literal(6))),
     five,
     undefined,
   ],
-  ['or: all false', or(is('n', 'eq', literal(7)), is('n', 'eq', literal(6))), five, false],
-  ['not: open stays open', not(is('t', 'eq', literal('a'))), five, undefined],
+  ['an or of false parts is false', or(is('n', 'eq', literal(7)), is('n', 'eq', literal(6))), five, false],
+  ['the negation of an undecided condition is undecided', not(is('t', 'eq', literal('a'))), five, undefined],
 ]
 
 for (const [name, condition, assignments, expected] of row) {
   test(name, () => assert.equal(decide(condition, assignments, [5, 6, 7], 7), expected))
 }
 
-test('nobody has no id', () => {
+test('an anonymous caller has no user id to compare with', () => {
   assert.equal(decide(is('n', 'eq', own), five, [5], null), false)
   assert.equal(decide(is('n', 'ne', own), five, [5], null), false)
 })

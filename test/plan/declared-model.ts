@@ -1,4 +1,4 @@
-/** The small model as a model file would declare it: through the builders and every check. */
+/** The small model declared as in a model file: with the builders, and checked. */
 import { checkModel } from '../../src/model/check.ts'
 import { collection, manyToMany, model, users } from '../../src/model/declaration.ts'
 import { boolean } from '../../src/model/fields/boolean.ts'
@@ -17,7 +17,7 @@ function options(choice: Partial<Field> | undefined) {
   return { readOnly, immutable: immutable && !readOnly, ...rules(choice), ...searchable }
 }
 
-/** Throws a `ModelError` when the choices make no right model. */
+/** Throws a `ModelError` if the choices make an invalid model. */
 export function declaredModel({ access = {}, fields = {} }: Choices): Model {
   const optional = (where: string) => ({ optional: true, ...options(fields[where]) }) as const
   return checkModel(

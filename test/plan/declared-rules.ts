@@ -1,4 +1,4 @@
-/** Random rules, as the builders of a model file take them. */
+/** Random rules in the form that the builders of a model file accept. */
 import type { AccessRule } from '../../src/model/access.ts'
 import type { CollectionAccess, Field } from '../../src/model/model.ts'
 import type { Rule } from '../../src/model/rule.ts'
@@ -6,7 +6,7 @@ import type { Rule } from '../../src/model/rule.ts'
 const open: Rule = { kind: 'anyone' }
 const wrapped = (rule: Rule) => ({ rule }) as AccessRule
 
-/** Who may do what with a collection; what is not chosen is open. */
+/** The access rules of a collection; operations without a choice are open. */
 export function operations({
   read = open,
   create = open,
@@ -16,13 +16,13 @@ export function operations({
   return { read: wrapped(read), create: wrapped(create), update: wrapped(update), delete: wrapped(remove) }
 }
 
-/** Who may read and write a field. */
+/** The read and write rules of a field. */
 export function rules(choice: Partial<Field> | undefined) {
   const access = choice?.access
   return access ? { access: { read: wrapped(access.read), write: wrapped(access.write) } } : {}
 }
 
-/** A required field may not be written by nobody, but by everybody whom a rule leaves out. */
+/** Replaces the write rule nobody of a required field, which a model may not have. */
 export function writable(choice: Partial<Field> | undefined): Partial<Field> | undefined {
   if (choice?.access?.write.kind !== 'nobody') return choice
   const write: Rule = { kind: 'not', rule: open }

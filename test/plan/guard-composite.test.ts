@@ -1,4 +1,4 @@
-/** Several reads in one: each root is held to the rules as if it were alone, and what is refused is left out and told. */
+/** Composite reads: the rules apply to each root as if it were alone, and refused roots are omitted and reported. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -35,7 +35,7 @@ function guarded(model: Model, roots: readonly Root[], who: Principal = ann): Gu
 
 const ofOwn = smallModel({ access: { posts: { read: owner('author_id') } } })
 
-test('each root has the rule of its rows, a list beside what it asks for', () => {
+test('each root has its read rule, combined with the filter of a list', () => {
   const filter = { kind: 'compare', field: 'rank', operator: 'eq', param: 0 } as const
   const { roots } = guarded(ofOwn, [item('posts'), list('posts'), list('posts', { filter })])
   assert.deepEqual(
@@ -59,42 +59,48 @@ const answers: readonly (readonly [
   personal: boolean,
   reads: readonly string[],
 ])[] = [
-  ['what all may see', smallModel(), [item('posts'), list('tags')], false, ['posts', 'tags']],
-  ['the caller’s own rows, by id', ofOwn, [item('posts')], true, ['posts']],
-  ['the caller’s own rows, listed', ofOwn, [list('posts')], true, ['posts']],
-  ['one root of several', ofOwn, [list('tags'), list('posts')], true, ['posts', 'tags']],
-  ['a field that some rows hide', hidden, [item('posts', [note])], true, ['posts']],
+  ['public rows', smallModel(), [item('posts'), list('tags')], false, ['posts', 'tags']],
+  ['an item of the caller', ofOwn, [item('posts')], true, ['posts']],
+  ['a list of the caller’s rows', ofOwn, [list('posts')], true, ['posts']],
   [
-    'an order by such a field',
+    'several roots, one with the caller’s rows',
+    ofOwn,
+    [list('tags'), list('posts')],
+    true,
+    ['posts', 'tags'],
+  ],
+  ['a field that is hidden in some rows', hidden, [item('posts', [note])], true, ['posts']],
+  [
+    'an order by a field that is hidden in some rows',
     hidden,
     [list('posts', { sort: totalOrder([{ field: 'note', descending: true }]) })],
     true,
     ['posts'],
   ],
-  ['a rule over others', behind, [list('posts')], true, ['posts', 'users']],
+  ['a rule on related rows', behind, [list('posts')], true, ['posts', 'users']],
 ]
 
 for (const [what, model, roots, personal, reads] of answers) {
-  test(`an answer about ${what} is ${personal ? '' : 'not '}personal`, () => {
+  test(`an answer with ${what} is ${personal ? '' : 'not '}personal`, () => {
     const shape = guarded(model, roots)
     assert.deepEqual([shape.personal, shape.reads], [personal, reads])
   })
 }
 
-test('a root that is refused is left out and told, by its keys, and the others are there', () => {
+test('a refused root or field is omitted and reported with its path, and the others are answered', () => {
   const model = smallModel({
     access: { tags: { read: nobody }, users: { read: signedIn } },
     fields: { 'posts.note': { access: { read: admin, write: anyone } } },
   })
   const roots = [list('tags'), item('posts', [id, note]), item('users')]
-  const told = (who: Principal) => {
+  const answered = (who: Principal) => {
     const shape = guarded(model, roots, who)
     return [
       shape.roots.map(root => [root.key, 'select' in root && root.select.map(each => each.key)]),
       shape.refusals.map(({ keys, error }) => [keys.join('.'), error.code]),
     ]
   }
-  assert.deepEqual(told(ann), [
+  assert.deepEqual(answered(ann), [
     [
       ['one of posts', ['id']],
       ['one of users', ['id']],
@@ -104,8 +110,8 @@ test('a root that is refused is left out and told, by its keys, and the others a
       ['one of posts.note', 'FORBIDDEN'],
     ],
   ])
-  assert.deepEqual(told(root)[1], [['all tags', 'FORBIDDEN']])
-  assert.deepEqual(told(anonymous('192.0.2.1'))[1], [
+  assert.deepEqual(answered(root)[1], [['all tags', 'FORBIDDEN']])
+  assert.deepEqual(answered(anonymous('192.0.2.1'))[1], [
     ['all tags', 'UNAUTHORIZED'],
     ['one of posts.note', 'UNAUTHORIZED'],
     ['one of users', 'UNAUTHORIZED'],

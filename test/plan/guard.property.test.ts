@@ -1,4 +1,4 @@
-/** For random rules, rows, callers and plans, what the guard lets through is what the reference allows. */
+/** For random rules, rows, callers and plans, the guard allows exactly what the reference allows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -21,7 +21,7 @@ function attempt<T>(run: () => T): T | { readonly refused: ErrorCode } {
   }
 }
 
-test('reads answer exactly what the reference answers, or refuse where it refuses', () => {
+test('reads return exactly what the reference returns, or are refused as it refuses them', () => {
   let answered = 0
   let refused = 0
   const property = fc.property(models, datas, principals, readPlans, (model, data, who, plan) => {
@@ -29,7 +29,7 @@ test('reads answer exactly what the reference answers, or refuse where it refuse
     const outcome = attempt(() => interpretRead(data, createGuard(model)(plan as Plan<ListShape>, who)))
     if ('errors' in expected) {
       refused++
-      assert.ok('refused' in outcome, `answered, but ${[...expected.errors]} was due`)
+      assert.ok('refused' in outcome, `answered instead of ${[...expected.errors]}`)
       assert.ok(expected.errors.has(outcome.refused), `${outcome.refused}, not ${[...expected.errors]}`)
     } else {
       answered++
@@ -41,7 +41,7 @@ test('reads answer exactly what the reference answers, or refuse where it refuse
   assert.ok(answered > RUNS / 8 && refused > RUNS / 20, `${answered} answered, ${refused} refused`)
 })
 
-test('cursor pages in a row give the whole list, once each and in order', () => {
+test('consecutive pages by cursor equal those of the reference', () => {
   const walked = fc.property(models, datas, principals, readPlans, (model, data, who, plan) => {
     if (plan.shape.kind !== 'list' || plan.shape.window.kind !== 'cursor') return
     const guard = createGuard(model)
@@ -61,7 +61,7 @@ test('cursor pages in a row give the whole list, once each and in order', () => 
   fc.assert(walked, { numRuns: RUNS / 2 })
 })
 
-test('writes leave exactly what the reference leaves, and nothing when they are refused', () => {
+test('writes store exactly what the reference stores, or are refused as it refuses them', () => {
   let written = 0
   let refused = 0
   const property = fc.property(models, datas, principals, writePlans, (model, data, who, plan) => {
@@ -69,7 +69,7 @@ test('writes leave exactly what the reference leaves, and nothing when they are 
     const outcome = attempt(() => interpretWrite(data, createGuard(model)(plan, who)))
     if ('errors' in expected) {
       refused++
-      assert.ok('refused' in outcome, `written, but ${[...expected.errors]} was due`)
+      assert.ok('refused' in outcome, `written instead of ${[...expected.errors]}`)
       assert.ok(expected.errors.has(outcome.refused), `${outcome.refused}, not ${[...expected.errors]}`)
     } else {
       written++
@@ -80,7 +80,7 @@ test('writes leave exactly what the reference leaves, and nothing when they are 
   assert.ok(written > RUNS / 10 && refused > RUNS / 10, `${written} written, ${refused} refused`)
 })
 
-test('an answer depends on no collection and no user beyond what the guarded plan says', () => {
+test('an answer depends only on the collections and the user that the guarded plan declares', () => {
   const property = fc.property(models, datas, principals, readPlans, (model, data, who, plan) => {
     const guarded = attempt((): GuardedRead => createGuard(model)(plan as Plan<ListShape>, who))
     if ('refused' in guarded) return
@@ -97,7 +97,7 @@ test('an answer depends on no collection and no user beyond what the guarded pla
   fc.assert(property, { numRuns: RUNS / 2 })
 })
 
-test('the order in which callers come changes nothing: one guard serves them all', () => {
+test('a guard shared by several callers allows each what a guard of its own would allow', () => {
   const several = fc.array(principals, { minLength: 2, maxLength: 5 })
   const property = fc.property(models, datas, several, readPlans, (model, data, callers, plan) => {
     const shared = createGuard(model)

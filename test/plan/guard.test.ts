@@ -23,7 +23,7 @@ import {
   smallModel,
 } from './small-model.ts'
 
-const nobodyIn = anonymous('192.0.2.1')
+const visitor = anonymous('192.0.2.1')
 const ann = user(1, 'user', 'all')
 const root = user(9, 'admin', 'all')
 const scoped = (...scopes: string[]) => user(1, 'user', new Set(scopes))
@@ -62,7 +62,7 @@ function refusal(run: () => unknown): ApiError {
     if (error instanceof ApiError) return error
     throw error
   }
-  return assert.fail('nothing was refused')
+  return assert.fail('not refused')
 }
 
 const read = (collection: string, rule: CollectionAccess['read']) =>
@@ -80,7 +80,7 @@ describe('scopes', () => {
   ]
   const all = ['user', 'post', 'tag', 'post_tag'].map(type => `read:${type}`)
   for (const [where, shape, scope] of everywhere) {
-    test(`${where} needs ${scope}, and nothing else will do`, () => {
+    test(`reading ${where} needs ${scope} or the write scope of the same type, and no other scope suffices`, () => {
       const without = scoped(...all.filter(one => one !== scope))
       const error = refusal(() => guardList(smallModel(), without, shape))
       assert.equal(error.code, 'INSUFFICIENT_SCOPE')
@@ -92,16 +92,16 @@ describe('scopes', () => {
     })
   }
 
-  test('a write needs the write scope, and reading is not enough', () => {
+  test('a write needs the write scope; the read scope does not suffice', () => {
     const shape: CreateShape = { kind: 'create', collection: 'tags', set: [], computed: [], select: [id] }
     const guard = createGuard(smallModel())
     assert.equal(refusal(() => guard({ shape, args: [] }, scoped('read:tag'))).scope, 'write:tag')
     assert.ok(guard({ shape, args: [] }, scoped('write:tag')))
   })
 
-  test('a rule that asks for a scope is not fulfilled by having no credential', () => {
+  test('a rule that requires a scope is not satisfied without a credential', () => {
     const model = read('tags', { kind: 'scope', scope: 'audit' })
-    assert.equal(refusal(() => guardList(model, nobodyIn, listOf('tags'))).code, 'UNAUTHORIZED')
+    assert.equal(refusal(() => guardList(model, visitor, listOf('tags'))).code, 'UNAUTHORIZED')
     assert.equal(refusal(() => guardList(model, scoped('read:tag'), listOf('tags'))).code, 'FORBIDDEN')
     assert.equal(guardList(model, scoped('read:tag', 'audit'), listOf('tags')).rows.kind, 'always')
     assert.equal(guardList(model, ann, listOf('tags')).rows.kind, 'always')
@@ -117,26 +117,26 @@ function related(relation: string, filter: Filter): Filter {
 }
 
 describe('collection rules', () => {
-  test('a rule that can hold for no row is 401 without a credential and 403 with one', () => {
+  test('a rule that can hold for no row is UNAUTHORIZED without a credential and FORBIDDEN with one', () => {
     for (const rule of [nobody, admin, both(admin, owner('id')), opposite(anyone)]) {
       const model = read('users', rule)
-      assert.equal(refusal(() => guardList(model, nobodyIn, listOf('users'))).code, 'UNAUTHORIZED')
+      assert.equal(refusal(() => guardList(model, visitor, listOf('users'))).code, 'UNAUTHORIZED')
       assert.equal(refusal(() => guardList(model, ann, listOf('users'))).code, 'FORBIDDEN')
     }
     assert.equal(
-      refusal(() => guardList(read('users', owner('id')), nobodyIn, listOf('users'))).code,
+      refusal(() => guardList(read('users', owner('id')), visitor, listOf('users'))).code,
       'UNAUTHORIZED',
     )
   })
 
-  test('the same holds for a relation that the plan names', () => {
+  test('the same applies to a selected relation', () => {
     const model = read('users', signedIn)
     const shape = listOf('posts', { select: [nested('author', false)] })
-    assert.equal(refusal(() => guardList(model, nobodyIn, shape)).code, 'UNAUTHORIZED')
+    assert.equal(refusal(() => guardList(model, visitor, shape)).code, 'UNAUTHORIZED')
     assert.equal(guardList(model, ann, shape).select.length, 1)
   })
 
-  test('what is known of the caller is folded in', () => {
+  test('the known role of the caller is folded into the condition', () => {
     const model = read('posts', either(owner('author_id'), admin))
     assert.deepEqual(guardList(model, root, listOf('posts')).rows, { kind: 'always' })
     assert.deepEqual(guardList(model, system, listOf('posts')).rows, { kind: 'always' })
@@ -145,14 +145,14 @@ describe('collection rules', () => {
     assert.deepEqual(rows.kind === 'compare' && rows.operand, { kind: 'userId' })
   })
 
-  test('a filter on a relation looks only at rows of the target that the caller may read', () => {
+  test('a filter on a relation matches only target rows that the caller may read', () => {
     const model = read('users', equals('level', 1))
     const { rows } = guardList(model, ann, listOf('posts', { filter: related('author', has('name')) }))
     assert.ok(rows.kind === 'related' && rows.rows.kind === 'and')
     assert.equal(rows.rows.conditions.length, 2)
   })
 
-  test('one guarded shape serves all callers of one access class, whoever they are', () => {
+  test('callers of the same access class share a guarded shape', () => {
     const guard = createGuard(read('posts', owner('author_id')))
     const shape = listOf('posts')
     const one = guard({ shape, args: [1] }, ann)
@@ -171,7 +171,7 @@ describe('hidden fields', () => {
     ['sort', field => ({ sort: totalOrder([{ field, descending: true }]) })],
   ]
   for (const [way, use] of ways) {
-    test(`in ${way}: the same answer as for a field that was never there`, () => {
+    test(`a hidden field in ${way} causes the same error as an unknown field`, () => {
       const unknown = refusal(() => guardList(model, ann, listOf('posts', use('other'))))
       for (const hidden of ['note', 'pin']) {
         const error = refusal(() => guardList(model, ann, listOf('posts', use(hidden))))
@@ -183,13 +183,13 @@ describe('hidden fields', () => {
     })
   }
 
-  test('an operator that the type lacks tells nothing about a hidden field', () => {
+  test('an operator that its type lacks does not reveal a hidden field', () => {
     const filter: Filter = { kind: 'compare', field: 'pin', operator: 'gt', param: 0 }
     const error = refusal(() => guardList(model, ann, listOf('posts', { filter })))
     assert.equal(error.message, 'The request names "pin", which is no field of posts.')
   })
 
-  test('a default selection holds what the class may read', () => {
+  test('a default selection contains the fields that the access class may read', () => {
     const posts = model.collections.get('posts')
     assert.ok(posts)
     const names = (who: Principal) => [...namesFor(model, posts, who.access).fields.keys()]
@@ -207,7 +207,7 @@ describe('hidden fields', () => {
     assert.ok(names(system).includes('pin'))
   })
 
-  test('a link that is hidden is no relation, from either end', () => {
+  test('a relation with a hidden field is unknown from either end', () => {
     const secret = smallModel({ fields: { 'posts.author_id': { access: { read: admin, write: anyone } } } })
     for (const [collection, relation, many] of [
       ['posts', 'author', false],
@@ -224,16 +224,16 @@ describe('hidden fields', () => {
     }
   })
 
-  test('a relation between many needs both its links', () => {
-    for (const link of ['post_tags.post_id', 'post_tags.tag_id']) {
-      const secret = smallModel({ fields: { [link]: { access: { read: admin, write: anyone } } } })
+  test('a many-to-many relation is unknown if either of its fields is hidden', () => {
+    for (const field of ['post_tags.post_id', 'post_tags.tag_id']) {
+      const secret = smallModel({ fields: { [field]: { access: { read: admin, write: anyone } } } })
       const of = secret.collections.get('posts')
-      assert.ok(of && !namesFor(secret, of, ann.access).relations.has('tags'), link)
-      assert.ok(namesFor(secret, of, root.access).relations.has('tags'), link)
+      assert.ok(of && !namesFor(secret, of, ann.access).relations.has('tags'), field)
+      assert.ok(namesFor(secret, of, root.access).relations.has('tags'), field)
     }
   })
 
-  test('a name from outside is repeated escaped and cut', () => {
+  test('an error message escapes and shortens an unknown name', () => {
     const error = refusal(() =>
       guardList(model, ann, listOf('posts', { filter: has(`"\n${'x'.repeat(9999)}`) })),
     )
@@ -249,7 +249,7 @@ describe('fields that are hidden in some rows', () => {
     },
   })
 
-  test('the condition goes with the field into output, filter and sort', () => {
+  test('the read condition of a field applies to its output, filter and sort', () => {
     const shape = listOf('posts', {
       filter: has('note'),
       sort: totalOrder([{ field: 'note', descending: false }]),
@@ -263,17 +263,17 @@ describe('fields that are hidden in some rows', () => {
     ]
     for (const place of places) assert.ok(place && place.when.kind === 'compare')
     assert.equal(personal, true)
-    assert.equal(guardList(model, nobodyIn, listOf('posts')).personal, false)
+    assert.equal(guardList(model, visitor, listOf('posts')).personal, false)
   })
 
-  test('it goes with the link, in both directions', () => {
+  test('the read condition of a relation field applies in both directions', () => {
     const { select } = guardList(model, ann, listOf('posts', { select: [nested('author', false)] }))
     assert.ok(select[0]?.kind === 'relation' && select[0].when.kind === 'compare')
     const within = { collection: 'users', relation: 'posts', id: 0 }
     assert.equal(guardList(model, ann, listOf('posts', { within })).rows.kind, 'compare')
   })
 
-  test('it is left out where the rows fulfil it anyway', () => {
+  test('the read condition is omitted if the rule of the rows implies it', () => {
     const own = smallModel({
       access: { posts: { read: both(owner('author_id'), equals('public', true)) } },
       fields: { 'posts.note': { access: { read: either(owner('author_id'), admin), write: anyone } } },
@@ -288,7 +288,7 @@ describe('fields that are hidden in some rows', () => {
 })
 
 describe('sort, filter, search, reads', () => {
-  test('id makes every order total, and what follows it is dropped', () => {
+  test('every order ends with id, and keys after id are dropped', () => {
     const names = (sort: readonly Sort[]) =>
       guardList(smallModel(), ann, listOf('posts', { sort: totalOrder(sort) })).sort.map(
         key => key.field.field.name,
@@ -304,7 +304,7 @@ describe('sort, filter, search, reads', () => {
     )
   })
 
-  test('json is neither sorted nor compared', () => {
+  test('JSON can be neither sorted nor compared', () => {
     const sorted = refusal(() =>
       guardList(
         smallModel(),
@@ -317,7 +317,7 @@ describe('sort, filter, search, reads', () => {
     assert.match(filtered.message, /"extra".*filtered with null/)
   })
 
-  test('search covers the searchable fields that may be read everywhere, or is not there', () => {
+  test('search covers the searchable fields that the caller may read in every row, and is unknown without any', () => {
     const fields = {
       'posts.title': { searchable: true },
       'posts.note': { searchable: true, access: { read: admin, write: anyone } },
@@ -339,7 +339,7 @@ describe('sort, filter, search, reads', () => {
     assert.equal(none.code, 'BAD_REQUEST')
   })
 
-  test('the answer depends on every collection on the way, and on no other', () => {
+  test('an answer depends on the collections that its rules and relations use, and on no other', () => {
     const model = smallModel({
       access: {
         posts: { read: relatedTo('author', relatedTo('boss', equals('level', 1))) },
@@ -356,7 +356,7 @@ describe('sort, filter, search, reads', () => {
     assert.equal(guardList(model, ann, listOf('posts')).personal, false)
   })
 
-  test('it depends on the rules of what is selected, sorted by, joined and listed within, and is personal by them', () => {
+  test('an answer depends on, and is personal by, the rules of its selections, sort keys, joins and parents', () => {
     const own = { read: owner('author_id'), write: anyone }
     const rows: readonly (readonly [string, Model, ListShape, readonly string[]])[] = [
       [
@@ -434,7 +434,7 @@ describe('writes', () => {
     createGuard(model)({ shape, args }, who).shape
   const faults = (error: ApiError) => error.details?.map(({ field, code }) => [field, code])
 
-  test('every field of a new item gets a value: the one given, its default, or none', () => {
+  test('every field of a new item gets the given value, its default, or null', () => {
     const model = smallModel({ fields: { 'posts.note': { default: { kind: 'value', value: 'new' } } } })
     const { set } = made(model, ann, create(['title']), ['a'])
     const values = Object.fromEntries(set.map(one => [one.field.name, one.value]))
@@ -445,13 +445,13 @@ describe('writes', () => {
     assert.equal('id' in values, false)
   })
 
-  test('what Portico computes stands, whatever is given for it', () => {
+  test('a computed value overrides a given one', () => {
     const { set } = made(smallModel(), ann, create(['title', 'note'], 'posts', ['note']), ['a', 'b', 'c'])
     const values = set.filter(({ field }) => field.name === 'note').map(({ value }) => value)
     assert.deepEqual(values, [{ kind: 'param', param: 2 }])
   })
 
-  test('what cannot be set is refused, all at once', () => {
+  test('fields that cannot be set are all reported in one error', () => {
     const model = smallModel({ fields: { 'posts.rank': { immutable: true } } })
     const wrong = ['id', 'created_at', 'nothing', '__proto__']
     const error = refusal(() => made(model, ann, create(['title', ...wrong]), []))
@@ -467,7 +467,7 @@ describe('writes', () => {
     assert.ok(made(model, ann, create(['title', 'rank']), ['a', 1]))
   })
 
-  test('an internal field is unknown to a client and open to what Portico computes', () => {
+  test('an internal field is unknown to clients and can be set by Portico', () => {
     const error = refusal(() => made(smallModel(), root, create(['name', 'password_hash'], 'users'), []))
     assert.deepEqual(faults(error), [['password_hash', 'unknown_field']])
     const { set } = made(smallModel(), ann, create(['name'], 'users', ['password_hash']), ['a', 'h'])
@@ -475,7 +475,7 @@ describe('writes', () => {
     assert.ok(made(smallModel(), system, create(['name', 'password_hash'], 'users'), ['a', 'h']))
   })
 
-  test('a required field must be given when it is made and when it is replaced', () => {
+  test('a create and a replacement need every required field, a merge does not', () => {
     assert.deepEqual(faults(refusal(() => made(smallModel(), ann, create(['note']), ['a']))), [
       ['title', 'required'],
     ])
@@ -484,7 +484,7 @@ describe('writes', () => {
     assert.ok(changed(smallModel(), ann, change('merge', ['note']), ['a', 1]))
   })
 
-  test('a replacement resets what the caller may write, and leaves all else', () => {
+  test('a replacement resets only fields that the caller may write', () => {
     const model = smallModel({
       fields: {
         'posts.note': { access: { read: anyone, write: admin } },
@@ -499,7 +499,7 @@ describe('writes', () => {
     assert.deepEqual(names(root), ['title', 'note', 'public', 'pin', 'author_id'])
   })
 
-  test('a field that the caller may never write is forbidden by name', () => {
+  test('setting a field that the caller may never write is refused with its name', () => {
     const model = smallModel({ fields: { 'posts.rank': { access: { read: anyone, write: admin } } } })
     const error = refusal(() => made(model, ann, create(['title', 'rank']), ['a', 1]))
     assert.deepEqual([error.code, faults(error)], ['FORBIDDEN', [['rank', 'forbidden']]])
@@ -507,7 +507,7 @@ describe('writes', () => {
     assert.equal(made(model, root, create(['title', 'rank']), ['a', 1]).after.length, 0)
   })
 
-  test('a field that the caller sees may be set to what it holds, so only the row can tell', () => {
+  test('setting an unwritable but readable field is checked per row, since it may keep its value', () => {
     const rules = { access: { read: anyone, write: admin } }
     const model = smallModel({ fields: { 'posts.rank': rules, 'posts.pin': rules } })
     const [one] = changed(model, ann, change('merge', ['rank']), [1, 1]).before
@@ -516,7 +516,7 @@ describe('writes', () => {
     assert.deepEqual([unseen.code, faults(unseen)], ['FORBIDDEN', [['pin', 'forbidden']]])
   })
 
-  test('an assignment knows in which rows the caller sees what is stored; in all of them it says nothing', () => {
+  test('an assignment has a condition for the rows in which the caller can read the field, unless that is all rows', () => {
     const model = smallModel({
       fields: { 'posts.note': { access: { read: owner('author_id'), write: anyone } } },
     })
@@ -528,7 +528,7 @@ describe('writes', () => {
     assert.deepEqual(kinds(system), [undefined, undefined, undefined])
   })
 
-  test('a replacement resets what may be written in some rows in those rows only', () => {
+  test('a replacement resets a field only in the rows in which the caller may write it', () => {
     const model = smallModel({
       fields: {
         'posts.note': { access: { read: anyone, write: owner('author_id') } },
@@ -549,7 +549,7 @@ describe('writes', () => {
     )
   })
 
-  test('documents are merged where the plan asks for it, and nothing else is', () => {
+  test('documents are merged only if the plan requests it, and other fields never', () => {
     const merging = (documents?: 'replace' | 'merge') =>
       changed(
         smallModel(),
@@ -562,7 +562,7 @@ describe('writes', () => {
     assert.deepEqual(merging(), [undefined, undefined])
   })
 
-  test('an owner check of a create costs no look at the database', () => {
+  test('the owner rule of a create is decided without the database', () => {
     const model = smallModel({
       access: { posts: { create: either(owner('author_id'), admin) } },
       fields: { 'posts.author_id': { default: { kind: 'currentUser' } } },
@@ -578,7 +578,7 @@ describe('writes', () => {
     )
   })
 
-  test('the shape for settled values is made once', () => {
+  test('creates whose rule is decided share one shape', () => {
     const guard = createGuard(smallModel({ access: { posts: { create: owner('author_id') } } }))
     const shape = create(['title', 'author_id'])
     const first = guard({ shape, args: ['a', 1] }, ann).shape
@@ -587,12 +587,12 @@ describe('writes', () => {
     assert.equal(refusal(() => guard({ shape, args: ['c', 2] }, ann)).code, 'FORBIDDEN')
   })
 
-  test('a check that needs other rows is left to the store', () => {
+  test('a rule on related rows is left to the store', () => {
     const model = smallModel({ access: { posts: { create: relatedTo('author', equals('level', 1)) } } })
     assert.equal(made(model, ann, create(['title']), ['a']).after.length, 1)
   })
 
-  test('an update is checked before, and after when it touches what the rule looks at', () => {
+  test('an update rule is checked before the update, and also after if the update sets a field of the rule', () => {
     const model = smallModel({ access: { posts: { update: either(owner('author_id'), admin) } } })
     const other = changed(model, ann, change('merge', ['title']), ['a', 1])
     assert.deepEqual([other.before.length, other.after.length], [1, 0])
@@ -603,7 +603,7 @@ describe('writes', () => {
     assert.deepEqual(changed(model, root, change('merge', ['author_id']), [2, 1]).before, [])
   })
 
-  test('a replacement is checked again where what it resets is what the rule looks at', () => {
+  test('a replacement is also checked after if it resets a field of the rule', () => {
     const model = smallModel({
       access: { posts: { update: either(equals('public', true), equals('rank', 1)) } },
     })
@@ -611,12 +611,12 @@ describe('writes', () => {
     assert.equal(changed(model, ann, change('replace', ['title']), ['a', 1]).after.length, 1)
   })
 
-  test('a rule over related rows is always checked again after an update', () => {
+  test('a rule on related rows is always checked after an update too', () => {
     const model = smallModel({ access: { posts: { update: relatedTo('author', equals('level', 1)) } } })
     assert.equal(changed(model, ann, change('merge', ['title']), ['a', 1]).after.length, 1)
   })
 
-  test('If-Match compares with the item as this caller reads it by default', () => {
+  test('If-Match compares with the default representation of the item for the caller', () => {
     const model = smallModel({ fields: { 'posts.note': { access: { read: admin, write: anyone } } } })
     const keys = (who: Principal) =>
       changed(model, who, change('merge', ['title']), ['a', 1]).representation.map(one => one.key)
@@ -624,11 +624,11 @@ describe('writes', () => {
     assert.ok(keys(root).includes('note'))
   })
 
-  test('an update that sets nothing stays empty; any other moves updated_at', () => {
+  test('an update without assignments stays empty', () => {
     assert.deepEqual(changed(smallModel(), ann, change('merge', []), [1]).set, [])
   })
 
-  test('who may never create, change or delete is told so before anything is read', () => {
+  test('a caller who may never create, update or delete is refused before anything is read', () => {
     const model = smallModel({ access: { tags: { create: nobody, update: admin, delete: owner('id') } } })
     const guard = createGuard(model)
     const remove = { kind: 'delete', collection: 'tags', id: 0, ifMatch: undefined } as const
@@ -637,23 +637,23 @@ describe('writes', () => {
       refusal(() => guard({ shape: change('merge', [], 'tags'), args: [1] }, who)).code,
     ]
     assert.deepEqual(codes(ann), ['FORBIDDEN', 'FORBIDDEN'])
-    assert.deepEqual(codes(nobodyIn), ['UNAUTHORIZED', 'UNAUTHORIZED'])
-    assert.equal(refusal(() => guard({ shape: remove, args: [1] }, nobodyIn)).code, 'UNAUTHORIZED')
+    assert.deepEqual(codes(visitor), ['UNAUTHORIZED', 'UNAUTHORIZED'])
+    assert.equal(refusal(() => guard({ shape: remove, args: [1] }, visitor)).code, 'UNAUTHORIZED')
     assert.equal(guard({ shape: remove, args: [1] }, ann).shape.before.length, 1)
   })
 })
 
-test('a static rule is told apart from one that depends on the row', () => {
+test('staticRule distinguishes rules that always hold, never hold, or depend on the row', () => {
   const model = smallModel()
   const posts = model.collections.get('posts')
   assert.ok(posts)
   const kind = (rule: CollectionAccess['read'], who: Principal) => staticRule(model, posts, rule, who.access)
   assert.equal(kind(either(owner('author_id'), admin), root), 'always')
   assert.equal(kind(either(owner('author_id'), admin), ann), 'depends')
-  assert.equal(kind(either(owner('author_id'), admin), nobodyIn), 'never')
+  assert.equal(kind(either(owner('author_id'), admin), visitor), 'never')
 })
 
-test('whose rows a rule reaches: everyone’s, one’s own, others too, or nobody’s', () => {
+test('reachOf tells whether a rule covers all, own, some or no rows', () => {
   const model = smallModel()
   const posts = model.collections.get('posts') ?? assert.fail()
   const reach = (rule: CollectionAccess['read'], who: Principal) => reachOf(model, posts, rule, who.access)
@@ -665,10 +665,10 @@ test('whose rows a rule reaches: everyone’s, one’s own, others too, or nobod
   assert.equal(reach(opposite(own), ann), 'some')
   assert.equal(reach(either(own, admin), ann), 'own')
   assert.equal(reach(either(own, admin), root), 'all')
-  assert.equal(reach(own, nobodyIn), 'none')
+  assert.equal(reach(own, visitor), 'none')
 })
 
-test('who may do something to no item is told so as the guard would, before anything else is looked at', () => {
+test('admit refuses an operation that the caller may do on no item, with the error of the guard', () => {
   const model = smallModel({
     access: { posts: { read: signedIn, update: admin, delete: owner('author_id') } },
   })
@@ -682,22 +682,22 @@ test('who may do something to no item is told so as the guard would, before anyt
   }
   const reader = user(3, 'user', new Set(['read:post']))
   assert.equal(code('read', ann), undefined)
-  assert.equal(code('read', nobodyIn), 'UNAUTHORIZED')
+  assert.equal(code('read', visitor), 'UNAUTHORIZED')
   assert.equal(code('update', ann), 'FORBIDDEN')
   assert.equal(code('update', root), undefined)
   assert.equal(code('delete', ann), undefined)
-  assert.equal(code('delete', nobodyIn), 'UNAUTHORIZED')
-  assert.equal(code('create', nobodyIn), undefined)
+  assert.equal(code('delete', visitor), 'UNAUTHORIZED')
+  assert.equal(code('create', visitor), undefined)
   assert.equal(code('create', reader), 'INSUFFICIENT_SCOPE')
   assert.equal(code('read', reader), undefined)
 })
 
-test('an item by id carries the rule, and a class without rows is refused', () => {
+test('an item by id has its read rule, and is refused if the rule can hold for no row', () => {
   const shape: ItemShape = { kind: 'item', collection: 'users', id: 0, select: [id] }
   const guard = createGuard(read('users', owner('id')))
   const { rows, reads, personal } = guard({ shape, args: [1] }, ann).shape
   assert.deepEqual([rows.kind, reads, personal], ['compare', ['users'], true])
-  assert.equal(refusal(() => guard({ shape, args: [1] }, nobodyIn)).code, 'UNAUTHORIZED')
+  assert.equal(refusal(() => guard({ shape, args: [1] }, visitor)).code, 'UNAUTHORIZED')
 })
 
 describe('comparisons in rules', () => {
@@ -714,13 +714,13 @@ describe('comparisons in rules', () => {
     return found.kind === 'or' ? found.conditions[0] : found
   }
 
-  test('with nothing: whether the field has a value', () => {
+  test('with null test whether the field is null', () => {
     assert.equal(other(compare('eq', null))?.kind, 'isNull')
     const present = other(compare('ne', null))
     assert.ok(present?.kind === 'not' && present.condition.kind === 'isNull')
   })
 
-  test('that can never hold are left out', () => {
+  test('that can never hold are dropped', () => {
     for (const rule of [
       compare('lt', null),
       compare('gte', null),
@@ -732,7 +732,7 @@ describe('comparisons in rules', () => {
     assert.deepEqual(rows(relatedTo('posts', compareNever)), mine)
   })
 
-  test('with a list: without what is missing or there twice, and one alone is an equality', () => {
+  test('with a list ignore nulls and duplicates, and a single value becomes eq', () => {
     const several = other(compare('in', [1, null, 2, 1]))
     assert.deepEqual(several?.kind === 'compare' && several.operand, { kind: 'literal', value: [1, 2] })
     const one = other(compare('in', [null, 3]))
@@ -740,7 +740,7 @@ describe('comparisons in rules', () => {
     assert.deepEqual(one.operand, { kind: 'literal', value: 3 })
   })
 
-  test('see what is stored, also in fields that the caller may not read', () => {
+  test('use the stored value, even of fields that the caller may not read', () => {
     const model = smallModel({
       access: { users: { read: equals('level', 1) } },
       fields: { 'users.level': { access: { read: admin, write: anyone } } },

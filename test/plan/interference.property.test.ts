@@ -1,4 +1,4 @@
-/** Nothing about a hidden value can be learned: changing it changes no answer, count, order or error. */
+/** Hidden values do not leak: changing one changes no answer, count, order or error. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -16,8 +16,8 @@ import { mayRead, maySee } from './reference.ts'
 
 const RUNS = 1500
 
-/** What a caller is told, to the letter. */
-function told(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): unknown {
+/** The exact answer or error that a caller gets. */
+function answerTo(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): unknown {
   try {
     return interpretRead(data, createGuard(model)(plan as Plan<ListShape>, who)).result
   } catch (error) {
@@ -26,7 +26,7 @@ function told(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): 
   }
 }
 
-/** The fields that any rule looks at: a rule may tell what it is made to tell. */
+/** The fields that rules use: a rule may depend on hidden values. */
 function ruled(model: Model): ReadonlySet<string> {
   const found = new Set<string>()
   const collectionOf = (name: string) => {
@@ -71,9 +71,9 @@ const columns: Readonly<Record<Name, readonly string[]>> = {
   post_tags: ['post_id', 'tag_id'],
 }
 
-/** `data` with the values that the caller may not see taken from `other`; undefined when there are none. */
+/** `data` with the values hidden from the caller replaced by those of `other`; undefined if there are none. */
 function disguised(model: Model, data: Data, other: Data, who: Principal): Data | undefined {
-  const told = ruled(model)
+  const usedByRules = ruled(model)
   let changed = 0
   const disguise = (name: Name, row: Row, i: number): Row => {
     const of = model.collections.get(name)
@@ -81,7 +81,7 @@ function disguised(model: Model, data: Data, other: Data, who: Principal): Data 
     assert.ok(of)
     const secret = columns[name].filter(column => {
       const seen = mayRead(model, data, who, of, row) && maySee(model, data, who, of, row, column)
-      return strange && !told.has(`${name}.${column}`) && !seen && strange[column] !== row[column]
+      return strange && !usedByRules.has(`${name}.${column}`) && !seen && strange[column] !== row[column]
     })
     changed += secret.length
     return { ...row, ...Object.fromEntries(secret.map(column => [column, strange?.[column] ?? null])) }
@@ -92,26 +92,35 @@ function disguised(model: Model, data: Data, other: Data, who: Principal): Data 
   return changed > 0 ? result : undefined
 }
 
-test('what is hidden from a caller has no influence on what the caller is told', () => {
+test('values hidden from a caller do not influence the answers', () => {
   let compared = 0
   const plans = fc.array(readPlans, { minLength: 2, maxLength: 4 })
-  const property = fc.property(models, datas, datas, principals, plans, (model, data, other, who, asked) => {
-    const strange = disguised(model, data, other, who)
-    if (!strange) return
-    compared++
-    for (const plan of asked) assert.deepEqual(told(model, strange, who, plan), told(model, data, who, plan))
-  })
+  const property = fc.property(
+    models,
+    datas,
+    datas,
+    principals,
+    plans,
+    (model, data, other, who, requests) => {
+      const strange = disguised(model, data, other, who)
+      if (!strange) return
+      compared++
+      for (const plan of requests) {
+        assert.deepEqual(answerTo(model, strange, who, plan), answerTo(model, data, who, plan))
+      }
+    },
+  )
   fc.assert(property, { numRuns: RUNS })
   assert.ok(compared > RUNS / 2, `${compared} pairs compared`)
 })
 
-test('a field that the caller may not read answers like one that is not there, in every place', () => {
+test('a field that the caller may not read behaves like an unknown field everywhere', () => {
   let compared = 0
   const property = fc.property(models, datas, principals, readPlans, (model, data, who, plan) => {
     if (who.access.system) return
     const hidden = { ...plan, shape: renamed(plan.shape, 'nothing', 'password_hash') }
     const never = { ...plan, shape: renamed(plan.shape, 'password_hash', 'nothing') }
-    const answers = [hidden, never].map(one => JSON.stringify(told(model, data, who, one)))
+    const answers = [hidden, never].map(one => JSON.stringify(answerTo(model, data, who, one)))
     if (JSON.stringify(hidden) !== JSON.stringify(never)) compared++
     assert.equal(answers[0]?.replaceAll('password_hash', 'nothing'), answers[1])
   })
@@ -119,7 +128,7 @@ test('a field that the caller may not read answers like one that is not there, i
   assert.ok(compared > RUNS / 50, `${compared} pairs compared`)
 })
 
-/** Only names of fields: `"field":"…"` occurs nowhere else in a shape. */
+/** Renames a field. Only names of fields are affected: `"field":"…"` occurs nowhere else in a shape. */
 function renamed(shape: ReadShape, from: string, to: string): ItemShape | ListShape {
   const made = JSON.parse(JSON.stringify(shape).replaceAll(`"field":"${from}"`, `"field":"${to}"`))
   return made

@@ -1,4 +1,4 @@
-/** Runs guarded plans over plain rows, by the letter of `guarded.ts`: a store without a database. */
+/** Interprets guarded plans on plain rows, exactly as `guarded.ts` defines them: a store without a database. */
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
@@ -32,10 +32,10 @@ import { caseless, fitting, MOMENT, TIME, words } from './reference.ts'
 class Run {
   readonly data: Data
   readonly plan: GuardedPlan
-  /** Every collection that was looked at. */
+  /** Every collection that was read. */
   readonly touched = new Set<string>()
   askedForUser = false
-  /** For the time or a claim. */
+  /** Whether the time or a claim was used. */
   askedForMore = false
 
   constructor(data: Data, plan: GuardedPlan) {
@@ -98,7 +98,7 @@ class Run {
         return compares(this.reached(condition.left, row), condition.operator, right)
       }
       case 'values':
-        throw new Error('no computed field is asked for')
+        throw new Error('computed fields are not supported')
       case 'isNull':
         return this.read(condition.field, row) === null
       case 'nullness':
@@ -155,7 +155,7 @@ class Run {
     return [...rows].sort((a, b) => this.place(this.keys(sort, a, of), this.keys(sort, b, of), sort))
   }
 
-  /** `of`: the condition with the search by which `q` ranks. */
+  /** `of`: the condition that contains the search for ranking by `q`. */
   keys(sort: readonly GuardedSort[], row: Row, of?: Condition): JsonValue[] {
     return sort.map(key => (key.field.field.name === 'q' ? this.rank(of, row) : this.read(key.field, row)))
   }
@@ -234,7 +234,7 @@ function list(run: Run, shape: GuardedList): ReadResult {
   return { list: show(following.slice(0, limit)), next }
 }
 
-/** The data after the write. Throws an `ApiError` when nothing was changed. */
+/** Returns the data after the write. Throws an `ApiError` if the write is refused. */
 export function interpretWrite(data: Data, plan: GuardedWrite): { readonly data: Data; readonly id: number } {
   const run = new Run(data, plan)
   const { shape } = plan

@@ -53,7 +53,7 @@ const searches = fc.constantFrom('a', 'B', 'b  a', 'É', 'ab', 'x', 'a x', '\u{1
 const ids = fc.integer({ min: 1, max: 4 })
 
 const leaf = fc.constantFrom<JsonValue>(1, 2, null, 'a', [1, null])
-/** Small, so that patches meet what is stored. */
+/** Few keys, so that patches affect stored members. */
 const objects: fc.Arbitrary<JsonValue> = fc.dictionary(
   fc.constantFrom('a', 'b', '__proto__'),
   fc.oneof(leaf, fc.dictionary(fc.constantFrom('a', 'b'), leaf, { maxKeys: 2, noNullPrototype: true })),
@@ -88,7 +88,7 @@ const equalities: readonly Comparison[] = ['eq', 'ne']
 const unordered = (field: string) => field === 'public' || field.endsWith('_id')
 const comparisons: readonly Comparison[] = ['eq', 'eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in']
 
-/** Fields that hold a user's id. */
+/** Fields with the id of a user. */
 const owners: Readonly<Record<Name, readonly string[]>> = {
   users: ['id', 'boss_id'],
   posts: ['author_id'],
@@ -123,7 +123,7 @@ function comparison(of: Name): fc.Arbitrary<Rule> {
 
 type Kind = 'number' | 'text' | 'user' | 'truth' | 'time'
 
-/** Fields, and paths along to-one relations, that hold values of one kind. */
+/** Fields, and paths along to-one relations, with values of one kind. */
 const paths: Readonly<Record<Name, Partial<Record<Kind, readonly string[]>>>> = {
   users: {
     number: ['level', 'boss.level', 'boss.boss.level'],
@@ -157,7 +157,7 @@ const callerFields: Partial<Record<Kind, readonly string[]>> = {
 
 const orders: readonly Comparison[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte']
 
-/** Comparisons with other fields, the caller's own, claims and the time; literals at the end of paths. */
+/** Comparisons with other fields, fields of the caller, claims and the time, and of paths with literals. */
 function besides(of: Name): fc.Arbitrary<Rule> {
   return fc.constantFrom(...(Object.keys(paths[of]) as Kind[])).chain(kind => {
     const field = fc.constantFrom(...(paths[of][kind] ?? []))
@@ -195,7 +195,7 @@ function besides(of: Name): fc.Arbitrary<Rule> {
       )
     }
     const any = fc.oneof(...among)
-    // What is missing shows below `not`.
+    // Null matters under `not`.
     return fc.oneof(
       any,
       any.map((one): Rule => ({ kind: 'not', rule: one })),
@@ -228,7 +228,7 @@ export function rule(of: Name, depth = 2): fc.Arbitrary<Rule> {
   )
 }
 
-/** Mostly open, so that most plans get through. */
+/** Mostly open, so that most plans are allowed. */
 function kindRule(of: Name): fc.Arbitrary<Rule> {
   return fc.oneof(
     { weight: 2, arbitrary: fc.constant<Rule>({ kind: 'anyone' }) },
@@ -247,7 +247,7 @@ function fieldChoice(of: Name, name: string): fc.Arbitrary<Partial<Field>> {
   const searchable = searchables.includes(name) ? fc.boolean() : fc.constant(false)
   const parts = { access: rules, readOnly: seldom, immutable: seldom, searchable, open: still }
   return fc.record(parts).map(made => ({
-    // A model may not have a search whose results depend on what is hidden in some rows.
+    // A model may not have a searchable field that is hidden in some rows.
     access: made.searchable ? { ...made.access, read: made.open } : made.access,
     searchable: made.searchable,
     ...(name === 'title' ? {} : { readOnly: made.readOnly }),
@@ -267,7 +267,7 @@ export const choices: fc.Arbitrary<Choices> = fc.record({
   ),
 })
 
-/** Made by hand, and declared and checked. */
+/** Models built directly, and models declared and checked. */
 export const models: fc.Arbitrary<Model> = fc.oneof(choices.map(smallModel), choices.map(declaredModel))
 
 // --- rows
@@ -280,10 +280,10 @@ function table(columns: Readonly<Record<string, fc.Arbitrary<JsonValue>>>): fc.A
     .map(rows => rows.map((row, i) => ({ id: i + 1, created_at: TIME, ...row })))
 }
 
-/** An hour before every request, at it, and after it. */
+/** An hour before every request, at its time, and an hour after. */
 const times = fc.constantFrom(-3_600_000, 0, 1).map(shift => new Date(MOMENT + shift).toISOString())
 
-/** References lead to rows that are there. */
+/** References point to existing rows. */
 export const datas: fc.Arbitrary<Data> = fc
   .record({
     users: table({
@@ -365,7 +365,7 @@ export const principals: fc.Arbitrary<Principal> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(system) },
 )
 
-// --- plans: made with their arguments beside them, then numbered
+// --- plans: drafted with their arguments, then numbered
 
 interface Draft<T> {
   readonly make: (param: (value: JsonValue) => number) => T
@@ -373,7 +373,7 @@ interface Draft<T> {
 
 const drafted = <T>(make: Draft<T>['make']): Draft<T> => ({ make })
 
-/** Known fields mostly; now and then one that is hidden from all or not there. */
+/** Mostly known fields, sometimes one that is hidden from all or unknown. */
 function fieldName(of: Name): fc.Arbitrary<string> {
   return fc.oneof(
     { weight: 30, arbitrary: fc.constantFrom('id', ...comparable[of]) },
@@ -564,7 +564,7 @@ const required: Readonly<Record<Name, readonly string[]>> = {
   post_tags: [],
 }
 
-/** Stands for the entity tag of the item as it is, which nobody knows before there is data. */
+/** A placeholder for the current entity tag of the item, which is unknown until there is data. */
 export const CURRENT = 'current'
 
 const matches = fc.oneof(

@@ -1,6 +1,6 @@
 /**
- * The reference: what a plan must answer, worked out the slow and obvious way over plain rows,
- * straight from what rules, plans and fields are said to mean. Shares no code with the guard.
+ * The reference: the expected result of a plan, computed naively on plain rows from the definitions of rules, plans and
+ * fields. Shares no code with the guard.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { ErrorCode } from '../../src/errors.ts'
@@ -26,7 +26,7 @@ import type { Principal } from '../../src/principal.ts'
 export type Row = Readonly<Record<string, JsonValue>>
 export type Data = Readonly<Record<string, readonly Row[]>>
 
-/** `errors`: any one of them is a right answer. */
+/** `errors`: each of them is a correct answer. */
 export type Refused = { readonly errors: ReadonlySet<ErrorCode> }
 export type ReadResult =
   | Refused
@@ -44,17 +44,17 @@ export const TIME = '2026-01-01T00:00:00.000Z'
 /** The time of every request. */
 export const MOMENT = Date.parse(TIME)
 
-/** A claim that the field could hold; else null. */
+/** A claim if the field can have this value; otherwise null. */
 export function fitting(claim: string | number | boolean, { type }: Field): JsonValue {
   const wanted = { integer: 'number', text: 'string', string: 'string', boolean: 'boolean' }[type.name]
-  // The ids of relations are whole numbers too.
+  // The ids of relations are integers too.
   if (typeof claim !== (wanted ?? 'number')) return null
   return typeof claim === 'number' && !Number.isInteger(claim) ? null : claim
 }
 
 const never: Rule = { kind: 'nobody' }
 
-/** The words of the texts that the tests use. */
+/** The words of a text, for the texts that the tests use. */
 export function words(text: JsonValue): readonly string[] {
   const plain = String(text ?? '')
     .toLowerCase()
@@ -62,12 +62,12 @@ export function words(text: JsonValue): readonly string[] {
   return plain.match(/[a-z]+/g) ?? []
 }
 
-/** Finds the text in any letter case: by simple case folding (ECMA-262, 22.2.2.7.3). */
+/** Matches the text case-insensitively, by simple case folding (ECMA-262, 22.2.2.7.3). */
 export function caseless(text: string): RegExp {
   return new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu')
 }
 
-/** Whether a precondition lets an item pass that is the one with the tag `current`. */
+/** Whether an item whose entity tag is `current` satisfies the precondition. */
 function passes(evaluation: Evaluation, ifMatch: number | undefined): boolean {
   const wanted = ifMatch === undefined ? '*' : evaluation.args[ifMatch]
   return wanted === '*' || (Array.isArray(wanted) && wanted.includes('current'))
@@ -97,7 +97,7 @@ export class Evaluation {
     return this.data[name] ?? []
   }
 
-  // --- what a rule means
+  // --- the meaning of rules
 
   holds(rule: Rule, of: Collection, row: Row): boolean {
     if (this.who.access.system) return true
@@ -149,7 +149,7 @@ export class Evaluation {
     return [row?.[name] ?? null, field]
   }
 
-  /** What a field is compared with; null: it is missing. */
+  /** The value that a field is compared with; null if there is none. */
   operand(operand: RuleOperand, field: Field, of: Collection, row: Row): JsonValue {
     const { userId, claims } = this.who
     switch (operand.kind) {
@@ -162,7 +162,7 @@ export class Evaluation {
       case 'field':
         return this.valueAt(operand.field, of, row)[0]
       case 'caller':
-        // As `currentUser`, also for a moment in which the account is gone.
+        // Like `currentUser`, even if the account was just deleted.
         if (operand.field === 'id') return userId
         return this.rows('users').find(one => userId !== null && one.id === userId)?.[operand.field] ?? null
       case 'claim': {
@@ -172,7 +172,7 @@ export class Evaluation {
     }
   }
 
-  /** An app by itself is nobody's, but no stranger. */
+  /** An app without a user has no user id, but is signed in. */
   isAnonymous(): boolean {
     return this.who.userId === null && this.who.access.scopes === 'all'
   }
@@ -184,7 +184,7 @@ export class Evaluation {
     return scopes.has('*') || scopes.has(scope) || (action === 'read' && scopes.has(`write:${type}`))
   }
 
-  /** What a rule comes to whatever the row is; undefined when that depends on the row. */
+  /** The result of a rule if it is the same for every row; otherwise undefined. */
   anyway(rule: Rule, of: Collection): boolean | undefined {
     if (this.who.access.system) return true
     switch (rule.kind) {
@@ -217,7 +217,7 @@ export class Evaluation {
     }
   }
 
-  /** The rows at the other end, as they are stored. */
+  /** The stored rows at the other end. */
   linked(relation: Relation, row: Row): Row[] {
     const targets = this.rows(relation.target)
     if (relation.kind === 'one') return targets.filter(one => one.id === row[relation.field])
@@ -229,7 +229,7 @@ export class Evaluation {
     )
   }
 
-  // --- what the caller sees
+  // --- what the caller can see
 
   exists(of: Collection, name: string): boolean {
     const field = of.fields.get(name)
@@ -247,7 +247,7 @@ export class Evaluation {
     return this.rows(of.name).filter(row => this.holds(of.access.read, of, row))
   }
 
-  /** The rows at the other end that the caller can get to. */
+  /** The rows at the other end that the caller can read. */
   reached(of: Collection, relation: Relation, row: Row): Row[] {
     const target = this.collection(relation.target)
     const targets = this.visible(target)
@@ -268,7 +268,7 @@ export class Evaluation {
     )
   }
 
-  // --- what is refused
+  // --- refusals
 
   mustHaveScope(action: string, of: Collection): void {
     if (!this.scope(`${action}:${of.singular}`)) this.errors.add('INSUFFICIENT_SCOPE')
@@ -283,7 +283,7 @@ export class Evaluation {
     this.mustBePossible(of.access.read, of)
   }
 
-  /** The relation, or undefined when the caller cannot know of it. */
+  /** The relation, or undefined if it is hidden from the caller. */
   mustReach(of: Collection, name: string): Relation | undefined {
     const relation = of.relations.get(name)
     const target = relation && this.collection(relation.target)
@@ -352,7 +352,7 @@ export class Evaluation {
     }
   }
 
-  // --- what is answered
+  // --- answers
 
   fulfils(filter: Filter | undefined, of: Collection, row: Row): boolean {
     if (filter === undefined) return true
@@ -382,14 +382,14 @@ export class Evaluation {
     }
   }
 
-  /** The fields that a search looks into: those that the caller may read in every row. */
+  /** The fields of a search: those that the caller may read in every row. */
   searched(of: Collection): string[] {
     return of.searchable
       .map(field => field.name)
       .filter(name => this.exists(of, name) && this.anyway(of.fields.get(name)?.access.read ?? never, of))
   }
 
-  /** Every word that is searched for is in one of the fields. */
+  /** Whether each search term is in one of the fields. */
   finds(search: number, of: Collection, row: Row): boolean {
     const there = this.searched(of).flatMap(name => words(this.shown(of, row, name)))
     const wanted = words(this.args[search] ?? null)
@@ -421,7 +421,7 @@ export class Evaluation {
     return picked
   }
 
-  /** Of every field that holds all the words: the more, the shorter it is. */
+  /** The sum over the fields that contain all terms: the shorter the field, the more it adds. */
   rank(search: number | undefined, of: Collection, row: Row): number {
     const wanted = words(this.args[search ?? -1] ?? null)
     const fields = this.searched(of).map(name => this.shown(of, row, name))
@@ -445,7 +445,7 @@ export class Evaluation {
   }
 }
 
-/** The answer to a read. */
+/** The expected answer to a read. */
 export function readReference(
   model: Model,
   data: Data,
@@ -510,7 +510,7 @@ function readList(evaluation: Evaluation, shape: ListShape): ReadResult {
   return { list: show(page), next }
 }
 
-/** What a write leaves behind. `nextId`: of an item that is made, where it does not follow from the rows. */
+/** The expected data after a write. `nextId`: the id of a new item, if it does not follow from the rows. */
 export function writeReference(
   model: Model,
   data: Data,
@@ -612,13 +612,13 @@ function update(evaluation: Evaluation, shape: UpdateShape): WriteResult {
   return evaluation.errors.size > 0 ? evaluation : { data, id }
 }
 
-/** Whether the caller could have read what the field of this row holds. */
+/** Whether the caller can read the stored value of the field. */
 function seesStored(evaluation: Evaluation, of: Collection, row: Row, name: string): boolean {
   const field = of.fields.get(name)
   return field !== undefined && evaluation.exists(of, name) && evaluation.holds(field.access.read, of, row)
 }
 
-/** RFC 7396, 2, by the letter. */
+/** The algorithm of RFC 7396, section 2. */
 function merged(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
   const isObject = typeof target === 'object' && target !== null && !Array.isArray(target)
@@ -627,7 +627,7 @@ function merged(target: JsonValue | undefined, patch: JsonValue): JsonValue {
     if (value === null) delete result[name]
     else {
       const made = merged(Object.hasOwn(result, name) ? result[name] : undefined, value)
-      // Not by assignment: a member may be called `__proto__`.
+      // Not by assignment: a member may be named `__proto__`.
       Object.defineProperty(result, name, {
         value: made,
         enumerable: true,
@@ -671,7 +671,7 @@ function checkSet(
       (!system && (field.internal || field.readOnly || (existing && field.immutable)))
     if (closed) evaluation.errors.add('VALIDATION_FAILED')
     else if (evaluation.anyway(field.access.write, of) !== false) continue
-    // A change may set what is never to be written to what it is, so this takes a look at the row.
+    // An update may set an unwritable field to its current value, so this depends on the row.
     else if (!existing || !evaluation.exists(of, field.name)) evaluation.errors.add('FORBIDDEN')
   }
 }
@@ -734,7 +734,7 @@ function totalSort(sort: readonly Sort[]): Sort[] {
   return [...sort, { field: 'id', descending: last?.descending ?? false }]
 }
 
-/** Which of two positions in the order comes first: below zero, the one of `a`. */
+/** Compares two positions in the order; negative if `a` comes first. */
 export function compareKeys(a: readonly JsonValue[], b: readonly JsonValue[], sort: readonly Sort[]): number {
   for (const [i, key] of totalSort(sort).entries()) {
     const result = order(a[i] ?? null, b[i] ?? null)
@@ -743,13 +743,13 @@ export function compareKeys(a: readonly JsonValue[], b: readonly JsonValue[], so
   return 0
 }
 
-/** Whether the caller may read the row at all. */
+/** Whether the caller may read the row. */
 export function mayRead(model: Model, data: Data, who: Principal, of: Collection, row: Row): boolean {
   const evaluation = new Evaluation(model, data, who, [])
   return evaluation.scope(`read:${of.singular}`) && evaluation.holds(of.access.read, of, row)
 }
 
-/** Whether the caller may see the field of a row that may be read. */
+/** Whether the caller may read the field of a readable row. */
 export function maySee(
   model: Model,
   data: Data,

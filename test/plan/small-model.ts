@@ -1,4 +1,4 @@
-/** A small model made by hand, whose rules a test chooses: users, posts, tags and a join collection. */
+/** A small model with users, posts, tags and a join collection, whose rules a test chooses. */
 import { booleanEncoding } from '../../src/model/fields/boolean.ts'
 import { datetimeEncoding } from '../../src/model/fields/datetime.ts'
 import type { FieldType } from '../../src/model/fields/field-type.ts'
@@ -83,7 +83,7 @@ export function field(name: string, type: FieldType, more: Partial<Field> = {}):
   }
 }
 
-/** The to-one relation that a field `…_id` carries. */
+/** The field of a to-one relation, whose name ends with `_id`. */
 export function reference(name: string, target: string, more: Partial<Field> = {}): Field {
   const relation: ToOne = {
     kind: 'one',
@@ -144,7 +144,7 @@ export interface Choices {
   readonly fields?: Readonly<Record<string, Partial<Field>>>
 }
 
-/** Users with bosses, posts by users, tags of posts. */
+/** Users with bosses, posts with authors, and tags of posts. */
 export function smallModel({ access = {}, fields = {} }: Choices = {}): Model {
   const own = (where: string) => (fields[where] ?? {}) as Partial<Field>
   const users = collection(

@@ -1,4 +1,4 @@
-/** The guard and the store together, on every database: what comes out of a real database is what the reference says. */
+/** The guard and the store together: results of every database equal those of the reference. */
 
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
@@ -30,8 +30,8 @@ function parsed(answer: ReadAnswer): unknown {
 }
 
 function window({ total, next, more }: ListAnswer) {
-  const said = { total, next, more }
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+  const all = { total, next, more }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }
 
 async function attempt<T>(run: () => T | Promise<T>): Promise<{ answer: T } | { refused: ApiError }> {
@@ -58,7 +58,7 @@ async function checkRead(model: Model, data: Data, store: Store, who: Principal,
   }
 }
 
-/** `data` after everything that referred to what is gone is gone too. */
+/** `data` without the rows that reference missing rows. */
 function cascaded(model: Model, data: Data): Data {
   for (const collection of model.collections.values()) {
     for (const field of collection.fields.values()) {
@@ -80,7 +80,7 @@ function timeless(data: Data): unknown {
   ])
 }
 
-/** What the event log tells of: a change of an internal field alone is no event. */
+/** `data` without internal fields, whose changes alone are not logged. */
 function withoutInternal(model: Model, data: Data): Data {
   const visible = (name: string, column: string) => {
     const field = model.collections.get(name)?.fields.get(column)
@@ -94,7 +94,7 @@ function withoutInternal(model: Model, data: Data): Data {
   )
 }
 
-/** The reference counts ids from the highest there is; the database from the highest there ever was. */
+/** The reference derives the next id from the existing rows, the database from the highest id ever used. */
 async function idsAgree(
   { lastId }: OpenSeededStore,
   data: Data,
@@ -105,7 +105,7 @@ async function idsAgree(
   return (await lastId(collection)) === Math.max(0, ...(data[collection] ?? []).map(row => Number(row.id)))
 }
 
-/** Whether the answer to a write shows the item: as a read by the same caller would, afterwards. */
+/** Whether the answer to a write contains the item: if the caller can read it afterwards. */
 function isShown(
   model: Model,
   after: Data,
@@ -118,7 +118,7 @@ function isShown(
   return collection !== undefined && row !== undefined && mayRead(model, after, who, collection, row)
 }
 
-/** Whether an update sets a field of which the caller does not see what it held. */
+/** Whether an update sets a field whose stored value is hidden from the caller. */
 function setsUnseen(model: Model, data: Data, who: Principal, { shape, args }: Plan<WriteShape>): boolean {
   const collection = model.collections.get(shape.collection)
   if (shape.kind !== 'update' || !collection) return false
@@ -127,7 +127,7 @@ function setsUnseen(model: Model, data: Data, who: Principal, { shape, args }: P
   return row !== undefined && !names.every(name => maySee(model, data, who, collection, row, name))
 }
 
-/** The plan's arguments with the item's real entity tag, as this caller reads it, in place of `CURRENT`. */
+/** The arguments of the plan, with `CURRENT` replaced by the entity tag of the item for this caller. */
 async function withTags(
   model: Model,
   store: Store,
@@ -149,28 +149,28 @@ async function withTags(
   return args.map((value, at) => (at === shape.ifMatch && Array.isArray(value) ? value.map(tagged) : value))
 }
 
-async function checkWrite(model: Model, inside: OpenSeededStore, who: Principal, plan: Plan<WriteShape>) {
-  const { store } = inside
-  const before = await inside.dump()
+async function checkWrite(model: Model, opened: OpenSeededStore, who: Principal, plan: Plan<WriteShape>) {
+  const { store } = opened
+  const before = await opened.dump()
   const gone = who.userId !== null && !before.users?.some(row => row.id === who.userId)
-  if (gone || !(await idsAgree(inside, before, plan))) return
-  const log = await inside.events()
-  const next = 1 + (await inside.lastId(plan.shape.collection))
+  if (gone || !(await idsAgree(opened, before, plan))) return
+  const log = await opened.events()
+  const next = 1 + (await opened.lastId(plan.shape.collection))
   const expected = writeReference(model, before, who, plan)
   const guard = createGuard(model)
   const args = await withTags(model, store, who, plan)
   const outcome = await attempt(() => store.write(guard({ shape: plan.shape, args }, who)))
-  const after = await inside.dump()
-  // PostgreSQL may try a refused creation again, with another id: a rule about ids may let that one pass.
+  const after = await opened.dump()
+  // PostgreSQL may retry a refused create with another id, which a rule on ids may allow.
   if (plan.shape.kind === 'create' && 'answer' in outcome && outcome.answer.id > next) return
   if ('errors' in expected) {
-    assert.ok('refused' in outcome, `written, but ${[...expected.errors]} was due`)
+    assert.ok('refused' in outcome, `written instead of ${[...expected.errors]}`)
     assert.ok(
       expected.errors.has(outcome.refused.code),
       `${outcome.refused.code}, not ${[...expected.errors]}`,
     )
     assert.deepEqual(after, before)
-    assert.deepEqual(await inside.events(), log)
+    assert.deepEqual(await opened.events(), log)
   } else {
     assert.ok('answer' in outcome, 'refused' in outcome ? outcome.refused.message : '')
     assert.equal(outcome.answer.id, expected.id)
@@ -178,15 +178,15 @@ async function checkWrite(model: Model, inside: OpenSeededStore, who: Principal,
     assert.deepEqual(timeless(after), timeless(cascaded(model, expected.data)))
     const open = [after, before].map(state => JSON.stringify(timeless(withoutInternal(model, state))))
     const changed = open[0] !== open[1]
-    const logged = (await inside.events()).length > log.length
-    // Setting what the caller does not see counts as a change, whatever it held.
+    const logged = (await opened.events()).length > log.length
+    // Setting a hidden field counts as a change, whatever its value.
     assert.ok(logged === changed || (logged && setsUnseen(model, before, who, plan)))
   }
 }
 
 const many = 10_003
 
-/** Posts of one word: the first has the shortest title, and is the oldest. */
+/** Adds posts that all match one word; the oldest has the shortest title. */
 async function addPosts({ admin }: OpenSeededStore): Promise<void> {
   const columns = '"id", "title", "author_id", "created_at"'
   const values = `n, CASE n WHEN 1 THEN 'kite' WHEN ${many} THEN 'a long title with a kite' ELSE 'a kite' END, 1, '${TIME}'`
@@ -208,28 +208,28 @@ async function addPosts({ admin }: OpenSeededStore): Promise<void> {
   await client.end()
 }
 
-/** A database of PostgreSQL takes longer to make than a file. */
+/** The number of random models: PostgreSQL databases take longer to create than files. */
 function models(name: string): number {
   return name === 'SQLite' ? 150 : 4
 }
 
 for (const { name, within } of seededStores) {
-  test(`on ${name} the newest ${maxRankedItems} are ranked; the others follow, by page and by cursor`, async () => {
-    await within(blog, {}, async inside => {
-      await addPosts(inside)
-      const { store } = inside
+  test(`on ${name} the newest ${maxRankedItems} matches are ranked and the others follow, by page and by cursor`, async () => {
+    await within(blog, {}, async opened => {
+      await addPosts(opened)
+      const { store } = opened
       const shape: ListShape = {
         ...listOfPosts,
         search: 2,
         sort: totalOrder([{ field: 'q', descending: true }]),
         select: fields('id'),
       }
-      const read = async (asked: ListShape, args: JsonValue[]) => {
-        const answer = await store.read(createGuard(blog)({ shape: asked, args }, system))
+      const read = async (list: ListShape, args: JsonValue[]) => {
+        const answer = await store.read(createGuard(blog)({ shape: list, args }, system))
         const items = JSON.parse(String(answer.text)) as { id: number }[]
         return [items.map(item => item.id), answer.kind === 'list' ? answer.next : null]
       }
-      // The longest title is the last of those that are ranked.
+      // The longest title is the last of the ranked ones.
       assert.deepEqual((await read(shape, [0, 2, 'kite']))[0], [many - 1, many - 2])
       assert.deepEqual((await read(shape, [maxRankedItems - 2, 9, 'kite']))[0], [4, many, 3, 2, 1])
       assert.deepEqual((await read(shape, [maxRankedItems + 1, 9, 'kite']))[0], [2, 1])
@@ -252,9 +252,9 @@ for (const { name, within } of seededStores) {
     })
   })
 
-  test(`reads from ${name} are the reference’s, for callers and plans in any order`, async () => {
-    const asked = fc.array(fc.tuple(principals, readPlans), { minLength: PLANS, maxLength: PLANS })
-    const property = fc.asyncProperty(choices.map(smallModel), datas, asked, async (model, data, all) => {
+  test(`reads on ${name} equal those of the reference, for callers and plans in any order`, async () => {
+    const requests = fc.array(fc.tuple(principals, readPlans), { minLength: PLANS, maxLength: PLANS })
+    const property = fc.asyncProperty(choices.map(smallModel), datas, requests, async (model, data, all) => {
       await within(
         model,
         data,
@@ -267,14 +267,14 @@ for (const { name, within } of seededStores) {
     await fc.assert(property, { numRuns: models(name) })
   })
 
-  test(`writes to ${name} leave what the reference leaves; refused ones leave every table as it was`, async () => {
-    const asked = fc.array(fc.tuple(principals, writePlans), { minLength: PLANS, maxLength: PLANS })
-    const property = fc.asyncProperty(choices.map(smallModel), datas, asked, async (model, data, all) => {
+  test(`writes on ${name} store what the reference stores; refused ones change nothing`, async () => {
+    const requests = fc.array(fc.tuple(principals, writePlans), { minLength: PLANS, maxLength: PLANS })
+    const property = fc.asyncProperty(choices.map(smallModel), datas, requests, async (model, data, all) => {
       await within(
         model,
         data,
-        async inside => {
-          for (const [who, plan] of all) await checkWrite(model, inside, who, plan)
+        async opened => {
+          for (const [who, plan] of all) await checkWrite(model, opened, who, plan)
         },
         () => MOMENT,
       )

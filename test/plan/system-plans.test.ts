@@ -1,4 +1,4 @@
-/** The plans that Portico makes for itself. */
+/** The plans of Portico's own reads and writes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ListShape, Plan } from '../../src/plan/plan.ts'
@@ -13,7 +13,7 @@ import {
   where,
 } from '../../src/plan/system-plans.ts'
 
-/** Answers lists with a slice of `items`, and notes the arguments. */
+/** Returns lists with a slice of `items` and records the arguments. */
 function listing(items: readonly unknown[]) {
   const seen: unknown[] = []
   const list = ({ args }: Plan<ListShape>) => {
@@ -24,12 +24,12 @@ function listing(items: readonly unknown[]) {
   return { run: { list } as unknown as Run, seen }
 }
 
-test('a list of more items than a page holds is read to its end', async () => {
+test('readAll reads all pages of a list', async () => {
   const all = Array.from({ length: 25_000 }, (_, at) => ({ id: at + 1 }))
   assert.deepEqual(await readAll(listing(all).run, listShape('users', ['id'])), all)
 })
 
-test('a list ends with an empty page where its last one is full', async () => {
+test('readAll reads an empty page after a full last page', async () => {
   const all = Array.from({ length: 10_000 }, (_, at) => ({ id: at + 1 }))
   const { run, seen } = listing(all)
   assert.deepEqual(await readAll(run, listShape('users', ['id']), 'x'), all)
@@ -48,14 +48,14 @@ test('the argument of a filter follows the offset and the limit', async () => {
   assert.equal(await readFirst(listing([]).run, shape, 'x'), undefined)
 })
 
-test('an item that is not there is undefined', async () => {
+test('readItem returns undefined for a missing item', async () => {
   const answering = (text: string | null) => ({ item: () => ({ kind: 'item', text }) }) as unknown as Run
   const shape = itemShape('users', ['id'])
   assert.equal(await readItem(answering(null), shape, 7), undefined)
   assert.deepEqual(await readItem(answering('{"id":7}'), shape, 7), { id: 7 })
 })
 
-test('the arguments of an update are the id and the values, in the order of the fields', () => {
+test('the arguments of an update are the id and then the values in the order of the fields', () => {
   const { id, set } = updateShape('users', ['name', 'email'])
   assert.equal(id, 0)
   assert.deepEqual(set, [

@@ -1,15 +1,15 @@
-/** What `icontains` and `starts_with` mean, compared with the definitions that they cite. */
+/** `icontains` and `starts_with`, compared with the definitions that they cite. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { beyondPrefix, caseForms, caselessPattern } from '../../src/plan/text-match.ts'
 
-/** Every character of the planes that have letters with two cases, and some without. */
+/** Every character of the planes that have letters with case, and more. */
 const characters = Array.from({ length: 0x1f000 }, (_, code) => code)
   .filter(code => code < 0xd800 || code > 0xdfff)
   .map(code => String.fromCodePoint(code))
 
-test('the forms of a character are those that a regular expression takes for it, regardless of case', () => {
+test('the case forms of a character are those that a case-insensitive regular expression matches', () => {
   const all = characters.join('')
   const sample = ['k', 'S', 'é', 'ß', 'İ', 'i', 'ı', 'σ', 'ΐ', 'ﬅ', '\u0345', '\u{10400}', 'Ꭰ', 'ꭰ', '\u1c80']
   for (const character of [...sample, ...characters.filter((_, at) => at % 7919 === 70)]) {
@@ -19,7 +19,7 @@ test('the forms of a character are those that a regular expression takes for it,
   }
 })
 
-test('letters stand for all their forms, everything else for itself', () => {
+test('a pattern matches the case forms of letters and escapes all other characters', () => {
   assert.equal(
     caselessPattern('aß*1', character => `<${character}>`),
     '[Aa][ßẞ]<*><1>',
@@ -32,7 +32,7 @@ function order(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other))
 }
 
-test('what begins with a text lies between it and what is beyond it, and nothing else does', () => {
+test('exactly the texts with a prefix lie between the prefix and beyondPrefix', () => {
   fc.assert(
     fc.property(texts, texts, (prefix, text) => {
       const end = beyondPrefix(prefix)

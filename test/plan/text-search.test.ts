@@ -9,7 +9,7 @@ import {
   searchTerms,
 } from '../../src/plan/text-search.ts'
 
-test('a text is its different words, without marks and in lower case', () => {
+test('the terms of a text are its distinct words without diacritics, in lower case', () => {
   const rows: readonly (readonly [text: string, terms: readonly string[]])[] = [
     ['', []],
     [' -- !', []],
@@ -25,30 +25,30 @@ test('a text is its different words, without marks and in lower case', () => {
   }
 })
 
-test('marks are no part of a word, however many there are', () => {
+test('combining marks are ignored, however many there are', () => {
   const marks = '\u0301\u0323'.repeat(300_000)
   assert.deepEqual(searchTerms(`a${marks}b`), ['ab'])
   assert.deepEqual(indexedTerms(`first a${marks}`), ['first'])
 })
 
-test('of a stored text the words are found that stand whole in its first 100,000 characters', () => {
+test('a stored text is indexed by the words that are complete within its first 100,000 characters', () => {
   const text = (length: number) => `${'first'.padEnd(length - 4)}last`
   assert.equal(indexedTerms(text(maxIndexedLength)).length, 2)
   assert.deepEqual(indexedTerms(text(maxIndexedLength + 1)), ['first'])
   assert.deepEqual(indexedTerms(`${'a '.repeat(60_000)}last`), ['a'])
-  // Each of these letters stands for four words.
+  // Each of these letters decomposes into four words.
   assert.deepEqual(indexedTerms(`${'\uFDFA '.repeat(40_000)}last`), searchTerms('\uFDFA'))
   assert.deepEqual(indexedTerms(`${'é '.repeat(40_000)}last`), ['e', 'last'])
 })
 
-test('a term that no index holds is left out of a stored text, and its other terms are found', () => {
+test('a term too long for the index is omitted, and the other terms of the text are indexed', () => {
   const long = 'x'.repeat(maxTermLength)
   assert.deepEqual(indexedTerms(`before ${long} after`), ['before', long, 'after'])
   assert.deepEqual(indexedTerms(`before ${long}x after`), ['before', 'after'])
   assert.deepEqual(searchTerms(`${long}x`), [`${long}x`])
 })
 
-test('a search has at most 500 characters and 32 different words', () => {
+test('a search has at most 500 characters and 32 distinct words', () => {
   const words = (count: number) => Array.from({ length: count }, (_, at) => `w${at}`).join(' ')
   assert.equal(searchFault(words(32)), undefined)
   assert.equal(searchFault('a '.repeat(250)), undefined)

@@ -1,4 +1,4 @@
-/** The indexes that limits and computed fields want: named where none is there. */
+/** Index advice for the counts that limits and computed fields run. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -55,7 +55,7 @@ const modelWith = (...indexes: ReturnType<typeof index>[]) =>
     }),
   )
 
-test('each count that no index serves is named, with what it compares for equality', () => {
+test('the advice names an index for each count that has none: the columns that the count compares for equality', () => {
   assert.deepEqual(
     countAdvice(modelWith()).map(({ place, collection: of, index: wanted }) => `${place}: ${of} ${wanted}`),
     [
@@ -68,7 +68,7 @@ test('each count that no index serves is named, with what it compares for equali
   )
 })
 
-test('nothing is named for what is declared, in whichever order', () => {
+test('a declared index satisfies the advice whatever the order of its columns', () => {
   const declared = [
     index('status', 'project_id', 'city'),
     index('status', 'project_id'),

@@ -1,4 +1,4 @@
-/** A blog with search, a guard and a database in a folder of its own, and plans in few words. */
+/** The model of a blog with search, and a client that builds, guards and runs plans. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -68,12 +68,12 @@ export const listOfPosts: ListShape = {
   select: fields('id', 'title'),
 }
 
-/** A store with what a test asks of it. */
+/** Builds the plans of common operations, guards them, and runs them on a store. */
 export class Client {
   readonly store: Store
   readonly #guard: ReturnType<typeof createGuard>
   readonly #model: Model
-  /** Who asks, where it is not told. */
+  /** The default principal. */
   readonly #as: Principal
   readonly #shapes = new Map<string, WriteShape | ReadShape>()
 
@@ -186,7 +186,7 @@ export class Client {
     return { shape: this.#same(shape), args: [id, match ?? null, ...Object.values(values)] }
   }
 
-  /** Equal shapes are one object, as the transports keep it. */
+  /** Returns one object for equal shapes, as the transports do. */
   #same<S extends WriteShape | ReadShape>(shape: S): S {
     const key = JSON.stringify(shape)
     const known = this.#shapes.get(key) ?? shape
@@ -200,7 +200,7 @@ export class Client {
   }
 }
 
-/** Users 1, 2 and so on: records of nobody are cleaned away. */
+/** Creates users 1, 2 and so on. A record whose owner does not exist is removed by the cleanup. */
 export async function createUsers(store: Store, count: number): Promise<void> {
   const client = new Client(store)
   for (let id = 1; id <= count; id++) {

@@ -1,4 +1,4 @@
-/** What every store does, whichever database it stands on. */
+/** The contract that every store fulfils, whatever its database. */
 
 import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
@@ -15,7 +15,7 @@ import { Client, fields, listOfPosts, parsed } from './blog.ts'
 /** Opens an empty store of the blog for `use`, and closes and removes it. */
 export type WithStore = (use: (store: Store) => Promise<void>) => Promise<void>
 
-/** An expected failure, with the field that it names. */
+/** The expected error, with the field that it names. */
 export function failure(code: ErrorCode, field?: string, detail?: string) {
   return (error: unknown): boolean => {
     assert.ok(error instanceof ApiError)
@@ -59,25 +59,28 @@ function randomKorean(length: number): string {
 }
 
 function creates(scenario: Scenario): void {
-  scenario('a create answers the item with its id, default and time', async ({ client, ann, annId }) => {
-    const { id, text } = await client.create('posts', { title: 'Hello' }, ann)
-    const item = parsed(text) as Record<string, unknown>
-    assert.deepEqual(
-      { ...item, created_at: 0 },
-      { id, title: 'Hello', body: null, author_id: annId, created_at: 0 },
-    )
-    assert.match(String(item.created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-    assert.deepEqual(await client.item('posts', id, anonymous('192.0.2.1')), item)
-  })
+  scenario(
+    'a create returns the item with its id, its defaults and its creation time',
+    async ({ client, ann, annId }) => {
+      const { id, text } = await client.create('posts', { title: 'Hello' }, ann)
+      const item = parsed(text) as Record<string, unknown>
+      assert.deepEqual(
+        { ...item, created_at: 0 },
+        { id, title: 'Hello', body: null, author_id: annId, created_at: 0 },
+      )
+      assert.match(String(item.created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+      assert.deepEqual(await client.item('posts', id, anonymous('192.0.2.1')), item)
+    },
+  )
 
-  scenario('a taken unique value is a conflict that names the field', async ({ client }) => {
+  scenario('a duplicate of a unique value is a conflict that names the field', async ({ client }) => {
     await assert.rejects(
       client.create('users', { name: 'Other', email: 'ann@example.com' }),
       failure('CONFLICT', 'email', 'taken'),
     )
   })
 
-  scenario('a reference to nothing is a fault of its field', async ({ client, ann }) => {
+  scenario('a reference to a missing item is a validation error of its field', async ({ client, ann }) => {
     const admin = user(ann.userId ?? 0, 'admin', 'all')
     await assert.rejects(
       client.create('posts', { title: 'x', author_id: 999 }, admin),
@@ -85,7 +88,7 @@ function creates(scenario: Scenario): void {
     )
   })
 
-  scenario('writes that arrive together fail each by itself', async ({ client, annId }) => {
+  scenario('a failing write does not fail the writes that arrive with it', async ({ client, annId }) => {
     const emails = ['c@example.com', 'ann@example.com', 'd@example.com', 'c@example.com']
     const results = await Promise.allSettled(
       emails.map(email => client.create('users', { name: 'x', email })),
@@ -100,7 +103,7 @@ function creates(scenario: Scenario): void {
     assert.ok(annId > 0)
   })
 
-  scenario('odd texts come back as they were', async ({ client, ann }) => {
+  scenario('unusual texts are stored unchanged', async ({ client, ann }) => {
     for (const title of [
       '',
       '"\\\n\t',
@@ -117,7 +120,7 @@ function creates(scenario: Scenario): void {
 }
 
 function changes(scenario: Scenario): void {
-  scenario('a merge leaves the rest, a replacement resets it', async ({ client, ann }) => {
+  scenario('a merge keeps the other fields, a replacement resets them', async ({ client, ann }) => {
     const { id } = await client.create('posts', { title: 'a', body: 'b' }, ann)
     const merged = parsed((await client.update('posts', id, { title: 'c' }, ann)).text) as Record<
       string,
@@ -129,17 +132,20 @@ function changes(scenario: Scenario): void {
     assert.deepEqual(await client.item('posts', id), replaced)
   })
 
-  scenario('unknown items are not found, others’ are forbidden, and stay as they were', async people => {
-    const { client, ann, ben } = people
-    const { id } = await client.create('posts', { title: 'a' }, ann)
-    await assert.rejects(client.update('posts', 999, { title: 'x' }, ann), failure('NOT_FOUND'))
-    await assert.rejects(client.remove('posts', 999, ann), failure('NOT_FOUND'))
-    await assert.rejects(client.update('posts', id, { title: 'x' }, ben), failure('FORBIDDEN'))
-    await assert.rejects(client.remove('posts', id, ben), failure('FORBIDDEN'))
-    assert.equal(((await client.item('posts', id)) as { title: string }).title, 'a')
-  })
+  scenario(
+    'changing a missing item is NOT_FOUND, changing another user’s item is FORBIDDEN and has no effect',
+    async people => {
+      const { client, ann, ben } = people
+      const { id } = await client.create('posts', { title: 'a' }, ann)
+      await assert.rejects(client.update('posts', 999, { title: 'x' }, ann), failure('NOT_FOUND'))
+      await assert.rejects(client.remove('posts', 999, ann), failure('NOT_FOUND'))
+      await assert.rejects(client.update('posts', id, { title: 'x' }, ben), failure('FORBIDDEN'))
+      await assert.rejects(client.remove('posts', id, ben), failure('FORBIDDEN'))
+      assert.equal(((await client.item('posts', id)) as { title: string }).title, 'a')
+    },
+  )
 
-  scenario('an update may not give the item away', async ({ client, ann, benId }) => {
+  scenario('an update cannot transfer an item to another user', async ({ client, ann, benId }) => {
     const { id } = await client.create('posts', { title: 'a' }, ann)
     await assert.rejects(
       client.update('posts', id, { title: 'b', author_id: benId }, ann),
@@ -148,7 +154,7 @@ function changes(scenario: Scenario): void {
     assert.equal(((await client.item('posts', id)) as { title: string }).title, 'a')
   })
 
-  scenario('If-Match takes the current tag, one of several, or any', async ({ client, ann }) => {
+  scenario('If-Match accepts the current tag, a list that contains it, or *', async ({ client, ann }) => {
     const { id, text } = await client.create('posts', { title: 'a' }, ann)
     const tag = entityTag(text ?? '')
     await assert.rejects(
@@ -167,27 +173,30 @@ function changes(scenario: Scenario): void {
     await assert.rejects(client.updateIf('posts', id, { title: 'x' }, '*', ann), failure('NOT_FOUND'))
   })
 
-  scenario('a version grows with a change and stays with none', async ({ client, ann }) => {
-    const { id } = await client.create('posts', { title: 'a' }, ann)
-    const users = client.store.version('users')
-    const before = client.store.version('posts')
-    await client.update('posts', id, { title: 'a' }, ann)
-    assert.equal(client.store.version('posts'), before)
-    await client.update('posts', id, { title: 'b' }, ann)
-    assert.ok(client.store.version('posts') > before)
-    assert.equal(client.store.version('users'), users)
-  })
+  scenario(
+    'the version of a collection grows with a change and not with an update that changes nothing',
+    async ({ client, ann }) => {
+      const { id } = await client.create('posts', { title: 'a' }, ann)
+      const users = client.store.version('users')
+      const before = client.store.version('posts')
+      await client.update('posts', id, { title: 'a' }, ann)
+      assert.equal(client.store.version('posts'), before)
+      await client.update('posts', id, { title: 'b' }, ann)
+      assert.ok(client.store.version('posts') > before)
+      assert.equal(client.store.version('users'), users)
+    },
+  )
 }
 
 function deletes(scenario: Scenario): void {
-  scenario('a deleted item is gone, and its id is never given out again', async ({ client, ann }) => {
+  scenario('a deleted item cannot be read, and its id is never reused', async ({ client, ann }) => {
     const { id } = await client.create('posts', { title: 'a' }, ann)
     assert.deepEqual(await client.remove('posts', id, ann), { id, text: null })
     assert.equal(await client.item('posts', id), null)
     assert.ok((await client.create('posts', { title: 'b' }, ann)).id > id)
   })
 
-  scenario('an item that others refer to stays', async ({ client, ann, annId }) => {
+  scenario('an item that others reference cannot be deleted', async ({ client, ann, annId }) => {
     const { id } = await client.create('posts', { title: 'a' }, ann)
     await assert.rejects(client.remove('users', annId), failure('CONFLICT'))
     await client.remove('posts', id, ann)
@@ -202,7 +211,7 @@ const byAuthor: ListShape = {
 }
 
 function lists(scenario: Scenario): void {
-  scenario('pages follow each other and count everything', async ({ client, ann }) => {
+  scenario('pages are consecutive and share one total', async ({ client, ann }) => {
     for (const title of ['a', 'b', 'c', 'd', 'e']) await client.create('posts', { title }, ann)
     const titles = async (offset: number, limit: number) => {
       const { items, total } = await client.list(listOfPosts, [offset, limit])
@@ -213,54 +222,60 @@ function lists(scenario: Scenario): void {
     assert.deepEqual(await titles(6, 2), ['', 5])
   })
 
-  scenario('a list within a parent holds the parent’s, and is absent without it', async people => {
-    const { client, ann, ben, annId, benId } = people
-    await client.create('posts', { title: 'mine' }, ann)
-    await client.create('posts', { title: 'yours' }, ben)
-    assert.deepEqual(
-      (await client.list(byAuthor, [0, 9, annId], ann)).items?.map(item => item.title),
-      ['mine'],
-    )
-    assert.equal((await client.list(byAuthor, [0, 9, benId], ann)).total, 1)
-    assert.equal((await client.list(byAuthor, [0, 9, 999], ann)).items, null)
-  })
+  scenario(
+    'a nested list contains the items of its parent, and is null for a missing parent',
+    async people => {
+      const { client, ann, ben, annId, benId } = people
+      await client.create('posts', { title: 'mine' }, ann)
+      await client.create('posts', { title: 'yours' }, ben)
+      assert.deepEqual(
+        (await client.list(byAuthor, [0, 9, annId], ann)).items?.map(item => item.title),
+        ['mine'],
+      )
+      assert.equal((await client.list(byAuthor, [0, 9, benId], ann)).total, 1)
+      assert.equal((await client.list(byAuthor, [0, 9, 999], ann)).items, null)
+    },
+  )
 
-  scenario('filters, and an item nested in another', async ({ client, ann, annId }) => {
-    await client.create('posts', { title: 'x', body: 'one' }, ann)
-    await client.create('posts', { title: 'y' }, ann)
-    const filtered = async (
-      operator: 'eq' | 'in' | 'contains' | 'icontains' | 'starts_with' | 'null' | 'ne',
-      field: string,
-      value: string[] | string | boolean,
-    ) => {
-      const shape: ListShape = { ...listOfPosts, filter: { kind: 'compare', field, operator, param: 2 } }
-      const { items, total } = await client.list(shape, [0, 9, value], ann)
-      assert.equal(items?.length, total)
-      return items?.map(item => item.title).join('')
-    }
-    assert.equal(await filtered('eq', 'title', 'x'), 'x')
-    assert.equal(await filtered('in', 'title', ['y', 'z']), 'y')
-    assert.equal(await filtered('contains', 'body', 'n'), 'x')
-    assert.equal(await filtered('contains', 'body', '%'), '')
-    assert.equal(await filtered('icontains', 'body', 'N'), 'x')
-    assert.equal(await filtered('starts_with', 'body', 'on'), 'x')
-    assert.equal(await filtered('starts_with', 'body', 'n'), '')
-    assert.equal(await filtered('starts_with', 'body', 'O'), '')
-    assert.equal(await filtered('null', 'body', true), 'y')
-    assert.equal(await filtered('null', 'body', false), 'x')
-    assert.equal(await filtered('ne', 'body', 'two'), 'x')
-    const author = {
-      kind: 'relation' as const,
-      key: 'author',
-      relation: 'author',
-      select: fields('id'),
-      list: undefined,
-    }
-    const nested = { ...listOfPosts, select: [author] }
-    assert.deepEqual((await client.list(nested, [0, 1], ann)).items, [{ author: { id: annId } }])
-  })
+  scenario(
+    'filters select the matching items, and a relation nests the related item',
+    async ({ client, ann, annId }) => {
+      await client.create('posts', { title: 'x', body: 'one' }, ann)
+      await client.create('posts', { title: 'y' }, ann)
+      const filtered = async (
+        operator: 'eq' | 'in' | 'contains' | 'icontains' | 'starts_with' | 'null' | 'ne',
+        field: string,
+        value: string[] | string | boolean,
+      ) => {
+        const shape: ListShape = { ...listOfPosts, filter: { kind: 'compare', field, operator, param: 2 } }
+        const { items, total } = await client.list(shape, [0, 9, value], ann)
+        assert.equal(items?.length, total)
+        return items?.map(item => item.title).join('')
+      }
+      assert.equal(await filtered('eq', 'title', 'x'), 'x')
+      assert.equal(await filtered('in', 'title', ['y', 'z']), 'y')
+      assert.equal(await filtered('contains', 'body', 'n'), 'x')
+      assert.equal(await filtered('contains', 'body', '%'), '')
+      assert.equal(await filtered('icontains', 'body', 'N'), 'x')
+      assert.equal(await filtered('starts_with', 'body', 'on'), 'x')
+      assert.equal(await filtered('starts_with', 'body', 'n'), '')
+      assert.equal(await filtered('starts_with', 'body', 'O'), '')
+      assert.equal(await filtered('null', 'body', true), 'y')
+      assert.equal(await filtered('null', 'body', false), 'x')
+      assert.equal(await filtered('ne', 'body', 'two'), 'x')
+      const author = {
+        kind: 'relation' as const,
+        key: 'author',
+        relation: 'author',
+        select: fields('id'),
+        list: undefined,
+      }
+      const nested = { ...listOfPosts, select: [author] }
+      assert.deepEqual((await client.list(nested, [0, 1], ann)).items, [{ author: { id: annId } }])
+    },
+  )
 
-  scenario('search finds whole words in any order, case and accent', async ({ client, ann }) => {
+  scenario('search finds whole words whatever their order, case and accents', async ({ client, ann }) => {
     await client.create('posts', { title: 'Crème Brûlée', body: 'A dessert' }, ann)
     const { id } = await client.create('posts', { title: 'Dessert wine' }, ann)
     const search: ListShape = { ...listOfPosts, search: 2, select: fields('title') }
@@ -282,20 +297,20 @@ function lists(scenario: Scenario): void {
   })
 
   scenario(
-    'a text with a word too long for an index is stored, and found by its other words',
+    'a text with a word too long for the index is stored and found by its other words',
     async people => {
       const { client, ann } = people
-      // The last is as long as an index holds: three bytes for each character, which nothing compresses.
+      // The last word has the maximal length: three bytes for each character, and random, so it does not compress.
       const words = [
         randomBytes(2000).toString('hex'),
         randomBytes(40_000).toString('hex'),
         randomKorean(266),
       ]
-      const beside = client.create('posts', { title: 'Beside' }, ann)
+      const short = client.create('posts', { title: 'Short' }, ann)
       const posts = words.map(word =>
         client.create('posts', { title: 'Keys', body: `begins ${word} ends` }, ann),
       )
-      await Promise.all([beside, ...posts])
+      await Promise.all([short, ...posts])
       const search: ListShape = { ...listOfPosts, search: 2, select: fields('id') }
       const count = async (text: string) => (await client.list(search, [0, 9, text], ann)).items?.length
       assert.equal(await count('begins ends'), words.length)
@@ -303,44 +318,47 @@ function lists(scenario: Scenario): void {
     },
   )
 
-  scenario('a search by rank: in more fields first, then in shorter ones, then the newest', async people => {
-    const { client, ann, annId } = people
-    const posts = [
-      { title: 'Long words about the red kite', body: 'x' },
-      { title: 'Kite', body: 'x'.repeat(50) },
-      { title: 'x', body: 'A kite over a long, long text' },
-      { title: 'Kite', body: 'x' },
-      { title: 'A kite', body: 'Of paper: a kite' },
-      { title: 'Red', body: 'The kite' },
-      { title: 'None' },
-    ]
-    for (const post of posts) await client.create('posts', post, ann)
-    const ranked: ListShape = {
-      ...listOfPosts,
-      search: 2,
-      sort: totalOrder([{ field: 'q', descending: true }]),
-      select: fields('id'),
-    }
-    const ids = async (shape: ListShape, args: JsonValue[]) =>
-      (await client.list(shape, args, ann)).items?.map(item => item.id).join()
-    assert.equal(await ids(ranked, [0, 9, 'kite']), '5,4,2,6,3,1')
-    assert.equal(await ids(ranked, [1, 2, 'kite']), '4,2')
-    assert.equal(await ids(ranked, [0, 9, 'red kite']), '1,6')
-    assert.equal(await ids(ranked, [0, 9, '!?']), '')
-    const within: ListShape = { ...ranked, within: byAuthor.within, search: 3 }
-    assert.equal(await ids(within, [0, 3, annId, 'kite']), '5,4,2')
-    const met: unknown[] = []
-    let after: readonly JsonValue[] = []
-    do {
-      const window = { kind: 'cursor' as const, after: after.length > 0 ? [3, 4] : undefined, limit: 1 }
-      const { items, next } = await client.list({ ...ranked, window }, [0, 2, 'kite', ...after], ann)
-      met.push(...(items ?? []).map(item => item.id))
-      after = next ?? []
-    } while (after.length > 0)
-    assert.deepEqual(met, [5, 4, 2, 6, 3, 1])
-    const none: ListShape = { ...ranked, filter: { kind: 'or', filters: [] } }
-    assert.equal(await ids(none, [0, 9, 'kite']), '')
-  })
+  scenario(
+    'search results sorted by rank: matches in more fields first, then in shorter fields, then the newest',
+    async people => {
+      const { client, ann, annId } = people
+      const posts = [
+        { title: 'Long words about the red kite', body: 'x' },
+        { title: 'Kite', body: 'x'.repeat(50) },
+        { title: 'x', body: 'A kite over a long, long text' },
+        { title: 'Kite', body: 'x' },
+        { title: 'A kite', body: 'Of paper: a kite' },
+        { title: 'Red', body: 'The kite' },
+        { title: 'None' },
+      ]
+      for (const post of posts) await client.create('posts', post, ann)
+      const ranked: ListShape = {
+        ...listOfPosts,
+        search: 2,
+        sort: totalOrder([{ field: 'q', descending: true }]),
+        select: fields('id'),
+      }
+      const ids = async (shape: ListShape, args: JsonValue[]) =>
+        (await client.list(shape, args, ann)).items?.map(item => item.id).join()
+      assert.equal(await ids(ranked, [0, 9, 'kite']), '5,4,2,6,3,1')
+      assert.equal(await ids(ranked, [1, 2, 'kite']), '4,2')
+      assert.equal(await ids(ranked, [0, 9, 'red kite']), '1,6')
+      assert.equal(await ids(ranked, [0, 9, '!?']), '')
+      const within: ListShape = { ...ranked, within: byAuthor.within, search: 3 }
+      assert.equal(await ids(within, [0, 3, annId, 'kite']), '5,4,2')
+      const met: unknown[] = []
+      let after: readonly JsonValue[] = []
+      do {
+        const window = { kind: 'cursor' as const, after: after.length > 0 ? [3, 4] : undefined, limit: 1 }
+        const { items, next } = await client.list({ ...ranked, window }, [0, 2, 'kite', ...after], ann)
+        met.push(...(items ?? []).map(item => item.id))
+        after = next ?? []
+      } while (after.length > 0)
+      assert.deepEqual(met, [5, 4, 2, 6, 3, 1])
+      const none: ListShape = { ...ranked, filter: { kind: 'or', filters: [] } }
+      assert.equal(await ids(none, [0, 9, 'kite']), '')
+    },
+  )
 }
 
 const walk: ListShape = { ...listOfPosts, window: { kind: 'cursor', after: undefined, limit: 0 } }
@@ -348,30 +366,33 @@ const walk: ListShape = { ...listOfPosts, window: { kind: 'cursor', after: undef
 function cursors(scenario: Scenario): void {
   const bodies = ['b', null, 'a', 'b', null, 'c', 'a']
   for (const descending of [false, true]) {
-    scenario(`a cursor meets every item once, nulls smallest, descending ${descending}`, async people => {
-      const { client, ann } = people
-      for (const body of bodies) await client.create('posts', { title: 't', body }, ann)
-      const sort = totalOrder([{ field: 'body', descending }])
-      const first: ListShape = { ...walk, sort, select: fields('id', 'body') }
-      const later: ListShape = { ...first, window: { kind: 'cursor', after: [1, 2], limit: 0 } }
-      const met = []
-      let page = await client.list(first, [2])
-      met.push(...(page.items ?? []))
-      while (page.next) {
-        page = await client.list(later, [2, ...page.next])
+    scenario(
+      `a cursor visits each item once and sorts null as the smallest value, descending ${descending}`,
+      async people => {
+        const { client, ann } = people
+        for (const body of bodies) await client.create('posts', { title: 't', body }, ann)
+        const sort = totalOrder([{ field: 'body', descending }])
+        const first: ListShape = { ...walk, sort, select: fields('id', 'body') }
+        const later: ListShape = { ...first, window: { kind: 'cursor', after: [1, 2], limit: 0 } }
+        const met = []
+        let page = await client.list(first, [2])
         met.push(...(page.items ?? []))
-      }
-      const sorted = ['', '', 'a', 'a', 'b', 'b', 'c']
-      const expected = descending ? sorted.toReversed() : sorted
-      assert.deepEqual(
-        met.map(item => item.body ?? ''),
-        expected,
-      )
-      assert.equal(new Set(met.map(item => item.id)).size, bodies.length)
-    })
+        while (page.next) {
+          page = await client.list(later, [2, ...page.next])
+          met.push(...(page.items ?? []))
+        }
+        const sorted = ['', '', 'a', 'a', 'b', 'b', 'c']
+        const expected = descending ? sorted.toReversed() : sorted
+        assert.deepEqual(
+          met.map(item => item.body ?? ''),
+          expected,
+        )
+        assert.equal(new Set(met.map(item => item.id)).size, bodies.length)
+      },
+    )
   }
 
-  scenario('the last page has no next, even when it is full', async ({ client, ann }) => {
+  scenario('the last page has no next cursor, even if it is full', async ({ client, ann }) => {
     for (const title of ['a', 'b']) await client.create('posts', { title }, ann)
     assert.equal((await client.list(walk, [2])).next, null)
     assert.notEqual((await client.list(walk, [1])).next, null)

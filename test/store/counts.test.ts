@@ -1,4 +1,4 @@
-/** What a store counts for those who watch it. */
+/** The counters of a store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openSqlite } from '../../src/store/sqlite.ts'
@@ -6,7 +6,7 @@ import { until } from '../databases/replicated.ts'
 import { withService } from '../serve/service.ts'
 import { blog, Client } from './blog.ts'
 
-test('writes that arrive together are one commit; the second equal read is answered from memory', async () => {
+test('concurrent writes share one commit, and repeating a read hits the cache', async () => {
   const store = openSqlite(blog, { file: ':memory:' })
   try {
     const client = new Client(store)
@@ -27,18 +27,18 @@ test('writes that arrive together are one commit; the second equal read is answe
   }
 })
 
-test('the figures of /metrics grow with them', async () => {
+test('the counters of /metrics grow with each commit and cache hit', async () => {
   await withService({ rateLimit: 'off' }, async ({ call, key }) => {
-    const figure = async (name: string) => {
+    const metric = async (name: string) => {
       const { text } = await call('/metrics')
       return Number(new RegExp(`^portico_${name}_total (\\d+)$`, 'm').exec(text)?.[1])
     }
     const names = ['commits', 'committed_writes', 'answer_cache_hits', 'answer_cache_misses']
-    const read = () => Promise.all(names.map(figure))
+    const read = () => Promise.all(names.map(metric))
     const [first = 0] = await read()
     await call('/api/v1/me', { key })
-    // The last use of the key is stored after the answer.
-    await until('stored', async () => (await figure('commits')) > first)
+    // The time when the key was last used is stored after the response.
+    await until('stored', async () => (await metric('commits')) > first)
     const [commits = 0, writes = 0, hits = 0] = await read()
     for (const title of ['a', 'b']) await call('/api/v1/posts', { method: 'POST', key, body: { title } })
     for (let at = 0; at < 3; at++) await call('/api/v1/posts?fields=title')

@@ -1,4 +1,4 @@
-/** The databases that a test of stores runs on, each with what it takes to open stores and to look inside. */
+/** The databases that the store tests run on. Each can open stores and run SQL of its own. */
 import { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../src/model/model.ts'
 import type { StatisticsOptions } from '../../src/store/advice/statistics.ts'
@@ -17,21 +17,21 @@ export interface OpenOptions {
   readonly retention?: Partial<Retention>
   readonly maxWaiting?: number
   readonly autoMigrate?: boolean
-  /** On SQLite; the other databases have no such processes. */
+  /** The reader processes of SQLite; the other databases have none. */
   readonly readers?: ReadersOptions
   readonly now?: () => number
   readonly queries?: StatisticsOptions
   readonly onCascade?: OnCascade
 }
 
-/** An empty database, which goes with its test. */
+/** An empty database, which is removed after the test. */
 export interface Place {
   /** Its file, or its URL. */
   readonly url: string
   open(model: Model, options?: OpenOptions): Promise<Store>
-  /** The rows of a query, from another connection. */
+  /** Returns the rows of a query on another connection. */
   rows(text: string): Promise<Record<string, unknown>[]>
-  /** Runs statements, from another connection. */
+  /** Runs statements on another connection. */
   run(text: string): Promise<void>
 }
 
@@ -58,7 +58,7 @@ function sqliteExec(file: string, text: string): void {
   }
 }
 
-/** Statements are those of a service, which can be ended: none is here. */
+/** As in a service, reader processes run the slow statements; the limits are too high to stop any. */
 const readers: ReadersOptions = { count: 1, timeoutMs: 60_000, budgetMs: 60_000 }
 
 export const sqlite: TestDatabase = {
@@ -87,7 +87,6 @@ export const postgres: TestDatabase = {
     ),
 }
 
-/** Its policies lock the rows. */
 export const lockedPostgres: TestDatabase = {
   name: 'PostgreSQL with row security',
   within: use =>

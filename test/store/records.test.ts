@@ -23,7 +23,7 @@ async function openAt(place: Place): Promise<Opened> {
   return { store, records: store.records, clock, place }
 }
 
-/** Records of nobody would be cleaned away. */
+/** A record whose owner does not exist is removed by the cleanup. */
 const owners = `INSERT INTO "users" ("id", "name", "email", "role", "created_at")
   VALUES (7, 'Ann', 'ann@example.com', 'user', '2026-01-01T00:00:00.000Z'),
     (70, 'Ben', 'ben@example.com', 'user', '2026-01-01T00:00:00.000Z')`
@@ -41,7 +41,7 @@ function within(database: TestDatabase, use: (opened: Opened) => Promise<void>) 
     })
 }
 
-/** Two stores on one database, as of two nodes. */
+/** Two stores on one database, like those of two nodes. */
 function withinTwo(database: TestDatabase, use: (one: Opened, two: Opened) => Promise<void>) {
   return within(database, async one => {
     const two = await openAt(one.place)
@@ -53,7 +53,7 @@ function withinTwo(database: TestDatabase, use: (one: Opened, two: Opened) => Pr
   })
 }
 
-/** The version, as a request sees it. */
+/** The version that a request sees. */
 async function versionOf({ store, records }: Opened, kind: string): Promise<number> {
   await store.refresh()
   return records.version(kind)
@@ -71,7 +71,7 @@ for (const database of databases) describe(`records on ${database.name}`, () => 
 
 function scenarios(database: TestDatabase): void {
   it(
-    'gives back what was stored, by id, alias and owner',
+    'a stored record is found by its id, alias and owner',
     within(database, async ({ records }) => {
       await records.put(record('1', { grant: 'g', alias: 'short', owner: '7' }))
       const expected = {
@@ -95,7 +95,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'swaps a payload for another, if it is still the one that was read',
+    'swap replaces a payload only if it is still the expected one',
     within(database, async opened => {
       const { records } = opened
       const key = { kind: 'Token', id: '1' }
@@ -114,7 +114,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'lists in the order of ids, by code point',
+    'records are listed by id, in code point order',
     within(database, async ({ records }) => {
       const ids = ['b', 'B', 'a', 'ä', 'Z', '10', '9', '\u{1f600}', '\uff5e']
       for (const id of ids) await records.put(record(id, { owner: '7' }))
@@ -131,7 +131,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'replaces by kind and id, and lets what is used up stay so',
+    'put replaces the record of the same kind and id, and a consumed record stays consumed',
     within(database, async ({ records, clock }) => {
       await records.put(record('1'))
       assert.equal(await records.consume('Token', '1'), true)
@@ -143,7 +143,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'replaces all of a record, and deletes of an owner only what is named',
+    'put replaces every attribute, and deleteOwned deletes only the given kinds',
     within(database, async ({ records }) => {
       await records.put(record('1', { grant: 'g', alias: 'short', owner: '7' }))
       await records.put(
@@ -161,11 +161,11 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'gives the id of one whose time is over to the next, cleaned away or not',
+    'the id of an expired record can be added again, even before the cleanup removes the record',
     within(database, async ({ records, clock }) => {
       await records.put(record('1'))
       clock.now = 1_999_999
-      // What is cleaned now and then was cleaned just before.
+      // The periodic cleanup has just run, so it does not remove record 1 at its expiry.
       await records.put(record('2'))
       assert.equal(await records.add(record('1', { expiresAt: 3_000_000 })), false)
       clock.now = 2_000_000
@@ -175,7 +175,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'gives out nothing whose time is over',
+    'an expired record is not found',
     within(database, async ({ records, clock }) => {
       await records.put(record('1', { alias: 'a', owner: '7' }))
       await records.put(record('2', { expiresAt: null, owner: '7' }))
@@ -190,7 +190,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'lets exactly one of many consume, and one of many add',
+    'of many concurrent consumes of a record, and of many concurrent adds, exactly one succeeds',
     within(database, async ({ records }) => {
       for (let round = 0; round < 20; round++) {
         const id = `c${round}`
@@ -205,7 +205,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'lets one of two stores win, whatever they do at the same time',
+    'of concurrent adds, consumes and deletes of a record in two stores, exactly one each succeeds',
     withinTwo(database, async (one, two) => {
       const both = [one.records, two.records]
       for (let round = 0; round < 20; round++) {
@@ -214,7 +214,7 @@ function scenarios(database: TestDatabase): void {
           ids.flatMap(id => both.flatMap(records => [records.add(record(id)), records.add(record(id))])),
         )
         assert.equal(added.filter(Boolean).length, ids.length)
-        // The other way round, so that rows are asked for in both orders.
+        // The second store uses the reverse order, so the rows are locked in both orders.
         const orders = [ids, ids.toReversed()]
         const consumed = await Promise.all(
           both.flatMap((records, at) => (orders[at] ?? []).map(id => records.consume('Token', id))),
@@ -229,7 +229,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'lets one of twenty stores win',
+    'of concurrent adds and consumes of a record in twenty stores, exactly one each succeeds',
     within(database, async ({ place }) => {
       const all = await Promise.all(Array.from({ length: 20 }, () => openAt(place)))
       try {
@@ -247,7 +247,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'deletes by grant over all kinds, and by owner over the kinds named',
+    'deleteGrant deletes all kinds, deleteOwned the given kinds',
     within(database, async ({ records }) => {
       await records.put(record('1', { grant: 'g', owner: '7' }))
       await records.put(record('2', { grant: 'g', kind: 'Code' }))
@@ -265,7 +265,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'refuses an alias that another record of the kind has, and only that write',
+    'a duplicate alias within a kind fails that write alone',
     within(database, async ({ records }) => {
       await records.put(record('1', { alias: 'same' }))
       const [other, taken, third] = await Promise.allSettled([
@@ -283,7 +283,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'changes its version when a record changes or goes, not when one comes',
+    'the version of a kind changes when a record is changed or deleted, not when one is added',
     within(database, async opened => {
       const { records } = opened
       const before = await versionOf(opened, 'Token')
@@ -310,7 +310,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'changes its version when another store changes a record',
+    'the version of a kind changes when another store changes a record',
     withinTwo(database, async (one, two) => {
       await one.records.put(record('1'))
       const before = await versionOf(two, 'Token')
@@ -321,7 +321,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'is durable, and survives a restart',
+    'records and their consumption survive a restart',
     within(database, async ({ store, records, place }) => {
       await records.put(record('1'))
       await records.consume('Token', '1')
@@ -334,7 +334,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'removes what has expired a step at a time, beside other writes',
+    'expired records are removed in small steps by later writes',
     within(database, async ({ records, clock, place }) => {
       const [expired, most] = [1100, 500]
       await Promise.all(Array.from({ length: expired }, (_, at) => records.put(record(`x${at}`))))
@@ -351,13 +351,13 @@ function scenarios(database: TestDatabase): void {
         left = now
       }
       assert.equal(left, 1)
-      // A write does not wait for the step that follows it, so two of them may come between two looks.
+      // A write does not wait for the step that follows it, so two steps may fall between two counts.
       assert.ok(steps.length > 1 && steps.every(step => step <= 2 * most), String(steps))
     }),
   )
 
   it(
-    'is made in a database that lacks it',
+    'opening a store creates a missing table of records',
     within(database, async ({ store, place }) => {
       await store.close()
       await place.run('DROP TABLE "_records"')
@@ -369,7 +369,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'keeps hostile texts as they are',
+    'arbitrary texts are stored unchanged',
     within(database, async ({ records }) => {
       await fc.assert(
         fc.asyncProperty(fc.string({ unit: 'binary' }), fc.string(), async (text, id) => {
@@ -384,7 +384,7 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
-    'finds nothing under a key that no record can have',
+    'a key with U+0000 finds nothing',
     within(database, async ({ records }) => {
       await records.put(record('1'))
       for (const key of ['1\0', '\0']) {

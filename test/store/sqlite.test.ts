@@ -1,4 +1,4 @@
-/** The contract on SQLite in memory. */
+/** The store contract on SQLite in memory. */
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { blog } from './blog.ts'
 import { storeContract } from './contract.ts'

@@ -1,11 +1,11 @@
-/** The contract on every database: with answers remembered and without. */
+/** The store contract on every database, with and without a cache. */
 import { blog } from './blog.ts'
 import { storeContract } from './contract.ts'
 import { databases } from './databases.ts'
 
 for (const { name, within } of databases) {
   for (const cacheBytes of [0, 1_000_000]) {
-    storeContract(`${name}, ${cacheBytes} bytes remembered`, use =>
+    storeContract(`${name}, cache of ${cacheBytes} bytes`, use =>
       within(async ({ open }) => {
         const store = await open(blog, { cacheBytes })
         try {

@@ -1,4 +1,4 @@
-/** Values that go into the database come out of its JSON as they went in, in the order that their type has. */
+/** Values survive the JSON of the database unchanged and sort in the order of their type. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -47,7 +47,7 @@ const values = checkModel(
   }),
 )
 
-/** What a face would have sent for it, had it kept the value itself. */
+/** The value after a round trip through JSON. */
 const sent = (value: JsonValue): unknown => JSON.parse(JSON.stringify(value))
 
 const numbers = [
@@ -98,7 +98,7 @@ for (const { name, within } of databases) {
     name === 'SQLite' || typeof value !== 'string' || !value.includes('\0')
 
   for (const [field, arbitrary, examples] of cases) {
-    test(`${name}: ${field}: every value is answered as JSON.stringify would write it, by every way out`, () =>
+    test(`${name}: ${field}: every value is returned as JSON.stringify writes it, by creates and by reads`, () =>
       withValues(async client => {
         await fc.assert(
           fc.asyncProperty(arbitrary.filter(storable), async value => {
@@ -113,7 +113,7 @@ for (const { name, within } of databases) {
       }))
   }
 
-  test(`${name}: a number that is filtered by or paged to is the one that was stored`, () =>
+  test(`${name}: filters and cursors find exactly the stored number`, () =>
     withValues(async client => {
       const all = [...new Set([...numbers, ...whole, ...large])]
       for (const one of all) await client.create('values', { number: one })
@@ -144,7 +144,7 @@ for (const { name, within } of databases) {
       )
     }))
 
-  test(`${name}: texts are in the order of code points, which is not that of UTF-16`, () =>
+  test(`${name}: texts sort by code point, not by UTF-16 code unit`, () =>
     withValues(async client => {
       const texts = ['a', 'B', 'é', 'z', '\u{1f49a}', '\uffee', '', 'aa', 'Z', '\u{10ffff}']
       for (const one of texts) await client.create('values', { text: one })
@@ -164,7 +164,7 @@ for (const { name, within } of databases) {
       assert.notDeepEqual(expected, texts.toSorted())
     }))
 
-  test(`${name}: times come back to the millisecond, days as days, both in order`, () =>
+  test(`${name}: times keep their milliseconds, dates stay dates, and both sort chronologically`, () =>
     withValues(async client => {
       const times = ['2026-01-01T00:00:00.000Z', '1969-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z']
       for (const one of times) await client.create('values', { datetime: one, date: one.slice(0, 10) })
@@ -183,7 +183,7 @@ for (const { name, within } of databases) {
       assert.deepEqual(items, expected)
     }))
 
-  test(`${name}: a unique pair that is taken names both fields; a pair with a missing value is never taken`, () =>
+  test(`${name}: a duplicate of a unique pair is a conflict that names both fields; a pair with a null never conflicts`, () =>
     withValues(async client => {
       await client.create('values', { left: 'a', right: 'b' })
       await client.create('values', { left: 'a', right: 'c' })
@@ -203,7 +203,7 @@ for (const { name, within } of databases) {
       assert.equal(((await client.item('values', id)) as { right: unknown }).right, null)
     }))
 
-  test(`${name}: a text of a megabyte comes back whole`, () =>
+  test(`${name}: a text of more than a megabyte is stored unchanged`, () =>
     withValues(async client => {
       const long = '💚 long '.repeat(125_000)
       const { id } = await client.create('values', { text: long })

@@ -1,4 +1,4 @@
-/** What the workers of a process stand on. */
+/** The databases, and Redis, on which the workers of a process run. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ const postgres: Backend = {
   },
 }
 
-/** The same, with a Redis. `timeout`: a test counts exactly, however busy the machine is. */
+/** The same with Redis. The long timeout keeps counts exact on a busy machine. */
 function withRedis({ name, open }: Backend): Backend {
   return {
     name: `${name} and Redis`,

@@ -1,4 +1,4 @@
-/** All workers together hold no more connections to the database than the settings allow. */
+/** All workers together open no more connections to the database than the settings allow. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { query, withPostgres } from '../databases/postgres.ts'
@@ -7,30 +7,35 @@ import { type RunningWorkers, withWorkers } from './service.ts'
 
 const CONNECTIONS = 12
 
-/** Reads that no worker remembers, and writes, many at a time at every worker. */
-async function crowd({ lanes, beside }: RunningWorkers): Promise<void> {
-  const all = await Promise.all(lanes.flatMap(lane => Array.from({ length: 8 }, () => beside(lane))))
+/** Sends many concurrent writes and uncached reads to every worker. */
+async function overload({ connections, another }: RunningWorkers): Promise<void> {
+  const all = await Promise.all(
+    connections.flatMap(connection => Array.from({ length: 8 }, () => another(connection))),
+  )
   await Promise.all(
-    all.map(async (lane, nth) => {
+    all.map(async (connection, nth) => {
       for (let turn = 0; turn < 10; turn++) {
         const title = `${nth} ${turn}`
-        const made = await lane.ask('/api/v1/posts', { method: 'POST', body: { title, author_id: 1 } })
+        const made = await connection.request('/api/v1/posts', {
+          method: 'POST',
+          body: { title, author_id: 1 },
+        })
         assert.equal(made.status, 201)
-        const read = await lane.ask(`/api/v1/posts?title=${encodeURIComponent(title)}`)
+        const read = await connection.request(`/api/v1/posts?title=${encodeURIComponent(title)}`)
         assert.equal(read.status, 200)
       }
     }),
   )
 }
 
-test('three workers share the connections that one node may hold', () =>
+test('three workers share the database connections of their node', () =>
   withPostgres(async url => {
     const settings = { database: url, databaseConnections: CONNECTIONS, secretKeys: [secretKey] }
     const place = { name: 'PostgreSQL', open: async () => ({ settings, close: async () => {} }) }
     await withWorkers(
       3,
       async pool => {
-        await crowd(pool)
+        await overload(pool)
         const [row] = await query(
           url,
           `SELECT count(*)::int AS n FROM pg_stat_activity

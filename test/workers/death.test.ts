@@ -1,4 +1,4 @@
-/** A worker that dies in the middle of everything. */
+/** A worker that crashes under load. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,12 +7,12 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { places } from './backends.ts'
-import { type Lane, modelFile, withWorkers } from './service.ts'
+import { modelFile, type WorkerConnection, withWorkers } from './service.ts'
 import { subscription } from './subscription.ts'
 
-/** A model file whose worker dies when there is a file called `strike`: the first one that sees it. */
-function mortalModel(folder: string): string {
-  const strike = JSON.stringify(join(folder, 'strike'))
+/** A model file that crashes one worker, the first to notice, when a file named `crash` exists. */
+function crashingModel(folder: string): string {
+  const crash = JSON.stringify(join(folder, 'crash'))
   const file = join(folder, 'model.ts')
   writeFileSync(
     file,
@@ -21,11 +21,11 @@ import { isMainThread } from 'node:worker_threads'
 export { default } from ${JSON.stringify(pathToFileURL(modelFile).href)}
 const look = () => {
   try {
-    rmSync(${strike})
+    rmSync(${crash})
   } catch {
     return
   }
-  throw new Error('struck by lightning')
+  throw new Error('crashed by the test')
 }
 if (!isMainThread) setInterval(look, 5).unref()
 `,
@@ -33,20 +33,20 @@ if (!isMainThread) setInterval(look, 5).unref()
   return file
 }
 
-/** What was told last, of workers alone. */
-let figures = ''
+/** The worker metrics read last. */
+let lastMetrics = ''
 
-async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await isSo()); tries++) {
-    assert.ok(tries < 1000, `it never came to this: ${what}; the workers told ${figures}`)
+async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await condition()); tries++) {
+    assert.ok(tries < 1000, `never: ${what}; last metrics: ${lastMetrics}`)
     await sleep(20)
   }
 }
 
-/** Whether the figures of one worker that lives say so. */
-async function tells(lanes: readonly Lane[], line: RegExp): Promise<boolean> {
-  const texts = await Promise.allSettled(lanes.map(lane => lane.text('/metrics')))
-  figures = texts
+/** Whether the metrics of a live worker match. */
+async function hasMetric(connections: readonly WorkerConnection[], line: RegExp): Promise<boolean> {
+  const texts = await Promise.allSettled(connections.map(connection => connection.text('/metrics')))
+  lastMetrics = texts
     .map(text => (text.status === 'fulfilled' ? text.value : String(text.reason)))
     .map(text => text.match(/^portico_worker.*|^.*Error.*/gm)?.join(', ') ?? text.slice(0, 200))
     .join('; ')
@@ -54,50 +54,56 @@ async function tells(lanes: readonly Lane[], line: RegExp): Promise<boolean> {
 }
 
 for (const place of places) {
-  test(`a worker that dies is started anew; nothing acknowledged is lost, and the others go on (${place.name})`, async () => {
+  test(`a crashed worker is restarted, the others continue, and no acknowledged write is lost (${place.name})`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'portico-crash-'))
-    const strike = join(folder, 'strike')
+    const crash = join(folder, 'crash')
     try {
       await withWorkers(
         2,
         async pool => {
-          const { lanes, url, beside } = pool
-          const subscriptions = await Promise.all(lanes.map(lane => subscription(pool, lane)))
+          const { connections, url, another } = pool
+          const subscriptions = await Promise.all(
+            connections.map(connection => subscription(pool, connection)),
+          )
           const acknowledged: string[] = []
           let isDone = false
-          const write = async (lane: Lane, name: string) => {
+          const write = async (connection: WorkerConnection, name: string) => {
             for (let turn = 0; !isDone; turn++) {
               const title = `${name} ${turn}`
-              const answer = await lane.ask('/api/v1/posts', {
+              const answer = await connection.request('/api/v1/posts', {
                 method: 'POST',
                 body: { title, author_id: 1 },
               })
               if (answer.status === 201) acknowledged.push(title)
             }
           }
-          const writers = await Promise.all(lanes.flatMap(lane => [beside(lane), beside(lane)]))
-          const running = writers.map((lane, nth) =>
-            write(lane, `${nth}`).then(
+          const writers = await Promise.all(
+            connections.flatMap(connection => [another(connection), another(connection)]),
+          )
+          const running = writers.map((connection, nth) =>
+            write(connection, `${nth}`).then(
               () => 'done',
-              () => 'cut off',
+              () => 'disconnected',
             ),
           )
           await until('writes', () => acknowledged.length > 50)
-          writeFileSync(strike, '')
-          await until('a new worker', () => tells(lanes, /^portico_worker_restarts_total [1-9]/m))
-          await until('both serve', () => tells(lanes, /^portico_workers 2$/m))
+          writeFileSync(crash, '')
+          await until('a new worker', () => hasMetric(connections, /^portico_worker_restarts_total [1-9]/m))
+          await until('both serve', () => hasMetric(connections, /^portico_workers 2$/m))
           const before = acknowledged.length
           await until('more writes', () => acknowledged.length > before + 50)
           isDone = true
           const ends = await Promise.all(running)
-          assert.deepEqual(ends.toSorted(), ['cut off', 'cut off', 'done', 'done'])
-          assert.equal(existsSync(strike), false)
-          const living = lanes.findIndex((_, nth) => ends[nth * 2] === 'done')
-          const lane = lanes[living]
-          assert.ok(lane)
+          assert.deepEqual(ends.toSorted(), ['disconnected', 'disconnected', 'done', 'done'])
+          assert.equal(existsSync(crash), false)
+          const living = connections.findIndex((_, nth) => ends[nth * 2] === 'done')
+          const connection = connections[living]
+          assert.ok(connection)
           const stored = new Set<string>()
           for (let cursor = ''; ; ) {
-            const { json } = await lane.ask(`/api/v1/posts?per_page=100&fields=title&cursor=${cursor}`)
+            const { json } = await connection.request(
+              `/api/v1/posts?per_page=100&fields=title&cursor=${cursor}`,
+            )
             const page = json as { data: { title: string }[]; meta: { next_cursor: string | null } }
             for (const { title } of page.data) stored.add(title)
             if (page.meta.next_cursor === null) break
@@ -109,16 +115,16 @@ for (const place of places) {
           )
           const titles = subscriptions[living]?.titles ?? []
           await until('all events', () => titles.length >= stored.size)
-          // Whoever listens at the other worker has missed nothing, and heard nothing twice.
+          // The subscriber at the other worker has missed nothing and got no duplicates.
           assert.deepEqual(titles.toSorted(), [...stored].toSorted())
           for (const { close } of subscriptions) close()
-          // The new one takes connections too.
+          // The new worker accepts connections too.
           await until('two workers answer', async () => {
             const ids = await Promise.all(Array.from({ length: 16 }, () => fetch(`${url}/healthz`)))
             return new Set(ids.map(({ headers }) => headers.get('x-request-id')?.split('.')[0])).size === 2
           })
         },
-        { model: mortalModel(folder) },
+        { model: crashingModel(folder) },
         place,
       )
     } finally {
@@ -127,20 +133,22 @@ for (const place of places) {
   })
 }
 
-test('a worker does not come back with another model than the others have', async () => {
+test('a worker is not restarted while the model file differs from the running model', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-crash-'))
   try {
-    const model = mortalModel(folder)
+    const model = crashingModel(folder)
     await withWorkers(
       2,
-      async ({ lanes }) => {
+      async ({ connections }) => {
         writeFileSync(model, `${readFileSync(model, 'utf8')}\n// edited\n`)
-        writeFileSync(join(folder, 'strike'), '')
-        await until('one worker is left', () => tells(lanes, /^portico_workers 1$/m))
-        await until('it was tried', () => tells(lanes, /^portico_worker_restarts_total 2$/m))
-        assert.equal(await tells(lanes, /^portico_workers 1$/m), true)
+        writeFileSync(join(folder, 'crash'), '')
+        await until('one worker is left', () => hasMetric(connections, /^portico_workers 1$/m))
+        await until('a restart was attempted', () =>
+          hasMetric(connections, /^portico_worker_restarts_total 2$/m),
+        )
+        assert.equal(await hasMetric(connections, /^portico_workers 1$/m), true)
         writeFileSync(model, readFileSync(model, 'utf8').replace('\n// edited\n', ''))
-        await until('both serve', () => tells(lanes, /^portico_workers 2$/m))
+        await until('both serve', () => hasMetric(connections, /^portico_workers 2$/m))
       },
       { model },
     )

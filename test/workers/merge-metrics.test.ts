@@ -23,38 +23,38 @@ portico_replica_lag_bytes ${lag}
 process_resident_memory_bytes ${memory}
 `
 
-test('counters and histograms are added up, the process is told once, the worst lag counts', () => {
+test('counters and histograms are summed, process metrics appear once, and lags are the maximum', () => {
   assert.equal(
     merged([worker(3, 0.5, 1000), worker(5, 0.25, 1002)]),
     worker(8, 0.5, 1002).replace('\n\n', '\n'),
   )
 })
 
-test('a series that only one worker has stands as it is', () => {
+test('a series of only one worker is unchanged', () => {
   const lines = merged([worker(3, 0, 1, 'a'), worker(5, 0, 1, 'b{} "x y" 7')]).split('\n')
   assert.ok(lines.includes('requests{route="a",status="2xx"} 3'))
   assert.ok(lines.includes('requests{route="b{} "x y" 7",status="2xx"} 5'))
   assert.equal(lines.filter(line => line === '# TYPE requests counter').length, 1)
 })
 
-test('a worker that did not tell leaves the sum of the others', () => {
+test('without the metrics of a worker, the sum is that of the others', () => {
   assert.equal(merged(['', worker(2, 0, 1)]), worker(2, 0, 1).replace('\n\n', '\n'))
 })
 
-test('figures that are no numbers stay what they are', () => {
+test('values such as infinities and NaN are preserved', () => {
   const text = (value: string) => `# HELP x X.\n# TYPE x gauge\nx ${value}\n`
   for (const value of ['+Inf', '-Inf', 'NaN', '1e+22', '0.1'])
     assert.equal(merged([text(value)]), text(value))
 })
 
-test('what is a yes or no of each worker is one of all', () => {
+test('a boolean metric is the maximum over all workers', () => {
   const text = (value: number) =>
     `# HELP portico_overloaded Whether.\n# TYPE portico_overloaded gauge\nportico_overloaded ${value}\n`
   assert.equal(merged([text(1), text(0), text(1)]), text(1))
   assert.equal(merged([text(0), text(0)]), text(0))
 })
 
-test('what every worker knows of the one event log is told once; what each has pruned is added up', () => {
+test('metrics of the shared event log appear once, and the pruned events are summed', () => {
   const text = (oldest: number, bytes: number, pruned: number) => `# HELP portico_event_log_oldest_id X.
 # TYPE portico_event_log_oldest_id gauge
 portico_event_log_oldest_id ${oldest}

@@ -1,4 +1,4 @@
-/** Threads that die, hang, or do not start. */
+/** The worker pool, with threads that crash, hang, or do not start. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,11 +12,11 @@ interface PoolContext {
   readonly crashes: WorkerCrash[]
   readonly words: Int32Array
   readonly log: string[]
-  /** Resolves once `isSo` does hold. */
-  until(isSo: () => boolean | Promise<boolean>): Promise<void>
+  /** Waits until the condition holds. */
+  until(condition: () => boolean | Promise<boolean>): Promise<void>
 }
 
-/** Only the stub understands them. */
+/** Messages that only the stub understands. */
 const [die, hang] = ['die', 'hang'].map(kind => ({ kind }) as unknown as ToWorker) as [ToWorker, ToWorker]
 
 async function withPool(
@@ -37,9 +37,9 @@ async function withPool(
     restartDelayMs: 20,
     ...given,
   })
-  const until = async (isSo: () => boolean | Promise<boolean>) => {
-    for (let tries = 0; !(await isSo()); tries++) {
-      assert.ok(tries < 1000, 'it never came to that')
+  const until = async (condition: () => boolean | Promise<boolean>) => {
+    for (let tries = 0; !(await condition()); tries++) {
+      assert.ok(tries < 1000, 'the condition never held')
       await sleep(10)
     }
   }
@@ -50,7 +50,7 @@ async function withPool(
   }
 }
 
-test('each worker tells its address and its log, and they find each other', async () => {
+test('workers report their URL and log, and exchange messages with each other', async () => {
   await withPool(async ({ pool, log, until }) => {
     assert.equal(await pool.start(0), 'http://localhost:9000')
     assert.equal(await pool.start(1), 'http://localhost:9001')
@@ -58,12 +58,12 @@ test('each worker tells its address and its log, and they find each other', asyn
     assert.deepEqual(log, ['worker 0\n', 'worker 1\n'])
     await until(async () => {
       const metrics = await pool.metrics()
-      return metrics.includes('heard{from="1"} 1') && metrics.includes('heard{from="0"} 1')
+      return metrics.includes('received{from="1"} 1') && metrics.includes('received{from="0"} 1')
     })
   })
 })
 
-test('one that cannot start says why', async () => {
+test('a worker that cannot start reports its error', async () => {
   await withPool(async ({ pool, crashes }) => {
     await assert.rejects(pool.start(2), { name: 'Sad', message: 'no luck', code: 'EBAD' })
     assert.deepEqual(crashes, [])
@@ -71,7 +71,7 @@ test('one that cannot start says why', async () => {
   })
 })
 
-test('one that dies is started anew, meets the others, and its lock is freed', async () => {
+test('a crashed worker is restarted and reconnected, and its lock is released', async () => {
   await withPool(async ({ pool, crashes, words, until }) => {
     await pool.start(0)
     await pool.start(1)
@@ -85,11 +85,11 @@ test('one that dies is started anew, meets the others, and its lock is freed', a
     assert.equal(Atomics.load(words, aliveIndex(1)), 0)
     await until(() => pool.counts.serving === 2)
     assert.equal(pool.counts.restarts, 1)
-    await until(async () => (await pool.metrics()).includes('heard{from="1,1"} 1'))
+    await until(async () => (await pool.metrics()).includes('received{from="1,1"} 1'))
   })
 })
 
-test('one that dies again and again is waited for longer each time', async () => {
+test('the delay before a restart doubles with each crash of a worker', async () => {
   await withPool(async ({ pool, crashes, until }) => {
     await pool.start(0)
     for (const count of [1, 2, 3]) {
@@ -104,40 +104,40 @@ test('one that dies again and again is waited for longer each time', async () =>
   })
 })
 
-function figure(text: string, name: string): number {
+function metric(text: string, name: string): number {
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
 }
 
-test('what one has counted stays counted when it dies, and when it does not tell in time', async () => {
+test('the counts of a worker are kept when it crashes or does not report in time', async () => {
   await withPool(
     async ({ pool, until }) => {
       await pool.start(0)
       await pool.start(1)
       for (let times = 1; times <= 3; times++) {
-        assert.equal(figure(await pool.metrics(), 'tells_total'), 2 * times)
+        assert.equal(metric(await pool.metrics(), 'reports_total'), 2 * times)
       }
       pool.send(1, die)
       await until(() => pool.counts.restarts === 1 && pool.counts.serving === 2)
       const after = await pool.metrics()
-      // Three that the dead one told, four of the other, one of the new one.
-      assert.equal(figure(after, 'tells_total'), 8)
-      assert.equal(figure(after, 'alive'), 2)
+      // Three reports of the crashed worker, four of the other, one of the new one.
+      assert.equal(metric(after, 'reports_total'), 8)
+      assert.equal(metric(after, 'alive'), 2)
       pool.send(0, hang)
       const late = await pool.metrics()
-      assert.equal(figure(late, 'tells_total'), 9)
-      assert.equal(figure(late, 'alive'), 2)
+      assert.equal(metric(late, 'reports_total'), 9)
+      assert.equal(metric(late, 'alive'), 2)
     },
     { stopTimeoutMs: 300 },
   )
 })
 
-test('one that hangs keeps neither the figures nor the stop', async () => {
+test('a hanging worker delays neither the metrics nor the stop', async () => {
   await withPool(
     async ({ pool }) => {
       await pool.start(0)
       await pool.start(1)
       pool.send(1, hang)
-      assert.match(await pool.metrics(), /^heard/m)
+      assert.match(await pool.metrics(), /^received/m)
       const began = performance.now()
       await pool.stop()
       assert.ok(performance.now() - began < 10_000)

@@ -1,11 +1,11 @@
-/** Several workers are one service, whatever they stand on: what one of them knows, all do. */
+/** Several workers behave as one service, on every backend. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GivenSettings } from '../../src/config.ts'
 import { until } from '../databases/replicated.ts'
 import { places } from './backends.ts'
-import { type Lane, type RunningWorkers, withWorkers } from './service.ts'
+import { type RunningWorkers, type WorkerConnection, withWorkers } from './service.ts'
 import { subscription } from './subscription.ts'
 
 interface Item {
@@ -13,25 +13,29 @@ interface Item {
   readonly key: string
 }
 
-async function made(lane: Lane, collection: string, body: object): Promise<Item> {
-  const { status, json } = await lane.ask(`/api/v1/${collection}`, { method: 'POST', body })
+async function made(connection: WorkerConnection, collection: string, body: object): Promise<Item> {
+  const { status, json } = await connection.request(`/api/v1/${collection}`, { method: 'POST', body })
   assert.equal(status, 201, JSON.stringify(json))
   return json as unknown as Item
 }
 
-function first(lanes: readonly Lane[]): Lane {
-  assert.ok(lanes[0])
-  return lanes[0]
+function first(connections: readonly WorkerConnection[]): WorkerConnection {
+  assert.ok(connections[0])
+  return connections[0]
 }
 
 const post = (title: string) => ({ title, body: '', author_id: 1 })
 
-/** In one window, of which the second half of a minute may leave too little. */
+/** Repeats the requests until all of them fall into one window of the rate limit. */
 async function statusesInOneWindow(pool: RunningWorkers, path: string, count: number): Promise<number[]> {
-  const lanes = await Promise.all(pool.lanes.flatMap(lane => [lane, pool.beside(lane), pool.beside(lane)]))
+  const connections = await Promise.all(
+    pool.connections.flatMap(connection => [connection, pool.another(connection), pool.another(connection)]),
+  )
   for (;;) {
     const answers = await Promise.all(
-      Array.from({ length: count }, (_, nth) => (lanes[nth % lanes.length] as Lane).ask(path)),
+      Array.from({ length: count }, (_, nth) =>
+        (connections[nth % connections.length] as WorkerConnection).request(path),
+      ),
     )
     const windows = new Set(answers.map(({ headers }) => headers['x-ratelimit-reset']))
     if (windows.size === 1) return answers.map(({ status }) => status)
@@ -40,14 +44,16 @@ async function statusesInOneWindow(pool: RunningWorkers, path: string, count: nu
 }
 
 for (const place of places) {
-  const crewOf = (workers: number, use: (pool: RunningWorkers) => Promise<void>, given: GivenSettings = {}) =>
-    withWorkers(workers, use, given, place)
+  const withPlace = (
+    workers: number,
+    use: (pool: RunningWorkers) => Promise<void>,
+    given: GivenSettings = {},
+  ) => withWorkers(workers, use, given, place)
 
   test(`three workers grant exactly the limit between them (${place.name})`, async () => {
-    await crewOf(
+    await withPlace(
       3,
       async pool => {
-        // One that was drawn by another test's window does not count: none was.
         const statuses = await statusesInOneWindow(pool, '/api/v1/posts', 150)
         assert.equal(statuses.filter(status => status === 200).length, 100)
         assert.equal(statuses.filter(status => status === 429).length, 50)
@@ -56,19 +62,19 @@ for (const place of places) {
     )
   })
 
-  test(`batches at three workers are done one after the other (${place.name})`, async () => {
-    await crewOf(3, async ({ lanes }) => {
-      const { id } = await made(first(lanes), 'posts', post('0'))
-      // Each reads the last title and adds a post: with one serial order no two read the same.
+  test(`batches at three workers are serialized (${place.name})`, async () => {
+    await withPlace(3, async ({ connections }) => {
+      const { id } = await made(first(connections), 'posts', post('0'))
+      // Each reads the total and adds a post: if they are serialized, no two read the same total.
       const operations = [
         { method: 'GET', path: '/posts?sort=-id&per_page=1&fields=id', as: 'last' },
         { method: 'POST', path: '/posts', body: post('x'), as: 'new' },
         { method: 'PATCH', path: `/posts/${id}`, body: { title: '$new.title' } },
       ]
       const answers = await Promise.all(
-        lanes.flatMap(lane =>
+        connections.flatMap(connection =>
           Array.from({ length: 5 }, () =>
-            lane.ask('/api/v1/batch', { method: 'POST', body: { operations } }),
+            connection.request('/api/v1/batch', { method: 'POST', body: { operations } }),
           ),
         ),
       )
@@ -84,29 +90,33 @@ for (const place of places) {
     })
   })
 
-  test(`a key that was revoked at one worker is refused by all; a new one is known to all (${place.name})`, async () => {
-    await crewOf(3, async ({ lanes }) => {
-      for (const by of lanes) {
+  test(`a key created at one worker is accepted by all, and a revoked one refused by all (${place.name})`, async () => {
+    await withPlace(3, async ({ connections }) => {
+      for (const by of connections) {
         const { id, key } = await made(by, 'api_keys', { name: 'x', scopes: ['*'] })
-        const asks = () =>
+        const read = () =>
           Promise.all(
-            lanes.map(lane => lane.ask('/api/v1/posts', { headers: { Authorization: `Bearer ${key}` } })),
+            connections.map(connection =>
+              connection.request('/api/v1/posts', { headers: { Authorization: `Bearer ${key}` } }),
+            ),
           )
-        for (const { status } of await asks()) assert.equal(status, 200)
-        assert.equal((await by.ask(`/api/v1/api_keys/${id}`, { method: 'DELETE' })).status, 204)
-        for (const { status } of await asks()) assert.equal(status, 401)
+        for (const { status } of await read()) assert.equal(status, 200)
+        assert.equal((await by.request(`/api/v1/api_keys/${id}`, { method: 'DELETE' })).status, 204)
+        for (const { status } of await read()) assert.equal(status, 401)
       }
     })
   })
 
-  test(`subscribers at every worker get every post once, in one order, whichever worker made it (${place.name})`, async () => {
-    await crewOf(3, async pool => {
-      const subscriptions = await Promise.all(pool.lanes.map(lane => subscription(pool, lane)))
+  test(`subscribers at every worker get every post once and in the same order, whichever worker wrote it (${place.name})`, async () => {
+    await withPlace(3, async pool => {
+      const subscriptions = await Promise.all(
+        pool.connections.map(connection => subscription(pool, connection)),
+      )
       const count = 60
-      // The subscriptions begin with the answer; nothing that is made from now on may be missed.
+      // The subscriptions are active once their responses have started, so no later post may be missed.
       await Promise.all(
         Array.from({ length: count }, (_, nth) =>
-          made(pool.lanes[nth % 3] as Lane, 'posts', post(`t${nth}`)),
+          made(pool.connections[nth % 3] as WorkerConnection, 'posts', post(`t${nth}`)),
         ),
       )
       for (let tries = 0; tries < 500; tries++) {
@@ -114,19 +124,19 @@ for (const place of places) {
         await sleep(10)
       }
       await sleep(50)
-      const { json } = await first(pool.lanes).ask('/api/v1/posts?per_page=100&sort=id')
+      const { json } = await first(pool.connections).request('/api/v1/posts?per_page=100&sort=id')
       const stored = (json as unknown as { data: { title: string }[] }).data.map(({ title }) => title)
       assert.equal(stored.length, count)
-      const [told = []] = subscriptions.map(({ titles }) => titles)
-      assert.deepEqual(told.toSorted(), stored.toSorted())
+      const [received = []] = subscriptions.map(({ titles }) => titles)
+      assert.deepEqual(received.toSorted(), stored.toSorted())
       for (const { titles, close } of subscriptions) {
-        assert.deepEqual(titles, told)
+        assert.deepEqual(titles, received)
         close()
       }
-      // A lane writes one post after the other.
-      const numbers = told.map(title => Number(title.slice(1)))
-      for (const lane of [0, 1, 2]) {
-        const own = numbers.filter(nth => nth % 3 === lane)
+      // The posts of one connection are written one after the other.
+      const numbers = received.map(title => Number(title.slice(1)))
+      for (const connection of [0, 1, 2]) {
+        const own = numbers.filter(nth => nth % 3 === connection)
         assert.deepEqual(
           own,
           own.toSorted((one, other) => one - other),
@@ -135,13 +145,14 @@ for (const place of places) {
     })
   })
 
-  test(`any worker tells the figures of all of them (${place.name})`, async () => {
-    await crewOf(3, async ({ lanes }) => {
-      for (const lane of lanes) for (let times = 0; times < 5; times++) await lane.ask('/api/v1/posts')
+  test(`every worker returns the metrics of all workers (${place.name})`, async () => {
+    await withPlace(3, async ({ connections }) => {
+      for (const connection of connections)
+        for (let times = 0; times < 5; times++) await connection.request('/api/v1/posts')
       const name =
         'portico_http_request_duration_seconds_count{method="GET",route="/api/v1/posts",status="2xx"}'
-      for (const lane of lanes) {
-        const text = await lane.text('/metrics')
+      for (const connection of connections) {
+        const text = await connection.text('/metrics')
         assert.ok(text.includes(`\n${name} 15\n`), text.slice(0, 2000))
         assert.ok(text.includes('\nportico_workers 3\n'))
         assert.ok(text.includes('\nportico_worker_restarts_total 0\n'))
@@ -150,49 +161,54 @@ for (const place of places) {
     })
   })
 
-  test(`known credentials are counted at each worker, and added up (${place.name})`, async () => {
-    await crewOf(3, async ({ lanes }) => {
+  test(`hits and misses of the credential cache are summed over the workers (${place.name})`, async () => {
+    await withPlace(3, async ({ connections }) => {
       const counts = async () => {
-        const text = await first(lanes).text('/metrics')
+        const text = await first(connections).text('/metrics')
         return ['hits', 'misses'].map(what =>
           Number(new RegExp(`\\nportico_credential_cache_${what}_total (\\d+)\\n`).exec(text)?.[1]),
         )
       }
       const [hitsBefore = 0, missesBefore = 0] = await counts()
-      for (const lane of lanes) for (let times = 0; times < 5; times++) await lane.ask('/api/v1/posts')
+      for (const connection of connections)
+        for (let times = 0; times < 5; times++) await connection.request('/api/v1/posts')
       const [hits = 0, misses = 0] = await counts()
       assert.deepEqual([hits - hitsBefore, misses - missesBefore], [12, 3])
     })
   })
 
-  test(`writes at all workers at once: all are stored, and each worker counts its own commits (${place.name})`, async () => {
-    await crewOf(3, async ({ lanes, beside }) => {
-      await first(lanes).ask('/api/v1/me')
-      // One worker stores that the key is used, after the answer.
+  test(`concurrent writes at all workers are stored and counted (${place.name})`, async () => {
+    await withPlace(3, async ({ connections, another }) => {
+      await first(connections).request('/api/v1/me')
+      // A worker stores the last use of the key after the response.
       await until('stored', async () =>
-        /\nportico_committed_writes_total 1\n/.test(await first(lanes).text('/metrics')),
+        /\nportico_committed_writes_total 1\n/.test(await first(connections).text('/metrics')),
       )
-      const all = await Promise.all(lanes.flatMap(lane => Array.from({ length: 5 }, () => beside(lane))))
+      const all = await Promise.all(
+        connections.flatMap(connection => Array.from({ length: 5 }, () => another(connection))),
+      )
       await Promise.all(
-        all.map(async (lane, nth) => {
-          for (let turn = 0; turn < 20; turn++) await made(lane, 'posts', post(`${nth} ${turn}`))
+        all.map(async (connection, nth) => {
+          for (let turn = 0; turn < 20; turn++) await made(connection, 'posts', post(`${nth} ${turn}`))
         }),
       )
-      for (const lane of lanes) {
-        const { json } = await lane.ask('/api/v1/posts?per_page=1')
+      for (const connection of connections) {
+        const { json } = await connection.request('/api/v1/posts?per_page=1')
         assert.equal((json.meta as { total: number }).total, 300)
       }
-      const text = await first(lanes).text('/metrics')
-      // The administrator's start made its own, in the main thread, which is none of the workers.
+      const text = await first(connections).text('/metrics')
+      // The writes of the start are not counted: they happened in the main thread, which is not a worker.
       assert.match(text, /\nportico_committed_writes_total 301\n/)
     })
   })
 
-  test(`a stop answers what runs, ends idle connections, and leaves nobody listening (${place.name})`, async () => {
-    await crewOf(2, async ({ service, url, lanes }) => {
-      // A connection that the stop found unread may fail before the stop is over.
+  test(`stopping the service answers running requests, closes idle connections and stops listening (${place.name})`, async () => {
+    await withPlace(2, async ({ service, url, connections }) => {
+      // A connection whose request was not yet read at the stop may fail before the stop completes.
       const running = Promise.allSettled(
-        lanes.map(lane => lane.ask('/api/v1/posts', { method: 'POST', body: post('last') })),
+        connections.map(connection =>
+          connection.request('/api/v1/posts', { method: 'POST', body: post('last') }),
+        ),
       )
       await sleep(5)
       await service.close()

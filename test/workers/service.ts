@@ -1,4 +1,4 @@
-/** A service of several workers, and connections of which one knows which worker answers. */
+/** A service with several workers, and connections to a particular worker. */
 import { Agent, request } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { generateKey } from '../../src/auth/key.ts'
@@ -10,7 +10,7 @@ import { type Backend, sqlite } from './backends.ts'
 
 export const modelFile = fileURLToPath(new URL('../models/blog.ts', import.meta.url))
 
-export interface Asked {
+export interface RequestOptions {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
@@ -23,12 +23,12 @@ export interface Answer {
   readonly text: string
 }
 
-/** One connection, which stays with the worker that took it. */
-export class Lane {
+/** A connection, which stays with the worker that accepted it. */
+export class WorkerConnection {
   readonly #url: string
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   readonly #key: string | undefined
-  /** What the request ids of its worker begin with. */
+  /** The prefix of the request ids of its worker. */
   worker = ''
 
   constructor(url: string, key?: string) {
@@ -36,10 +36,10 @@ export class Lane {
     this.#key = key
   }
 
-  ask(path: string, { method = 'GET', headers = {}, body }: Asked = {}): Promise<Answer> {
+  request(path: string, { method = 'GET', headers = {}, body }: RequestOptions = {}): Promise<Answer> {
     const text = body === undefined ? undefined : JSON.stringify(body)
     return new Promise((resolve, reject) => {
-      const asked = request(this.#url + path, {
+      const outgoing = request(this.#url + path, {
         agent: this.#agent,
         method,
         headers: {
@@ -48,7 +48,7 @@ export class Lane {
           ...headers,
         },
       })
-      asked.on('error', reject).on('response', response => {
+      outgoing.on('error', reject).on('response', response => {
         const chunks: Buffer[] = []
         response.on('data', chunk => chunks.push(chunk)).on('error', reject)
         response.on('end', () => {
@@ -58,12 +58,12 @@ export class Lane {
           resolve({ status: response.statusCode ?? 0, headers: response.headers, json, text: answer })
         })
       })
-      asked.end(text)
+      outgoing.end(text)
     })
   }
 
   async text(path: string): Promise<string> {
-    return (await this.ask(path)).text
+    return (await this.request(path)).text
   }
 
   close(): void {
@@ -76,21 +76,25 @@ export interface RunningWorkers {
   readonly url: string
   readonly key: string
   /** A connection to each worker. */
-  readonly lanes: readonly Lane[]
-  /** A further connection to the worker that has `lane`. */
-  beside(lane: Lane): Promise<Lane>
+  readonly connections: readonly WorkerConnection[]
+  /** Opens another connection to the worker of `connection`. */
+  another(connection: WorkerConnection): Promise<WorkerConnection>
 }
 
-async function laneTo(url: string, key: string, isWanted: (worker: string) => boolean): Promise<Lane> {
+async function connectionTo(
+  url: string,
+  key: string,
+  isWanted: (worker: string) => boolean,
+): Promise<WorkerConnection> {
   for (;;) {
-    const lane = new Lane(url, key)
-    await lane.ask('/healthz')
-    if (isWanted(lane.worker)) return lane
-    lane.close()
+    const connection = new WorkerConnection(url, key)
+    await connection.request('/healthz')
+    if (isWanted(connection.worker)) return connection
+    connection.close()
   }
 }
 
-/** Runs `use` with a service of so many workers; everything is closed and removed afterwards. */
+/** Runs `use` with a service of `workers` workers, then closes and removes everything. */
 export async function withWorkers(
   workers: number,
   use: (pool: RunningWorkers) => Promise<void>,
@@ -111,7 +115,7 @@ async function withService(
   use: (pool: RunningWorkers) => Promise<void>,
 ): Promise<void> {
   const key = generateKey()
-  const open: Lane[] = []
+  const open: WorkerConnection[] = []
   const service = await serve(blog, {
     port: 0,
     host: '127.0.0.1',
@@ -122,18 +126,18 @@ async function withService(
     rateLimit: 'off',
     ...given,
   })
-  const lane = async (isWanted: (worker: string) => boolean) => {
-    const made = await laneTo(service.url, key, isWanted)
+  const connect = async (isWanted: (worker: string) => boolean) => {
+    const made = await connectionTo(service.url, key, isWanted)
     open.push(made)
     return made
   }
   try {
-    const lanes: Lane[] = []
-    while (lanes.length < workers) {
-      lanes.push(await lane(worker => lanes.every(other => other.worker !== worker)))
+    const connections: WorkerConnection[] = []
+    while (connections.length < workers) {
+      connections.push(await connect(worker => connections.every(other => other.worker !== worker)))
     }
-    const beside = ({ worker }: Lane) => lane(found => found === worker)
-    await use({ service, url: service.url, key, lanes, beside })
+    const another = ({ worker }: WorkerConnection) => connect(found => found === worker)
+    await use({ service, url: service.url, key, connections, another })
   } finally {
     for (const each of open) each.close()
     await service.close()

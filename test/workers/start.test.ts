@@ -1,4 +1,4 @@
-/** How several workers start, and end, as one service. */
+/** Starting and stopping several workers as one service. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
 import { modelFile } from './service.ts'
 
-test('a start that cannot have several workers says why', async () => {
+test('a start with several workers that is impossible reports the reason', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-workers-'))
   const given = {
     port: 0,
@@ -44,7 +44,7 @@ test('a start that cannot have several workers says why', async () => {
   }
 })
 
-test('as a process: one welcome, whole lines of one log, and a quick end at SIGTERM', async () => {
+test('the process prints one welcome and complete log lines, and exits at SIGTERM', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-workers-'))
   const key = generateKey()
   const bin = fileURLToPath(new URL('../../src/bin.ts', import.meta.url))

@@ -1,4 +1,4 @@
-/** In the place of a worker: does what its number and the messages say. */
+/** A stub worker, controlled by its number and by messages. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 
 const { worker, settings } = workerData as { worker: number; settings: { readonly fails?: number } }
@@ -8,25 +8,25 @@ if (settings.fails === worker) {
   process.exit(1)
 }
 
-const heard: string[] = []
-let told = 0
+const received: string[] = []
+let reports = 0
 const peers = new Map<number, MessagePort>()
 const handlers: Record<string, (message: { id?: number; worker?: number; port?: MessagePort }) => void> = {
   stop: () => process.exit(0),
   'report-metrics': ({ id }) => {
-    const text = `# HELP heard How many.\n# TYPE heard counter\nheard{from="${heard}"} 1\n`
-    const tells = `# HELP tells_total How often.\n# TYPE tells_total counter\ntells_total ${++told}\n`
+    const text = `# HELP received How many.\n# TYPE received counter\nreceived{from="${received}"} 1\n`
+    const total = `# HELP reports_total How often.\n# TYPE reports_total counter\nreports_total ${++reports}\n`
     const alive = '# HELP alive How many.\n# TYPE alive gauge\nalive 1\n'
-    parentPort?.postMessage({ kind: 'metrics', id, text: text + tells + alive })
+    parentPort?.postMessage({ kind: 'metrics', id, text: text + total + alive })
   },
   peer: ({ worker: other = 0, port }) => {
     if (!port) return
     peers.set(other, port)
-    port.on('message', text => heard.push(text))
+    port.on('message', text => received.push(text))
     port.postMessage(`${worker}`)
   },
   die: () => {
-    throw new RangeError('struck by lightning')
+    throw new RangeError('crashed by the test')
   },
   hang: () => {
     for (;;);

@@ -1,11 +1,11 @@
-/** A subscription that one worker serves. */
+/** A subscription served by a particular worker. */
 import assert from 'node:assert/strict'
-import type { Lane, RunningWorkers } from './service.ts'
+import type { RunningWorkers, WorkerConnection } from './service.ts'
 
-/** The titles that a subscription at a worker gets, in the order in which they come. */
+/** Subscribes to posts at the worker of a connection; `titles` are in the order of arrival. */
 export async function subscription(
   { url, key }: RunningWorkers,
-  lane: Lane,
+  connection: WorkerConnection,
 ): Promise<{ titles: string[]; close(): void }> {
   const stop = new AbortController()
   for (;;) {
@@ -21,7 +21,7 @@ export async function subscription(
     })
     assert.equal(response.status, 200)
     const titles: string[] = []
-    if (response.headers.get('x-request-id')?.split('.')[0] !== lane.worker) {
+    if (response.headers.get('x-request-id')?.split('.')[0] !== connection.worker) {
       await response.body?.cancel()
       continue
     }

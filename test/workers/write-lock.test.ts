@@ -6,8 +6,8 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { sharedMemory, writerIndex } from '../../src/workers/shared-memory.ts'
 import { markAlive, markDead, WriteLock } from '../../src/workers/write-lock.ts'
 
-/** Ways from each of `count` threads to each other. */
-function ways(count: number): [number, MessagePort][][] {
+/** A message port from each of `count` threads to each other. */
+function portsBetween(count: number): [number, MessagePort][][] {
   const all: [number, MessagePort][][] = Array.from({ length: count }, () => [])
   for (let one = 0; one < count; one++) {
     for (let other = 0; other < one; other++) {
@@ -19,11 +19,11 @@ function ways(count: number): [number, MessagePort][][] {
   return all
 }
 
-test('never two at once, nobody is left out, and who dies with the lock does not keep it', async () => {
+test('only one worker holds the lock at a time, all get it, and a worker that dies does not keep it', async () => {
   const count = 4
   const words = new Int32Array(sharedMemory(count).file)
   const watch = new Int32Array(new SharedArrayBuffer(8))
-  const threads = ways(count).map((peers, worker) => {
+  const threads = portsBetween(count).map((peers, worker) => {
     const workerData = { words, watch, worker, times: 300, dies: worker === 3, peers }
     const transferList = peers.map(([, port]) => port)
     return new Worker(new URL('writer.ts', import.meta.url), { workerData, transferList })
@@ -50,14 +50,14 @@ function two(timeoutMs = 60_000) {
 
 test('a released lock passes to a waiting worker, which is notified', () => {
   const { first, second, notified, words } = two()
-  let again = 0
+  let retries = 0
   assert.equal(first.take(assert.fail), true)
-  const ask = () => {
-    again++
-    assert.equal(second.take(ask), true)
+  const retry = () => {
+    retries++
+    assert.equal(second.take(retry), true)
     second.release()
   }
-  assert.equal(second.take(ask), false)
+  assert.equal(second.take(retry), false)
   first.release()
   assert.deepEqual(notified, [1])
   assert.equal(
@@ -65,7 +65,7 @@ test('a released lock passes to a waiting worker, which is notified', () => {
     false,
   )
   second.notified()
-  assert.equal(again, 1)
+  assert.equal(retries, 1)
   assert.deepEqual(notified, [1, 0])
   assert.equal(words[writerIndex], 1)
   assert.equal(first.take(assert.fail), true)
@@ -73,7 +73,7 @@ test('a released lock passes to a waiting worker, which is notified', () => {
   assert.equal(words[writerIndex], 0)
 })
 
-test('what is handed to one who has nothing to write any more goes on', () => {
+test('a worker that no longer needs the lock passes it on', () => {
   const { first, second, words } = two()
   assert.equal(first.take(assert.fail), true)
   assert.equal(
@@ -90,15 +90,15 @@ test('what is handed to one who has nothing to write any more goes on', () => {
   second.release()
 })
 
-test('a lost notification does not matter, nor does a worker that keeps the lock forever', async () => {
+test('a waiting worker takes the lock after a timeout, even if the holder never releases it', async () => {
   const { first, second } = two(150)
   assert.equal(first.take(assert.fail), true)
   const done = Promise.withResolvers<number>()
   const began = performance.now()
-  const ask = () => {
-    if (second.take(ask)) done.resolve(performance.now() - began)
+  const retry = () => {
+    if (second.take(retry)) done.resolve(performance.now() - began)
   }
-  ask()
+  retry()
   assert.ok((await done.promise) >= 150)
   await sleep(30)
   assert.equal(first.take(assert.fail), true)

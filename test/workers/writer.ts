@@ -1,14 +1,14 @@
-/** A thread that takes the write lock again and again, and looks whether it is alone with it. */
+/** A thread that takes the write lock repeatedly and checks that no other thread holds it. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { markAlive, WriteLock } from '../../src/workers/write-lock.ts'
 
 interface Task {
   readonly words: Int32Array
-  /** How many are inside; how often somebody was not alone. */
+  /** The number of holders, and how often there was more than one. */
   readonly watch: Int32Array
   readonly worker: number
   readonly times: number
-  /** Dies with the lock in its hands. */
+  /** Exits while it holds the lock. */
   readonly dies: boolean
   readonly peers: readonly (readonly [number, MessagePort])[]
 }

@@ -1,4 +1,4 @@
-/** Actions and queries over REST: what they do, who may, and what becomes of bad ones. */
+/** Actions and queries over REST: effects, access, and failures. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { checkModel } from '../../../src/model/check.ts'
@@ -43,7 +43,7 @@ for (const kind of [...kinds, lockedPostgres]) {
         (one: { name: string }) => one.name,
       )
 
-    test('an action on an item changes several items at once, and answers with it', async () => {
+    test('an action on an item can change several items, and returns its output', async () => {
       const id = await project()
       await task(id)
       await task(id)
@@ -57,7 +57,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       )
     })
 
-    test('its event is in the log, behind the changes', async () => {
+    test('the event of an action is logged after its changes', async () => {
       const id = await project()
       const start = (await get('/events', ann)).body.meta.next_after
       await task(id)
@@ -74,7 +74,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.deepEqual((await get(`/events?after=${start}&collections=projects`, ben)).body.data, [])
     })
 
-    test('who may not read the item is told that it is not there; who may not do it, so', async () => {
+    test('an action is 404 on an unreadable item, and 403 or 401 without permission', async () => {
       const id = await project()
       assert.equal((await post(`/projects/${id}/archive`, { why: 'x' }, ben)).status, 404)
       assert.equal((await post(`/projects/${id}/archive`, { why: 'x' }, user(1, 'admin', 'all'))).status, 403)
@@ -82,7 +82,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.equal((await post(`/projects/${id}/archive`, { why: 'x' }, anonymous('192.0.2.1'))).status, 401)
     })
 
-    test('a scope of its own stands for all that it needs, and no other does', async () => {
+    test('the scope of an action suffices for all that it does, and other scopes do not', async () => {
       const id = await project()
       await task(id)
       const fine = await post(
@@ -100,7 +100,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.equal(lacks.body.error.code, 'INSUFFICIENT_SCOPE')
     })
 
-    test('all faults of the input at once', async () => {
+    test('all faults of the input are reported together', async () => {
       const { status, body } = await post('/projects/move_points', { from: 0, points: 0, many: 1 }, ann)
       assert.equal(status, 400)
       assert.deepEqual(body.error.details.map((one: { field: string }) => one.field).sort(), [
@@ -111,7 +111,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       ])
     })
 
-    test('an input is an item that the caller may read', async () => {
+    test('an item in the input must be readable by the caller', async () => {
       const mine = await project()
       const bens = await project({ owner_id: 3 })
       const { status, body } = await post('/projects/move_points', { from: mine, to: bens, points: 1 }, ann)
@@ -122,7 +122,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       )
     })
 
-    test('what fails midway has changed nothing', async () => {
+    test('an action that fails midway changes nothing', async () => {
       const [from, to] = [await project({ points: 3 }), await project()]
       const { status, body } = await post('/projects/move_points', { from, to, points: 4 }, ann)
       assert.equal(status, 400, JSON.stringify(body))
@@ -133,7 +133,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.equal((await get(`/projects/${to}`, ann)).body.points, 13)
     })
 
-    test('an item that is optional may be none, in and out', async () => {
+    test('an optional item may be null in the input and the output', async () => {
       const id = await project()
       const last = await task(id)
       const first = await post('/tasks/next_task?fields=id', {}, ann)
@@ -162,7 +162,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       )
     })
 
-    test('an action without input and output', async () => {
+    test('an action without output returns 204', async () => {
       assert.deepEqual(await post('/actions/ping', undefined, anonymous('192.0.2.1')), {
         status: 204,
         body: null,
@@ -172,7 +172,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.equal((await get('/actions/ping', ann)).status, 405)
     })
 
-    test('as the service it writes what clients may not, and its changes have no actor', async () => {
+    test('an action as the service can write fields that clients cannot, and its changes have no actor', async () => {
       const id = await project()
       const start = (await get('/events', ann)).body.meta.next_after
       assert.equal((await post(`/projects/${id}/seal`, {}, ann)).status, 204)
@@ -182,7 +182,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.equal(body.data[0].actor, undefined)
     })
 
-    test('one that waits for something else is refused, and undone', async () => {
+    test('an action that awaits anything but `data` fails and is undone', async () => {
       const before = await names()
       const { status, body } = await post('/projects/waits', {}, ann)
       assert.equal(status, 500)
@@ -190,7 +190,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.deepEqual(await names(), before)
     })
 
-    test('a call that nobody waits for is part of it, or its failure is', async () => {
+    test('an unawaited call is part of the action, and so is its failure', async () => {
       assert.equal((await post('/projects/forgets', { title: 'remembered' }, ann)).status, 204)
       assert.equal((await get('/tasks?title=remembered', ann)).body.meta.total, 1)
       const before = await names()
@@ -198,7 +198,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.deepEqual(await names(), before)
     })
 
-    test('a call that fails may be caught: only that is undone', async () => {
+    test('an action can catch the error of a call, which alone is undone', async () => {
       assert.equal((await post('/projects/catches', { title: 'caught' }, ann)).status, 204)
       assert.equal((await post('/projects/catches', { title: 'caught' }, ann)).status, 204)
       assert.equal((await get('/tasks?title=caught', ann)).body.meta.total, 1)
@@ -206,7 +206,7 @@ for (const kind of [...kinds, lockedPostgres]) {
     })
 
     for (const what of ['error', 'text', 'nothing', 'output', 'mail', 'fetch']) {
-      test(`bad code is a 500 that tells nothing: ${what}`, async () => {
+      test(`faulty code causes a 500 without details: ${what}`, async () => {
         const before = await names()
         const { status, body } = await post('/projects/throws', { what }, ann)
         assert.equal(status, 500)
@@ -219,7 +219,7 @@ for (const kind of [...kinds, lockedPostgres]) {
 
     const mistakes = ['where', 'operator', 'undefined', 'undefined-operand', 'no-operator']
     for (const what of [...mistakes, 'sort', 'fields', 'include', 'forgotten']) {
-      test(`a mistake in a call of data is a 500 that reveals no names: ${what}`, async () => {
+      test(`an invalid call of data causes a 500 that reveals no names: ${what}`, async () => {
         const before = await names()
         const { status, body } = await post('/projects/mistakes', { what }, ann)
         assert.equal(status, 500)
@@ -228,7 +228,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       })
     }
 
-    test('a value that does not fit may be of the caller: a 400 that tells no names', async () => {
+    test('a value of the wrong type in a call of `data` causes a 400 without names, since it may come from the caller', async () => {
       for (const what of ['value', 'id']) {
         const { status, body } = await post('/projects/mistakes', { what }, ann)
         assert.equal(status, 400)
@@ -237,7 +237,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.equal((await post('/projects/mistakes', { what: 'caught' }, ann)).status, 204)
     })
 
-    test('a query reads', async () => {
+    test('a query returns its output, validates its input, and cannot write', async () => {
       const id = await project()
       await task(id)
       const { status, body } = await get(`/queries/open_tasks?project=${id}`, ann)
@@ -250,7 +250,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.equal((await post('/queries/writes', {}, ann)).status, 405)
     })
 
-    test('within a batch', async () => {
+    test('an action can be an operation of a batch', async () => {
       const operations = [
         { method: 'POST', path: '/projects', body: { name: 'batched', points: 5 }, as: 'new' },
         { method: 'POST', path: '/projects/$new.id/archive', body: { why: 'in a batch' }, as: 'done' },
@@ -266,7 +266,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.deepEqual(await names(), before)
     })
 
-    test('with an Idempotency-Key it is done once', async () => {
+    test('an action with an Idempotency-Key runs once', async () => {
       const [from, to] = [await project(), await project()]
       const send = () =>
         post('/projects/move_points', { from, to, points: 1 }, ann, { 'idempotency-key': `k${from}` })

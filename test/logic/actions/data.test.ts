@@ -1,4 +1,4 @@
-/** What `data` reads within actions: computed fields, included relations, every kind of condition, counts. */
+/** Reads by `data` in actions: computed fields, included relations, conditions and counts. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import {
@@ -20,12 +20,12 @@ import { user } from '../../../src/principal.ts'
 import { type Bench, openBench } from '../../contract/rest/bench.ts'
 import { kinds, lockedPostgres, openStore } from '../../contract/rest/databases.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: what is asked is of every form.
+// biome-ignore lint/suspicious/noExplicitAny: the tests call it in many forms.
 type Data = Record<string, any>
 
-/** What the next action asks, and what it was answered. */
-let ask: (data: Data) => Promise<unknown> = async () => undefined
-let answer: unknown
+/** The body of the next action, and its result. */
+let body: (data: Data) => Promise<unknown> = async () => undefined
+let result: unknown
 
 const anyone = { create: signedIn, update: signedIn, delete: signedIn }
 const declared = checkModel(
@@ -53,10 +53,10 @@ const declared = checkModel(
     },
     {
       actions: {
-        asking: action({
+        execute: action({
           access: signedIn,
           run: async ({ data }: Data) => {
-            answer = await ask(data)
+            result = await body(data)
           },
         }),
       },
@@ -66,7 +66,7 @@ const declared = checkModel(
 
 const ann = user(1, 'user', 'all')
 
-/** Title, points, status, project, owner. */
+/** The title, points, status, project and owner of each task. */
 const tasks = [
   ['alpha', 1, 'open', 1, 1],
   ['Beta', 2, 'done', 1, 1],
@@ -77,14 +77,14 @@ const tasks = [
 
 const titles = (...all: string[]) => all.map(title => ({ title }))
 
-/** Conditions, and the titles of the tasks that Ann finds by them, in the order of ids. */
+/** Conditions, and the titles of the tasks that Ann finds by them, ordered by id. */
 const conditions: Readonly<Record<string, readonly [object, readonly string[]]>> = {
   'a value': [{ status: 'open' }, ['alpha', 'gamma']],
-  'values, of which one': [{ title: ['alpha', 'Beta', 'hidden'] }, ['alpha', 'Beta']],
-  'a value that is not there': [{ points: null }, ['gamma']],
+  'a list of values': [{ title: ['alpha', 'Beta', 'hidden'] }, ['alpha', 'Beta']],
+  null: [{ points: null }, ['gamma']],
   eq: [{ points: { eq: 2 } }, ['Beta']],
   'eq null': [{ points: { eq: null } }, ['gamma']],
-  'ne, which null is not': [{ points: { ne: 2 } }, ['alpha', 'delta 100%']],
+  'ne, which null does not match': [{ points: { ne: 2 } }, ['alpha', 'delta 100%']],
   'ne null': [{ points: { ne: null } }, ['alpha', 'Beta', 'delta 100%']],
   'gt and lte': [{ points: { gt: 1, lte: 4 } }, ['Beta', 'delta 100%']],
   'gte and lt': [{ points: { gte: 1, lt: 4 } }, ['alpha', 'Beta']],
@@ -95,15 +95,15 @@ const conditions: Readonly<Record<string, readonly [object, readonly string[]]>>
   icontains: [{ title: { icontains: 'BET' } }, ['Beta']],
   starts_with: [{ title: { starts_with: 'al' } }, ['alpha']],
   or: [{ or: [{ points: 1 }, { status: 'done' }] }, ['alpha', 'Beta', 'delta 100%']],
-  'or beside another': [{ status: 'done', or: [{ points: 1 }, { points: 2 }] }, ['Beta']],
+  'or with another condition': [{ status: 'done', or: [{ points: 1 }, { points: 2 }] }, ['Beta']],
   and: [{ and: [{ status: 'done' }, { points: { gt: 2 } }] }, ['delta 100%']],
   not: [{ not: { status: 'open' } }, ['Beta', 'delta 100%']],
   'not of or': [{ not: { or: [{ points: 1 }, { status: 'done' }] } }, ['gamma']],
   'a relation': [{ project: { name: 'two' } }, ['gamma', 'delta 100%']],
-  'along two relations': [{ project: { owner: { name: 'ben' } } }, ['gamma', 'delta 100%']],
+  'two relations': [{ project: { owner: { name: 'ben' } } }, ['gamma', 'delta 100%']],
   'not of a relation': [{ not: { project: { name: 'two' } } }, ['alpha', 'Beta']],
   'a computed field of a relation': [{ project: { open_tasks: 1 }, status: 'done' }, ['Beta', 'delta 100%']],
-  'nothing that is asked': [{}, ['alpha', 'Beta', 'gamma', 'delta 100%']],
+  'no condition': [{}, ['alpha', 'Beta', 'gamma', 'delta 100%']],
 }
 
 for (const kind of [...kinds, lockedPostgres]) {
@@ -120,22 +120,22 @@ for (const kind of [...kinds, lockedPostgres]) {
     })
     after(() => bench.close())
 
-    async function asked(what: typeof ask): Promise<unknown> {
-      ask = what
-      const { status, body } = await bench.send({ method: 'POST', url: '/api/v1/actions/asking' }, ann)
-      assert.equal(status, 204, String(body))
-      return answer
+    async function inAction(run: typeof body): Promise<unknown> {
+      body = run
+      const reply = await bench.send({ method: 'POST', url: '/api/v1/actions/execute' }, ann)
+      assert.equal(reply.status, 204, String(reply.body))
+      return result
     }
 
     for (const [name, [where, found]] of Object.entries(conditions)) {
-      test(`where: ${name}`, async () => {
-        const listed = await asked(async data => [
+      test(`list, count, first and all accept the condition: ${name}`, async () => {
+        const listed = await inAction(async data => [
           await data['tasks'].list({ where, fields: ['title'], sort: ['id'] }),
           await data['tasks'].count(where),
           await data['tasks'].first({ where, fields: ['title'], sort: ['-id'] }),
         ])
         assert.deepEqual(listed, [titles(...found), found.length, { title: found.at(-1) }])
-        const walked = await asked(async data => {
+        const walked = await inAction(async data => {
           const all: unknown[] = []
           for await (const task of data['tasks'].all({ where, fields: ['title'] })) all.push(task)
           return all
@@ -144,9 +144,9 @@ for (const kind of [...kinds, lockedPostgres]) {
       })
     }
 
-    test('computed fields, as whom they are computed for', async () => {
+    test('computed fields count what the caller, or the service, may read', async () => {
       const fields = ['name', 'open_tasks', 'all_tasks']
-      const found = await asked(async data => [
+      const found = await inAction(async data => [
         await data['projects'].list({ fields, sort: ['-open_tasks', 'id'] }),
         await data['asSystem'].projects.list({ fields, sort: ['-open_tasks', 'id'] }),
         await data['projects'].get(1, { fields: ['open_tasks'] }),
@@ -168,8 +168,8 @@ for (const kind of [...kinds, lockedPostgres]) {
       ])
     })
 
-    test('computed fields are of the changes before them', async () => {
-      const found = await asked(async data => {
+    test('computed fields include the earlier changes of the action', async () => {
+      const found = await inAction(async data => {
         const values = { title: 'new', status: 'open', project_id: 2, owner_id: 1 }
         const { id } = await data['tasks'].create(values)
         const before = await data['projects'].get(2, { fields: ['open_tasks'] })
@@ -181,8 +181,8 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.deepEqual(found, [{ open_tasks: 2 }, { open_tasks: 1 }, { all_tasks: 2 }])
     })
 
-    test('included relations come in place of their ids, as the caller may read them', async () => {
-      const found = (await asked(async data => [
+    test('included relations contain the items that the caller may read', async () => {
+      const found = (await inAction(async data => [
         await data['tasks'].get(1, { fields: ['title'], include: ['project', 'project.owner'] }),
         await data['projects'].get(1, { fields: ['name'], include: ['tasks'] }),
         await data['asSystem'].projects.get(1, { fields: ['name'], include: ['tasks'] }),
@@ -197,10 +197,10 @@ for (const kind of [...kinds, lockedPostgres]) {
       assert.equal(hidden, null)
     })
 
-    test('all walks over more than one page', async () => {
-      // Beforehand: an action has a second.
+    test('all iterates over several pages', async () => {
+      // Created beforehand, since an action may take only one second.
       for (let n = 0; n < 120; n++) await bench.seed('projects', { name: `p${n % 7}`, owner_id: 1 })
-      const found = await asked(async data => {
+      const found = await inAction(async data => {
         const names: string[] = []
         for await (const { name } of data['projects'].all({ where: { id: { gt: 2 } }, sort: ['name'] }))
           names.push(name)

@@ -1,4 +1,4 @@
-/** Declared events on their way to listeners, and scopes of actions on theirs through consent. */
+/** Declared events in streams, webhooks and subscriptions, and the scopes of actions in consent. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -81,17 +81,17 @@ const flag = ({ url }: Fixture, key: string | undefined, id: number, stars: numb
 
 const typesIn = (events: readonly Event[]) => events.map(({ type }) => type)
 
-/** Takes webhooks. */
+/** Receives webhooks. */
 async function openReceiver() {
   const received: (Event & { readonly values?: object })[] = []
-  const server = createServer((asked, answer) => {
+  const server = createServer((request, response) => {
     let body = ''
-    asked.setEncoding('utf8').on('data', part => {
+    request.setEncoding('utf8').on('data', part => {
       body += part
     })
-    asked.on('end', () => {
+    request.on('end', () => {
       received.push(JSON.parse(body))
-      answer.writeHead(204).end()
+      response.writeHead(204).end()
     })
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -103,7 +103,7 @@ async function openReceiver() {
   return { url: `http://127.0.0.1:${port}/`, received, close }
 }
 
-/** The payloads of a subscription, by server-sent events. */
+/** Subscribes over server-sent events. */
 async function subscribed({ url }: Fixture, key: string, query: string) {
   const controller = new AbortController()
   const response = await fetch(`${url}/graphql`, {
@@ -131,12 +131,12 @@ interface Payload {
   readonly extensions: { readonly eventId: string }
 }
 
-/** The payloads that came so far. */
+/** The payloads received so far. */
 function payloads(text: string): readonly Payload[] {
   return [...text.matchAll(/^data: (\{"data".*)$/gm)].map(([, json]) => JSON.parse(json ?? ''))
 }
 
-/** All of the answer to a subscription that is refused. */
+/** The body of the response to a refused subscription. */
 async function subscriptionAnswer({ url }: Fixture, key: string | undefined, query: string): Promise<string> {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
@@ -154,13 +154,13 @@ for (const setup of [sqlite, postgres]) {
     const withFixture = sharedFixtures(setup, { webhooks: { allowPrivate: true } }, declaration)
     const test = (name: string, use: (fixture: Fixture) => Promise<void>) => it(name, () => withFixture(use))
 
-    test('a stream has declared events, each for whom its rule holds', async fixture => {
+    test('a stream contains declared events for the callers that their rules allow', async fixture => {
       const { url, ann, ben, cleo, call: anonymousCall } = fixture
       const listeners = [ann, ben, cleo].map(({ key }) => stream(url, 'collections=reports', { key }))
       const [anns, bens, cleos] = await Promise.all(listeners)
       assert.ok(anns && bens && cleos)
       const id = await create(fixture, ann)
-      // Who acts need not be given the event.
+      // The caller of the action need not be allowed to read its event.
       assert.equal((await flag(fixture, ben.key, id, 4)).status, 204)
       const last = await create(fixture, ann, 'last')
       for (const one of [anns, bens, cleos]) {
@@ -183,7 +183,7 @@ for (const setup of [sqlite, postgres]) {
       assert.deepEqual(own.data, [])
     })
 
-    test('webhooks are sent declared events, each for whom its rule holds', async fixture => {
+    test('webhooks receive declared events if the rules allow their owners', async fixture => {
       const { url, ann, ben } = fixture
       const [anns, bens] = [await openReceiver(), await openReceiver()]
       after(anns.close)
@@ -211,7 +211,7 @@ for (const setup of [sqlite, postgres]) {
       assert.deepEqual(shown(bens), ['report.flagged {"stars":3}', 'report.flagged {"stars":5}'])
     })
 
-    test('subscriptions of GraphQL go past them', async fixture => {
+    test('GraphQL subscriptions to built-in events do not contain declared events', async fixture => {
       const { url, ann } = fixture
       const id = await create(fixture, ann)
       const updates = await subscribed(fixture, ann.key, 'subscription { reportUpdated { title } }')
@@ -222,7 +222,7 @@ for (const setup of [sqlite, postgres]) {
       assert.equal(updates.text().match(/"reportUpdated"/g)?.length, 1, updates.text())
     })
 
-    test('GraphQL has a subscription for each type, each for whom its rule holds, resumed too', async fixture => {
+    test('each declared event has a GraphQL subscription for the callers that its rule allows, which can be resumed', async fixture => {
       const { ann, ben, cleo } = fixture
       const id = await create(fixture, ann)
       const flagged = 'subscription { reportFlagged { __typename values { n: stars } data { id title } } }'
@@ -257,7 +257,7 @@ for (const setup of [sqlite, postgres]) {
       for (const one of [...listeners, bens, resumed]) one.leave()
     })
 
-    test('a subscription to an event needs the scope that reads its item', async fixture => {
+    test('a subscription to a declared event needs the read scope of its item', async fixture => {
       const { ann } = fixture
       const app = await fixture.app(appScopes)
       const browser = fixture.browser()
@@ -271,7 +271,7 @@ for (const setup of [sqlite, postgres]) {
       }
     })
 
-    test('the consent page shows the scope of an action, which allows that action and nothing else', async fixture => {
+    test('the consent page shows the scope of an action, and the scope allows only that action', async fixture => {
       const { url, ann } = fixture
       const app = await fixture.app(appScopes)
       const browser = fixture.browser()

@@ -1,4 +1,4 @@
-/** Actions as mutations: alone, and atomic with others. Queries as fields of `Query`. */
+/** Actions as mutations, alone and in atomic requests, and queries as fields of `Query`. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ExecutionContext } from '../../../src/graphql/engine.ts'
@@ -51,7 +51,7 @@ async function opened(kind: Kind) {
 
 for (const kind of kinds) {
   describe(kind.name, () => {
-    test('an action is a mutation', async () => {
+    test('an action is a mutation that can be part of an atomic request', async () => {
       const { store, close } = await openStore(kind, model)
       try {
         const run = createRun(createGuard(model), store)
@@ -104,7 +104,7 @@ for (const kind of kinds) {
       }
     })
 
-    test('an item that is optional may be none', async () => {
+    test('an optional item may be null', async () => {
       const { ask, faults, close } = await opened(kind)
       try {
         const source = `mutation ($id: ID) {
@@ -125,7 +125,7 @@ for (const kind of kinds) {
       }
     })
 
-    test('a query of the model is a field of Query, beside others', async () => {
+    test('a query is a field of Query and can be combined with others', async () => {
       const { ask, one, faults, close } = await opened(kind)
       try {
         const both = await ask(
@@ -153,7 +153,7 @@ for (const kind of kinds) {
         assert.equal(both.errors, undefined)
         const defaults = await ask(`{ openTasks(project: ${one}) { least } }`)
         assert.deepEqual(defaults.data, { openTasks: { least: 0 } })
-        // What was read is not remembered.
+        // The result of a query is not cached.
         await ask(`mutation { archive(id: ${one}, why: "x") { id } }`)
         assert.equal((await ask(`{ openTasks(project: ${one}) { open } }`)).data.openTasks.open, 0)
         assert.deepEqual(faults, [])
@@ -162,7 +162,7 @@ for (const kind of kinds) {
       }
     })
 
-    test('it answers as over REST: who may, with which scopes, and what its faults are', async () => {
+    test('a query has the same access, scopes and faults as over REST', async () => {
       const { ask, one, faults, close } = await opened(kind)
       const codes = ({ errors = [] }: { errors?: { extensions: { code: string } }[] }) =>
         errors.map(({ extensions }) => extensions.code)
@@ -189,7 +189,7 @@ for (const kind of kinds) {
       }
     })
 
-    test('its time, its reads and its cost are bounded, and it does not write', async () => {
+    test('a query is limited in time, reads and cost, and cannot write', async () => {
       const { ask, one, faults, close } = await opened(kind)
       try {
         for (const query of ['endless(how: AT_ONCE) { count }', 'endless(how: READS) { count }', 'writes']) {
@@ -201,9 +201,9 @@ for (const kind of kinds) {
         const { extensions } = await ask(`{ openTasks(project: ${one}) { open } }`)
         assert.ok(extensions.cost.points >= 50 || extensions.cost >= 50, JSON.stringify(extensions))
         const fields = Array.from({ length: 300 }, (_, n) => `q${n}: openTasks(project: ${one}) { open }`)
-        const dear = await ask(`{ ${fields.join(' ')} }`)
-        assert.equal(dear.data, undefined)
-        assert.match(dear.errors[0].message, /costs|at most/)
+        const expensive = await ask(`{ ${fields.join(' ')} }`)
+        assert.equal(expensive.data, undefined)
+        assert.match(expensive.errors[0].message, /costs|at most/)
       } finally {
         await close()
       }

@@ -1,7 +1,7 @@
 /**
- * Nodes are killed (`kill -9`) at any point while clients move amounts by an action, each with an `Idempotency-Key`: each
- * key has exactly one effect, or none where it was never answered, and no action is done by half.
- * `PORTICO_ACTION_KILLS`: how many kills for each database, 4 if left out.
+ * Nodes are killed with SIGKILL at random moments while clients run an action with `Idempotency-Key`s: each acknowledged
+ * key has exactly one effect, each unanswered one at most one, and no action is stored partially.
+ * `PORTICO_ACTION_KILLS`: the number of kills for each database, 4 by default.
  */
 import assert from 'node:assert/strict'
 import { randomInt, randomUUID } from 'node:crypto'
@@ -19,12 +19,12 @@ const kills = Number(process.env['PORTICO_ACTION_KILLS'] ?? 4)
 const accounts = 8
 const clients = 16
 
-/** `tried`: it was not sent again, so that it may have been done or not. */
-type Outcome = 'done' | 'refused' | 'tried'
+/** `unknown`: sent once and not answered, so that it may have had its effect or not. */
+type Outcome = 'done' | 'refused' | 'unknown'
 
 interface Transfer {
   readonly mark: string
-  readonly doomed: boolean
+  readonly fails: boolean
 }
 
 class Clients {
@@ -42,7 +42,7 @@ class Clients {
 
   async run(): Promise<void> {
     while (!this.isOver) {
-      const transfer = { mark: randomUUID(), doomed: randomInt(10) === 0 }
+      const transfer = { mark: randomUUID(), fails: randomInt(10) === 0 }
       const isPatient = randomInt(10) !== 0
       const sends = isPatient ? randomInt(1, 4) : 1
       const all = Array.from({ length: sends }, () => this.#sendAll(transfer, isPatient))
@@ -52,7 +52,7 @@ class Clients {
     }
   }
 
-  /** Until it is answered, or once. */
+  /** Sends the transfer until it is answered; if not patient, once. */
   async #sendAll(transfer: Transfer, isPatient: boolean): Promise<Outcome> {
     const from = randomOf(transfer.mark, 0)
     const body = { from, to: (from % accounts) + 1, amount: 1 + randomOf(transfer.mark, 9), ...transfer }
@@ -65,17 +65,17 @@ class Clients {
       }).catch(() => undefined)
       if (answer?.headers.has('Idempotent-Replayed')) this.replays++
       if (answer?.status === 200) return 'done'
-      if (answer?.status === 500 && transfer.doomed) return 'refused'
+      if (answer?.status === 500 && transfer.fails) return 'refused'
       const status = answer?.status ?? 503
       assert.ok(status === 409 || status === 503, `${status} ${answer?.text}`)
-      if (!isPatient) return 'tried'
+      if (!isPatient) return 'unknown'
       this.retries++
       await wait(30)
     }
   }
 }
 
-/** 1 to 8, the same for every send of a key. */
+/** A number from 1 to 8, the same for every request with the key. */
 function randomOf(mark: string, at: number): number {
   return (Number.parseInt(mark[at] ?? '0', 16) % accounts) + 1
 }
@@ -109,11 +109,11 @@ function checkEffects(entries: readonly Entry[], outcomes: ReadonlyMap<string, O
   for (const [mark, outcome] of outcomes) {
     const count = effects.get(mark) ?? 0
     if (outcome === 'done') assert.equal(count, 1, `${mark} was done ${count} times`)
-    if (outcome === 'refused') assert.equal(count, 0, `${mark} was refused, and done`)
+    if (outcome === 'refused') assert.equal(count, 0, `${mark} was refused but had an effect`)
     assert.ok(count <= 1, `${mark} was done ${count} times`)
     effects.delete(mark)
   }
-  assert.deepEqual([...effects], [], 'nobody asked for these')
+  assert.deepEqual([...effects], [], 'effects without a request')
 }
 
 function checkSums(entries: readonly Entry[], found: readonly Account[]): void {
@@ -128,7 +128,7 @@ function checkSums(entries: readonly Entry[], found: readonly Account[]): void {
   }
 }
 
-/** The four events of each action, next to each other. */
+/** Requires that the four events of each action are adjacent. */
 function checkEvents(entries: readonly Entry[], events: readonly Event[]): void {
   const left = new Set(entries.map(({ mark }) => mark))
   for (let at = 0; at < events.length; at += 4) {
@@ -140,13 +140,13 @@ function checkEvents(entries: readonly Entry[], events: readonly Event[]): void 
     const mark = String(four[2]?.data?.['mark'])
     const moved: (Event & { readonly values?: { readonly mark?: string } }) | undefined = four[3]
     assert.equal(moved?.values?.mark, mark)
-    assert.ok(left.delete(mark), `an event of ${mark}, which has no entry, or has two`)
+    assert.ok(left.delete(mark), `${mark} has events without an entry, or twice`)
   }
   assert.deepEqual([...left], [], 'entries without events')
 }
 
 for (const setup of nodeSetups) {
-  test(`${kills} kills of nodes that run actions: one effect for each key, on ${setup.name}`, async context => {
+  test(`${kills} kills of nodes that run actions leave one effect for each key, on ${setup.name}`, async context => {
     const place = await setup.open()
     let load: Clients | undefined
     const key = generateKey()
@@ -182,8 +182,8 @@ for (const setup of nodeSetups) {
       const count = (outcome: Outcome) => [...sending.outcomes.values()].filter(one => one === outcome).length
       assert.ok(count('done') > 0 && count('refused') > 0)
       context.diagnostic(
-        `${kills} kills: ${count('done')} done, ${count('refused')} refused, ${count('tried')} sent once and not answered; ` +
-          `${entries.length} entries, ${sending.replays} replays, ${sending.retries} sent again`,
+        `${kills} kills: ${count('done')} done, ${count('refused')} refused, ${count('unknown')} sent once and not answered; ` +
+          `${entries.length} entries, ${sending.replays} replays, ${sending.retries} retries`,
       )
     } finally {
       if (load) load.isOver = true

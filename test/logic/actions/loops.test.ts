@@ -1,4 +1,4 @@
-/** Endless actions are ended and undone, and nothing else with them. */
+/** Endless actions are stopped and undone without affecting other writes. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
@@ -8,7 +8,7 @@ import { withPostgres } from '../../databases/postgres.ts'
 
 const program = fileURLToPath(new URL('./loops.ts', import.meta.url))
 
-async function found(url: string) {
+async function outcomes(url: string) {
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--conditions=portico-source',
     program,
@@ -28,14 +28,14 @@ const expected = (bound: number) => [
   ['in_caught', 201, 500, 201, pairs(6)],
 ]
 
-test('SQLite', async () => {
-  assert.deepEqual(await found(':memory:'), expected(400))
+test('endless actions are stopped and undone on SQLite', async () => {
+  assert.deepEqual(await outcomes(':memory:'), expected(400))
 })
 
-test('PostgreSQL', () =>
+test('endless actions are stopped and undone on PostgreSQL', () =>
   withPostgres(async url => {
-    const all = await found(url)
-    // By the number of its calls, or by its time: whichever is reached first.
+    const all = await outcomes(url)
+    // The limit of calls or that of time, whichever is reached first.
     assert.ok([400, 503].includes(all[2][2]), JSON.stringify(all[2]))
     assert.deepEqual(all, expected(all[2][2]))
   }))

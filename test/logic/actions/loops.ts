@@ -1,6 +1,6 @@
 /**
- * Actions without an end, in a process of its own: `node:test` follows every promise, and a process whose promises are
- * followed does not survive it when V8 ends code between two of them. Prints what became of each.
+ * Endless actions, in a separate process: `node:test` tracks every promise with async hooks, and such a process crashes
+ * when V8 terminates code between two promises. Prints the outcome of each action.
  */
 import { checkModel } from '../../../src/model/check.ts'
 import { user } from '../../../src/principal.ts'
@@ -24,7 +24,7 @@ const post = async (path: string, body: unknown) => {
 }
 const found: unknown[] = []
 for (const how of ['at_once', 'in_microtasks', 'with_data', 'after_data', 'in_rejections', 'in_caught']) {
-  // Beside others, of the same commit.
+  // Together with other writes of the same commit.
   const all = await Promise.all([
     post('/projects', { name: 'before' }),
     post('/projects/loops', { how }),

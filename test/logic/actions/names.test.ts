@@ -1,4 +1,4 @@
-/** Names of actions and queries that would be those of other fields of GraphQL, or of other paths. */
+/** Names of actions and queries that conflict with other GraphQL fields or REST paths, and their SDL. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { schemaText } from '../../../src/graphql/schema/sdl.ts'
@@ -12,24 +12,24 @@ const collections = {
 const nothing = { access: anyone, run: () => undefined }
 
 const taken: Readonly<Record<string, object>> = {
-  'a list': { queries: { boxes: query(nothing) } },
-  'an item': { queries: { box: query(nothing) } },
-  'a connection': { queries: { boxes_connection: query(nothing) } },
-  'an aggregate': { queries: { things_aggregate: query(nothing) } },
-  "a field of Portico's own": { queries: { rate_limit: query(nothing) } },
-  'a built-in collection': { queries: { api_keys: query(nothing) } },
-  'a mutation': { actions: { create_box: action(nothing) } },
-  'a path of the API': { actions: { aggregate: action({ ...nothing, of: 'boxes' }) } },
+  'a list field': { queries: { boxes: query(nothing) } },
+  'an item field': { queries: { box: query(nothing) } },
+  'a connection field': { queries: { boxes_connection: query(nothing) } },
+  'an aggregate field': { queries: { things_aggregate: query(nothing) } },
+  'another built-in field': { queries: { rate_limit: query(nothing) } },
+  'the list of a built-in collection': { queries: { api_keys: query(nothing) } },
+  'a built-in mutation': { actions: { create_box: action(nothing) } },
+  'a built-in path of the API': { actions: { aggregate: action({ ...nothing, of: 'boxes' }) } },
   'the path of a relation': { actions: { things: action({ ...nothing, on: 'boxes' }) } },
 }
 
 for (const [what, logic] of Object.entries(taken)) {
-  test(`no name is that of ${what}`, () => {
+  test(`a name is refused if it is that of ${what}`, () => {
     assert.throws(() => checkModel(model(collections, logic as never)), /Choose another name/)
   })
 }
 
-test('an action and a query may have the same name, and one type each', () => {
+test('an action and a query can share a name, and have separate types', () => {
   const both = { output: { name: text() }, access: anyone, run: () => ({ name: 'x' }) }
   const checked = checkModel(
     model(collections, { actions: { report: action(both) }, queries: { report: query(both) } }),
@@ -39,7 +39,7 @@ test('an action and a query may have the same name, and one type each', () => {
   assert.match(sdl, /\n {2}report: ReportPayload!\n/)
 })
 
-test('queries are in the SDL with their arguments', () => {
+test('the SDL contains queries with their arguments', () => {
   const sdl = schemaText(checkModel(tracker))
   assert.match(sdl, /\n {2}openTasks\(project: \w+!, least: Float\): OpenTasksResult\n/)
   assert.match(sdl, /\n {2}latest\(id: ID!, done: \w+!\): Task\n/)

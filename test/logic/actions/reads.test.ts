@@ -1,4 +1,4 @@
-/** What an action has not committed is neither seen nor remembered by anybody else. */
+/** Uncommitted changes of an action are neither visible to other readers nor cached for them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { action, collection, integer, model, signedIn } from '../../../src/index.ts'
@@ -7,7 +7,7 @@ import { user } from '../../../src/principal.ts'
 import { openBench } from '../../contract/rest/bench.ts'
 import { kinds, openStore } from '../../contract/rest/databases.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: what `run` is given is typed by `types` alone.
+// biome-ignore lint/suspicious/noExplicitAny: only generated types describe the arguments of `run`.
 type Data = Record<string, any>
 
 const open = { read: signedIn, create: signedIn, update: signedIn, delete: signedIn }
@@ -40,7 +40,7 @@ const ann = user(1, 'user', 'all')
 const rounds = 40
 
 for (const kind of kinds) {
-  test(kind.name, async () => {
+  test(`uncommitted changes of an action are invisible to other readers on ${kind.name}`, async () => {
     const bench = await openBench(declared, each => openStore(kind, each))
     try {
       const id = await bench.seed('cells', { value: 0 })
@@ -48,7 +48,7 @@ for (const kind of kinds) {
         JSON.parse(String((await bench.send({ url: `/api/v1${url}` }, ann)).body))
       let isOver = false
       const seen = new Set<number>()
-      const hammer = async () => {
+      const readUntilOver = async () => {
         while (!isOver) {
           seen.add((await get(`/cells/${id}`)).value)
           const { data, meta } = await get('/cells')
@@ -57,16 +57,16 @@ for (const kind of kinds) {
           await new Promise(resolve => setImmediate(resolve))
         }
       }
-      const hammers = Array.from({ length: 4 }, hammer)
+      const readers = Array.from({ length: 4 }, readUntilOver)
       for (let round = 0; round < rounds; round++) {
         const body = { fails: round % 2 }
         const { status } = await bench.send({ method: 'POST', url: `/api/v1/cells/${id}/flicker`, body }, ann)
         assert.equal(status, round % 2 === 1 ? 500 : 204)
       }
       isOver = true
-      await Promise.all(hammers)
+      await Promise.all(readers)
       assert.equal((await get(`/cells/${id}`)).value, rounds / 2)
-      assert.ok(seen.size > 1, 'the readers have seen changes')
+      assert.ok(seen.size > 1, 'the readers saw changes')
       assert.ok(!seen.has(-1))
     } finally {
       await bench.close()

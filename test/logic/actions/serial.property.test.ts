@@ -1,6 +1,6 @@
 /**
- * Actions beside plain writes, batches and queries, on one node and on three: what each was answered, and what is stored in
- * the end, is what some order of them would give, one after the other. All orders of a few are tried by a reference.
+ * Concurrent actions, writes, batches and queries, on one node and on three: their answers and the final state equal those
+ * of some sequential order. A reference tries all orders.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -11,7 +11,7 @@ import { user } from '../../../src/principal.ts'
 import { type Bench, openBench } from '../../contract/rest/bench.ts'
 import { type Kind, lockedPostgres, postgres, sqlite } from '../../contract/rest/databases.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: what `run` is given is typed by `types` alone.
+// biome-ignore lint/suspicious/noExplicitAny: only generated types describe the arguments of `run`.
 type Data = Record<string, any>
 
 const cells = 3
@@ -90,7 +90,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
 const failed = 'failed'
 type Answer = number | typeof failed
 
-/** What one step does, by itself. Changes the state; returns the answer. */
+/** Performs one step on the state, and returns its answer. */
 function reference(state: number[], step: Step): Answer {
   switch (step.kind) {
     case 'copy': {
@@ -117,7 +117,7 @@ function reference(state: number[], step: Step): Answer {
   }
 }
 
-/** Whether some order of the steps gives these answers and this end. */
+/** Whether some order of the steps gives these answers and this final state. */
 function hasOrder(
   state: readonly number[],
   left: readonly { readonly step: Step; readonly answer: Answer }[],
@@ -138,7 +138,7 @@ async function send(bench: Bench, method: string, url: string, body?: unknown) {
   return { status: reply.status, body: JSON.parse(String(reply.body)) }
 }
 
-async function carriedOut(bench: Bench, step: Step): Promise<Answer> {
+async function perform(bench: Bench, step: Step): Promise<Answer> {
   switch (step.kind) {
     case 'copy':
       return answerOf(await send(bench, 'POST', '/cells/copy', { from: step.from, to: step.to }))
@@ -166,7 +166,7 @@ function answerOf({ status, body }: { status: number; body: { value: number } })
 }
 
 interface Node extends Bench {
-  /** As before each request: what other nodes have committed is noticed. */
+  /** Called before each request, to detect the commits of other nodes. */
   refresh(): unknown
 }
 
@@ -201,17 +201,17 @@ const setups: readonly [Kind, number][] = [
 ]
 
 for (const [kind, count] of setups) {
-  describe(`${kind.name}, ${count} of it`, () => {
-    test('they have one order', () =>
+  describe(`${kind.name}, nodes: ${count}`, () => {
+    test('concurrent actions, writes, batches and queries are serializable', () =>
       withNodes(kind, count, async nodes => {
         const [first] = nodes
-        if (first === undefined) throw new Error('there is a node')
+        if (first === undefined) throw new Error('there is no node')
         const property = fc.asyncProperty(fc.array(steps, { minLength: 3, maxLength: 6 }), async all => {
           const before = await stored(first)
           const done = await Promise.all(
             all.map(async (step, index) => {
               const node = nodes[index % nodes.length] ?? first
-              return { step, answer: await carriedOut(node, step) }
+              return { step, answer: await perform(node, step) }
             }),
           )
           const end = await stored(first)

@@ -1,4 +1,4 @@
-/** Code whose promises are rejected while nobody waits for them. Served by a process of its own. */
+/** A model whose code leaves unhandled rejections. Served by a separate process. */
 import { action, collection, every, model, on, text, users } from '../../../src/index.ts'
 
 const stray = (what: string) => {

@@ -1,4 +1,4 @@
-/** `portico start` serves on where code of the model leaves rejected promises, and its log says where they come from. */
+/** Unhandled rejections in the code of the model do not stop `portico start`, and the log names their origin. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { until } from '../../transports/service.ts'
 const model = join(import.meta.dirname, 'stray-model.ts')
 
 for (const workers of [1, 2]) {
-  test(`with ${workers} threads`, async () => {
+  test(`unhandled rejections in the model are logged and do not stop the service, with ${workers} threads`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'portico-stray-'))
     const key = generateKey()
     const service = await startProcess({
@@ -29,13 +29,13 @@ for (const workers of [1, 2]) {
       const mistaken = await act('mistake')
       assert.equal(mistaken.status, 500)
       assert.doesNotMatch(mistaken.text, /titel/)
-      const told = [
+      const logged = [
         /stray in an action/,
         /stray in a timer/,
         /stray in a reaction/,
         /data\.notes\.list: sort/,
       ]
-      await until(() => told.every(one => one.test(service.said())))
+      await until(() => logged.every(one => one.test(service.said())))
       const line = service
         .said()
         .split('\n')

@@ -1,4 +1,4 @@
-/** A model whose actions the tests of actions do. */
+/** The model of the action tests. */
 import {
   action,
   anyone,
@@ -17,7 +17,7 @@ import {
   users,
 } from '../../../src/index.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: what `run` is given is typed by `types` alone.
+// biome-ignore lint/suspicious/noExplicitAny: only generated types describe the arguments of `run`.
 type Data = Record<string, any>
 
 const own = owner('owner_id').or(role('admin'))
@@ -172,7 +172,7 @@ export default model(
         access: signedIn,
         run: async ({ data, input }: Data) => {
           await data.projects.create({ name: 'mistaken' })
-          const asked: Record<string, object> = {
+          const lists: Record<string, object> = {
             where: { where: { naem: 'x' } },
             operator: { where: { name: { like: 'x' } } },
             undefined: { where: { name: undefined } },
@@ -186,7 +186,7 @@ export default model(
           if (input.what === 'forgotten') void data.projects.list({ sort: ['naem'] })
           else if (input.what === 'id') await data.projects.get(0)
           else if (input.what === 'caught') await data.projects.list({ sort: ['naem'] }).catch(() => null)
-          else await data.projects.list(asked[input.what])
+          else await data.projects.list(lists[input.what])
         },
       }),
       loops: action({
@@ -204,7 +204,7 @@ export default model(
             try {
               if (input.how === 'in_caught') await Promise.reject(1)
             } catch {
-              // Goes on.
+              // Continues.
             }
             if (input.how === 'with_data') await data.projects.count().catch(() => 0)
           }

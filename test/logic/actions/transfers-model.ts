@@ -1,4 +1,4 @@
-/** Accounts, between which an action moves amounts: several reads and writes at once. */
+/** Accounts, and an action that transfers amounts between them with several reads and writes. */
 import {
   action,
   boolean,
@@ -27,7 +27,7 @@ export default model(
     }),
     entries: collection({
       fields: {
-        // Not unique: an effect that was made twice is to be seen.
+        // Not unique, so that a duplicate effect is visible.
         mark: text(),
         amount: integer(),
         from_id: relation('accounts', { inverse: 'outgoing' }),
@@ -45,7 +45,7 @@ export default model(
           to: item('accounts'),
           amount: integer({ min: 1 }),
           mark: text(),
-          doomed: boolean({ default: false }),
+          fails: boolean({ default: false }),
         },
         output: { left: integer() },
         access: signedIn,
@@ -54,14 +54,14 @@ export default model(
           const { amount, mark } = input
           const from = await data.accounts.get(input.from.id)
           const to = await data.accounts.get(input.to.id)
-          if (from === null || to === null) throw new Error('there are both')
+          if (from === null || to === null) throw new Error('an account is missing')
           const left = from.balance - amount
           const paid = await data.accounts.update(from.id, { balance: left, moves: from.moves + 1 })
           await data.accounts.update(to.id, { balance: to.balance + amount, moves: to.moves + 1 })
           await data.entries.create({ mark, amount, from_id: from.id, to_id: to.id })
           const [written, again] = [await data.entries.count({ mark }), await data.accounts.get(from.id)]
           await emit('account.moved', paid, { mark, amount })
-          if (input.doomed || again?.balance !== left || written === 0) throw new Error('it is doomed')
+          if (input.fails || again?.balance !== left || written === 0) throw new Error('the transfer fails')
           return { left }
         },
       }),

@@ -1,4 +1,4 @@
-/** What the adviser says of slow lists, word for word, and that following it makes them fast: on both databases. */
+/** The exact text of the adviser's advice on slow lists, and proof that following it makes them fast, on both databases. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -24,7 +24,7 @@ import { visitedRows } from './visited.ts'
 
 type Runnable = Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>
 
-/** Requests to a store without HTTP: each gives the body of its answer. */
+/** Sends requests to a store without HTTP; each returns the body of the response. */
 function asker(model: Model, store: Store, runnable: Runnable = store, principal = user(1, 'user', 'all')) {
   const run = createRun(createGuard(model), runnable)
   const idempotency = idempotencyOf(store, run)
@@ -59,37 +59,37 @@ async function until<T>(found: () => T | undefined): Promise<T> {
     if (value !== undefined) return value
     await wait(10)
   }
-  throw new Error('it has not come')
+  throw new Error('no slow list was reported')
 }
 
-async function tellsAll(place: Place): Promise<void> {
-  const told: SlowList[] = []
+async function reportsAll(place: Place): Promise<void> {
+  const reported: SlowList[] = []
   const model = modelWith()
-  const store = await place.open(model, { queries: { onSlow: slow => told.push(slow) } })
+  const store = await place.open(model, { queries: { onSlow: slow => reported.push(slow) } })
   const ask = asker(model, store)
-  for (const { ask: asked, request, advice } of slowCases) {
-    await ask(asked)
-    const slow = await until(() => told.shift())
+  for (const { ask: query, request, advice } of slowCases) {
+    await ask(query)
+    const slow = await until(() => reported.shift())
     assert.deepEqual([slow.request, slow.advice], [request, advice])
     assert.ok(slow.looked >= 1000, `${request}: ${slow.looked}`)
   }
   const [first] = slowCases
   assert.ok(first)
-  // The same again is told no more, nor what is fast; the last one shows that those before it were looked at.
-  for (const quick of [
+  // A list is reported once, and a fast list never. The last request proves that the ones before it were examined.
+  for (const fast of [
     first.ask,
     '/posts',
     '/posts?status=open',
     '/posts?id[in]=1,2,3&sort=title',
     '/posts?source[contains]=s',
   ])
-    await ask(quick)
+    await ask(fast)
   await ask('/posts?sort=-source')
-  assert.equal((await until(() => told.shift())).request, 'GET /posts?sort=-source')
-  // A search by rank looks at all that it finds as well.
+  assert.equal((await until(() => reported.shift())).request, 'GET /posts?sort=-source')
+  // A search sorted by rank also visits every match.
   await ask('/posts?q=title&sort=-q')
-  assert.match((await until(() => told.shift())).request, /^GET \/posts\?q=…&sort=-q$/)
-  assert.deepEqual(told, [])
+  assert.match((await until(() => reported.shift())).request, /^GET \/posts\?q=…&sort=-q$/)
+  assert.deepEqual(reported, [])
   const taken = store.queries?.takeSlow() ?? []
   const requests = [
     ...slowCases.map(({ request }) => request),
@@ -103,7 +103,7 @@ async function tellsAll(place: Place): Promise<void> {
   await store.close()
 }
 
-/** The lists of what was last read. */
+/** The lists of the last read. */
 interface LastRead {
   readonly units: readonly ListUnit[]
   readonly args: readonly JsonValue[]
@@ -130,13 +130,13 @@ function watched(store: Store): { readonly runnable: Runnable; readonly last: ()
 }
 
 async function fastOnceFollowed(place: Place): Promise<void> {
-  const told: SlowList[] = []
+  const reported: SlowList[] = []
   const model = modelWith(followed)
-  const store = await place.open(model, { queries: { onSlow: slow => told.push(slow) } })
+  const store = await place.open(model, { queries: { onSlow: slow => reported.push(slow) } })
   await place.run('ANALYZE')
   const { runnable, last } = watched(store)
   const ask = asker(model, store, runnable)
-  for (const { ask: asked, instead = asked, request } of slowCases) {
+  for (const { ask: query, instead = query, request } of slowCases) {
     if (instead === null) continue
     await ask(instead)
     const { units, args } = last()
@@ -147,15 +147,15 @@ async function fastOnceFollowed(place: Place): Promise<void> {
     }
   }
   await ask('/posts?sort=-note')
-  assert.deepEqual((await until(() => told.shift())).request, 'GET /posts?sort=-note')
-  assert.deepEqual(told, [])
+  assert.deepEqual((await until(() => reported.shift())).request, 'GET /posts?sort=-note')
+  assert.deepEqual(reported, [])
   await store.close()
 }
 
 async function refusesBeyond(place: Place): Promise<void> {
-  const told: SlowList[] = []
+  const reported: SlowList[] = []
   const model = modelWith()
-  const store = await place.open(model, { queries: { maxScan: 1000, onSlow: slow => told.push(slow) } })
+  const store = await place.open(model, { queries: { maxScan: 1000, onSlow: slow => reported.push(slow) } })
   const ask = asker(model, store)
   await assert.rejects(ask('/posts?sort=title'), failure('SCAN_TOO_LARGE'))
   await assert.rejects(
@@ -164,16 +164,16 @@ async function refusesBeyond(place: Place): Promise<void> {
   )
   const reply = JSON.parse(await ask('{ posts(orderBy: [TITLE_ASC]) { id } }'))
   assert.equal(reply.errors[0].extensions.code, 'SCAN_TOO_LARGE')
-  // An administrator is refused as well: the rows take as long for one.
+  // The limit applies to administrators too: their scans take just as long.
   const admin = asker(model, store, store, user(1, 'admin', 'all'))
   await assert.rejects(admin('/posts?sort=title'), failure('SCAN_TOO_LARGE'))
-  // Portico's own reads are not, nor what looks at few rows.
+  // The limit does not apply to Portico's own reads, or to reads that visit few rows.
   await asker(model, store, store, system)('/posts?sort=title')
-  for (const quick of ['/posts', '/posts?status=open', '/posts?id[in]=1,2&sort=title', '/posts?cursor='])
-    await ask(quick)
+  for (const fast of ['/posts', '/posts?status=open', '/posts?id[in]=1,2&sort=title', '/posts?cursor='])
+    await ask(fast)
   await assert.rejects(ask('/posts?page=200'), failure('SCAN_TOO_LARGE'))
-  assert.equal(told[0]?.isRefused, true)
-  assert.equal(told[0]?.index, "index('title')")
+  assert.equal(reported[0]?.isRefused, true)
+  assert.equal(reported[0]?.index, "index('title')")
   await store.close()
 }
 
@@ -193,7 +193,7 @@ function finding(at: number, looked = 5000): Finding {
   return { words, isDeep: false, estimate, looked, asked: 20, given: 20, does: 'scans', indexes: [], advice }
 }
 
-test('as many slow lists are kept as there may be: the cheapest gives way, and what looks at few rows is none', () => {
+test('at most 500 slow lists are kept, the cheapest is evicted first, and a list that visits few rows is not slow', () => {
   const slow = new SlowLists()
   for (const few of [finding(0, 999), { ...finding(0, 1000), asked: 250 }]) {
     assert.equal(slow.note(few, 'GET', counter(1)), undefined)
@@ -207,7 +207,7 @@ test('as many slow lists are kept as there may be: the cheapest gives way, and w
   assert.deepEqual(slow.take(), [])
 })
 
-test('runs of one list by several shapes are added up, and counted once', () => {
+test('the runs of one list are summed over its shapes, and each run is reported once', () => {
   const slow = new SlowLists()
   const shapes = [counter(1), counter(1)]
   for (const shape of shapes) slow.note(finding(1), 'GET', shape)
@@ -235,7 +235,7 @@ const scan = (alias: string, more = {}) => ({
 const stepsOf = (Plan: object) => postgresPlan(JSON.stringify([{ Plan }])).steps
 const detailsOf = (Plan: object) => stepsOf(Plan).map(({ kind, detail }) => [kind, detail])
 
-test('plans of PostgreSQL become steps: joins, sorts, subplans; a node that is not known is never bounded', () => {
+test('joins, sorts and subplans of a PostgreSQL plan become steps, and an unknown node becomes an unknown step', () => {
   const lookUp = {
     'Node Type': 'Index Scan',
     'Relation Name': 'users',
@@ -280,8 +280,8 @@ test('plans of PostgreSQL become steps: joins, sorts, subplans; a node that is n
   )
 })
 
-// Policies let nobody see a row whose statement is run from elsewhere, so that its rows cannot be counted there.
-test('PostgreSQL with row security: a list that would look at more rows than is allowed is refused', () =>
+// Under row security, a statement on another connection sees no rows, so the visited rows cannot be counted.
+test('PostgreSQL with row security: a list that would visit more rows than maxScan is refused', () =>
   lockedPostgres.within(async place => {
     await (await place.open(modelWith({}, false))).close()
     await fill(lockedPostgres, place)
@@ -289,11 +289,11 @@ test('PostgreSQL with row security: a list that would look at more rows than is 
   }))
 
 for (const database of databases.filter(each => each !== lockedPostgres)) {
-  test(`${database.name}: the adviser's words for slow lists, which are fast once it was followed, or refused`, () =>
+  test(`${database.name}: each slow list gets the right advice, visits few rows once the advice is followed, and is refused above maxScan`, () =>
     database.within(async place => {
       await (await place.open(modelWith({}, false))).close()
       await fill(database, place)
-      await tellsAll(place)
+      await reportsAll(place)
       await refusesBeyond(place)
       await fastOnceFollowed(place)
     }))

@@ -1,4 +1,4 @@
-/** Twelve slow lists over a small database, and what the adviser says of each. */
+/** Slow lists on a small database, each with the advice for it. */
 import {
   anyone,
   choice,
@@ -25,8 +25,8 @@ interface Declared {
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 
 /**
- * `indexes`: what somebody who followed the advice has declared. `searchable`: rows that are written before it is are
- * added to the search by the start that declares it.
+ * `indexes`: those that the advice asks for. `searchable`: if rows are written without it, the first start with it adds
+ * them to the search index.
  */
 export function modelWith(indexes: Declared = {}, searchable = true): Model {
   return checkModel(
@@ -56,7 +56,7 @@ export function modelWith(indexes: Declared = {}, searchable = true): Model {
 
 const postCount = 5000
 
-/** Four writers with 1,250 posts each; every post of another source and score, none closed. */
+/** Four writers with 1,250 posts each. No two posts share a source or a score, and no post is closed. */
 export function fill({ name }: TestDatabase, place: Place): Promise<void> {
   const isSqlite = name === 'SQLite'
   const numbers = (count: number) =>
@@ -66,7 +66,7 @@ export function fill({ name }: TestDatabase, place: Place): Promise<void> {
   const at = `'2026-01-01T00:00:00.000Z'`
   const title = `'title ' || (n * 7919 % ${postCount})`
   const score = `n * 31 % ${postCount}`
-  // On PostgreSQL, Portico itself counts what it writes.
+  // On PostgreSQL, Portico maintains the totals as it writes, so rows inserted directly need them here.
   const totals = `INSERT INTO "_totals" ("collection", "slot", "n") VALUES ('users', 0, 1), ('writers', 0, 4), ('posts', 0, ${postCount});`
   return place.run(`
     INSERT INTO "users" ("name", "email", "role", "created_at") VALUES ('Ann', 'ann@example.com', 'user', ${at});
@@ -83,7 +83,7 @@ export interface SlowCase {
   readonly ask: string
   readonly request: string
   readonly advice: string
-  /** What is asked instead, where no index helps; null: nothing makes it fast. */
+  /** The request that the advice recommends where no index helps; null: nothing makes it fast. */
   readonly instead?: string | null
 }
 
@@ -161,7 +161,7 @@ export const slowCases: readonly SlowCase[] = [
   },
 ]
 
-/** All that the cases advise. */
+/** All indexes that the cases recommend. */
 export const followed: Declared = {
   posts: [
     index('title'),

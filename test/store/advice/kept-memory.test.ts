@@ -1,4 +1,4 @@
-/** What statistics keep of the reads that they have counted. */
+/** The memory that query statistics retain. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -23,14 +23,14 @@ const explainer = {
   totals: () => ({ of: () => 100_000 }),
 }
 
-/** Counts a run of a shape that nothing else refers to. */
+/** Counts one run of a shape that nothing else references. */
 function run(statistics: QueryStatistics): WeakRef<object> {
   const plan = createGuard(blog)({ shape: { ...listOfPosts }, args: [0, 20] }, user(1, 'user', 'all'))
   statistics.ran(plan, { kind: 'list', text: '[]', total: undefined, next: undefined })
   return new WeakRef(plan.shape)
 }
 
-test('a slow list is remembered, and the shapes that it was asked in can be forgotten', async () => {
+test('the statistics keep a slow list but do not prevent garbage collection of its shapes', async () => {
   const statistics = new QueryStatistics(blog, explainer, {})
   const shape = run(statistics)
   const taken = []

@@ -1,4 +1,4 @@
-/** How many rows the statement of a list visits, counted by the database. */
+/** The number of rows that a list's statement visits, as counted by the database. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
@@ -14,7 +14,7 @@ import { bound } from '../../../src/store/values.ts'
 import { query } from '../../databases/postgres.ts'
 import type { Place } from '../databases.ts'
 
-/** By user 1; `args`: those of the read, with one for a parent's id. */
+/** Runs as user 1. `args`: those of the read, plus one for the id of a parent. */
 export function visitedRows(
   { url }: Place,
   { list }: ListUnit,
@@ -33,7 +33,7 @@ function positionOf(list: GuardedList, dialect: Dialect): Sql {
   return positionSql(list, { after: undefined, limit, offset, keys: false }, dialect)
 }
 
-/** A function that is the first condition is called for every row that the rest of the plan finds. */
+/** SQLite calls a function in the first condition once for each row that the rest of the plan finds. */
 function bySqlite(file: string, list: GuardedList, inputs: Inputs): number {
   const database = new DatabaseSync(file)
   let visited = 0

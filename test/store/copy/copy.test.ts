@@ -1,4 +1,4 @@
-/** A database copied into another of either kind: the same to every client, and to whoever writes next. */
+/** Copies between SQLite and PostgreSQL: clients and later writes cannot tell the copy from its source. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
@@ -18,9 +18,7 @@ import { query, withPostgres } from '../../databases/postgres.ts'
 import rich from '../../models/rich.ts'
 import { call } from '../../serve/service.ts'
 import { blog, Client, withFile } from '../blog.ts'
-
-const sqlite = (at: string): Place => ({ at, kind: 'sqlite', name: at })
-const postgres = (at: string): Place => ({ at, kind: 'postgres', name: new URL(at).pathname })
+import { postgresPlace, sqlitePlace } from './places.ts'
 
 function copyOf(model: typeof blog, from: Place, to: Place, live = false) {
   return copyDatabase(model, { from, to, live, onProgress: () => {} })
@@ -69,7 +67,7 @@ const odd = [
   '\u0001',
 ]
 
-/** Without what a single line must not hold. */
+/** Removes the characters that a single-line string may not contain. */
 function oneLine(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '')
 }
@@ -101,9 +99,9 @@ async function fill(url: string, key: string): Promise<void> {
   const send = (method: string, path: string, body?: unknown) =>
     call(`${url}/api/v1/${path}`, { method, key, ...(body === undefined ? {} : { body }) })
   assert.equal((await send('PATCH', 'tasks/2', { title: 'changed word', extra: { c: null } })).status, 200)
-  // Its one child goes with it.
+  // This also deletes its one child.
   assert.equal((await send('DELETE', 'tasks/4')).status, 204)
-  // The last id must not be given out again.
+  // The deleted row has the last id, which must not be reused.
   const gone = await post('tasks', { title: 'gone', project_id: 1 })
   assert.equal((await send('DELETE', `tasks/${gone}`)).status, 204)
 }
@@ -142,7 +140,7 @@ const paths = [
   'tasks/1/children',
 ]
 
-/** What a client sees: status, entity tag and text of everything. */
+/** Everything a client sees: the status, entity tag and body of every response. */
 async function answers(url: string, key: string): Promise<unknown[]> {
   const seen: unknown[] = []
   for (const path of paths) {
@@ -155,21 +153,21 @@ async function answers(url: string, key: string): Promise<unknown[]> {
   return seen
 }
 
-/** What is beside the items. */
-async function beside(store: Store): Promise<unknown> {
+/** The change log and the records. */
+async function logAndRecords(store: Store): Promise<unknown> {
   const kinds = ['Session', 'Token', 'Grant']
   const records = await Promise.all(kinds.map(kind => store.records.all(kind)))
   const { changes } = store
   return [await changes.after(0, 10_000), await changes.last(), await changes.bounds(), records]
 }
 
-test('a copy there and back answers everything as its source does, and goes on where it was', () =>
+test('a copy to PostgreSQL and back returns the same responses as its source and continues its ids', () =>
   withFile(file =>
     withPostgres(url =>
       withFile(async back => {
         const model = checkModel(rich)
         const key = generateKey()
-        const places = [sqlite(file), postgres(url), sqlite(back)] as const
+        const places = [sqlitePlace(file), postgresPlace(url), sqlitePlace(back)] as const
         await serving(places[0], key, at => fill(at, key))
         const source = new DatabaseSync(file)
         source.exec('UPDATE "_events" SET "depth" = "id" % 3 WHERE "id" % 2 = 0')
@@ -189,12 +187,12 @@ test('a copy there and back answers everything as its source does, and goes on w
         })
         const expected = await serving(places[0], key, at => answers(at, key))
         assert.ok(expected.filter(answer => Array.isArray(answer) && answer[1] === 200).length > 45)
-        const rest = await withStore(model, places[0], beside)
+        const rest = await withStore(model, places[0], logAndRecords)
         const copied = await copyOf(model, places[0], places[1])
         assert.deepEqual(await copyOf(model, places[1], places[2]), copied)
         assert.equal(copied.find(({ table }) => table === 'tasks')?.count, odd.length - 2)
         for (const place of places) {
-          assert.deepEqual(await withStore(model, place, beside), rest)
+          assert.deepEqual(await withStore(model, place, logAndRecords), rest)
           assert.deepEqual(await serving(place, key, at => answers(at, key)), expected, place.kind)
         }
         const next = await Promise.all(
@@ -221,7 +219,7 @@ test('a copy there and back answers everything as its source does, and goes on w
     ),
   ))
 
-/** A source with a few posts. */
+/** Fills a source with 1,200 posts. */
 async function fillBlog(place: Place): Promise<void> {
   await withStore(blog, place, async store => {
     const client = new Client(store)
@@ -237,39 +235,38 @@ async function fillBlog(place: Place): Promise<void> {
   })
 }
 
-/** Both directions. */
 const directions: readonly (readonly [
   string,
   (use: (from: Place, to: Place) => Promise<void>) => Promise<void>,
 ])[] = [
   [
     'from SQLite to PostgreSQL',
-    use => withFile(file => withPostgres(url => use(sqlite(file), postgres(url)))),
+    use => withFile(file => withPostgres(url => use(sqlitePlace(file), postgresPlace(url)))),
   ],
   [
     'from PostgreSQL to SQLite',
-    use => withFile(file => withPostgres(url => use(postgres(url), sqlite(file)))),
+    use => withFile(file => withPostgres(url => use(postgresPlace(url), sqlitePlace(file)))),
   ],
 ]
 
-test('from PostgreSQL: what was there before is not new because something older still runs on the server', () =>
+test('from PostgreSQL: a long-running transaction on the server does not make earlier writes look like new ones', () =>
   withFile(file =>
     withPostgres(url =>
       withPostgres(async other => {
         const older = await connect(other)
         await older.query('BEGIN')
         await older.query('SELECT pg_current_xact_id()')
-        await fillBlog(postgres(url))
+        await fillBlog(postgresPlace(url))
         const record = { kind: 'Token', id: 'early', payload: '{}', expiresAt: null }
-        await withStore(blog, postgres(url), ({ records }) => records.put(record))
-        await copyOf(blog, postgres(url), sqlite(file))
+        await withStore(blog, postgresPlace(url), ({ records }) => records.put(record))
+        await copyOf(blog, postgresPlace(url), sqlitePlace(file))
         await older.end()
       }),
     ),
   ))
 
 for (const [name, within] of directions) {
-  test(`${name}: what is written meanwhile is not left behind unnoticed, and the second time only the difference is copied`, () =>
+  test(`${name}: a write during the copy makes it fail, and the next copy brings over the difference`, () =>
     within(async (from, to) => {
       await fillBlog(from)
       const store = await open(blog, from)
@@ -306,7 +303,7 @@ for (const [name, within] of directions) {
       assert.deepEqual(await titles(from), await titles(to))
     }))
 
-  test(`${name}: a record that is new is something written, too`, () =>
+  test(`${name}: a record added during the copy makes it fail`, () =>
     within(async (from, to) => {
       await fillBlog(from)
       const store = await open(blog, from)
@@ -326,7 +323,7 @@ for (const [name, within] of directions) {
       await withStore(blog, to, async ({ records }) => assert.ok(await records.get('Token', 'late')))
     }))
 
-  test(`${name}: live, the copy is the source as it was at the beginning`, () =>
+  test(`${name}: a live copy holds the state of the source at its start`, () =>
     within(async (from, to) => {
       await fillBlog(from)
       const store = await open(blog, from)
@@ -345,11 +342,11 @@ for (const [name, within] of directions) {
       assert.ok(!(await withStore(blog, from, source => new Client(source).item('posts', 1200))))
     }))
 
-  test(`${name}: a copy that is done is known to be, until one of the two is written to`, () =>
+  test(`${name}: repeating a finished copy changes nothing, and is refused once the source or the target has changed`, () =>
     within(async (from, to) => {
       await fillBlog(from)
       const first = await copyOf(blog, from, to)
-      // As after a `kill -9` before it could say so.
+      // As after a `kill -9` before the copy could report its success.
       assert.deepEqual(await copyOf(blog, from, to), first)
       const rename = (place: Place) =>
         withStore(blog, place, store => new Client(store).update('posts', 1200, { title: 'changed since' }))
@@ -367,7 +364,7 @@ for (const [name, within] of directions) {
       })
     }))
 
-  test(`${name}: what cannot be copied, or copied into, is refused and left as it is`, () =>
+  test(`${name}: an unsuitable source or target is refused and left unchanged`, () =>
     within((from, to) =>
       withFile(async other => {
         await assert.rejects(copyOf(blog, from, to), /There is no database|does not fit the model/)
@@ -377,8 +374,8 @@ for (const [name, within] of directions) {
         await fillBlog(to)
         await assert.rejects(copyOf(blog, from, to), /The target is not empty/)
         await withStore(blog, to, async store => assert.ok(await new Client(store).item('posts', 1200)))
-        // A unfinished copy of another database.
-        const half = sqlite(other)
+        // An unfinished copy of another database.
+        const half = sqlitePlace(other)
         const failing = copyDatabase(blog, {
           from,
           to: half,
@@ -389,45 +386,45 @@ for (const [name, within] of directions) {
         })
         await assert.rejects(failing, /stopped/)
         await assert.rejects(copyOf(blog, to, half), /unfinished copy of/)
-        await assert.rejects(copyOf(blog, half, sqlite(`${other}2`)), /an unfinished copy/)
+        await assert.rejects(copyOf(blog, half, sqlitePlace(`${other}2`)), /an unfinished copy/)
         await copyOf(blog, from, half)
       }),
     ))
 }
 
-test('a PostgreSQL database that holds something else is no target', () =>
+test('a PostgreSQL database with other tables is refused as a target', () =>
   withFile(file =>
     withPostgres(async url => {
-      await fillBlog(sqlite(file))
+      await fillBlog(sqlitePlace(file))
       await query(url, 'CREATE TABLE things (id int)')
-      await assert.rejects(copyOf(blog, sqlite(file), postgres(url)), /The target is not empty/)
+      await assert.rejects(copyOf(blog, sqlitePlace(file), postgresPlace(url)), /The target is not empty/)
       const tables = await query(url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
       assert.deepEqual(tables, [{ tablename: 'things' }])
     }),
   ))
 
-test('what the target cannot hold stops the copy with a sentence, and it goes on when that is mended', () =>
+test('a value that the target cannot store stops the copy with an explanation, and the copy resumes once the value is fixed', () =>
   withFile(file =>
     withPostgres(async url => {
       const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
       const notes = checkModel(
         model({ notes: collection({ access, fields: { code: text() }, indexes: [index('code')] }) }),
       )
-      await withStore(notes, sqlite(file), async store => {
+      await withStore(notes, sqlitePlace(file), async store => {
         const client = new Client(store, notes)
         for (const bytes of [2, 3000]) {
           await client.create('notes', { code: randomBytes(bytes).toString('hex') })
         }
       })
       await assert.rejects(
-        copyOf(notes, sqlite(file), postgres(url)),
+        copyOf(notes, sqlitePlace(file), postgresPlace(url)),
         /^CopyError: The copy has stopped: index row size/,
       )
-      await withStore(notes, sqlite(file), store =>
+      await withStore(notes, sqlitePlace(file), store =>
         new Client(store, notes).update('notes', 2, { code: 'short' }),
       )
-      // The index holds dead rows as well, while a transaction lasts anywhere in the server that is older.
-      const attempt = () => copyOf(notes, sqlite(file), postgres(url)).catch(error => error)
+      // The index keeps dead rows too while any older transaction is open on the server.
+      const attempt = () => copyOf(notes, sqlitePlace(file), postgresPlace(url)).catch(error => error)
       let copied = await attempt()
       for (let tries = 0; copied instanceof Error && tries < 100; tries++) {
         await wait(100)

@@ -1,16 +1,15 @@
-/** Portico's own tables in a copy: every column of them, whichever version added it. */
+/** A copy includes every column of Portico's own tables, whichever version added it. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { copyTables } from '../../../src/store/copy/tables.ts'
-import { copyDatabase, type Place } from '../../../src/store/copy.ts'
+import { copyDatabase } from '../../../src/store/copy.ts'
 import { schemaOf } from '../../../src/store/schema/tables.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import { blog, Client, withFile } from '../blog.ts'
+import { sqlitePlace } from './places.ts'
 
-const sqlite = (at: string): Place => ({ at, kind: 'sqlite', name: at })
-
-/** Runs `use` with the file of a database that has an event. */
+/** Runs `use` with the file of a database that holds one event. */
 async function withEvent(use: (file: string) => Promise<void>): Promise<void> {
   await withFile(async file => {
     const store = openSqlite(blog, { file })
@@ -20,7 +19,7 @@ async function withEvent(use: (file: string) => Promise<void>): Promise<void> {
   })
 }
 
-test('a copy has every column of the events and of the records', () =>
+test('a copy includes every column of Portico’s own tables', () =>
   withEvent(async file => {
     const database = new DatabaseSync(file)
     const columnsOf = database.prepare('SELECT "name" FROM pragma_table_info(?) ORDER BY "name"')
@@ -31,13 +30,18 @@ test('a copy has every column of the events and of the records', () =>
     database.close()
   }))
 
-test('a copied event is as deep in its chain of reactions as it was', () =>
+test('a copied event keeps its depth in the chain of reactions', () =>
   withEvent(file =>
     withFile(async target => {
       const database = new DatabaseSync(file)
       database.exec('UPDATE "_events" SET "depth" = 7')
       database.close()
-      await copyDatabase(blog, { from: sqlite(file), to: sqlite(target), live: false, onProgress: () => {} })
+      await copyDatabase(blog, {
+        from: sqlitePlace(file),
+        to: sqlitePlace(target),
+        live: false,
+        onProgress: () => {},
+      })
       const copy = openSqlite(blog, { file: target })
       const [event] = await copy.changes.after(0, 10)
       assert.equal(event?.depth, 7)

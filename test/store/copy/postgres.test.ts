@@ -1,8 +1,8 @@
-/** PostgreSQL as the source of a copy: what it notices meanwhile. */
+/** PostgreSQL as the source of a copy. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PostgresSource } from '../../../src/store/copy/postgres.ts'
-import { copyDatabase, type Place } from '../../../src/store/copy.ts'
+import { copyDatabase } from '../../../src/store/copy.ts'
 import { pruneTouched } from '../../../src/store/postgres/log/event-log.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
 import { connect } from '../../../src/store/schema/postgres/session.ts'
@@ -11,6 +11,7 @@ import { query, withPostgres } from '../../databases/postgres.ts'
 import { proxyOf } from '../../databases/proxy.ts'
 import { until } from '../../databases/replicated.ts'
 import { blog, Client } from '../blog.ts'
+import { postgresPlace } from './places.ts'
 
 async function make(url: string): Promise<void> {
   const store = await openPostgres(blog, { url })
@@ -18,7 +19,7 @@ async function make(url: string): Promise<void> {
   await store.close()
 }
 
-test('a commit that was under way when the copy began is a change, also when its trace is cleaned away', () =>
+test('a transaction open when the copy began counts as a change, even if its row in _touched is pruned', () =>
   withPostgres(async url => {
     await make(url)
     const touch = `INSERT INTO _touched (xid, names, at) VALUES (pg_current_xact_id(), 'posts', 1)`
@@ -29,8 +30,8 @@ test('a commit that was under way when the copy began is a change, also when its
       const source = await PostgresSource.open(url, blog)
       await slow.query('COMMIT')
       const { statement, values } = pruneTouched.with(slotted([2]))
-      // Not while a transaction that is older lasts anywhere in the server.
-      await until('one of two is gone', async () => {
+      // A row is not pruned while an older transaction is open on the server.
+      await until('one of the two rows is pruned', async () => {
         await query(url, statement.text, values)
         return (await query(url, 'SELECT 1 FROM _touched WHERE at = 1')).length === 1
       })
@@ -44,14 +45,13 @@ test('a commit that was under way when the copy began is a change, also when its
     }
   }))
 
-test('a copy whose connection breaks says how it goes on', () =>
+test('a copy whose connection breaks says how to resume it', () =>
   withPostgres(async from =>
     withPostgres(async to => {
       await make(from)
       const proxy = await proxyOf(from)
-      const placeOf = (at: string): Place => ({ at, kind: 'postgres', name: new URL(at).pathname })
       const copy = (source: string, onProgress: () => void) =>
-        copyDatabase(blog, { from: placeOf(source), to: placeOf(to), live: false, onProgress })
+        copyDatabase(blog, { from: postgresPlace(source), to: postgresPlace(to), live: false, onProgress })
       await assert.rejects(
         copy(proxy.url, () => proxy.close()),
         /CopyError: The copy has stopped: .*the same command again, which resumes/,
@@ -61,7 +61,7 @@ test('a copy whose connection breaks says how it goes on', () =>
     }),
   ))
 
-test('a source that cannot be read leaves no connection behind: the command would not end', () =>
+test('a source that cannot be read closes its connection, so the command can exit', () =>
   withPostgres(async url => {
     await make(url)
     const opened = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico migrate'`
@@ -69,8 +69,14 @@ test('a source that cannot be read leaves no connection behind: the command woul
     await others.query(`SET application_name = 'others'; BEGIN; LOCK TABLE _touched`)
     const source = assert.rejects(PostgresSource.open(url, blog), /canceling statement/)
     const cancel = `SELECT pg_cancel_backend(pid) ${opened} AND wait_event_type = 'Lock'`
-    await until('its statement is cancelled', async () => (await query(url, cancel)).length === 1)
+    await until(
+      'the statement of the source is cancelled',
+      async () => (await query(url, cancel)).length === 1,
+    )
     await source
     await others.end()
-    await until('its connection is gone', async () => (await query(url, `SELECT 1 ${opened}`)).length === 0)
+    await until(
+      'the connection of the source is closed',
+      async () => (await query(url, `SELECT 1 ${opened}`)).length === 0,
+    )
   }))

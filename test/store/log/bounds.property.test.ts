@@ -1,6 +1,6 @@
 /**
- * The bounds never lie: while two processes write and prune, a reader that resumes at a number that is not pruned is given
- * everything after it, and one that holds its place is never stepped over.
+ * The bounds of the log are reliable while two stores write and prune: a reader that resumes at an id that is not pruned
+ * reads every later event, and pruning never passes a reader that holds its position.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,9 +15,9 @@ const pageSize = 7
 
 type Step =
   | { readonly kind: 'write'; readonly by: number; readonly count: number }
-  /** The clock goes on, so that events are pruned. */
+  /** Advances the clock, so that events are pruned. */
   | { readonly kind: 'tick'; readonly ms: number }
-  /** A reader reads a page; `resume`: at one of the numbers that it has read before. */
+  /** A reader reads a page; `resume`: from one of its earlier positions. */
   | { readonly kind: 'read'; readonly reader: number; readonly resume: number | undefined }
   | { readonly kind: 'audit' }
   | { readonly kind: 'wait' }
@@ -52,7 +52,7 @@ interface Page {
   readonly ids: readonly number[]
 }
 
-/** Reads on from where it stands; starts anew at the end where the bounds tell that it may have missed something. */
+/** Reads from its position. If the bounds show that it may have missed events, it resumes at the end of the log. */
 class Reader {
   readonly pages: Page[] = []
   readonly #store: Store
@@ -70,7 +70,7 @@ class Reader {
     const after = this.#at
     const ids = (await changes.after(after, pageSize)).map(({ event }) => event)
     const { pruned, drawn } = await changes.bounds()
-    assert.ok(after <= drawn, 'nobody was given a number that was not drawn')
+    assert.ok(after <= drawn, 'no reader has an id that was not drawn')
     if (after < pruned) {
       this.resyncs++
       this.#at = await changes.last()
@@ -84,7 +84,7 @@ class Reader {
   }
 }
 
-/** Holds its place, so that it is given every event. */
+/** Holds its position, so that it reads every event. */
 class Auditor {
   readonly ids: number[] = []
   readonly created: number[] = []
@@ -115,7 +115,7 @@ async function toTheEnd(reader: { read(): Promise<number> }): Promise<void> {
 }
 
 for (const { name, within } of databases) {
-  test(`${name}: whoever is not told to resync was given everything, while two write and prune`, async () => {
+  test(`${name}: a reader that need not resync misses no event while two stores write and prune`, async () => {
     let [pages, resyncs] = [0, 0]
     const property = fc.asyncProperty(steps, all =>
       within(async place => {

@@ -1,4 +1,4 @@
-/** The log of changes as it is read: complete, in order, and told of in time. */
+/** Reading the change log: complete, in commit order, with notifications. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Awaitable } from '../../../src/plan/answer.ts'
@@ -17,7 +17,7 @@ for (const { name, within } of databases) {
       }
     })
 
-  test(`${name}: what came after an event, in the order of commits, each with its row`, async () => {
+  test(`${name}: the log returns the events after an id in commit order, each with its row`, async () => {
     await withClient(async client => {
       const { changes } = client.store
       const start = Number(await changes.last())
@@ -46,7 +46,7 @@ for (const { name, within } of databases) {
     })
   })
 
-  test(`${name}: a read that is bounded by bytes ends with the row that reaches the bound`, async () => {
+  test(`${name}: a read with a byte limit ends with the row that reaches the limit`, async () => {
     await withClient(async client => {
       const { changes } = client.store
       const start = Number(await changes.last())
@@ -60,14 +60,14 @@ for (const { name, within } of databases) {
       assert.deepEqual(await read(10, 25_000), [1, 2, 3])
       assert.deepEqual(await read(2, 1_000_000), [1, 2])
       assert.deepEqual(await read(10, 1_000_000), [1, 2, 3, 4, 5, 6])
-      // An update has the row before it, too.
+      // The row of an update counts together with the row before it.
       const update = await changes.after(start + 5, 10, 1_000_000)
       assert.equal(update.length, 1)
       assert.deepEqual(await changes.after(start + 6, 10, 1_000_000), [])
     })
   })
 
-  test(`${name}: the rows hold nothing internal`, async () => {
+  test(`${name}: a logged row contains no internal fields`, async () => {
     await withClient(async ({ store }) => {
       const [made] = await store.changes.after(0, 1)
       const row = JSON.parse(made?.row ?? '{}')
@@ -76,42 +76,42 @@ for (const { name, within } of databases) {
     })
   })
 
-  test(`${name}: a listener hears of commits when they can be read, until it stops listening`, async () => {
+  test(`${name}: a listener is notified of commits once they can be read, until it unsubscribes`, async () => {
     await withClient(async client => {
       const { changes } = client.store
-      const heard: Awaitable<number>[] = []
-      const stop = changes.onCommit(() => heard.push(changes.last()))
+      const notified: Awaitable<number>[] = []
+      const stop = changes.onCommit(() => notified.push(changes.last()))
       const start = Number(await changes.last())
       await Promise.all(['a', 'b'].map(title => client.create('posts', { title, author_id: 1 })))
-      assert.equal(await heard.at(-1), start + 2)
-      assert.ok(heard.length <= 2)
-      const before = heard.length
+      assert.equal(await notified.at(-1), start + 2)
+      assert.ok(notified.length <= 2)
+      const before = notified.length
       await assert.rejects(client.create('posts', { title: 'c', author_id: 99 }))
       stop()
       await client.create('posts', { title: 'd', author_id: 1 })
-      assert.ok(heard.length <= before + 1)
-      assert.equal(await heard.at(-1), start + 2)
+      assert.ok(notified.length <= before + 1)
+      assert.equal(await notified.at(-1), start + 2)
     })
   })
 
-  test(`${name}: another connection’s commits are noticed by looking`, async () => {
+  test(`${name}: looking finds the commits of another store`, async () => {
     await withClient(async (client, { open }) => {
       const other = new Client(await open(blog))
       const { changes } = client.store
       const start = Number(await changes.last())
       await new Promise(resolve => setImmediate(resolve))
-      const heard: string[] = []
-      const stop = changes.onCommit(from => heard.push(from))
+      const notified: string[] = []
+      const stop = changes.onCommit(from => notified.push(from))
       await other.create('posts', { title: 'elsewhere', author_id: 1 })
       await changes.look()
-      assert.deepEqual(heard, ['elsewhere'])
+      assert.deepEqual(notified, ['elsewhere'])
       const [found] = await changes.after(start, 10)
       assert.equal(JSON.parse(found?.row ?? '{}').title, 'elsewhere')
       await changes.look()
-      assert.deepEqual(heard, ['elsewhere'], 'nothing new')
+      assert.deepEqual(notified, ['elsewhere'], 'no new commit')
       await client.create('posts', { title: 'here', author_id: 1 })
       await changes.look()
-      assert.deepEqual(heard, ['elsewhere', 'here'])
+      assert.deepEqual(notified, ['elsewhere', 'here'])
       stop()
       await other.store.close()
     })

@@ -1,4 +1,4 @@
-/** What the log keeps of each change: the row before, what changed, when, by whom; also where an earlier version made it. */
+/** The columns of the change log: the row before, the changed fields, the time and the author; also after an upgrade. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { app, type Principal, system, user } from '../../../src/principal.ts'
@@ -22,7 +22,7 @@ async function changesOf({ store }: Client, after: number) {
   }))
 }
 
-/** As the version before these columns made it. */
+/** Restores the table of the version without these columns. */
 const older = ['before', 'user_id', 'app_id', 'type'].map(
   name => `ALTER TABLE "_events" DROP COLUMN "${name}"`,
 )
@@ -30,7 +30,7 @@ const olderInsert =
   "INSERT INTO _events (at, collection, item_id, kind, data, changed) VALUES ('2026-01-01T00:00:00.000Z', 'posts', 1, 'updated', '{\"id\":1}', '[\"title\"]')"
 
 for (const { name, within } of databases) {
-  test(`${name}: an update is logged with the row before it; each change with its time, its user and its app`, () =>
+  test(`${name}: every change is logged with its time, user and app, and an update also with the row before it`, () =>
     within(async place => {
       const client = new Client(await place.open(blog, { now }))
       await client.create('users', { name: 'Ada', email: 'ada@example.com', password_hash: 'secret' })
@@ -61,7 +61,7 @@ for (const { name, within } of databases) {
       await client.store.close()
     }))
 
-  test(`${name}: an app by itself is the author of what it makes`, () =>
+  test(`${name}: a change by an app without a user is logged with the app alone`, () =>
     within(async place => {
       const client = new Client(await place.open(storage), storage)
       const robot: Principal = app('robot', new Set(['write:box']), { appId: 3, grant: null })
@@ -71,7 +71,7 @@ for (const { name, within } of databases) {
       await client.store.close()
     }))
 
-  test(`${name}: what a deletion clears or takes with it is logged with the row before, and by the same author`, () =>
+  test(`${name}: the references and items that a deletion clears or removes are logged with the author of the deletion`, () =>
     within(async place => {
       const client = new Client(await place.open(storage), storage)
       const [outer, other] = [
@@ -99,7 +99,7 @@ for (const { name, within } of databases) {
       await client.store.close()
     }))
 
-  test(`${name}: a log of the last version gets the columns at a start, also while a node of that version writes`, () =>
+  test(`${name}: a log of the previous version gets the new columns at the start, even while a node of that version writes`, () =>
     within(async place => {
       const first = new Client(await place.open(blog, { now }))
       await first.create('users', { name: 'Ada', email: 'ada@example.com' })

@@ -13,7 +13,7 @@ await pruning.close()
 console.log('closed')
 `
 
-test('closing between two steps ends, also where nothing else keeps the process running', () => {
+test('close resolves between two steps even if no other handle keeps the process alive', () => {
   const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
     encoding: 'utf8',
   })

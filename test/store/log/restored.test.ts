@@ -1,4 +1,4 @@
-/** Logs of databases that were restored: no number is given to another event, and nobody resumes from an earlier one. */
+/** The log of a restored database: no event id is reused, and no reader can resume from an id before the restore. */
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -25,31 +25,27 @@ async function fill(store: Store, count: number): Promise<void> {
   for (let n = 0; n < count; n++) await client.create('users', { name: 'Ada', email: email() })
 }
 
-/** The numbers that are kept after one. */
+/** The ids of the kept events after `event`. */
 const idsAfter = async ({ changes }: Store, event: number) =>
   (await changes.after(event, 1000)).map(change => change.event)
 
-/** Requires that the log went on above a new base once, with all of its `kept` events. Returns the base. */
+/** Requires that the log continues above a new base and still has its `kept` events. Returns the base. */
 async function requireRaised(store: Store, kept: number): Promise<number> {
   const { pruned, drawn } = await store.changes.bounds()
   assert.equal(pruned, drawn)
   assert.ok(pruned > 2 ** 32 && pruned < 2 ** 48, String(pruned))
-  assert.equal(
-    (await idsAfter(store, 0)).length,
-    kept,
-    'what is kept stays, for whoever does not ask the bounds',
-  )
+  assert.equal((await idsAfter(store, 0)).length, kept, 'the earlier events can still be read')
   assert.equal(await store.changes.last(), pruned)
   return pruned
 }
 
-test('a base is above every number that may have been drawn: by the clock, and of a log that has more', () => {
+test('a base is above every id that may have been drawn, according to the clock and to the log', () => {
   const drawnByMs = fc.tuple(fc.integer({ min: 0, max: 2 ** 46 }), fc.integer({ min: begin, max: 2 * begin }))
   fc.assert(
     fc.property(drawnByMs, ([drawn, now]) => {
       const base = baseAbove(drawn, now)
       assert.ok(Number.isSafeInteger(base) && base > drawn && base < 2 ** 48)
-      // Restored again later, from the same copy: above all that up to 64 events a millisecond have drawn since.
+      // A later restore of the same copy is above every id drawn since then, at up to 64 events per millisecond.
       if (drawn < now * 64) assert.ok(baseAbove(drawn, now + 1000) >= base + 64_000)
     }),
   )
@@ -58,7 +54,7 @@ test('a base is above every number that may have been drawn: by the clock, and o
 })
 
 for (const { name, within } of databases) {
-  test(`${name}: told that it was restored, a log goes on far above; its size is estimated without the gap`, () =>
+  test(`${name}: a log marked as restored continues far above its last id, and the estimate of its size ignores the gap`, () =>
     within(async place => {
       const first = await place.open(blog)
       await fill(first, 5)
@@ -86,7 +82,7 @@ for (const { name, within } of databases) {
     }))
 }
 
-test('SQLite: a backup that is served numbers its events anew, once; what it was made of goes on as before', () =>
+test('SQLite: a backup that is opened raises its event ids once, and its source continues as before', () =>
   withFile(async file => {
     const to = join(dirname(file), 'copy.db')
     const store = openSqlite(blog, { file })
@@ -104,7 +100,7 @@ test('SQLite: a backup that is served numbers its events anew, once; what it was
     await store.close()
   }))
 
-test('SQLite: one backup restored twice gives no number twice; also one that an earlier version made', () =>
+test('SQLite: repeated restores of one backup reuse no event id, even if an earlier version made the backup', () =>
   withFile(async file => {
     const to = join(dirname(file), 'backup.db')
     const clock = { ms: begin }
@@ -132,7 +128,7 @@ test('SQLite: one backup restored twice gives no number twice; also one that an 
     assert.equal(drawn.size, 9)
   }))
 
-/** A database with three events, and one that was restored from its dump: its server gives it another oid. */
+/** A database with three events, and a copy with another OID, as restoring a dump gives it. */
 async function withRestored(
   use: (urls: { readonly url: string; readonly restored: string }) => Promise<void>,
 ) {
@@ -154,7 +150,7 @@ async function withRestored(
   })
 }
 
-test('PostgreSQL: a restored database goes on far above, once, also with several nodes that start at once', () =>
+test('PostgreSQL: a restored database raises its event ids once, even if several nodes start at the same time', () =>
   withRestored(async ({ url, restored }) => {
     const nodes = await Promise.all(
       [1, 2, 3, 4].map(() => openPostgres(blog, { url: restored, connections: 4 })),
@@ -175,14 +171,14 @@ test('PostgreSQL: a restored database goes on far above, once, also with several
     await source.close()
   }))
 
-test('PostgreSQL: a node that runs notices another server before its next write', () =>
+test('PostgreSQL: a running node detects another server before its next write', () =>
   withPostgres(async url => {
     const store = await openPostgres(blog, { url })
     await fill(store, 2)
     const [row] = await query(url, `SELECT value FROM _portico WHERE key = 'events.identity'`)
     const [system, timeline, oid] = String(row?.value).split('/')
     assert.match(`${system} ${timeline} ${oid}`, /^\d+ [0-9A-F]{8} \d+$/)
-    // As it stands on a server that was promoted: its own timeline is another.
+    // As on a promoted server, whose timeline differs.
     await query(url, `UPDATE _portico SET value = '${system}/0000BEEF/${oid}' WHERE key = 'events.identity'`)
     await query(
       url,
@@ -201,7 +197,7 @@ test('PostgreSQL: a node that runs notices another server before its next write'
     await store.close()
   }))
 
-test('PostgreSQL: a promoted standby goes on far above what the old primary may have drawn', async () => {
+test('PostgreSQL: a promoted standby continues far above any event id that the old primary may have drawn', async () => {
   const servers = await startStandbys(1)
   try {
     const { url, standbys } = await servers.newDatabase()
@@ -220,7 +216,7 @@ test('PostgreSQL: a promoted standby goes on far above what the old primary may 
   }
 })
 
-test('PostgreSQL: beside a service that writes, it waits for what is being committed', () =>
+test('PostgreSQL: raising the log of a running service waits for open transactions', () =>
   withPostgres(async url => {
     const store = await openPostgres(blog, { url })
     await fill(store, 2)
@@ -250,7 +246,7 @@ test('PostgreSQL: beside a service that writes, it waits for what is being commi
     await store.close()
   }))
 
-test('PostgreSQL: who may not ask the system identifier is known by the rest of its identity', () =>
+test('PostgreSQL: a role without access to the system identifier is identified by timeline and OID', () =>
   withOrdinary(async ({ url, admin }) => {
     await query(admin, 'REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC')
     const open = () => openPostgres(blog, { url, rowSecurity: true })

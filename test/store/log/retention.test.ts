@@ -1,4 +1,4 @@
-/** What the log keeps: by age, by size and by holds; and that its bounds tell it. */
+/** Retention of the log by age, size and holds, and the bounds that it reports. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { prunableOf, type Retention } from '../../../src/store/log/pruning.ts'
@@ -10,19 +10,19 @@ import { databases, type Place, postgres } from '../databases.ts'
 const hour = 3_600_000
 const begin = Date.parse('2026-01-01T00:00:00Z')
 
-interface Inside {
+interface Fixture {
   readonly client: Client
   readonly clock: { ms: number }
   readonly place: Place
-  /** The numbers that are kept. */
+  /** The ids of the kept events. */
   ids(): Promise<number[]>
 }
 
-/** Posts of user 1, whose clock stands where it is put. */
+/** Opens a blog with user 1 and a clock that the test sets. */
 const inBlog = (
   place: Place,
   retention: Partial<Retention>,
-  use: (inside: Inside) => Promise<void>,
+  use: (fixture: Fixture) => Promise<void>,
 ): Promise<void> => {
   const clock = { ms: begin }
   const open = () => place.open(blog, { retention, now: () => clock.ms })
@@ -52,12 +52,12 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
 }
 
 const boundsOf = async ({ changes }: Store) => changes.bounds()
-/** PostgreSQL cleans up beside its writes. */
+/** A predicate to poll, since PostgreSQL prunes concurrently with writes. */
 const isPruned = (client: Client, pruned: number) => async () =>
   (await boundsOf(client.store)).pruned === pruned
 
 for (const { name, within } of databases) {
-  test(`${name}: a new log is not pruned; drawn is the last number`, () =>
+  test(`${name}: in a new log nothing is pruned, and drawn is the last id`, () =>
     within(place =>
       inBlog(place, {}, async ({ client }) => {
         assert.deepEqual(await boundsOf(client.store), { pruned: 0, drawn: 1 })
@@ -67,18 +67,18 @@ for (const { name, within } of databases) {
       }),
     ))
 
-  test(`${name}: what is too old goes, also while nothing is written; bounds tell it, and no number comes again`, () =>
+  test(`${name}: events older than the limit are pruned even without writes, the bounds follow, and no id is reused`, () =>
     within(place =>
       inBlog(place, { keptMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
         await posts(client, 3)
         clock.ms += hour / 2
         await posts(client, 1)
         clock.ms += 0.75 * hour
-        await until('the old ones go', isPruned(client, 4))
+        await until('the old events are pruned', isPruned(client, 4))
         assert.deepEqual(await ids(), [5])
         assert.deepEqual(await boundsOf(client.store), { pruned: 4, drawn: 5 })
         clock.ms += hour
-        await until('all go', isPruned(client, 5))
+        await until('all events are pruned', isPruned(client, 5))
         assert.deepEqual(await ids(), [])
         assert.deepEqual(await boundsOf(client.store), { pruned: 5, drawn: 5 })
         assert.equal(await client.store.changes.last(), 5)
@@ -88,7 +88,7 @@ for (const { name, within } of databases) {
       }),
     ))
 
-  test(`${name}: only from the oldest on: what is younger keeps what is behind it, whatever its time says`, () =>
+  test(`${name}: pruning proceeds in id order: a younger event keeps every event after it, whatever its time`, () =>
     within(place =>
       inBlog(place, { keptMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
         await posts(client, 1)
@@ -97,12 +97,12 @@ for (const { name, within } of databases) {
         clock.ms -= hour
         await posts(client, 2)
         clock.ms += 1.5 * hour
-        await until('the old ones go', isPruned(client, 2))
+        await until('the old events are pruned', isPruned(client, 2))
         assert.deepEqual(await ids(), [3, 4, 5])
       }),
     ))
 
-  test(`${name}: a held event and all after it stay however old; a hold outlives its process; released, they go`, () =>
+  test(`${name}: a hold keeps its event and all later ones whatever their age, outlives its process, and ends when released`, () =>
     within(place =>
       inBlog(place, { keptMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
         await posts(client, 5)
@@ -111,23 +111,23 @@ for (const { name, within } of databases) {
         await changes.hold('webhooks', 3)
         await changes.hold('reactions', 4)
         clock.ms += 2 * hour
-        // SQLite looks now and then, by this clock.
+        // SQLite prunes at intervals of this clock.
         const isGone = (pruned: number) => () => {
           clock.ms += 100
           return isPruned(client, pruned)()
         }
-        await until('what nobody holds goes', isGone(3))
+        await until('the events before both holds are pruned', isGone(3))
         const other = await place.open(blog, { retention: { keptMs: hour, idleMs: 20 }, now: () => clock.ms })
         await other.changes.hold('webhooks', null)
-        await until('what the other hold leaves goes', isGone(4))
+        await until('the events before the other hold are pruned', isGone(4))
         assert.deepEqual(await ids(), [5, 6])
         await other.changes.hold('reactions', 6)
-        await until('all that was read goes', isGone(6))
+        await until('all held events are pruned', isGone(6))
         await other.close()
       }),
     ))
 
-  test(`${name}: a log that is too large loses its oldest, held or not, until it fits`, () =>
+  test(`${name}: a log above its size limit is pruned from the oldest event on, held or not, until it fits`, () =>
     within(place =>
       inBlog(place, { maxBytes: 40_000, idleMs: 20 }, async ({ client, ids, clock }) => {
         await client.store.changes.hold('webhooks', 0)
@@ -139,7 +139,7 @@ for (const { name, within } of databases) {
           const { bytes, oldest } = client.store.changes.counts()
           return bytes <= 40_000 && oldest > 1 && (await boundsOf(client.store)).pruned === oldest - 1
         })
-        // The size is estimated by samples, so a further look may prune once more, between these two reads too.
+        // The size is estimated from samples, so another step may prune more, even between these two reads.
         const bounds = await boundsOf(client.store)
         const kept = (await ids()).filter(id => id > bounds.pruned)
         assert.ok(kept.length >= 25 && kept.length <= 36, `${kept.length} are kept`)
@@ -157,7 +157,7 @@ for (const { name, within } of databases) {
       }),
     ))
 
-  test(`${name}: a log of the last version, which did not store what it had pruned, has its bounds after a start`, () =>
+  test(`${name}: a log of the previous version, which did not store its pruned bound, gets its bounds at the start`, () =>
     within(async place => {
       await inBlog(place, {}, ({ client }) => posts(client, 4))
       const forget = `DELETE FROM _portico WHERE "key" = 'events.pruned'`
@@ -174,7 +174,7 @@ for (const { name, within } of databases) {
     }))
 }
 
-test('PostgreSQL: while another node prunes, nobody waits for its turn, neither who writes nor who would prune', () =>
+test('PostgreSQL: while another node prunes, neither writes nor pruning on this node wait', () =>
   postgres.within(place =>
     inBlog(place, { keptMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
       await posts(client, 3)
@@ -182,18 +182,18 @@ test('PostgreSQL: while another node prunes, nobody waits for its turn, neither 
       await other.query(`BEGIN; SELECT 1 FROM _portico WHERE key = 'events.pruned' FOR UPDATE`)
       clock.ms += 2 * hour
       await posts(client, 3)
-      await until('it looks', async () => client.store.changes.counts().newest >= 4)
+      await until('the log is examined', async () => client.store.changes.counts().newest >= 4)
       await posts(client, 3)
       assert.equal((await ids()).length, 10)
       assert.deepEqual(await boundsOf(client.store), { pruned: 0, drawn: 10 })
       await other.query('COMMIT')
       await other.end()
-      await until('the old ones go', isPruned(client, 4))
+      await until('the old events are pruned', isPruned(client, 4))
       assert.deepEqual(await ids(), [5, 6, 7, 8, 9, 10])
     }),
   ))
 
-test('a step of pruning is bounded by rows and bytes, and stops at what is held, young, or not settled', () => {
+test('a pruning step is limited by rows and bytes and stops at a held or young event', () => {
   const rows = (count: number, bytes = 100, at = '1') =>
     Array.from({ length: count }, (_, n) => [n + 1, at, bytes] as const)
   const none = { before: '0', hold: 1000, excessBytes: 0 }
@@ -209,7 +209,7 @@ test('a step of pruning is bounded by rows and bytes, and stops at what is held,
   assert.deepEqual(prunableOf(rows(9), { ...large, before: '2', hold: 5 }, 1000), { bySize: 3, byAge: 5 })
 })
 
-test('PostgreSQL: a log that is too large keeps what is above an event that is not committed yet', () =>
+test('PostgreSQL: a log above its size limit keeps the events after an uncommitted one', () =>
   postgres.within(place =>
     inBlog(place, { maxBytes: 10_000, idleMs: 20 }, async ({ client, ids }) => {
       const other = await connect(place.url)
@@ -218,11 +218,11 @@ test('PostgreSQL: a log that is too large keeps what is above an event that is n
       )
       await posts(client, 20, 'x'.repeat(1000))
       const { changes } = client.store
-      await until('it is looked at', async () => changes.counts().bytes > 20_000)
-      await until('what is settled goes', isPruned(client, 1))
+      await until('the log is examined', async () => changes.counts().bytes > 20_000)
+      await until('the event before the uncommitted one is pruned', isPruned(client, 1))
       const before = changes.counts().pruned
       await posts(client, 5, 'x'.repeat(1000))
-      await until('it is looked at again', async () => changes.counts().newest >= 25)
+      await until('the log is examined again', async () => changes.counts().newest >= 25)
       assert.deepEqual([changes.counts().pruned, (await ids()).length], [before, 25])
       await other.query('COMMIT')
       await other.end()

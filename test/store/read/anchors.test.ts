@@ -1,4 +1,4 @@
-/** What is known of lists: of the list that is asked for, of whom it is asked for, while nothing in it has changed. */
+/** What the store knows of a list (its total and anchors) is specific to its arguments and caller, until a change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -22,14 +22,14 @@ const inputs = (args: readonly (number | string)[], userId: number | null = 1) =
   slots: [],
 })
 
-test('what is known of a list belongs to the arguments, but not to the page', () => {
+test('the key of a list depends on its arguments, but not on the page', () => {
   const { lists } = open(false)
   const own = lists.keyOf(inputs([500, 20, 'news']))
   assert.equal(lists.keyOf(inputs([700, 30, 'news'])), own)
   assert.notEqual(lists.keyOf(inputs([500, 20, 'sport'])), own)
 })
 
-test('where the rows depend on who asks, so does what is known, and nowhere else', () => {
+test('the key of a list includes the user only if its rows depend on the user', () => {
   const [{ lists: personal }, { lists: shared }] = [open(true), open(false)]
   assert.notEqual(personal.keyOf(inputs([0, 20], 1)), personal.keyOf(inputs([0, 20], 2)))
   assert.notEqual(personal.keyOf(inputs([0, 20], null)), personal.keyOf(inputs([0, 20], 2)))
@@ -37,7 +37,7 @@ test('where the rows depend on who asks, so does what is known, and nowhere else
   assert.equal(shared.keyOf(inputs([0, 20], 1)), shared.keyOf(inputs([0, 20], 2)))
 })
 
-test('a change forgets anchors and total, and what was found before it is not kept after it', () => {
+test('a change discards anchors and totals, and a total found before the change is not stored after it', () => {
   const { lists, changed } = open(false)
   const before = lists.stamp
   lists.addAnchor('a', before, 300, ['{}', 7])
@@ -51,7 +51,7 @@ test('a change forgets anchors and total, and what was found before it is not ke
   assert.equal(lists.get('b', lists.stamp)?.total?.total, 800)
 })
 
-test('a total is kept where other pages may need it, and where answers are remembered at all', () => {
+test('a total is kept only if the list has several pages and totals are enabled', () => {
   const { lists } = open(false)
   lists.addTotal('small', lists.stamp, { total: 100, isEstimate: false })
   assert.equal(lists.get('small', lists.stamp), undefined)
@@ -60,35 +60,35 @@ test('a total is kept where other pages may need it, and where answers are remem
   assert.equal(none.get('large', none.stamp), undefined)
 })
 
-test('no two anchors are near each other', () => {
+test('anchors keep a minimum distance from each other', () => {
   const { lists } = open(false)
   for (let offset = 200; offset < 2000; offset += 20)
     lists.addAnchor('a', lists.stamp, offset, ['{}', offset])
   assert.equal(lists.get('a', lists.stamp)?.anchors.size, 90)
 })
 
-test('the nearest anchor at or before an offset is found, whatever the order they came in', () => {
+test('the nearest anchor at or before an offset is found, whatever the order of insertion', () => {
   const anchors = new Anchors()
   assert.equal(anchors.before(1_000_000), undefined)
   fc.assert(
-    fc.property(fc.array(fc.nat({ max: 50 }), { maxLength: 40 }), fc.nat({ max: 60 }), (offsets, asked) => {
+    fc.property(fc.array(fc.nat({ max: 50 }), { maxLength: 40 }), fc.nat({ max: 60 }), (offsets, target) => {
       const made = new Anchors()
       for (const offset of offsets) made.add({ offset, position: [offset] })
-      const nearest = offsets.filter(offset => offset <= asked).sort((one, other) => other - one)[0]
-      assert.equal(made.before(asked)?.offset, nearest)
+      const nearest = offsets.filter(offset => offset <= target).sort((one, other) => other - one)[0]
+      assert.equal(made.before(target)?.offset, nearest)
       assert.equal(made.size, new Set(offsets).size)
     }),
   )
 })
 
-test('a later anchor at the same offset takes the place of the earlier one', () => {
+test('a later anchor at the same offset replaces the earlier one', () => {
   const anchors = new Anchors()
   anchors.add({ offset: 100, position: [1] })
   anchors.add({ offset: 100, position: [2] })
   assert.deepEqual(anchors.before(100)?.position, [2])
 })
 
-test('of too many anchors every second one goes, and the others still lead to their places', () => {
+test('when there are too many anchors, every second one is dropped and the others stay valid', () => {
   const anchors = new Anchors()
   for (let offset = 0; offset <= 10_000; offset++) anchors.add({ offset, position: [offset] })
   assert.equal(anchors.size, 5001)

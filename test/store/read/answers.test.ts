@@ -1,4 +1,4 @@
-/** Remembered answers: found while they hold, bounded in memory whatever is asked and made of them. */
+/** The answer cache: entries are found while they are valid, and memory stays bounded. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -7,7 +7,7 @@ import { Answers, keyOf } from '../../../src/store/read/answers.ts'
 
 const item = (text: string | null): ItemAnswer => ({ kind: 'item', text })
 
-/** What is found again, by key. */
+/** The cached answers of the keys. */
 function found(
   shape: ReturnType<Answers['shape']>,
   keys: Iterable<number | string>,
@@ -20,7 +20,7 @@ function* upTo(count: number): Generator<number> {
   for (let n = 0; n < count; n++) yield n
 }
 
-test('an answer is found by its key while the versions stay, by its shape only', () => {
+test('an answer is found by its shape and key while the versions are unchanged', () => {
   const all = new Answers(100_000)
   const [one, other] = [all.shape(), all.shape()]
   const answer = item('a')
@@ -31,7 +31,7 @@ test('an answer is found by its key while the versions stay, by its shape only',
   assert.equal(other.get(1, 7), undefined)
 })
 
-test('an answer that has grown old is found while the versions stay, and not after', () => {
+test('an old answer is found while the versions are unchanged, and not after', () => {
   const shape = new Answers(100_000).shape()
   shape.set('kept', 7, item('a'))
   shape.set('stale', 7, item('b'))
@@ -41,7 +41,7 @@ test('an answer that has grown old is found while the versions stay, and not aft
   assert.equal(shape.get('kept', 8), undefined)
 })
 
-test('nothing is remembered without memory, nor what would take too much of it', () => {
+test('a cache of size zero stores nothing, and a too large answer is not stored', () => {
   const none = new Answers(0).shape()
   none.set(1, 1, item(null))
   assert.equal(none.get(1, 1), undefined)
@@ -52,12 +52,12 @@ test('nothing is remembered without memory, nor what would take too much of it',
   assert.ok(some.get(2, 1))
 })
 
-test('numbers side by side are two, and no other text is taken for them', () => {
+test('adjacent numbers and texts that look alike have different keys', () => {
   const all = [[1, 23], [12, 3], [123], ['1,23'], [[1, 23]], [1, '23'], [1, 2, 3]]
   assert.equal(new Set(all.map(args => keyOf(args, null, false))).size, all.length)
 })
 
-test('what is asked for again and again outlives what is asked for once', () => {
+test('an answer that is read often outlives answers that are read once', () => {
   const shape = new Answers(100_000).shape()
   shape.set('often', 1, item('kept'))
   for (const n of upTo(5_000)) {
@@ -67,7 +67,7 @@ test('what is asked for again and again outlives what is asked for once', () => 
   assert.equal(shape.get(0, 1), undefined)
 })
 
-/** Puts as many different answers in as one likes, each made something of after it was remembered. */
+/** Stores `count` different answers, each of which is rendered after it was stored. */
 function flood(
   all: Answers,
   count: number,
@@ -86,7 +86,7 @@ function flood(
   return { shape, most }
 }
 
-test('random keys, whatever their answers, take no more than the bound', () => {
+test('the memory for random keys and answers stays within the bound', () => {
   const BOUND = 400_000
   const sizes = fc.record({
     text: fc.nat({ max: 4_000 }),
@@ -108,7 +108,7 @@ test('random keys, whatever their answers, take no more than the bound', () => {
   )
 })
 
-test('what a face made of an answer is counted once, also when the answer is only found later', () => {
+test('the rendered form of an answer is counted once, even if the answer is only found later', () => {
   const all = new Answers(1_000_000)
   const shape = all.shape()
   const late = item('a')
@@ -122,7 +122,7 @@ test('what a face made of an answer is counted once, also when the answer is onl
   assert.equal(all.bound.weight, before)
 })
 
-test('keys are equal only for equal arguments and, where it matters, equal users', () => {
+test('keys are equal only for equal arguments and, for personal answers, equal users', () => {
   const argument = fc.oneof(
     fc.string(),
     fc.integer(),
@@ -148,7 +148,7 @@ test('keys are equal only for equal arguments and, where it matters, equal users
   )
 })
 
-test('of answers that nobody asks for again few are remembered, until they are asked for again', () => {
+test('if answers are not read again, only a sample of new ones is stored, until answers are read again', () => {
   const shape = new Answers(10_000_000).shape()
   const remember = (from: number, count: number) => {
     const keys = Array.from({ length: count }, (_, n) => from + n)
@@ -166,7 +166,7 @@ test('of answers that nobody asks for again few are remembered, until they are a
   assert.equal(found(shape, all).length, 100)
 })
 
-test('one answer that is asked for often is remembered, however many others of its shape are not', () => {
+test('an answer that is read often is stored even if others of its shape are not', () => {
   const shape = new Answers(10_000_000).shape()
   for (const key of upTo(1_000)) shape.set(key, 1, item('a'))
   let asks = 0

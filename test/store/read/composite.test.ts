@@ -1,4 +1,4 @@
-/** Composite reads: the one statement per database, what the guard leaves out, and what comes back. */
+/** Composite reads: the single statement per database, and what the guard omits. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -30,7 +30,7 @@ function texts(shape: CompositeShape, args: readonly number[], guard = open, who
 
 const everyPost = { filter: undefined, sort: orderById, limit: 1 } as const
 
-test('several roots are one statement, each with a table of its own', () => {
+test('several roots are one statement with one subquery each', () => {
   const shape = composite(
     { kind: 'item', key: 'user', collection: 'users', id: 0, select: [id, field('name')] },
     { kind: 'list', key: 'posts', collection: 'posts', list: everyPost, select: [field('title')] },
@@ -41,7 +41,7 @@ test('several roots are one statement, each with a table of its own', () => {
   })
 })
 
-test('a related item is looked up, but not for its id alone', () => {
+test('a related item is looked up, unless only its id is selected', () => {
   const author = (select: readonly Selected[]): Root => ({
     kind: 'item',
     key: 'post',
@@ -57,17 +57,17 @@ test('a related item is looked up, but not for its id alone', () => {
     texts(composite(author([id])), [1]).sqlite,
     `SELECT json_object('post', (SELECT json_object('author', CASE WHEN "t1"."author_id" IS NOT NULL THEN json_object('id', CAST("t1"."author_id" AS TEXT)) END) FROM "posts" AS "t1" WHERE "t1"."id" = ?1))`,
   )
-  // What an event refers to may be gone.
+  // The item that an event references may have been deleted.
   assert.match(
     texts(composite({ ...author([id]), event: 1 } as Root), [1, 0]).sqlite,
     /FROM "users" AS "t\d" WHERE/,
   )
-  // Where only some may be seen, the row decides.
+  // If only some rows are readable, the row has to be looked up.
   const guard = createGuard(smallModel({ access: { users: { read: owner('id') } } }))
   assert.match(texts(composite(author([id])), [1], guard, ann).sqlite, /FROM "users" AS "t2" WHERE/)
 })
 
-test('an id can have a text before it, and that is only text', () => {
+test('the prefix of an id is quoted as a literal', () => {
   const named: Selected = { kind: 'field', key: 'n', field: 'id', as: { prefix: "it's:" } }
   const author = { kind: 'relation', key: 'a', relation: 'author', select: [named], list: undefined } as const
   const shape = composite({ kind: 'item', key: 'p', collection: 'posts', id: 0, select: [named, author] })
@@ -77,7 +77,7 @@ test('an id can have a text before it, and that is only text', () => {
   })
 })
 
-test('a connection carries the sort keys of its rows, and the total of all', () => {
+test('a connection returns the sort keys of its rows and the total', () => {
   const list = {
     filter: { kind: 'compare', field: 'rank', operator: 'gt', param: 2 },
     sort: totalOrder([{ field: 'title', descending: false }]),
@@ -93,7 +93,7 @@ test('a connection carries the sort keys of its rows, and the total of all', () 
   )
 })
 
-test('an event stands in for the stored row, except for what no event holds', () => {
+test('the fields of an event replace those of the stored row, except for fields that events omit', () => {
   const guard = createGuard(smallModel({ access: { posts: { read: owner('pin') } } }))
   const shape = composite({
     kind: 'item',
@@ -109,7 +109,7 @@ test('an event stands in for the stored row, except for what no event holds', ()
   )
 })
 
-test('what is refused is left out and told, by the keys that lead to it', () => {
+test('a refused field, relation or root is omitted and reported with its path', () => {
   const guard = createGuard(
     smallModel({
       access: { users: { read: signedIn }, tags: { read: admin } },
@@ -131,19 +131,19 @@ test('what is refused is left out and told, by the keys that lead to it', () => 
     },
     { kind: 'list', key: 'tags', collection: 'tags', list: everyPost, select: [id] },
   )
-  const told = (who: typeof ann) =>
+  const refused = (who: typeof ann) =>
     guard({ shape, args: [1, 1] }, who).shape.refusals.map(({ keys, error }) => [keys.join('.'), error.code])
-  assert.deepEqual(told(nobody), [
+  assert.deepEqual(refused(nobody), [
     ['me', 'UNAUTHORIZED'],
     ['posts.note', 'UNAUTHORIZED'],
     ['posts.by', 'UNAUTHORIZED'],
     ['tags', 'UNAUTHORIZED'],
   ])
-  assert.deepEqual(told(ann), [
+  assert.deepEqual(refused(ann), [
     ['posts.note', 'FORBIDDEN'],
     ['tags', 'FORBIDDEN'],
   ])
-  assert.deepEqual(told(user(2, 'admin', 'all')), [])
+  assert.deepEqual(refused(user(2, 'admin', 'all')), [])
   const { roots, reads } = guard({ shape, args: [1, 1] }, nobody).shape
   assert.deepEqual(
     roots.map(root => [root.key, 'select' in root && root.select.map(one => one.key)]),
@@ -152,7 +152,7 @@ test('what is refused is left out and told, by the keys that lead to it', () => 
   assert.deepEqual(reads, ['posts'])
 })
 
-test('the answer is personal only where a rule asks who it is', () => {
+test('an answer is personal only if a rule compares with the user', () => {
   const mine = createGuard(smallModel({ access: { posts: { read: either(admin, owner('author_id')) } } }))
   const shape = composite({ kind: 'list', key: 'posts', collection: 'posts', list: everyPost, select: [id] })
   const personal = (guard: typeof mine, who: typeof ann) => guard({ shape, args: [0, 1] }, who).shape.personal

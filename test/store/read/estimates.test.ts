@@ -1,4 +1,4 @@
-/** How near an estimated total is, whatever the data look like; it is exact while it need not be estimated. */
+/** The accuracy of estimated totals on skewed data; small totals are exact. */
 
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
@@ -16,7 +16,7 @@ import { seededStores } from '../../databases/seeded-store.ts'
 const declared = checkModel(
   model({
     makers: collection({ fields: { kind: string() }, access: { read: anyone } }),
-    /** One in two is seen by everybody. */
+    /** Every second row is public. */
     things: collection({
       fields: {
         place: integer(),
@@ -31,7 +31,7 @@ const declared = checkModel(
 
 const rowCount = 60_000
 
-/** Half of the ids follow each other; of the others one in seven is there, after a gap. */
+/** Half of the ids are consecutive; after a gap, the other half uses every seventh id. */
 const numbers = `WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < ${rowCount})`
 const filling = [
   `${numbers} INSERT INTO makers (id, kind, created_at) SELECT k, CASE WHEN k % 4 = 0 THEN 'fourth' ELSE 'other' END, '2026-01-01T00:00:00.000Z' FROM n WHERE k <= 100`,
@@ -48,7 +48,7 @@ async function fill(name: string, admin: string): Promise<void> {
   const client = new pg.Client({ connectionString: admin })
   await client.connect()
   for (const statement of filling) await client.query(statement)
-  // Portico's own writes keep it there.
+  // Portico's own writes maintain this total.
   await client.query(`INSERT INTO "_totals" VALUES ('things', 0, ${rowCount})`)
   await client.end()
 }
@@ -98,9 +98,9 @@ function shapeOf(filter: Filter | undefined, total: TotalMode): ListShape {
   }
 }
 
-// Several nodes read alike.
+// The stores with several nodes read in the same way.
 for (const { name, within } of seededStores.filter(({ name }) => !name.includes('nodes'))) {
-  test(`on ${name} an estimate is within a twentieth of what an exact total counts, on skewed data too`, async () => {
+  test(`on ${name} an estimate is within 5 % of the exact total, on skewed data too`, async () => {
     const now = () => Date.parse('2026-06-01')
     await within(
       declared,

@@ -1,4 +1,4 @@
-/** Fields, links and rows that some may not see: they tell nothing, whatever a read or a write asks. On SQLite in memory. */
+/** Hidden fields, relations and rows do not leak through reads or writes. On SQLite in memory. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ const writing = { create: anyone, update: anyone, delete: anyone }
 
 const notes = checkModel(
   model({
-    /** Rows that are open are everybody's; what their owner alone sees are `secret`, `grade` and `next`. */
+    /** Open rows are public; only the owner can read `secret`, `grade` and `next_id`. */
     notes: collection({
       fields: {
         name: string(),
@@ -103,11 +103,11 @@ async function names(
   ...args: JsonValue[]
 ): Promise<unknown> {
   const { items, total } = await client.list(shape, [0, 10, ...args], as)
-  assert.equal(total, items?.length, 'no more is counted than is shown')
+  assert.equal(total, items?.length, 'the total counts only the visible rows')
   return items?.map(({ name }) => name)
 }
 
-test('rows and fields that are hidden are not shown', () =>
+test('a list omits hidden rows and returns null for hidden fields', () =>
   withNotes(async ({ client, ann, ben, ids }) => {
     const shown = fields('name', 'secret', 'next_id')
     const { items } = await client.list(list({ select: shown }), [0, 10], ben)
@@ -120,7 +120,7 @@ test('rows and fields that are hidden are not shown', () =>
     assert.ok(await client.item('notes', ids['ann closed'] ?? 0, ann))
   }))
 
-test('a filter on a hidden field finds it missing, below a negation too', () =>
+test('a filter treats a hidden field as null, under a negation too', () =>
   withNotes(async ({ client, ben }) => {
     const found = (filter: Filter, value: JsonValue) => names(client, ben, list({ filter }), value)
     assert.deepEqual(await found(compare('secret', 'eq'), 'b'), [])
@@ -140,7 +140,7 @@ const orders: readonly (readonly [by: string, ofBen: readonly string[], ofAnn: r
 ]
 
 for (const [by, ofBen, ofAnn] of orders) {
-  test(`where the key of an order is hidden it is the smallest, on every page: ${by}`, () =>
+  test(`a hidden sort key sorts as the smallest value on every page: ${by}`, () =>
     withNotes(async ({ client, ann, ben }) => {
       const [key = '', direction] = by.split(' ')
       const sort = totalOrder([
@@ -173,7 +173,7 @@ const to = (relation: string, many: boolean): Selected => ({
   list: many ? { filter: undefined, sort: orderById, limit: 1 } : undefined,
 })
 
-test('a hidden link is not followed, from either end, and no link leads to a hidden row', () =>
+test('a hidden relation cannot be followed from either end, and no relation leads to a hidden row', () =>
   withNotes(async ({ client, ann, ben }) => {
     const select = [...fields('name'), to('next', false), to('before', true)]
     const followed = async (as: Principal) => (await client.list(list({ select }), [0, 10], as)).items
@@ -193,7 +193,7 @@ test('a hidden link is not followed, from either end, and no link leads to a hid
     assert.deepEqual(await names(client, ann, list({ filter: wanted }), 'ann open'), [])
   }))
 
-test('join rows that are hidden join nothing', () =>
+test('a hidden row of a join collection does not connect items', () =>
   withNotes(async ({ client, ann, ben, ids }) => {
     const select = [...fields('name'), to('labels', true)]
     const shape = list({ select, filter: compare('id', 'eq') })
@@ -205,7 +205,7 @@ test('join rows that are hidden join nothing', () =>
     assert.deepEqual(await names(client, ben, list({ filter: red }), 'red'), [])
   }))
 
-test('a write refers to no row that its caller may not see, and its answer shows none', () =>
+test('a write cannot reference a row hidden from its caller, and does not return one', () =>
   withNotes(async ({ client, ann, ben, ids }) => {
     const values = { name: 'new', grade: 'd', user_id: ben.userId ?? 0 }
     await assert.rejects(
@@ -218,7 +218,7 @@ test('a write refers to no row that its caller may not see, and its answer shows
     await assert.rejects(client.update('notes', hidden.id, { name: 'x' }, ben), failure('NOT_FOUND'))
   }))
 
-test('to set what is hidden is a change, whether it is the same or not', () =>
+test('setting a hidden field counts as a change even if the value stays the same', () =>
   withNotes(async ({ client, ann, ben, ids }) => {
     const changes = async (as: Principal, name: string, secret: string) => {
       const before = Number(await client.store.changes.last())

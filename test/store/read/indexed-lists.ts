@@ -1,4 +1,4 @@
-/** A model with lists that indexes serve, and the values of their statements. */
+/** A model for lists that use indexes, and the values of their statements. */
 
 import {
   type AccessRule,
@@ -19,7 +19,7 @@ import type { Model } from '../../../src/model/model.ts'
 import { type TotalOrder, totalOrder } from '../../../src/plan/order.ts'
 import type { Bind } from '../../../src/store/sql/writer.ts'
 
-/** Posts of users, with these indexes, for those whom `read` lets see them. */
+/** A model of posts with these indexes and this read rule. */
 export function postsWith(indexes: readonly IndexDeclaration[], read: AccessRule = anyone): Model {
   const fields = {
     title: string(),
@@ -32,7 +32,7 @@ export function postsWith(indexes: readonly IndexDeclaration[], read: AccessRule
   return checkModel(model({ posts: collection({ access: { read }, fields, indexes }) }))
 }
 
-/** As `?sort=` writes it. */
+/** Parses a sort order as `?sort=` writes it. */
 export function sortOf(text: string): TotalOrder {
   const keys = text.split(',')
   return totalOrder(keys.map(key => ({ field: key.replace('-', ''), descending: key.startsWith('-') })))
@@ -40,10 +40,10 @@ export function sortOf(text: string): TotalOrder {
 
 export type Values = readonly (string | number | null)[]
 
-/** Of the caller, where there is one. */
+/** The user id of the caller. */
 export const callerId = 3
 
-/** The value of each bind; those of a position are slots. */
+/** The values of the binds; those of a position are slots. */
 export function valuesOf(binds: readonly Bind[], args: readonly JsonValue[], slots: Values): Values {
   return binds.map(bind => {
     if (bind.from === 'slot') return slots[bind.slot] ?? null

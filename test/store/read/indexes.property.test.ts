@@ -1,4 +1,4 @@
-/** Indexes change what lists cost, and never what they answer: any lists, with any indexes, on both databases. */
+/** Indexes change the cost of lists, never their results: random lists with random indexes on both databases. */
 
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
@@ -61,7 +61,7 @@ const posts: fc.Arbitrary<readonly Post[]> = fc
 interface List {
   readonly sort: TotalOrder
   readonly by: readonly [field: string, value: string | number] | undefined
-  /** How many rows there are on a page. */
+  /** The number of rows per page. */
   readonly size: number
 }
 
@@ -79,7 +79,7 @@ const list: fc.Arbitrary<List> = fc.record({
   size: fc.integer({ min: 1, max: 8 }),
 })
 
-// --- what is right
+// --- the expected results
 
 function compare(one: Post, other: Post, sort: readonly Sort[]): number {
   for (const { field, descending } of sort) {
@@ -96,12 +96,12 @@ function idsOf(rows: readonly Post[], { sort, by }: List): readonly number[] {
   return found.toSorted((one, other) => compare(one, other, sort)).map(row => Number(row.id))
 }
 
-// --- what the databases say
+// --- the databases
 
 interface Database {
   readonly dialect: Dialect
   rows(text: string, values: Values): Promise<Rows>
-  /** Empties the table of posts, gives it these indexes and these rows. */
+  /** Empties the table of posts, then creates these indexes and inserts these rows. */
   refill(table: Table, indexes: readonly TableIndex[], rows: readonly Post[]): Promise<void>
 }
 
@@ -159,7 +159,7 @@ function onPostgres(client: pg.Client): Database {
 
 const title: readonly Selected[] = [{ kind: 'field', key: 'title', field: 'title' }]
 
-class Asker {
+class ListReader {
   readonly #guard: ReturnType<typeof createGuard>
   readonly #database: Database
   readonly #list: List
@@ -198,7 +198,7 @@ class Asker {
     return [this.#list.by?.[1] ?? null, 0, 9]
   }
 
-  /** The keys of the rows after a position; of as many as asked. */
+  /** The keys of at most `limit` rows after a position. */
   async after(position: Values | undefined, limit: number, offset: number): Promise<readonly Values[]> {
     const { shape } = this
     const slice: Slice = {
@@ -216,7 +216,7 @@ class Asker {
     return found
   }
 
-  /** The ids that a connection within a composite read shows after a position. */
+  /** The keys of the rows of a connection in a composite read after a position. */
   async connected(
     position: readonly JsonValue[] | undefined,
     limit: number,
@@ -249,24 +249,24 @@ class Asker {
 
 const idOf = (position: readonly unknown[] | undefined) => Number(position?.at(-1))
 
-/** Every page, each after the last row of the one before; then the same as connections. */
-async function checkList(asker: Asker, { size }: List, expected: readonly number[]): Promise<void> {
-  assert.deepEqual((await asker.after(undefined, 100, 0)).map(idOf), expected)
+/** Reads every page after the last row of the previous one, as lists and as connections. */
+async function checkList(reader: ListReader, { size }: List, expected: readonly number[]): Promise<void> {
+  assert.deepEqual((await reader.after(undefined, 100, 0)).map(idOf), expected)
   let position: Values | undefined
   let connected: readonly JsonValue[] | undefined
   for (let at = 0; at < expected.length; at += size) {
-    const page = await asker.after(position, size, 0)
+    const page = await reader.after(position, size, 0)
     assert.deepEqual(page.map(idOf), expected.slice(at, at + size))
-    const later = await asker.after(position, size, 2)
+    const later = await reader.after(position, size, 2)
     assert.deepEqual(later.map(idOf), expected.slice(at + 2, at + 2 + size))
-    const shown = await asker.connected(connected, size)
+    const shown = await reader.connected(connected, size)
     assert.deepEqual(shown.map(idOf), expected.slice(at, at + size))
     position = page.at(-1)
     connected = shown.at(-1)
   }
 }
 
-/** `kept`: which of the indexes are there, by their numbers. */
+/** `kept`: for each index of the table, whether it is created. */
 const round = fc.record({
   indexes,
   posts,
@@ -283,12 +283,12 @@ async function checkRounds(database: Database, numRuns: number): Promise<void> {
       table.indexes.filter((_, at) => kept[at] !== false),
       posts,
     )
-    for (const one of lists) await checkList(new Asker(model, database, one), one, idsOf(posts, one))
+    for (const one of lists) await checkList(new ListReader(model, database, one), one, idsOf(posts, one))
   })
   await fc.assert(property, { numRuns })
 }
 
-test('SQLite answers the same with any of any indexes', async () => {
+test('SQLite returns the same rows whichever indexes exist', async () => {
   const database = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
   try {
     database.exec(schemaSql(postsWith([])))
@@ -298,13 +298,13 @@ test('SQLite answers the same with any of any indexes', async () => {
   }
 })
 
-test('PostgreSQL answers the same with any of any indexes', () =>
+test('PostgreSQL returns the same rows whichever indexes exist', () =>
   withPostgres(async url => {
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     try {
       await client.query(`${postgresSchemaSql(postsWith([]))}; SET session_replication_role = replica`)
-      // What takes no index for so few rows does so now.
+      // Makes PostgreSQL use the indexes even for so few rows.
       await client.query('SET enable_seqscan = off; SET enable_sort = off')
       await checkRounds(onPostgres(client), 3)
     } finally {

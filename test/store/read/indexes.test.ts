@@ -1,4 +1,4 @@
-/** Lists that an index serves: both databases look at about a page of rows, however deep, by their own count. */
+/** With an index, both databases visit about a page of rows per list, however deep, as counted by the databases. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ import { query, withPostgres } from '../../databases/postgres.ts'
 import { callerId, postsWith, sortOf, type Values, valuesOf } from './indexed-lists.ts'
 
 const ROWS = 4000
-/** A cursor's page has one row more, which tells whether another page follows. */
+/** A page by cursor reads one more row, which shows whether another page follows. */
 const PAGE = 21
 
 const indexed = postsWith([
@@ -32,13 +32,13 @@ const indexed = postsWith([
 ])
 const guard = createGuard(indexed)
 
-/** Minutes and seconds, as SQL of both. */
+/** An expression for a time with minutes and seconds, in the SQL of both databases. */
 function timeSql(seconds: string): string {
   const two = (number: string) => `substr(CAST(100 + ${number} AS TEXT), 2)`
   return `'2026-01-01T00:' || ${two(`(${seconds}) / 60`)} || ':' || ${two(`(${seconds}) % 60`)} || '.000Z'`
 }
 
-/** Four posts have each time of creation; a third has no `due`, a quarter no `rank`. */
+/** Four posts share each time of creation; a third has no `due`, a quarter no `rank`. */
 const fill = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ROWS})
   INSERT INTO posts (title, status, due, rank, author_id, created_at)
   SELECT 'title ' || CAST(i * 7919 % 1000 AS TEXT),
@@ -83,9 +83,9 @@ function shapeOf({ sort, by }: List, guarded = guard, caller = system): GuardedL
 
 interface Counted {
   readonly rows: readonly (readonly unknown[])[]
-  /** How many rows of posts were looked at. */
+  /** The number of visited rows of posts. */
   readonly looked: number
-  /** Whether as much as the rows of a page was sorted, or more. */
+  /** Whether more than a few rows were sorted. */
   readonly sorted: boolean
   readonly plan: string
 }
@@ -96,7 +96,7 @@ interface Counting {
   run(statement: Sql, args: readonly JsonValue[], slots: Values): Promise<Counted>
 }
 
-/** A condition that counts stands before all others: SQLite asks it of each row that an index has led to. */
+/** Adds a counting function as the first condition, which SQLite evaluates for each row found by the index. */
 function sqliteCounting(database: DatabaseSync, name: string): Counting {
   let looked = 0
   database.function('seen', { varargs: true }, () => ++looked)
@@ -139,7 +139,7 @@ function rowsOf({ 'Actual Rows': rows, 'Actual Loops': loops, ...node }: PlanNod
   return (rows + (node['Rows Removed by Filter'] ?? 0)) * loops
 }
 
-/** `mode`: whether statements are planned for their values, or for any. */
+/** `mode`: whether plans are specific to the values or generic. */
 function postgresCounting(client: pg.Client, mode: 'custom' | 'generic'): Counting {
   return {
     name: `PostgreSQL, ${mode} plans`,
@@ -167,7 +167,7 @@ function postgresCounting(client: pg.Client, mode: 'custom' | 'generic'): Counti
   }
 }
 
-/** The list from its first row and from positions deep in it, with an offset too, as from an anchor. */
+/** Reads the list from its first row and from deep positions, with an offset too, as from an anchor. */
 async function checkList(counting: Counting, list: List): Promise<void> {
   const shape = shapeOf(list)
   const args = [0, 20, list.by?.[1] ?? null]
@@ -194,21 +194,21 @@ async function checkList(counting: Counting, list: List): Promise<void> {
         const far = await run(slice, [...slots, 3_000_000_000])
         assert.deepEqual(far.rows, [])
       }
-      // Each of at most four ranges, with the rows of one time of creation; PostgreSQL may filter what it expects to be few.
+      // At most four ranges, each with the rows of one time of creation; PostgreSQL may filter if it expects few rows.
       assert.ok(looked <= 4 * (PAGE + offset + 4) || isFiltered(list, counting, looked), what)
       assert.ok(!sorted, what)
     }
   }
 }
 
-/** With its statistics, PostgreSQL may read an author's tenth of all by another index in the right order. */
+/** With its statistics, PostgreSQL may find an author's tenth of the rows by another index in the right order. */
 function isFiltered({ by }: List, { name }: Counting, looked: number): boolean {
   return by?.[0] === 'author_id' && name.startsWith('PostgreSQL') && looked <= 12 * (PAGE + 9)
 }
 
 const title: readonly Selected[] = [{ kind: 'field', key: 'title', field: 'title' }]
 
-/** A connection within an item, after a position whose values are arguments. */
+/** Checks a connection nested in an item, after a position given as arguments. */
 async function checkConnection(counting: Counting, sort: string): Promise<void> {
   const keys = sortOf(sort)
   const inner = (after: readonly number[] | undefined): Selected => ({
@@ -245,7 +245,7 @@ async function checkAll(counting: Counting): Promise<void> {
     await checkConnection(counting, sort)
 }
 
-test('a rule that most rows fulfil does not keep SQLite from the order of a list', async () => {
+test('with a read rule that most rows satisfy, SQLite still reads a list in the order of an index', async () => {
   const published = field('status').eq('published')
   const rules = [
     [published, 'id', [index('status', '-created_at')]],
@@ -271,7 +271,7 @@ test('a rule that most rows fulfil does not keep SQLite from the order of a list
   }
 })
 
-test('SQLite looks at a page of rows, with statistics and without', async () => {
+test('SQLite visits about a page of rows, with statistics and without', async () => {
   const database = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
   try {
     database.exec(`${schemaSql(indexed)}; ${users}; ${fill}`)
@@ -283,14 +283,14 @@ test('SQLite looks at a page of rows, with statistics and without', async () => 
   }
 })
 
-test('PostgreSQL looks at a page of rows, by plans for the values and for any', () =>
+test('PostgreSQL visits about a page of rows, with custom and generic plans', () =>
   withPostgres(async url => {
     await query(url, postgresSchemaSql(indexed))
     await query(url, `${users}; ${fill}; ANALYZE`)
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     try {
-      // All of it is in memory: a table of this size would else be read in the order of its pages.
+      // Everything is in memory; otherwise a table of this size would be scanned sequentially.
       await client.query('SET random_page_cost = 1')
       await checkAll(postgresCounting(client, 'custom'))
       await checkAll(postgresCounting(client, 'generic'))

@@ -1,4 +1,4 @@
-/** The total of a list is kept only where the snapshot that it was counted in is no newer than what it is kept under. */
+/** The total of a list is cached only if its snapshot is not newer than the versions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createGuard } from '../../../src/plan/guard.ts'
@@ -19,7 +19,7 @@ const statements: Statements<Query> = {
   whole: () => () => 'count',
 }
 
-/** A list that counts, whose next snapshots are newer than the versions, or not. */
+/** A list with a total; the test decides whether the next snapshots are newer than the versions. */
 function fixture() {
   const shape = {
     ...listOfPosts,
@@ -32,14 +32,14 @@ function fixture() {
   const memory = listMemory({ versions: new Versions(), keepsTotals: true })
   const run = shapeRun(guarded.shape, statements, new KnownLists(guarded.shape, guarded.shape.window, memory))
   const state = { isNewer: false, total: 1000 }
-  const asked: ListQueries<Query>[] = []
+  const requested: ListQueries<Query>[] = []
   const snapshot: Snapshot<Query> = {
     row: () => assert.fail(),
     list(queries) {
-      asked.push(queries)
+      requested.push(queries)
       const { isNewer, total } = state
       const count = queries.count?.of([total])
-      // As on PostgreSQL: nobody knows of a snapshot that was not checked.
+      // As on PostgreSQL, an unchecked snapshot may be newer.
       return { rows: [['{}', 1]], count, isNewer: () => isNewer || !queries.isChecked }
     },
   }
@@ -47,14 +47,14 @@ function fixture() {
     const answer = await run({ args: [offset, 5, 'b'], userId: 1, slots: [] }, snapshot)
     return answer.kind === 'list' ? answer.total : assert.fail()
   }
-  return { state, asked, page }
+  return { state, requested, page }
 }
 
 for (const [what, offset] of [
   ['a near page', 0],
   ['a deep page', 400],
 ] as const) {
-  test(`${what}: a total of a snapshot that is newer is not kept`, async () => {
+  test(`${what}: the total of a newer snapshot is not cached`, async () => {
     const { state, page } = fixture()
     state.isNewer = true
     state.total = 999
@@ -64,12 +64,12 @@ for (const [what, offset] of [
     assert.equal(await page(offset), 1000)
   })
 
-  test(`${what}: a total of the same snapshot is kept, and counted again where the next one is newer`, async () => {
-    const { state, asked, page } = fixture()
+  test(`${what}: the total of the same snapshot is cached, and counted again for a newer one`, async () => {
+    const { state, requested, page } = fixture()
     assert.equal(await page(offset), 1000)
     state.total = 1
     assert.equal(await page(offset), 1000)
-    assert.equal(asked.at(-1)?.count, undefined)
+    assert.equal(requested.at(-1)?.count, undefined)
     state.isNewer = true
     assert.equal(await page(offset), 1)
   })

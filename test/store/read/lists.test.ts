@@ -1,4 +1,4 @@
-/** What lists make of their rows: where a page ends, and where the next one begins. */
+/** How a list answer is made from rows: the end of a page and the start of the next. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { always } from '../../../src/plan/condition.ts'
@@ -14,14 +14,14 @@ const by = (name: string, type: keyof typeof types): GuardedSort => ({
   descending: false,
 })
 const sort = [by('public', 'boolean'), by('note', 'text'), by('id', 'integer')]
-/** As `cursorSlice` has them: the text, then the sort keys. */
+/** Rows as `cursorSlice` selects them: the text, then the sort keys. */
 const rows = [
   ['{"id":1}', 1, 'a', 1],
   ['{"id":2}', 0, null, 2],
   ['{"id":3}', null, 'c', 3],
 ]
 
-test('one row more than is asked for tells that there is a next page, which begins after the last that is shown', () => {
+test('an extra row means that a next page exists, which starts after the last row shown', () => {
   assert.deepEqual(cursorAnswer(rows, 2, sort), {
     kind: 'list',
     text: '[{"id":1},{"id":2}]',
@@ -36,7 +36,7 @@ test('one row more than is asked for tells that there is a next page, which begi
 
 const windowOf = (total: TotalMode): PageWindow => ({ kind: 'page', offset: 0, limit: 1, total })
 
-test('a page is all of its rows, with the total where it is asked for', () => {
+test('a page contains all its rows, and a total if requested', () => {
   const total = { total: 7, isEstimate: false }
   const page = { kind: 'list', text: '[1,2]', next: undefined }
   assert.deepEqual(pageAnswer([['1'], ['2']], total, windowOf('exact'), [0, 2]), { ...page, total: 7 })
@@ -48,22 +48,22 @@ test('a page is all of its rows, with the total where it is asked for', () => {
   assert.equal(pageAnswer(three, undefined, none, [0, 3]).text, '[1,2,3]')
 })
 
-test('a page corrects an estimate by what it shows itself', () => {
+test('a page corrects an estimated total by its own rows', () => {
   const rows = (count: number) => Array.from({ length: count }, (_, at) => [String(at)])
-  const said = (offset: number, count: number) => {
+  const corrected = (offset: number, count: number) => {
     const estimate = { total: 50_000, isEstimate: true }
     const { total, isEstimate, more } = pageAnswer(rows(count), estimate, windowOf('estimate'), [offset, 2])
     return [total, isEstimate ?? false, more]
   }
-  assert.deepEqual(said(0, 3), [50_000, true, true])
-  assert.deepEqual(said(60_000, 3), [60_003, true, true])
-  assert.deepEqual(said(60_000, 2), [60_002, false, false])
-  assert.deepEqual(said(20_000, 1), [20_001, false, false])
-  assert.deepEqual(said(20_000, 0), [20_000, true, false])
-  assert.deepEqual(said(70_000, 0), [50_000, true, false])
+  assert.deepEqual(corrected(0, 3), [50_000, true, true])
+  assert.deepEqual(corrected(60_000, 3), [60_003, true, true])
+  assert.deepEqual(corrected(60_000, 2), [60_002, false, false])
+  assert.deepEqual(corrected(20_000, 1), [20_001, false, false])
+  assert.deepEqual(corrected(20_000, 0), [20_000, true, false])
+  assert.deepEqual(corrected(70_000, 0), [50_000, true, false])
 })
 
-test('an estimate is never less than what was counted, nor more than the collection has', () => {
+test('an estimate is at least the number counted and at most the size of the collection', () => {
   assert.deepEqual(estimated([10_000, null, 1_000_000]), { total: 10_000, isEstimate: false })
   assert.deepEqual(estimated([10_001, 70_000.4, 1_000_000]), { total: 70_000, isEstimate: true })
   assert.deepEqual(estimated([10_001, 12, 1_000_000]), { total: 10_001, isEstimate: true })
@@ -72,13 +72,13 @@ test('an estimate is never less than what was counted, nor more than the collect
   assert.deepEqual(estimated([10_001, 70_000, 0]), { total: 70_000, isEstimate: true })
 })
 
-test('a list of a parent that is missing is none, and not an empty one', () => {
+test('the list of a missing parent is null, not empty', () => {
   assert.equal(absent({ kind: 'cursor', after: undefined, limit: 0 }).text, null)
   assert.equal(absent({ kind: 'cursor', after: undefined, limit: 0 }).next, null)
   assert.equal(absent({ kind: 'page', offset: 0, limit: 1, total: 'exact' }).next, undefined)
 })
 
-test('the stamp of several versions changes with each of them', () => {
+test('a stamp changes with each of its versions', () => {
   const versions = new Versions()
   const cells = ['posts', 'users', 'tags'].map(name => versions.cell(name))
   const seen = new Set([stampOf(cells)])

@@ -1,4 +1,4 @@
-/** Remembered answers and remembered positions never differ from what a store without memory says. */
+/** A store with caches returns the same as a store without. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -53,13 +53,13 @@ const shapes: readonly ListShape[] = [
   { ...listOfPosts, within: { collection: 'users', relation: 'posts', id: 2 } },
 ]
 
-/** The argument beside offset and limit, where the shape has one. */
+/** The arguments after offset and limit. */
 function rest(of: number, author: number): (string | number)[] {
   if (of === 3) return ['b']
   return of === 4 ? [author] : []
 }
 
-/** Runs the actions on two stores of one database, and compares each read with a third that remembers nothing. */
+/** Runs the actions on two stores of one database and compares each read with a third store without a cache. */
 async function compare(
   { open }: Place,
   rows: number,
@@ -106,7 +106,7 @@ async function compare(
   }
 }
 
-/** The same page by counting from the first row: read whole, so that no anchor can have a part in it. */
+/** The same page, cut from the whole list, so that no anchor is used. */
 async function offsetOnly(
   client: Client,
   shape: ListShape,
@@ -119,7 +119,7 @@ async function offsetOnly(
 }
 
 for (const { name, within } of databases) {
-  test(`${name}: answers and deep pages are those of a store that remembers nothing, whoever writes between`, async () => {
+  test(`${name}: cached answers and deep pages equal those of a store without a cache, whichever store writes in between`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(30, 650), fc.array(action, { maxLength: 40 }), (rows, actions) =>
         within(place => compare(place, rows, actions)),
@@ -129,7 +129,7 @@ for (const { name, within } of databases) {
   })
 
   if (name === 'SQLite') {
-    test('SQLite: so are those of reader processes', async () => {
+    test('SQLite: answers of reader processes equal those of a store without a cache', async () => {
       const readers = { count: 1, timeoutMs: 60_000, budgetMs: 0 }
       await fc.assert(
         fc.asyncProperty(fc.array(action, { minLength: 100, maxLength: 200 }), actions =>
@@ -140,7 +140,7 @@ for (const { name, within } of databases) {
     })
   }
 
-  test(`${name}: deep pages by anchors are the pages by offset, over many rows and deletions`, async () => {
+  test(`${name}: deep pages found by anchors equal pages by offset, also after deletions`, async () => {
     await within(async ({ open }) => {
       const store = await open(blog, { cacheBytes: 0 })
       const client = new Client(store)

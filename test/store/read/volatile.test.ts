@@ -1,4 +1,4 @@
-/** Answers that depend on the time or on claims are read for each request, by a clock that tests set. */
+/** Answers that depend on the time or on claims are not reused for another time or other claims. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Rule } from '../../../src/model/rule.ts'
@@ -13,10 +13,10 @@ import { fields, listOfPosts } from '../blog.ts'
 
 const hourMs = 3_600_000
 
-/** So many that totals and deep pages would be remembered. */
+/** Enough that totals and deep pages would be cached. */
 const posts = 400
 
-/** A post for each of the hours from the moment on. */
+/** One post per hour, starting at the moment. */
 const data = {
   users: [{ id: 1, name: 'a', created_at: new Date(MOMENT).toISOString() }],
   posts: Array.from({ length: posts }, (_, at) => ({
@@ -47,7 +47,7 @@ function modelWith(read: Rule) {
 
 const shape = { ...listOfPosts, select: fields('id') }
 
-/** Reads a page with one guarded shape for all callers and times, by which answers are remembered. */
+/** Reads pages with one guarded shape for all callers and times, so that they share a cache. */
 function reading(store: Store, read: Rule) {
   const guard = createGuard(modelWith(read))
   return async (who: Principal, offset: number) => {
@@ -64,7 +64,7 @@ function claiming(team: string | number | boolean): Principal {
 }
 
 for (const { name, within } of seededStores) {
-  test(`the clock of ${name} decides for each request what is seen`, async () => {
+  test(`on ${name} each request is answered as of its own time`, async () => {
     let now = MOMENT
     const use = async ({ store }: { readonly store: Store }) => {
       const seen = reading(store, published)
@@ -84,11 +84,11 @@ for (const { name, within } of seededStores) {
     await within(modelWith(published), data, use, () => now)
   })
 
-  test(`on ${name} an answer for one caller’s claims is none for another’s`, async () => {
+  test(`on ${name} an answer for the claims of one caller is not reused for other claims`, async () => {
     await within(modelWith(ofTeam), data, async ({ store }) => {
       const seen = reading(store, ofTeam)
-      const asked = ['red', 'blue', 'red', 'green', 7, true].map(team => seen(claiming(team), 0))
-      const found = (await Promise.all(asked)).map(({ ids, total }) => [...ids, total])
+      const reads = ['red', 'blue', 'red', 'green', 7, true].map(team => seen(claiming(team), 0))
+      const found = (await Promise.all(reads)).map(({ ids, total }) => [...ids, total])
       const none = [0]
       assert.deepEqual(found, [[1, 3, posts / 2], [2, 4, posts / 2], [1, 3, posts / 2], none, none, none])
       assert.deepEqual((await seen(caller, 0)).ids, [])

@@ -1,4 +1,4 @@
-/** Data that a new model does not allow: told before anything is changed, with the field, how many, one of them, and what to do. */
+/** Data that a new model does not allow is reported before anything is changed: field, count, example and remedy. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -30,13 +30,13 @@ import { access } from './migration-cases.ts'
 interface Case {
   readonly name: string
   readonly from: FieldDeclaration | undefined
-  /** Of items 1, 2 and so on. */
+  /** The values of items 1, 2 and so on. */
   readonly values: readonly JsonValue[]
   readonly to: FieldDeclaration
-  /** How many do not fit, and which of them is the first. */
+  /** The number of items that do not fit, and the id of the first. */
   readonly misfits: readonly [count: number, example: number]
-  readonly told: RegExp
-  /** What fits, in place of the values. */
+  readonly message: RegExp
+  /** Values that fit. */
   readonly mended: readonly JsonValue[]
 }
 
@@ -45,12 +45,12 @@ const many = /(\d+) items?.* e\.g\. items? (\d+)/
 
 const cases: readonly Case[] = [
   {
-    name: 'a choice that is in use is dropped',
+    name: 'an option of a choice is removed while in use',
     from: choice(['a', 'b', 'c']),
     values: ['a', 'c', 'b', 'c'],
     to: choice(['a', 'b']),
     misfits: [2, 2],
-    told: /which must be a or b\. Change or delete them/,
+    message: /which must be a or b\. Change or delete them/,
     mended: ['a', 'b', 'b', 'a'],
   },
   {
@@ -59,7 +59,7 @@ const cases: readonly Case[] = [
     values: ['a', null, 'x'],
     to: choice(['a', 'b'], optional),
     misfits: [1, 3],
-    told: /which must be a or b/,
+    message: /which must be a or b/,
     mended: ['a', null, 'b'],
   },
   {
@@ -68,34 +68,34 @@ const cases: readonly Case[] = [
     values: ['a', null, null],
     to: text(),
     misfits: [2, 2],
-    told: /2 items without a value.*Give them one, or give the field a default/,
+    message: /2 items without a value.*Give them one, or give the field a default/,
     mended: ['a', 'b', 'c'],
   },
   {
-    name: 'a text may be shorter only',
+    name: 'the maximal length of a text decreases',
     from: string({ max: 20 }),
     values: ['short', 'this is too long', 'so is this one'],
     to: string({ max: 10 }),
     misfits: [2, 2],
-    told: /at most 10 characters/,
+    message: /at most 10 characters/,
     mended: ['short', 'x', 'y'],
   },
   {
-    name: 'a number has other bounds',
+    name: 'the bounds of a number narrow',
     from: integer(),
     values: [1, 5, 10],
     to: integer({ min: 2, max: 9 }),
     misfits: [2, 1],
-    told: /2/,
+    message: /2/,
     mended: [2, 5, 9],
   },
   {
-    name: 'a text has a pattern',
+    name: 'a text gets a pattern',
     from: string(),
     values: ['ab', '12', 'cd'],
     to: string({ pattern: '^[a-z]+$' }),
     misfits: [1, 2],
-    told: /item 2/,
+    message: /item 2/,
     mended: ['ab', 'x', 'cd'],
   },
   {
@@ -104,7 +104,7 @@ const cases: readonly Case[] = [
     values: ['one', 'one\ntwo'],
     to: string(),
     misfits: [1, 2],
-    told: /item 2/,
+    message: /item 2/,
     mended: ['one', 'two'],
   },
   {
@@ -113,7 +113,7 @@ const cases: readonly Case[] = [
     values: ['2026-01-31', '2026-02-31', 'tomorrow', null],
     to: date(optional),
     misfits: [2, 2],
-    told: /date/,
+    message: /date/,
     mended: ['2026-01-31', '2026-02-28', '2026-03-01', null],
   },
   {
@@ -122,25 +122,25 @@ const cases: readonly Case[] = [
     values: ['2026-01-31T12:00:00.000Z', '2026-01-31T12:00:00+01:00'],
     to: datetime(),
     misfits: [1, 2],
-    told: /be written as "2026-01-31T11:00:00\.000Z"/,
+    message: /be written as "2026-01-31T11:00:00\.000Z"/,
     mended: ['2026-01-31T12:00:00.000Z', '2026-01-31T11:00:00.000Z'],
   },
   {
-    name: 'a text becomes an address',
+    name: 'a text becomes an email address',
     from: string(),
     values: ['a@b.example', 'nobody'],
     to: email(),
     misfits: [1, 2],
-    told: /e-mail address/,
+    message: /e-mail address/,
     mended: ['a@b.example', 'c@d.example'],
   },
   {
-    name: 'a text becomes a link',
+    name: 'a text becomes a URL',
     from: string(),
     values: ['https://a.example/', 'javascript:alert(1)'],
     to: url(),
     misfits: [1, 2],
-    told: /URL|http/,
+    message: /URL|http/,
     mended: ['https://a.example/', 'http://b.example/'],
   },
   {
@@ -149,16 +149,16 @@ const cases: readonly Case[] = [
     values: ['0B1C9C1E-6F5D-4C39-9A53-2F6F3B8E4D10', '0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d10'],
     to: uuid(),
     misfits: [1, 1],
-    told: /be written as "0b1c9c1e/,
+    message: /be written as "0b1c9c1e/,
     mended: ['0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d11', '0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d10'],
   },
   {
-    name: 'a text becomes a number',
+    name: 'a text becomes an integer',
     from: text(),
     values: ['1', 'two', '3.5', '99999999999999999999'],
     to: integer(),
     misfits: [3, 2],
-    told: /turned into integer/,
+    message: /turned into integer/,
     mended: ['1', '2', '3', '4'],
   },
   {
@@ -167,16 +167,16 @@ const cases: readonly Case[] = [
     values: ['1', '20'],
     to: number({ max: 10 }),
     misfits: [1, 2],
-    told: /item 2/,
+    message: /item 2/,
     mended: ['1', '2.5'],
   },
   {
-    name: 'a number becomes true or false',
+    name: 'an integer becomes a boolean',
     from: integer(),
     values: [0, 1, 2],
     to: boolean(),
     misfits: [1, 3],
-    told: /turned into boolean/,
+    message: /turned into boolean/,
     mended: [0, 1, 1],
   },
   {
@@ -185,16 +185,16 @@ const cases: readonly Case[] = [
     values: ['{"a":1}', 'words', '12'],
     to: json({ schema: { type: 'object' } }),
     misfits: [2, 2],
-    told: /turned into json/,
+    message: /turned into json/,
     mended: ['{"a":1}', '{}', '{"b":2}'],
   },
   {
-    name: 'a document has another schema',
+    name: 'JSON gets another schema',
     from: json(optional),
     values: [{ a: 1 }, [1], null],
     to: json({ ...optional, schema: { type: 'object' } }),
     misfits: [1, 2],
-    told: /object/,
+    message: /object/,
     mended: [{ a: 1 }, {}, null],
   },
   {
@@ -203,25 +203,25 @@ const cases: readonly Case[] = [
     values: ['a', 'b', 'a', null, null],
     to: string({ ...optional, unique: true }),
     misfits: [2, 1],
-    told: /unique.*items 1 and 3.*all but one/,
+    message: /unique.*items 1 and 3.*all but one/,
     mended: ['a', 'b', 'c', null, null],
   },
   {
-    name: 'a number becomes a reference',
+    name: 'an integer becomes a reference',
     from: integer(optional),
     values: [1, 7, null],
     to: relation('others', optional),
     misfits: [1, 2],
-    told: /refer to items of others that do not exist/,
+    message: /refer to items of others that do not exist/,
     mended: [1, 2, null],
   },
   {
-    name: 'a reference leads to another collection',
+    name: 'a reference changes its collection',
     from: relation('others'),
     values: [1, 2],
     to: relation('places'),
     misfits: [1, 2],
-    told: /refer to items of places that do not exist/,
+    message: /refer to items of places that do not exist/,
     mended: [1, 1],
   },
   {
@@ -230,7 +230,7 @@ const cases: readonly Case[] = [
     values: ['1', '7'],
     to: relation('others'),
     misfits: [1, 2],
-    told: /refer to items of others that do not exist/,
+    message: /refer to items of others that do not exist/,
     mended: ['1', '2'],
   },
 ]
@@ -272,7 +272,7 @@ async function refused(database: Migratable, at: string, each: Case): Promise<vo
   assert.match(fault, /^things\.value_id: /)
   const [, count, example] = many.exec(fault) ?? []
   assert.deepEqual([Number(count), Number(example)], each.misfits, fault)
-  assert.match(fault, each.told)
+  assert.match(fault, each.message)
   const isRefusal = (error: Error) => {
     assert.equal(error.name, 'MigrationError')
     assert.ok(error.message.includes(fault), error.message)
@@ -298,11 +298,11 @@ async function refused(database: Migratable, at: string, each: Case): Promise<vo
 for (const database of migratables) {
   describe(database.name, () => {
     for (const each of cases) {
-      test(`${each.name}: what does not fit is told, and nothing is changed`, () =>
+      test(`${each.name}: values that do not fit are reported, and nothing is changed`, () =>
         database.withEmpty(at => refused(database, at, each)))
     }
 
-    test('a reference that is added with a default needs the item that it leads to', () =>
+    test('a reference with a default can be added only if the referenced item exists', () =>
       database.withEmpty(async at => {
         await fill(database, at, { ...cases[0], from: undefined, values: [] } as unknown as Case)
         const store = await database.open(at, modelOf(undefined), false)
@@ -313,7 +313,7 @@ for (const database of migratables) {
         await (await database.open(at, modelOf(relation('others', { default: 2 })))).close()
       }))
 
-    test('a unique index over several fields tells the first two items that share their values', () =>
+    test('a new unique index over several fields names the first two items with equal values', () =>
       database.withEmpty(async at => {
         const pairs = (indexes: readonly ReturnType<typeof unique>[]) =>
           checkModel(
@@ -341,7 +341,7 @@ for (const database of migratables) {
         assert.match(step?.faults?.[0] ?? '', /^things\.a, b: 2 items .*, e\.g\. items 1 and 5\./)
       }))
 
-    test('what a database of an earlier version allows is noted by a start that may, and by the command', () =>
+    test('a start with autoMigrate and the command record the constraints of a database of an earlier version', () =>
       database.withEmpty(async at => {
         const each = {
           ...cases[0],
@@ -366,13 +366,13 @@ for (const database of migratables) {
         await assert.rejects(database.apply(at, narrow, { allowDestructive: true }), /at most 10 characters/)
       }))
 
-    test('bounds that only widen, or that no item is beyond, are no reason to refuse a start', () =>
+    test('a start is not refused for bounds that widen or that every item satisfies', () =>
       database.withEmpty(async at => {
         const each = { ...cases[0], from: string({ max: 20 }), values: ['short'] } as unknown as Case
         await fill(database, at, each)
         for (const max of [30, 10, 5]) {
           const to = modelOf(string({ max }))
-          // In production, where a start changes nothing, either.
+          // Also without autoMigrate, as in production.
           await (await database.open(at, to, false)).close()
           const steps = await database.plan(at, to)
           assert.deepEqual(

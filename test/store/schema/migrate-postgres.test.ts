@@ -1,4 +1,4 @@
-/** Migrations of PostgreSQL beside a service that runs, and of several nodes at once. */
+/** Migrations of PostgreSQL while a service runs, and by several nodes at once. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ async function fill(url: string, count: number): Promise<void> {
   )
 }
 
-/** Runs `use` beside a transaction that has read the table and does not end. */
+/** Runs `use` while another transaction that has read the table stays open. */
 async function besideReader<T>(url: string, use: (end: () => Promise<void>) => Promise<T>): Promise<T> {
   const reader = new pg.Client({ connectionString: url })
   await reader.connect()
@@ -38,7 +38,7 @@ async function besideReader<T>(url: string, use: (end: () => Promise<void>) => P
 }
 
 for (const { name, to } of cases) {
-  test(`${name}: a table that was changed is as one that was made so`, () =>
+  test(`${name}: the migrated table equals one created from the new model`, () =>
     withPostgres(changed =>
       withPostgres(async made => {
         await make(changed)
@@ -70,7 +70,7 @@ const more = books({
   indexes: [index('year')],
 })
 
-test('of several nodes that start at once, one makes and changes the tables, and all serve', () =>
+test('of several nodes that start at once, one creates or migrates the tables, and all can write', () =>
   withPostgres(async url => {
     for (const [turn, to] of [plain, more].entries()) {
       const stores = await Promise.all(Array.from({ length: 6 }, () => openPostgres(to, { url })))
@@ -102,7 +102,7 @@ test('a start waits for the migration of another process', () =>
     await other.end()
   }))
 
-test('a node of the old model writes on after fields were added', () =>
+test('a node of the old model continues to write after fields are added', () =>
   withPostgres(async url => {
     const old = await openPostgres(plain, { url })
     const client = new Client(old, plain)
@@ -116,7 +116,7 @@ test('a node of the old model writes on after fields were added', () =>
     await now.close()
   }))
 
-test('what is written while a search is made anew is in it', () =>
+test('the search index contains writes made while it was rebuilt', () =>
   withPostgres(async url => {
     const old = await openPostgres(plain, { url })
     await fill(url, 4000)
@@ -134,7 +134,7 @@ test('what is written while a search is made anew is in it', () =>
     await writing
     await old.close()
     await postgres.requireSound(url)
-    // What came after the change was not this migration's to find.
+    // Rows written after the schema was stored do not depend on the rebuild.
     const rows = await query(
       url,
       `SELECT b.id, b.title, s.title AS words, s."_all" FROM books b FULL JOIN _search_books s USING (id), _portico p WHERE b.xmin IS NULL OR age(b.xmin) > age(p.xmin)`,
@@ -149,7 +149,7 @@ test('what is written while a search is made anew is in it', () =>
     }
   }))
 
-test('a migration that must wait for others does not make those after it wait long', () =>
+test('a migration that waits for a lock does not block later statements for long', () =>
   withPostgres(async url => {
     await make(url)
     await fill(url, 10)
@@ -163,7 +163,7 @@ test('a migration that must wait for others does not make those after it wait lo
         longest = Math.max(longest, performance.now() - begin)
         await wait(20)
       }
-      // The reader still reads: not one statement could have changed the table.
+      // The reader's transaction is still open, so no statement could have changed the table.
       assert.ok((await planPostgres(url, more)).length > 0)
       assert.ok(longest < 2000, `${longest} ms`)
       await end()
@@ -173,7 +173,7 @@ test('a migration that must wait for others does not make those after it wait lo
     assert.deepEqual(await planPostgres(url, more), [])
   }))
 
-test('what a migration left half done is done by the next', () =>
+test('the next migration completes an interrupted one', () =>
   withPostgres(async url => {
     await make(url)
     await fill(url, 10)
@@ -184,7 +184,7 @@ test('what a migration left half done is done by the next', () =>
       /Nothing was changed.*duplicate|unique/s,
     )
     await postgres.requireSound(url)
-    // As when it was killed: two indexes that are not valid, one under its last name.
+    // As after a kill: two invalid indexes, one with its final name.
     for (const name of ['_new_books__title__unique', 'books__title__unique']) {
       await assert.rejects(query(url, `CREATE UNIQUE INDEX CONCURRENTLY "${name}" ON books (title)`))
     }
@@ -208,7 +208,7 @@ test('what a migration left half done is done by the next', () =>
     await postgres.requireSound(url)
   }))
 
-test('a reference that was not checked yet is checked at the next start', () =>
+test('a foreign key that is not validated yet is validated at the next start', () =>
   withPostgres(async url => {
     await make(url, more)
     const constraint = (
@@ -230,7 +230,7 @@ test('a reference that was not checked yet is checked at the next start', () =>
     assert.deepEqual(await planPostgres(url, more), [])
   }))
 
-test('names as long as they may be', () =>
+test('names of maximal length can be created and migrated', () =>
   withPostgres(async url => {
     const long = (end: string) => 'a'.repeat(50 - end.length) + end
     const withFields = (note: string) =>
@@ -255,7 +255,7 @@ test('names as long as they may be', () =>
     await postgres.requireSound(url)
   }))
 
-test('a database that keeps no Unicode is refused', () =>
+test('a database whose encoding is not UTF-8 is refused', () =>
   withPostgres(async url => {
     const name = `latin_${new URL(url).pathname.slice(1)}`
     await query(
@@ -268,12 +268,12 @@ test('a database that keeps no Unicode is refused', () =>
     await query(url, `DROP DATABASE "${name}"`)
   }))
 
-test('a text that no index can hold is refused by itself', () =>
+test('a text too long for an index fails its own write alone', () =>
   withPostgres(async url => {
     const to = books({ fields: { code: text() }, indexes: [index('code')] })
     const store = await openPostgres(to, { url })
     const client = new Client(store, to)
-    // Nothing of it can be compressed.
+    // It does not compress.
     const long = randomBytes(3000).toString('hex')
     const [good, bad] = await Promise.allSettled([
       client.create('books', { code: 'short' }),
@@ -284,7 +284,7 @@ test('a text that no index can hold is refused by itself', () =>
     await store.close()
   }))
 
-test('all is in the first schema of the search path', () =>
+test('all tables are in the first schema of the search path', () =>
   withPostgres(async url => {
     await query(url, 'CREATE SCHEMA one; CREATE SCHEMA two')
     const within = (schema: string) => `${url}?options=${encodeURIComponent(`-c search_path=${schema}`)}`
@@ -301,7 +301,7 @@ test('all is in the first schema of the search path', () =>
     assert.deepEqual(await query(url, `SELECT 1 FROM pg_tables WHERE schemaname = 'public'`), [])
   }))
 
-test('a user who is no superuser, and owns the database, makes and changes the tables', () =>
+test('the owner of the database can create and migrate the tables without being a superuser', () =>
   withPostgres(async url => {
     const name = new URL(url).pathname.slice(1)
     await query(url, `CREATE ROLE "${name}" LOGIN; ALTER DATABASE "${name}" OWNER TO "${name}"`)

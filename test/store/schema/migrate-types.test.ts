@@ -1,4 +1,4 @@
-/** Fields that become another type: what each value becomes on every database, and which are refused. */
+/** Fields that change their type: the converted values on every database, and the values that are refused. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { boolean, collection, date, integer, json, model, number, text } from '../../../src/index.ts'
@@ -21,7 +21,7 @@ type Type = keyof typeof types
 
 const refused = Symbol('refused')
 
-/** From what, a value of it, to what, and what it becomes. */
+/** The type before, a value, the type after, and the converted value. */
 const changes: readonly (readonly [
   from: Type,
   value: JsonValue,
@@ -74,7 +74,7 @@ const changes: readonly (readonly [
   ['date', '2026-01-31', 'json', refused],
 ]
 
-/** A collection for each change; those that are done have their new type. */
+/** A model with a collection for each change; those that are done have the new type. */
 function modelOf(isDone: (at: number) => boolean): Model {
   const collections = changes.map(([from, , to], at) => {
     const field = types[isDone(at) ? to : from]
@@ -83,13 +83,13 @@ function modelOf(isDone: (at: number) => boolean): Model {
   return checkModel(model(Object.fromEntries(collections)))
 }
 
-function told(n: number): string {
+function label(n: number): string {
   const [from, value, to] = changes[n] ?? []
   return `${JSON.stringify(value)} of ${from} as ${to}`
 }
 
 for (const database of migratables) {
-  test(`${database.name}: values of a field whose type changes`, () =>
+  test(`${database.name}: a change of type converts the values of the field, or is refused`, () =>
     database.withEmpty(async at => {
       const before = modelOf(() => false)
       const store = await database.open(at, before)
@@ -105,7 +105,7 @@ for (const database of migratables) {
         await assert.rejects(
           apply(modelOf(each => each === n)),
           /MigrationError: Nothing was changed/,
-          told(n),
+          label(n),
         )
       }
       const after = modelOf(n => !wrong.includes(n))
@@ -115,8 +115,8 @@ for (const database of migratables) {
       const reader = new Client(opened, after)
       for (const [n, [, value, , is]] of changes.entries()) {
         const read = async (id: number) => ((await reader.item(`c${n}s`, id)) as { value: JsonValue }).value
-        assert.deepEqual(await read(1), is === refused ? value : is, told(n))
-        assert.equal(await read(2), null, told(n))
+        assert.deepEqual(await read(1), is === refused ? value : is, label(n))
+        assert.equal(await read(2), null, label(n))
       }
       await opened.close()
     }))

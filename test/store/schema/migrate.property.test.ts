@@ -1,4 +1,4 @@
-/** Random changes of a model: both databases do the same, and what is left is as if it had always been so. */
+/** Random changes of a model: both databases do the same, and the result equals a database created from the new model. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -82,7 +82,7 @@ const shapes = fc.record({
 })
 type Shape = typeof shapes extends fc.Arbitrary<infer T> ? T : never
 
-/** `isAfter`: the second model, in which things may have new names. */
+/** `isAfter`: the second model, in which names may have changed. */
 function modelOf(shape: Shape, isAfter: boolean): Model {
   const name = isAfter && shape.isRenamed ? 'items' : 'things'
   const note = isAfter && shape.note === 'renamed' ? 'remark' : 'note'
@@ -135,15 +135,15 @@ async function fill(database: Migratable, at: string, made: Model, rows: readonl
       const field = declared?.get(name)
       return field && (value !== null || field.optional)
     })
-    // Some are refused, e.g. by an index: by both databases. On PostgreSQL their ids are left out.
+    // Both databases refuse some, e.g. for a unique index. On PostgreSQL, those consume ids.
     await client.create('things', Object.fromEntries(known)).catch(() => {})
   }
   await client.remove('things', 1).catch(() => {})
   await store.close()
 }
 
-/** Everything that the store tells of the collection, and what its search finds. */
-async function told(database: Migratable, at: string, made: Model): Promise<unknown> {
+/** Everything that the store returns of the collection, including search results. */
+async function contents(database: Migratable, at: string, made: Model): Promise<unknown> {
   const store = await database.open(at, made, false)
   try {
     const client = new Client(store, made)
@@ -163,10 +163,10 @@ async function told(database: Migratable, at: string, made: Model): Promise<unkn
   }
 }
 
-/** An index on PostgreSQL says where null stands, so it is made anew where a field becomes optional, or required. */
+/** An index on PostgreSQL contains the position of nulls, so it is rebuilt when a field becomes optional or required. */
 const remade = /(?:^| )Rebuild the index of [^.]+\./g
 
-/** A sentence without what PostgreSQL alone does; where the collection is renamed too, it adds an index and drops the old one. */
+/** A sentence without the rebuilt indexes of PostgreSQL, which are added and dropped if the collection is renamed too. */
 function withoutRemade(sentence: string): string {
   const dropped = [...sentence.matchAll(/ Drop( the index of [^.]+\.)/g)].map(([, index]) => index ?? '')
   return dropped
@@ -200,12 +200,12 @@ async function migrated(
     await database.requireSound(at)
     assert.deepEqual(await database.plan(at, to), [])
     if (database === postgres) await requireShape(at, to)
-    outcome = [sentences, await told(database, at, to)]
+    outcome = [sentences, await contents(database, at, to)]
   })
   return outcome
 }
 
-/** The tables are those that the model would make, but for defaults that are of no use any more. */
+/** Requires the tables that the model would create, except for defaults that are no longer needed. */
 async function requireShape(at: string, to: Model): Promise<void> {
   await withPostgres(async fresh => {
     await (await postgres.open(fresh, to)).close()
@@ -215,14 +215,14 @@ async function requireShape(at: string, to: Model): Promise<void> {
   })
 }
 
-test('the models are right', () => {
+test('the generated models are valid', () => {
   fc.assert(
     fc.property(shapes, fc.boolean(), (shape, isAfter) => void modelOf(shape, isAfter)),
     { numRuns: 200 },
   )
 })
 
-/** Everything that a part of the model may be, and become: each pair of choices. */
+/** Each pair of choices for a part of the model: before and after. */
 function changesOf<T>(choices: readonly T[]): readonly (readonly [T, T])[] {
   return choices.flatMap(before => choices.map(after => [before, after] as const))
 }
@@ -231,8 +231,8 @@ const keysOf = <T extends object>(choices: T) => Object.keys(choices) as (keyof 
 const indexes: readonly Shape['indexes'][] = [[], ['title'], ['count title', 'flag'], ['flag count', 'title']]
 
 /**
- * Pairs of models in which each part changes in every way that it can, at least once. What can be done in few rows is
- * shifted from round to round, so that changes meet others than their neighbours.
+ * Pairs of models in which each part changes in every possible way at least once. Parts with fewer choices repeat, with
+ * different steps, so that they combine with different changes of other parts.
  */
 function* everyChange(): Generator<readonly [before: Shape, after: Shape]> {
   const parts = {
@@ -274,7 +274,7 @@ function* everyChange(): Generator<readonly [before: Shape, after: Shape]> {
   }
 }
 
-/** Rows that each has all that it may, in which nothing is there twice that must not be. */
+/** Rows with values for all fields and without duplicates. */
 const someRows: readonly Values[] = [
   { title: 'one', count: 0, flag: true, note: 'words', other_id: 1, extra: { b: 1, a: 2 } },
   { title: 'two', count: -7, flag: false, note: '', other_id: 2, extra: [1, null] },
@@ -289,16 +289,19 @@ async function sameOutcome(before: Shape, after: Shape, rows: readonly Values[])
   return !JSON.stringify(outcomes[0]).endsWith('"refused"]')
 }
 
-test('both databases change each part of a model in every way, or refuse to, with the same outcome', async () => {
+test('both databases have the same outcome for every change of each part of a model', async () => {
   const done = new Map<boolean, number>()
   for (const [before, after] of everyChange()) {
     const isDone = await sameOutcome(before, after, someRows)
     done.set(isDone, (done.get(isDone) ?? 0) + 1)
   }
-  assert.ok((done.get(true) ?? 0) >= 10 && (done.get(false) ?? 0) >= 1, 'most are done, and some refused')
+  assert.ok(
+    (done.get(true) ?? 0) >= 10 && (done.get(false) ?? 0) >= 1,
+    'most changes succeed, and some are refused',
+  )
 })
 
-test('both databases bring any model to any other, or refuse to, with the same outcome', async () => {
+test('both databases have the same outcome for random changes of a model', async () => {
   await fc.assert(
     fc.asyncProperty(shapes, shapes, fc.array(values, { maxLength: 5 }), async (before, after, rows) => {
       await sameOutcome(before, after, rows)

@@ -1,4 +1,4 @@
-/** From one model to another: what applies by itself, what takes a command, what takes a flag, and what stays. */
+/** Migrations from one model to another: changes that apply automatically, that need the command, and that need a flag. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -42,7 +42,7 @@ const reviewed = checkModel(
   }),
 )
 
-/** Makes the indexes what the version before their order made of the same model, and stores the schema as it did. */
+/** Restores the indexes and the stored schema of the version whose indexes had no order. */
 async function withoutOrders(database: Migratable, at: string): Promise<void> {
   const [[text] = []] = await database.rows(at, `SELECT "value" FROM "_portico" WHERE "key" = 'schema'`)
   const { tables } = JSON.parse(String(text)) as Schema
@@ -64,7 +64,7 @@ async function withoutOrders(database: Migratable, at: string): Promise<void> {
 }
 
 function declared(database: Migratable, { name, to, sentence, kind, query, rows: expected }: Case): void {
-  test(`a migration: ${name} is ${kind}`, () =>
+  test(`a migration that is ${kind}: ${name}`, () =>
     withBooks(database, async at => {
       const before = await database.dump(at)
       const steps = await database.plan(at, to)
@@ -89,7 +89,7 @@ function declared(database: Migratable, { name, to, sentence, kind, query, rows:
       await database.requireSound(at)
     }))
 
-  test(`a start: ${name} ${kind === 'additive' ? 'applies by itself' : 'takes the command'}`, () =>
+  test(`a start ${kind === 'additive' ? 'applies' : 'refuses'} a change that is ${kind}: ${name}`, () =>
     withBooks(database, async at => {
       if (kind === 'additive') {
         await (await database.open(at, to)).close()
@@ -110,13 +110,13 @@ for (const database of migratables) {
 }
 
 function others(database: Migratable): void {
-  test('without autoMigrate a start refuses what only adds, too', () =>
+  test('without autoMigrate a start refuses an additive change too', () =>
     withBooks(database, async at => {
       const to = books({ fields: { ...keep, note: text({ optional: true }) } })
       await assert.rejects(database.open(at, to, false), MigrationError)
     }))
 
-  test('indexes of an earlier version become those of this one at a start', () =>
+  test('a start replaces the indexes of an earlier version', () =>
     database.withEmpty(async at => {
       await (await database.open(at, reviewed)).close()
       const fresh = await database.shape(at)
@@ -132,23 +132,23 @@ function others(database: Migratable): void {
       assert.deepEqual(await database.plan(at, reviewed), [])
     }))
 
-  test('without autoMigrate a start goes on without an index that is not unique, and tells it', () =>
+  test('without autoMigrate a missing index that is not unique is reported and does not prevent the start', () =>
     database.withEmpty(async at => {
       await (await database.open(at, reviewed)).close()
       await withoutOrders(database, at)
       const before = await database.shape(at)
-      const told: string[] = []
-      const store = await database.open(at, reviewed, false, sentences => told.push(...sentences))
+      const reported: string[] = []
+      const store = await database.open(at, reviewed, false, sentences => reported.push(...sentences))
       await new Client(store, reviewed).create('books', { title: 'Emma', year: 1815 })
       await store.close()
-      assert.match(told.join(' '), /Add the index of books on created_at\./)
-      assert.match(told.join(' '), /Add the index of reviews on book_id, created_at\./)
+      assert.match(reported.join(' '), /Add the index of books on created_at\./)
+      assert.match(reported.join(' '), /Add the index of reviews on book_id, created_at\./)
       assert.equal(await database.shape(at), before)
       const once = books({ fields: keep, indexes: [unique('year')] })
       await assert.rejects(database.open(at, once, false), /unique index of books on year/)
     }))
 
-  test('an index is declared in other directions', () =>
+  test('an index can change the directions of its fields, and reversing all of them changes nothing', () =>
     database.withEmpty(async at => {
       await (await database.open(at, books({ fields: keep, indexes: [index('year', 'title')] }))).close()
       const directed = books({ fields: keep, indexes: [index('year', '-title'), index('-genre')] })
@@ -164,7 +164,7 @@ function others(database: Migratable): void {
       await database.requireSound(at)
     }))
 
-  test('without autoMigrate an older version starts on what a newer one has added, and leaves it', () =>
+  test('without autoMigrate an older model starts on the additions of a newer one and keeps them', () =>
     withBooks(database, async at => {
       const newer = checkModel(
         model({
@@ -182,15 +182,15 @@ function others(database: Migratable): void {
         at,
         `INSERT INTO readers (name, book_id, created_at) VALUES ('Ada', 2, '2026-01-01T00:00:00.000Z')`,
       )
-      const told: string[] = []
-      const store = await database.open(at, plain, false, sentences => told.push(...sentences))
+      const reported: string[] = []
+      const store = await database.open(at, plain, false, sentences => reported.push(...sentences))
       const client = new Client(store, plain)
       await client.create('books', { title: 'Ulysses', year: 1922 })
       await client.remove('books', 1)
-      // It knows nothing of readers.
+      // The older model does not know readers, but the foreign key still applies.
       await assert.rejects(client.remove('books', 2), failure('CONFLICT'))
       await store.close()
-      assert.deepEqual(told, [
+      assert.deepEqual(reported, [
         'Drop the collection readers with all its items.',
         'Drop the field books.note with its values. Drop the index of books on year.',
       ])
@@ -203,7 +203,7 @@ function others(database: Migratable): void {
       await assert.rejects(database.open(at, plain), /Drop the collection readers/)
     }))
 
-  test('without autoMigrate what the model needs otherwise is refused, beside what is only more', () =>
+  test('without autoMigrate a start is refused if a field is missing, even if others are additional', () =>
     withBooks(database, async at => {
       const { title: needed, year } = keep
       const newer = books({ fields: { title: needed, year, note: text({ optional: true }) } })
@@ -214,7 +214,7 @@ function others(database: Migratable): void {
       )
     }))
 
-  test('without autoMigrate an older version starts beside a new field that has a default', () =>
+  test('without autoMigrate an older model starts if a new field has a default', () =>
     withBooks(database, async at => {
       const newer = books({ fields: { ...keep, stock: integer({ default: 7 }) } })
       await database.apply(at, newer, { allowDestructive: false })
@@ -225,7 +225,7 @@ function others(database: Migratable): void {
       assert.deepEqual(stocks.at(-1), ['Ulysses', 7])
     }))
 
-  test('a step that fails undoes all of them', () =>
+  test('a failing step undoes all steps', () =>
     withBooks(database, async at => {
       const store = await database.open(at, plain)
       await new Client(store, plain).create('books', { title: 'Emma' })
@@ -239,7 +239,7 @@ function others(database: Migratable): void {
       assert.equal(await database.dump(at), before)
     }))
 
-  test('a field that every item must have is refused while there are items without it', () =>
+  test('adding a required field without a default is refused while the collection has items', () =>
     withBooks(database, async at => {
       const to = books({ fields: { ...keep, code: string() } })
       assert.match((await database.plan(at, to))[0]?.sentence ?? '', /the collection must be empty/)
@@ -248,7 +248,7 @@ function others(database: Migratable): void {
       assert.equal(await database.dump(at), before)
     }))
 
-  test('a field becomes required where every item has it, or gets its default', () =>
+  test('a field can become required if every item has a value or gets the default', () =>
     withBooks(database, async at => {
       const sooner = books({ fields: { title, year: integer(), genre: keep.genre } })
       const before = await database.dump(at)
@@ -275,7 +275,7 @@ function others(database: Migratable): void {
       assert.deepEqual(await database.plan(at, sooner), [])
     }))
 
-  test('a rebuilt table keeps its ids, its references, and never gives out an old id', () =>
+  test('a rebuilt table keeps its ids and references, and does not reuse ids', () =>
     database.withEmpty(async at => {
       const withReviews = (fieldsOfBooks: CollectionOptions['fields']) =>
         checkModel(
@@ -312,7 +312,7 @@ function others(database: Migratable): void {
       await store.close()
     }))
 
-  test('a collection that refers to itself is renamed and rebuilt at once; those that refer to it follow', () =>
+  test('a self-referencing collection can be renamed and rebuilt in one step, and references to it follow', () =>
     database.withEmpty(async at => {
       const from = checkModel(
         model({
@@ -376,7 +376,7 @@ function others(database: Migratable): void {
       await store.close()
     }))
 
-  test('items whose missing text becomes the default of a required field are found by it', () =>
+  test('search finds items whose missing text became the default of a required field', () =>
     database.withEmpty(async at => {
       const notes = (note: Parameters<typeof text>[0]) =>
         checkModel(model({ notes: collection({ access, fields: { note: text(note) } }) }))
@@ -396,13 +396,13 @@ function others(database: Migratable): void {
       await store.close()
     }))
 
-  test('a table that something else changed is named', () =>
+  test('a start names a table that was changed outside Portico', () =>
     withBooks(database, async at => {
       await database.run(at, 'ALTER TABLE books DROP COLUMN year')
       await assert.rejects(database.open(at, plain), /lacks books\.year/)
     }))
 
-  test('planning makes nothing, and the printed SQL makes the database', () =>
+  test('planning changes nothing, and the printed SQL creates the database', () =>
     database.withEmpty(async at => {
       const empty = await database.dump(at)
       assert.ok((await database.plan(at, blog)).length > 0)

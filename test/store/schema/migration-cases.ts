@@ -1,4 +1,4 @@
-/** A model with books, and what may become of it. */
+/** A model with books, and changes of it. */
 import {
   anyone,
   choice,
@@ -26,8 +26,8 @@ export const plain = books({
   fields: { title, year: integer({ optional: true }), genre: choice(['novel', 'essay'], { optional: true }) },
 })
 
-/** What only the database's own catalogue tells. */
-interface Asked {
+/** A query of the database's own catalogue. */
+interface CatalogueQuery {
   readonly SQLite: string
   readonly PostgreSQL: string
 }
@@ -43,13 +43,13 @@ export interface Case {
   readonly to: Model
   readonly sentence: RegExp
   readonly kind: 'additive' | 'manual' | 'destructive'
-  readonly query?: string | Asked
+  readonly query?: string | CatalogueQuery
   readonly rows?: unknown[]
 }
 
 export const cases: readonly Case[] = [
   {
-    name: 'an optional field',
+    name: 'adding an optional field',
     to: books({ fields: { ...keep, note: text({ optional: true }) } }),
     sentence: /^Add the field books\.note\.$/,
     kind: 'additive',
@@ -60,7 +60,7 @@ export const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'a required field with a default',
+    name: 'adding a required field with a default',
     to: books({ fields: { ...keep, stock: integer({ default: 7 }) } }),
     sentence: /^Add the field books\.stock\.$/,
     kind: 'additive',
@@ -71,7 +71,7 @@ export const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'an index',
+    name: 'adding an index',
     to: books({ fields: keep, indexes: [index('year')] }),
     sentence: /^Add the index of books on year\.$/,
     kind: 'additive',
@@ -82,7 +82,7 @@ export const cases: readonly Case[] = [
     rows: [['books__year__index']],
   },
   {
-    name: 'search over what is there',
+    name: 'making a field searchable',
     to: books({ fields: { ...keep, title: string({ max: 100, searchable: true }) } }),
     sentence: /^Rebuild the search of books\.$/,
     kind: 'additive',
@@ -93,13 +93,13 @@ export const cases: readonly Case[] = [
     rows: [[2]],
   },
   {
-    name: 'a wider choice',
+    name: 'adding an option to a choice',
     to: books({ fields: { ...keep, genre: choice(['novel', 'essay', 'poem'], { optional: true }) } }),
     sentence: /^Allow more values in books\.genre\.$/,
     kind: 'additive',
   },
   {
-    name: 'a renamed field',
+    name: 'renaming a field',
     to: books({
       fields: { title, published: integer({ optional: true, renamedFrom: 'year' }), genre: keep.genre },
     }),
@@ -112,7 +112,7 @@ export const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'a renamed collection',
+    name: 'renaming a collection',
     to: checkModel(model({ works: collection({ fields: keep, access, renamedFrom: 'books' }) })),
     sentence: /^Rename the collection books to works\.$/,
     kind: 'manual',
@@ -123,7 +123,7 @@ export const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'a wider type',
+    name: 'changing an integer into a number',
     to: books({ fields: { ...keep, year: number({ optional: true }) } }),
     sentence: /^Turn books\.year from integer into number\.$/,
     kind: 'manual',
@@ -135,7 +135,7 @@ export const cases: readonly Case[] = [
     rows: [[1815, 'double precision']],
   },
   {
-    name: 'a unique index',
+    name: 'adding a unique index',
     to: books({ fields: keep, indexes: [unique('title')] }),
     sentence: /^Add the unique index of books on title\.$/,
     kind: 'manual',
@@ -146,7 +146,7 @@ export const cases: readonly Case[] = [
     rows: [[1]],
   },
   {
-    name: 'a field dropped',
+    name: 'dropping a field',
     to: books({ fields: { title, genre: keep.genre } }),
     sentence: /^Drop the field books\.year with its values\.$/,
     kind: 'destructive',
@@ -157,7 +157,7 @@ export const cases: readonly Case[] = [
     rows: [],
   },
   {
-    name: 'a collection dropped',
+    name: 'dropping a collection',
     to: checkModel(model({})),
     sentence: /^Drop the collection books with all its items\.$/,
     kind: 'destructive',
@@ -168,7 +168,7 @@ export const cases: readonly Case[] = [
     rows: [],
   },
   {
-    name: 'fewer choices',
+    name: 'removing an option of a choice',
     to: books({ fields: { ...keep, genre: choice(['novel'], { optional: true }) } }),
     sentence: /^Allow fewer values in books\.genre\.$/,
     kind: 'manual',

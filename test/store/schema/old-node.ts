@@ -1,4 +1,4 @@
-/** A node of the older model, which writes until its parent says `stop`, and then tells what became of the writes. */
+/** A node of the older model. It writes until its parent sends `stop`, then reports its writes and failures. */
 import { openPostgres } from '../../../src/store/postgres.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import { Client } from '../blog.ts'

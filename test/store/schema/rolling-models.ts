@@ -1,4 +1,4 @@
-/** A model, and the same with everything added that a start may add by itself. */
+/** A model, and a newer one with every kind of addition that a start applies automatically. */
 import {
   boolean,
   choice,
@@ -27,7 +27,7 @@ const fields = { title: string({ searchable: true }), stars: integer({ default: 
 
 export const older = checkModel(model({ notes: collection({ access, fields }) }))
 
-/** What each added field has where nobody has written it: a value, or the form of one. */
+/** The value, or its pattern, that each added field has in an item written without it. */
 export const added: Readonly<Record<string, unknown>> = {
   rank: 3,
   below: -7,
@@ -48,7 +48,7 @@ export const added: Readonly<Record<string, unknown>> = {
   note_id: null,
 }
 
-/** `searchable`: whether the search has a field more, too. */
+/** `searchable`: whether an added field is searchable. */
 const withAdded = (searchable: boolean) =>
   checkModel(
     model({

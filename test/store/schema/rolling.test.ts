@@ -1,4 +1,4 @@
-/** Nodes of an older and a newer model beside each other on one database, while what only adds is migrated. */
+/** Rolling upgrades: nodes of an older and a newer model write to one database during an additive migration. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,16 +20,16 @@ interface Report {
   readonly failures: readonly (readonly [string, number])[]
 }
 
-async function asked(child: ChildProcess, message: 'report' | 'stop'): Promise<Report> {
+async function request(child: ChildProcess, message: 'report' | 'stop'): Promise<Report> {
   const answer = once(child, 'message')
   child.send(message)
   return (await answer)[0]
 }
 
 async function untilWritten(child: ChildProcess, more: number): Promise<void> {
-  const { writes } = await asked(child, 'report')
+  const { writes } = await request(child, 'report')
   await until('the old node writes', async () => {
-    const report = await asked(child, 'report')
+    const report = await request(child, 'report')
     return report.writes + report.failures.length > writes + more
   })
 }
@@ -47,7 +47,7 @@ const listOfNotes = {
   select: fields('id', 'title', ...Object.keys(added)),
 }
 
-/** The model as it was before there were these fields. */
+/** The model without these fields. */
 function without(model: Model, fields: Readonly<Record<string, readonly string[]>>): Model {
   const collections = [...model.collections].map(([name, one]): [string, Collection] => {
     const kept = [...one.fields].filter(([field]) => !fields[name]?.includes(field))
@@ -70,7 +70,7 @@ async function rolled(database: Migratable, at: string): Promise<void> {
     const { id } = await client.create('notes', { title: 'of the new node', words: 'of its own' })
     await client.update('notes', id, { stars: 2, rank: 9 })
     await untilWritten(child, 50)
-    const { failures } = await asked(child, 'stop')
+    const { failures } = await request(child, 'stop')
     assert.deepEqual(failures, [])
     await once(child, 'exit')
     const { items, total } = await client.list(listOfNotes, [0, 10_000])
@@ -88,10 +88,10 @@ async function rolled(database: Migratable, at: string): Promise<void> {
 
 for (const database of migratables) {
   describe(database.name, () => {
-    test('a node of the older model writes before, during and after what is added', () =>
+    test('a node of the older model writes before, during and after an additive migration', () =>
       database.withEmpty(at => rolled(database, at)))
 
-    test('an older version starts beside fields that have defaults, and what it makes has them', () =>
+    test('an older model starts beside new fields with defaults, and its items get the defaults', () =>
       database.withEmpty(async at => {
         await (await database.open(at, newerUnsearched)).close()
         const store = await database.open(at, older, false)
@@ -104,7 +104,7 @@ for (const database of migratables) {
         await next.close()
       }))
 
-    test('a database of before accounts could be disabled: nobody is, and the last administrator stays', () =>
+    test('after an upgrade of a version without disabled accounts, every account is enabled and the last administrator is protected', () =>
       database.withEmpty(async at => {
         const before = without(blog, { users: ['disabled'], api_keys: ['third_party'] })
         const first = await database.open(at, before)
@@ -128,7 +128,7 @@ for (const database of migratables) {
         await database.requireSound(at)
       }))
 
-    test('a default that only the model has does not let an older version start beside its field', () =>
+    test('an older model does not start beside a required field whose default exists only in the model', () =>
       database.withEmpty(async at => {
         const required = { fields: { title, code: string() } }
         await (await database.open(at, books(required))).close()
@@ -142,7 +142,7 @@ for (const database of migratables) {
         )
       }))
 
-    test('a search that loses a field is not for a start to make: nodes that run write it', () =>
+    test('a start does not remove a field from a search index, since running nodes still write it', () =>
       database.withEmpty(async at => {
         const from = books({ fields: { ...keep, title: string({ searchable: true }) } })
         const store = await database.open(at, from)
@@ -153,7 +153,7 @@ for (const database of migratables) {
         assert.deepEqual(await database.plan(at, plain), [])
       }))
 
-    test('a new field whose default may be there only once is not for a start to add', () =>
+    test('a start does not add a field whose default would violate a unique index', () =>
       database.withEmpty(async at => {
         await (await database.open(at, plain)).close()
         const among = books({

@@ -1,4 +1,4 @@
-/** More SQL per database: positions among nulls, many-to-many, and writes; and that SQLite's indexes serve the order. */
+/** More generated SQL per database: positions among nulls, many-to-many relations and writes; and SQLite's use of indexes. */
 
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
@@ -70,13 +70,13 @@ const notes = checkModel(
 const guard = createGuard(notes)
 const ann = user(1, 'user', 'all')
 
-/** What is said to be PostgreSQL's. */
-const stated = new Set<string>()
+/** The expected statements of PostgreSQL. */
+const expected = new Set<string>()
 
 function both(make: (dialect: typeof sqlite) => Sql, inSqlite: string, inPostgres: string): void {
   assert.equal(compile(make(sqlite), '?').text, inSqlite)
   assert.equal(compile(make(postgres), '$').text, inPostgres)
-  if (/^(SELECT|INSERT|UPDATE|DELETE) /.test(inPostgres)) stated.add(inPostgres)
+  if (/^(SELECT|INSERT|UPDATE|DELETE) /.test(inPostgres)) expected.add(inPostgres)
 }
 
 const list: ListShape = { ...listOfPosts, collection: 'notes', select: fields('id') }
@@ -85,7 +85,7 @@ function guarded(shape: Partial<ListShape>) {
   return guard({ shape: { ...list, ...shape }, args: [0, 1, 2, 3, 4] }, system).shape
 }
 
-/** The list after a position of as many keys as its order has. */
+/** The list after a position with a value for each sort key. */
 function afterPosition(sort: readonly Sort[]): [ReturnType<typeof guarded>, Slice] {
   const shape = guarded({ sort: totalOrder(sort) })
   const after = shape.sort.map((_, at) => slot(at))
@@ -95,7 +95,7 @@ function afterPosition(sort: readonly Sort[]): [ReturnType<typeof guarded>, Slic
 const up = (field: string): Sort => ({ field, descending: false })
 const down = (field: string): Sort => ({ field, descending: true })
 
-test('after a position, all keys one way and never null: one comparison of rows, where an index leads to it', () => {
+test('a position whose keys share a direction and are never null is one row comparison on PostgreSQL and ranges on SQLite', () => {
   both(
     dialect => listSql(...afterPosition([down('rank'), down('title')]), dialect),
     `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" < ?1 UNION ALL SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = ?1 AND "t0"."title" < ?2 UNION ALL SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = ?1 AND "t0"."title" = ?2 AND "t0"."id" < ?3 ORDER BY 2 DESC, 3 DESC, 1 DESC LIMIT 9) AS "t0"`,
@@ -103,7 +103,7 @@ test('after a position, all keys one way and never null: one comparison of rows,
   )
 })
 
-test('after a position, keys both ways: one range after the other', () => {
+test('a position whose keys have different directions is a union of ranges', () => {
   both(
     dialect => listSql(...afterPosition([down('rank'), up('title')]), dialect),
     `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" < ?1 UNION ALL SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = ?1 AND "t0"."title" > ?2 UNION ALL SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = ?1 AND "t0"."title" = ?2 AND "t0"."id" > ?3 ORDER BY 2 DESC, 3, 1 LIMIT 9) AS "t0"`,
@@ -111,7 +111,7 @@ test('after a position, keys both ways: one range after the other', () => {
   )
 })
 
-test('after a position among nulls, without an index: null is the smallest, and equal to null', () => {
+test('a position on an unindexed key treats null as the smallest value and as equal to null', () => {
   both(
     dialect => listSql(...afterPosition([up('hint')]), dialect),
     `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id" FROM "notes" AS "t0" WHERE ((("t0"."hint" > ?1 OR ("t0"."hint" IS NOT NULL AND ?1 IS NULL))) OR ("t0"."hint" IS ?1 AND "t0"."id" > ?2)) ORDER BY "t0"."hint", "t0"."id" LIMIT 9) AS "t0"`,
@@ -124,7 +124,7 @@ test('after a position among nulls, without an index: null is the smallest, and 
   )
 })
 
-test('many-to-many: a list within a parent, a nested list, and a filter, all by the join collection', () => {
+test('a many-to-many list, nested list and filter each use the join collection', () => {
   const tags = guarded({ collection: 'tags', within: { collection: 'notes', relation: 'tags', id: 2 } })
   both(
     dialect => countSql(tags, dialect),
@@ -152,7 +152,7 @@ test('many-to-many: a list within a parent, a nested list, and a filter, all by 
   )
 })
 
-test('conditions on related rows on SQLite: as sets of ids, not below NOT; and along the first rows of a list', () => {
+test('SQLite checks related rows by sets of ids, except under NOT, or row by row along the first rows of a list', () => {
   const named = { kind: 'compare', field: 'name', operator: 'eq', param: 2 } as const
   const folder = { kind: 'related', relation: 'folder', filter: named } as const
   const tags = { kind: 'related', relation: 'tags', filter: named } as const
@@ -187,7 +187,7 @@ test('conditions on related rows on SQLite: as sets of ids, not below NOT; and a
   )
 })
 
-test('an update: what it sets, whether that changes anything, what must hold, and what it refers to', () => {
+test('an update sets its fields, and its checks cover rules, changes and references', () => {
   const shape: UpdateShape = {
     kind: 'update',
     mode: 'merge',
@@ -222,7 +222,7 @@ test('an update: what it sets, whether that changes anything, what must hold, an
   )
 })
 
-test('a replacement leaves a field alone in the rows where it may not be written', () => {
+test('a replacement keeps a field in the rows where the caller cannot write it', () => {
   const shape: UpdateShape = {
     kind: 'update',
     mode: 'replace',
@@ -241,7 +241,7 @@ test('a replacement leaves a field alone in the rows where it may not be written
   )
 })
 
-test('a deletion, and the look for what refers to the row', () => {
+test('a deletion and the search for referencing rows use the id', () => {
   both(
     () => deleteSql('notes', slot(0)),
     `DELETE FROM "notes" WHERE "id" = ?1`,
@@ -254,7 +254,7 @@ test('a deletion, and the look for what refers to the row', () => {
   )
 })
 
-/** How SQLite carries a list out. */
+/** SQLite's query plan of a statement. */
 function queryPlan(fragment: Sql): string {
   const database = new DatabaseSync(':memory:')
   try {
@@ -266,7 +266,7 @@ function queryPlan(fragment: Sql): string {
   }
 }
 
-test('an index on one field serves its order both ways, id included, from any position', () => {
+test('an index on one field serves both directions of its order, ties by id included, from any position', () => {
   for (const direction of [up, down]) {
     const [shape, slice] = afterPosition([direction('title')])
     for (const after of [undefined, slice.after]) {
@@ -278,7 +278,7 @@ test('an index on one field serves its order both ways, id included, from any po
   }
 })
 
-test('pages by id, the items of a parent and what refers to an item are found, not looked for', () => {
+test('pages by id, items of a parent and referencing items are found by index', () => {
   const [byId, slice] = afterPosition([])
   assert.match(queryPlan(listSql(byId, slice, sqlite)), /SEARCH t0 USING INTEGER PRIMARY KEY/)
   const within = guarded({ within: { collection: 'users', relation: 'notes', id: 2 } })
@@ -297,7 +297,7 @@ test('pages by id, the items of a parent and what refers to an item are found, n
   assert.match(referring, /SEARCH note_tags USING COVERING INDEX/)
 })
 
-test('a reference keeps an index of its own beside one that begins with it: its items are in the order of ids', () => {
+test('a reference has its own index beside one that begins with it, so its items are in id order', () => {
   const [, slice] = afterPosition([])
   const within = guarded({ within: { collection: 'folders', relation: 'notes', id: 2 } })
   const plan = queryPlan(listSql(within, { ...slice, after: undefined }, sqlite))
@@ -305,13 +305,13 @@ test('a reference keeps an index of its own beside one that begins with it: its 
   assert.doesNotMatch(plan, /TEMP B-TREE/)
 })
 
-test('PostgreSQL takes every statement that is said to be its own', async () => {
-  assert.ok(stated.size > 8)
-  await prepareAll(notes, stated)
+test('PostgreSQL accepts every expected statement', async () => {
+  assert.ok(expected.size > 8)
+  await prepareAll(notes, expected)
 })
 
 for (const { name: database, within } of databases) {
-  test(`${database}: the statements of a many-to-many relation give its items`, () =>
+  test(`${database}: a many-to-many list returns the related items`, () =>
     within(async ({ open }) => {
       const store = await open(notes)
       const client = new Client(store, notes)

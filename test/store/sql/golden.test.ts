@@ -1,4 +1,4 @@
-/** The SQL of reads and writes, per database: stated here, taken by the databases, and executed by the other tests. */
+/** The SQL generated for reads and writes, per database. Other tests execute it. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,8 +21,8 @@ import { prepareAll } from './prepared.ts'
 const guard = createGuard(blog)
 const ownPost = ownedBy('author_id')
 
-/** What is said to be PostgreSQL's, with the model whose tables it speaks of. */
-const stated = new Map<string, Model>()
+/** The expected statements of PostgreSQL, each with the model of its tables. */
+const expected = new Map<string, Model>()
 
 function both(
   make: (dialect: typeof sqlite) => ReturnType<typeof sql>,
@@ -32,7 +32,7 @@ function both(
 ): void {
   assert.equal(compile(make(sqlite), '?').text, inSqlite)
   assert.equal(compile(make(postgres), '$').text, inPostgres)
-  if (/^(SELECT|INSERT|UPDATE|DELETE) /.test(inPostgres)) stated.set(inPostgres, model)
+  if (/^(SELECT|INSERT|UPDATE|DELETE) /.test(inPostgres)) expected.set(inPostgres, model)
 }
 
 const page = (dialect: typeof sqlite) => ({
@@ -42,7 +42,7 @@ const page = (dialect: typeof sqlite) => ({
   keys: false,
 })
 
-test('an item by its id', () => {
+test('an item is selected by its id', () => {
   const shape: ItemShape = { kind: 'item', collection: 'posts', id: 0, select: fields('id', 'title') }
   const { shape: item } = guard({ shape, args: [1] }, system)
   both(
@@ -52,7 +52,7 @@ test('an item by its id', () => {
   )
 })
 
-test('a page in the order of ids needs no inner query; limit and offset are bound', () => {
+test('a page in id order needs no subquery on SQLite, and binds limit and offset', () => {
   const { shape: list } = guard({ shape: { ...listOfPosts, select: fields('id') }, args: [0, 1] }, system)
   both(
     dialect => listSql(list, page(dialect), dialect),
@@ -68,7 +68,7 @@ const byBody: ListShape = {
   select: fields('title'),
 }
 
-test('a sorted list sorts bare columns; what NOT turns round is never unknown; null is the smallest', () => {
+test('a sorted list sorts plain columns with null as the smallest value, and the operand of NOT is never unknown', () => {
   const { shape: list } = guard({ shape: byBody, args: [0, 1, 'x'] }, system)
   both(
     dialect => listSql(list, page(dialect), dialect),
@@ -82,7 +82,7 @@ test('a sorted list sorts bare columns; what NOT turns round is never unknown; n
   )
 })
 
-test('a cursor on the id is one comparison', () => {
+test('a cursor on the id is a single comparison', () => {
   const shape: ListShape = {
     ...listOfPosts,
     window: { kind: 'cursor', after: [1], limit: 0 },
@@ -98,7 +98,7 @@ test('a cursor on the id is one comparison', () => {
   )
 })
 
-test('within a parent: the link is a condition, the parent a question of its own', () => {
+test('a list within a parent filters by the foreign key and checks the parent in a separate query', () => {
   const shape: ListShape = {
     ...listOfPosts,
     within: { collection: 'users', relation: 'posts', id: 2 },
@@ -120,7 +120,7 @@ test('within a parent: the link is a condition, the parent a question of its own
   )
 })
 
-test('a search by id begins with the search index, and its count looks at nothing else', () => {
+test('a search sorted by id starts from the search index, and its count uses only that', () => {
   const shape: ListShape = {
     ...listOfPosts,
     search: 2,
@@ -143,7 +143,7 @@ test('a search by id begins with the search index, and its count looks at nothin
   )
 })
 
-test('related rows nest in the one statement, each list sorted and bounded by itself', () => {
+test('related rows are subqueries of one statement, each with its own order and limit', () => {
   const posts = { filter: undefined, sort: orderById, limit: 1 }
   const shape: ItemShape = {
     kind: 'item',
@@ -159,7 +159,7 @@ test('related rows nest in the one statement, each list sorted and bounded by it
   )
 })
 
-test('an insert returns what is shown', () => {
+test('an insert returns the selected fields', () => {
   const shape: CreateShape = {
     kind: 'create',
     collection: 'posts',
@@ -195,7 +195,7 @@ const kept: UpdateShape = {
   select: fields('id'),
 }
 
-test('a field that may be written in some rows keeps its value in the others', () => {
+test('a field keeps its value in the rows where the caller cannot write it', () => {
   const model = smallModel({ fields: { 'posts.note': { access: { read: signedIn, write: ownPost } } } })
   const { set } = createGuard(model)({ shape: kept, args: [1, 'a'] }, user(1, 'user', 'all')).shape
   const posts = model.collections.get('posts')
@@ -209,7 +209,7 @@ test('a field that may be written in some rows keeps its value in the others', (
   )
 })
 
-test('setting what the caller does not see counts as a change, whatever is stored', () => {
+test('setting a field that the caller cannot read counts as a change, whatever its value', () => {
   const model = smallModel({ fields: { 'posts.note': { access: { read: ownPost, write: signedIn } } } })
   const { set } = createGuard(model)({ shape: kept, args: [1, 'a'] }, user(1, 'user', 'all')).shape
   const named = (name: string) => set.find(({ field }) => field.name === name) ?? assert.fail(name)
@@ -230,12 +230,12 @@ test('setting what the caller does not see counts as a change, whatever is store
   )
 })
 
-test('PostgreSQL takes every statement that is said to be its own', async () => {
-  assert.ok(stated.size > 8)
-  for (const model of new Set(stated.values())) {
+test('PostgreSQL accepts every expected statement', async () => {
+  assert.ok(expected.size > 8)
+  for (const model of new Set(expected.values())) {
     await prepareAll(
       model,
-      [...stated].filter(([, of]) => of === model).map(([text]) => text),
+      [...expected].filter(([, of]) => of === model).map(([text]) => text),
     )
   }
 })

@@ -1,4 +1,4 @@
-/** Names that a model may give, and that statements of ours might take for something of their own. */
+/** Names in a model that are like those that Portico's statements and tables use. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { anyone, collection, model, owner, related, relation, string, text } from '../../../src/index.ts'
@@ -13,7 +13,7 @@ import { databases } from '../databases.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 
-/** As statements call what references lead to, and the rows that they look at beside their own. */
+/** Collections named like the aliases in statements. */
 const linked = checkModel(
   model({
     refs: collection({
@@ -37,8 +37,8 @@ const searched = {
   content: text({ optional: true, searchable: true }),
 }
 
-/** The names of tables in which SQLite keeps the search of `site`. */
-function taken(configuration: CollectionOptions['fields']): Model {
+/** A model with collections named like the tables in which SQLite keeps the search index of `site`. */
+function shadowing(configuration: CollectionOptions['fields']): Model {
   return checkModel(
     model({
       site: collection({ singular: 'one_site', access, fields: searched }),
@@ -74,7 +74,7 @@ async function requireSearch(store: Store, all: Model): Promise<void> {
 
 for (const { name, within } of databases) {
   describe(name, () => {
-    test('collections with names of rows within statements', () =>
+    test('collections can be named like aliases in statements', () =>
       within(async place => {
         const store = await place.open(linked)
         const client = new Client(store, linked)
@@ -101,7 +101,7 @@ for (const { name, within } of databases) {
         const values = { owner_id: 2, parent_id: root.id }
         const child = await client.create('t1', { ...values, note: 'kept' })
         const note = async () => (await client.item('t1', child.id)) as { note: unknown }
-        // What is left out of a replacement is emptied by whoever may: the owner of the parent.
+        // A replacement clears an omitted field only if the caller may write it: the owner of the parent.
         await client.replace('t1', child.id, values, user(2, 'user', 'all'))
         assert.equal((await note()).note, 'kept')
         await client.replace('t1', child.id, values, user(1, 'user', 'all'))
@@ -109,13 +109,13 @@ for (const { name, within } of databases) {
         await store.close()
       }))
 
-    test('collections with names of what a search is kept in', () =>
+    test('collections can be named like the tables of a search index', () =>
       within(async place => {
-        const first = await place.open(taken({ title: text() }))
-        await requireSearch(first, taken({ title: text() }))
+        const first = await place.open(shadowing({ title: text() }))
+        await requireSearch(first, shadowing({ title: text() }))
         await first.close()
-        // What is made anew of one collection leaves the search of another alone.
-        const more = taken({ title: text(), more: text({ default: 'x' }) })
+        // Rebuilding one collection must not change the search index of another.
+        const more = shadowing({ title: text(), more: text({ default: 'x' }) })
         const second = await place.open(more)
         await requireSearch(second, more)
         await second.close()

@@ -1,9 +1,9 @@
-/** Whether PostgreSQL takes statements: it reads and plans each. */
+/** Validates statements by preparing them on PostgreSQL. */
 import pg from 'pg'
 import type { Model } from '../../../src/model/model.ts'
 import { preparedDatabase } from '../../databases/prepared.ts'
 
-/** Rejects with what PostgreSQL says of the first that it does not take. */
+/** Rejects with PostgreSQL's error for the first invalid statement. */
 export async function prepareAll(model: Model, statements: Iterable<string>): Promise<void> {
   const { url, drop } = await preparedDatabase(model)
   const client = new pg.Client({ connectionString: url })

@@ -1,4 +1,4 @@
-/** Rules with the time, other fields, the caller's own and claims as SQL: as stated, and served by indexes. */
+/** The SQL of rules with times, other fields, fields of the caller and claims, and its use of indexes. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -56,7 +56,7 @@ const declared = checkModel(
   }),
 )
 
-/** The list of the tasks for which the rule holds, for a user. */
+/** The list of tasks with this read rule, for a user. */
 function listOf(read: Rule): GuardedList {
   const tasks = declared.collections.get('tasks')
   assert.ok(tasks)
@@ -96,7 +96,7 @@ const inAWeek = `coalesce($1::text, to_char((transaction_timestamp() + interval 
 const confirmed = (verified: string, email: string, id: string) =>
   `(SELECT ${verified} AND ${email} = "t1"."email" FROM "_records" WHERE "_records"."kind" = 'AccountAddress' AND "_records"."id" = CAST(CAST(${id} AS BIGINT) AS TEXT))`
 
-/** The rule; its SQL on SQLite, on PostgreSQL where it is another; the index that leads to its rows. */
+/** The title, the rule, its SQL on SQLite and on PostgreSQL, and the index that finds its rows. */
 const cases: readonly (readonly [string, { readonly rule: Rule }, string, string, string?])[] = [
   [
     'the time is one parameter',
@@ -113,7 +113,7 @@ const cases: readonly (readonly [string, { readonly rule: Rule }, string, string
     'tasks__team__index',
   ],
   [
-    'the address of the caller counts where it is confirmed',
+    'the email address of the caller is used only if it is confirmed',
     field('team').eq(caller('email')),
     `"t0"."team" = (SELECT "t1"."email" FROM "users" AS "t1" WHERE "t1"."id" = ?1 AND ${confirmed(`"_records"."payload" ->> '$.verified'`, `"_records"."payload" ->> '$.email'`, '?1')})`,
     `"t0"."team" = (SELECT "t1"."email" FROM "users" AS "t1" WHERE "t1"."id" = $1 AND ${confirmed(`("_records"."payload"::json ->> 'verified')::boolean`, `"_records"."payload"::json ->> 'email'`, '$1')})`,
@@ -127,25 +127,25 @@ const cases: readonly (readonly [string, { readonly rule: Rule }, string, string
     'tasks__team__index',
   ],
   [
-    'what NOT turns round is never unknown',
+    'the operand of NOT is never unknown',
     not(field('team').eq(claim('team'))),
     `NOT (("t0"."team" = ?1) IS TRUE)`,
     `NOT (("t0"."team" = $1) IS TRUE)`,
   ],
   [
-    'fields of two rows',
+    'a field is compared with a field of a related row',
     field('assignee_id').eq(field('project.owner_id')),
     `"t0"."assignee_id" = (SELECT "t1"."owner_id" FROM "projects" AS "t1" WHERE "t1"."id" = "t0"."project_id")`,
     `"t0"."assignee_id" = (SELECT "t1"."owner_id" FROM "projects" AS "t1" WHERE "t1"."id" = "t0"."project_id")`,
   ],
   [
-    'along several relations, below NOT',
+    'a path along several relations is joined, under NOT too',
     not(field('project.owner.team').eq(field('team'))),
     `NOT (((SELECT "t2"."team" FROM "projects" AS "t1" JOIN "users" AS "t2" ON "t2"."id" = "t1"."owner_id" WHERE "t1"."id" = "t0"."project_id") = "t0"."team") IS TRUE)`,
     `NOT (((SELECT "t2"."team" FROM "projects" AS "t1" JOIN "users" AS "t2" ON "t2"."id" = "t1"."owner_id" WHERE "t1"."id" = "t0"."project_id") = "t0"."team") IS TRUE)`,
   ],
   [
-    'a value at the end of a path',
+    'a field at the end of a path is compared with a value',
     field('project.name').ne('a'),
     `EXISTS (SELECT 1 FROM "projects" AS "t1" WHERE "t1"."id" = "t0"."project_id" AND "t1"."name" <> ?1)`,
     `EXISTS (SELECT 1 FROM "projects" AS "t1" WHERE "t1"."id" = "t0"."project_id" AND "t1"."name" <> $1)`,
@@ -162,7 +162,7 @@ for (const [what, { rule }, inSqlite, inPostgres] of cases) {
 const claims = { key: '', values: new Map([['team', 'red']]) }
 const inputs = { args: [], userId: 3, slots: noSlots, claims, now: Date.parse('2026-01-01T12:00:00Z') }
 
-test('SQLite finds the rows by the index of the field that is compared', () => {
+test('SQLite finds the rows by the index on the compared field', () => {
   const database = new DatabaseSync(':memory:')
   database.exec(schemaSql(declared))
   for (const [what, { rule }, , , expected] of cases) {
@@ -174,7 +174,7 @@ test('SQLite finds the rows by the index of the field that is compared', () => {
   database.close()
 })
 
-test('PostgreSQL takes the same, and finds the rows by the index', async () => {
+test('PostgreSQL accepts the statements and finds the rows by the index on the compared field', async () => {
   const { url, drop } = await preparedDatabase(declared)
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -194,10 +194,10 @@ test('PostgreSQL takes the same, and finds the rows by the index', async () => {
   }
 })
 
-test('the time of the request is shifted, and is a day for dates', () => {
+test('a rule compares with the shifted time of the request, or with the clock of the database', () => {
   const [at] = statement(field('due_at').gte(now.minus({ minutes: 15 })).rule, sqlite).binds
   assert.ok(at)
   assert.equal(bound(at, inputs), '2026-01-01T11:45:00.000Z')
-  // The database's own clock.
+  // Null: the statement uses the clock of the database.
   assert.equal(bound(at, { ...inputs, now: undefined }), null)
 })

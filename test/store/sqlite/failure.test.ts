@@ -1,4 +1,4 @@
-/** What becomes of SQLite's failures, and of a database that is busy, closed or gone. */
+/** Errors of SQLite, and a database that is locked or closed. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -24,7 +24,7 @@ function errorOf(...texts: string[]): unknown {
 
 const table = 'CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE, b, c NOT NULL DEFAULT 0, UNIQUE (a, b))'
 
-test('a taken value is a conflict on its fields, whichever constraint says so', () => {
+test('a duplicate value is a conflict that names the fields of the violated constraint', () => {
   const insert = (values: string) => `INSERT INTO t (id, a, b) VALUES (${values})`
   const one = failureOf(errorOf(table, insert('1, 2, 3'), insert('2, 2, 4')))
   assert.deepEqual([one.code, one.details?.map(each => each.field)], ['CONFLICT', ['a']])
@@ -39,7 +39,7 @@ test('a taken value is a conflict on its fields, whichever constraint says so', 
   assert.match(pair.details?.[0]?.message ?? '', /a and b/)
 })
 
-test('what is our own fault stays inside, with its cause', () => {
+test('an unexpected error becomes INTERNAL_ERROR and keeps its cause', () => {
   const causes = [
     errorOf(table, 'INSERT INTO t (c) VALUES (NULL)'),
     errorOf('SELECT nonsense'),
@@ -55,7 +55,7 @@ test('what is our own fault stays inside, with its cause', () => {
   }
 })
 
-test('what passes, or an operator can mend, is UNAVAILABLE, with extended codes too', () => {
+test('a temporary error, or one that an operator can fix, is UNAVAILABLE, for extended codes too', () => {
   const codes = [5, 6, 7, 8, 10, 11, 13, 14, 261, 517, 778, 1034, 2570]
   for (const errcode of codes) {
     const error = failureOf(Object.assign(new Error('from SQLite'), { errcode }))
@@ -66,7 +66,7 @@ test('what passes, or an operator can mend, is UNAVAILABLE, with extended codes 
   assert.equal(full.code, 'UNAVAILABLE')
 })
 
-test('an error for the client passes as it is; a foreign key that fails is known', () => {
+test('an ApiError is passed on unchanged, and a foreign key violation is recognized', () => {
   const own = new ApiError('NOT_FOUND')
   assert.equal(failureOf(own), own)
   const reference = ['PRAGMA foreign_keys = ON', table, 'CREATE TABLE u (t REFERENCES t (id))']
@@ -74,7 +74,7 @@ test('an error for the client passes as it is; a foreign key that fails is known
   assert.ok(!isForeignKeyFailure(errorOf('SELECT nonsense')))
 })
 
-test('while another process writes, writes wait and are then refused, reads go on; later both work', () =>
+test('while another process holds the write lock, writes wait and are refused and reads continue; afterwards both work', () =>
   withFile(async file => {
     const store = openSqlite(blog, { file, busyTimeout: 20, cacheBytes: 0 })
     const client = new Client(store)
@@ -100,7 +100,7 @@ test('while another process writes, writes wait and are then refused, reads go o
     await store.close()
   }))
 
-test('closing stores what waits; afterwards everything is refused, and closing again is nothing', () =>
+test('closing stores the waiting writes; afterwards all calls are refused, and closing again has no effect', () =>
   withFile(async file => {
     const store = openSqlite(blog, { file })
     const client = new Client(store)

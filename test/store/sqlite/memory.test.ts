@@ -1,4 +1,4 @@
-/** Memory stays flat, however much is read. */
+/** Memory does not grow with the number of reads. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ const ROWS = 100_000
 const PER_PAGE = 100
 const MIB = 1024 * 1024
 
-/** Bytes of live objects, of this process and outside its heap. */
+/** The bytes of live objects, in the heap of this process and outside. */
 function live(): number {
   collectGarbage()
   const { heapUsed, external } = process.memoryUsage()
@@ -42,7 +42,7 @@ const first: ListShape = {
 }
 const later: ListShape = { ...first, window: { kind: 'cursor', after: [1], limit: 0 } }
 
-/** Reads everything by cursor; `each` is called twenty times on the way. */
+/** Reads all rows by cursor; calls `each` twenty times on the way. */
 async function walk(client: Client, each: () => void): Promise<number> {
   let page = await client.list(first, [PER_PAGE])
   let met = page.items?.length ?? 0
@@ -71,7 +71,7 @@ async function withRows(cacheBytes: number, use: (client: Client) => Promise<voi
 }
 
 for (const cacheBytes of [0, 2 * MIB]) {
-  test(`a walk over ${ROWS} rows, ${cacheBytes} bytes remembered, takes no more at its end than at its start`, () =>
+  test(`reading ${ROWS} rows by cursor with a cache of ${cacheBytes} bytes does not increase memory`, () =>
     withRows(cacheBytes, async client => {
       const samples: number[] = []
       assert.equal(await walk(client, () => samples.push(live())), ROWS)
@@ -82,19 +82,19 @@ for (const cacheBytes of [0, 2 * MIB]) {
     }))
 }
 
-test('as many different questions as one likes, and deep pages anywhere, stay within the bound', () =>
+test('memory for many different reads and deep pages stays within the bound', () =>
   withRows(4 * MIB, async client => {
     const item = { kind: 'item', collection: 'posts', id: 0, select: fields('id', 'title', 'body') } as const
-    const ask = async (from: number) => {
+    const readMany = async (from: number) => {
       for (let id = from; id < from + 30_000; id++) await client.read({ shape: item, args: [id] }, system)
       for (let n = 0; n < 1_000; n++) {
         const offset = (from + n * 7919) % ROWS
         await client.read({ shape: listOfPosts, args: [offset, 20] }, system)
       }
     }
-    await ask(1)
+    await readMany(1)
     const early = live()
-    await ask(30_001)
-    await ask(60_001)
+    await readMany(30_001)
+    await readMany(60_001)
     assert.ok(live() - early < 6 * MIB, `${(live() - early) / MIB} MiB more`)
   }))

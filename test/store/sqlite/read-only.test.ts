@@ -1,4 +1,4 @@
-/** A database that cannot be written: a start says so, with the file and what to do, and does not serve. */
+/** A service does not start on a database that cannot be written; the error names the file and the remedy. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,14 +10,14 @@ import { openSqlite } from '../../../src/store/sqlite.ts'
 import { bin, blog as blogFile } from '../../processes/command.ts'
 import { blog, withFile } from '../blog.ts'
 
-/** Permissions do not restrain root: then the service runs as another user. */
+/** Permissions do not restrict root; in that case the service runs as another user. */
 const isRoot = process.getuid?.() === 0
 const nobody = 65534
 const asNobody = isRoot
   ? ['setpriv', `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', process.execPath]
   : [process.execPath]
 
-async function start(file: string): Promise<{ readonly code: number | null; readonly said: string }> {
+async function start(file: string): Promise<{ readonly code: number | null; readonly output: string }> {
   const [command = '', ...words] = [...asNobody, '--conditions=portico-source', bin, 'start']
   const child = spawn(command, words, {
     env: {
@@ -30,15 +30,15 @@ async function start(file: string): Promise<{ readonly code: number | null; read
       PORTICO_SECRET_KEY: 'a-key-that-is-long-enough-for-this-test-alone',
     },
   })
-  let said = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', chunk => {
-      said += chunk
-      if (said.includes('listening on')) child.kill('SIGKILL')
+      output += chunk
+      if (output.includes('listening on')) child.kill('SIGKILL')
     })
   }
   const [code] = await once(child, 'close')
-  return { code, said }
+  return { code, output }
 }
 
 function own(path: string, mode: number): void {
@@ -46,34 +46,34 @@ function own(path: string, mode: number): void {
   chmodSync(path, mode)
 }
 
-/** What is beside the file goes, so that it must be made anew. */
-function alone(file: string): void {
+/** Removes the files beside the database, so that they must be created again. */
+function removeWal(file: string): void {
   for (const end of ['-wal', '-shm']) rmSync(file + end, { force: true })
 }
 
 const cases = {
-  'a file that may only be read': (file: string) => {
+  'a read-only file': (file: string) => {
     own(dirname(file), 0o755)
     own(file, 0o444)
   },
-  'a folder in which nothing may be made': (file: string) => {
+  'a read-only folder': (file: string) => {
     own(file, 0o644)
     own(dirname(file), 0o555)
   },
 }
 
 for (const [name, restrain] of Object.entries(cases)) {
-  test(`${name}: the start is refused`, () =>
+  test(`a start on ${name} is refused`, () =>
     withFile(async file => {
       await openSqlite(blog, { file }).close()
-      alone(file)
+      removeWal(file)
       restrain(file)
       try {
-        const { code, said } = await start(file)
-        assert.equal(code, 1, said)
-        assert.ok(said.includes(`The database ${file} cannot be written: `), said)
-        assert.match(said, /must be able to write the file/)
-        assert.doesNotMatch(said, /\n {4}at /)
+        const { code, output } = await start(file)
+        assert.equal(code, 1, output)
+        assert.ok(output.includes(`The database ${file} cannot be written: `), output)
+        assert.match(output, /must be able to write the file/)
+        assert.doesNotMatch(output, /\n {4}at /)
       } finally {
         chmodSync(dirname(file), 0o755)
       }
@@ -81,7 +81,7 @@ for (const [name, restrain] of Object.entries(cases)) {
     }))
 }
 
-test('whether the file can be written is found out without a change to it, and beside another who writes', () =>
+test('the check whether the file can be written does not change it and works while another process writes', () =>
   withFile(async file => {
     await openSqlite(blog, { file }).close()
     const other = new DatabaseSync(file)

@@ -1,4 +1,4 @@
-/** Asynchronous functions as steps of a transaction: what becomes of calls that they have not awaited. */
+/** Asynchronous functions as steps of a transaction: calls that they did not await. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../src/errors.ts'
@@ -14,7 +14,7 @@ function act(start: (run: RunStep<GuardedActStep>) => Promise<void>, maxSteps = 
   return { act: 'actions.test', limitMs: 1000, maxSteps, turn: work => work(), start } as Act<GuardedPlanStep>
 }
 
-/** How many steps run. */
+/** Runs the function; returns the number of steps that ran, and its error. */
 async function stepsOf(
   given: Act<GuardedPlanStep>,
 ): Promise<{ readonly ran: number; readonly error: unknown }> {
@@ -29,7 +29,7 @@ async function stepsOf(
   return { ran, error }
 }
 
-test('calls that a function has not awaited run, unless it has failed', async () => {
+test('unawaited calls of a function run unless it fails', async () => {
   const calls = (fails: boolean) =>
     act(async run => {
       for (let at = 0; at < 10; at++) void run(step)
@@ -41,7 +41,7 @@ test('calls that a function has not awaited run, unless it has failed', async ()
   assert.ok(error instanceof ApiError && error.code === 'CONFLICT')
 })
 
-test('a loop that a failed function has not awaited makes no further calls', async () => {
+test('an unawaited loop of a failed function makes no further calls', async () => {
   const failing = act(async run => {
     await run(step)
     void (async () => {
@@ -53,13 +53,13 @@ test('a loop that a failed function has not awaited makes no further calls', asy
   const { ran, error } = await stepsOf(failing)
   assert.ok(ran <= 4, `${ran} calls`)
   assert.ok(error instanceof ApiError && error.code === 'CONFLICT', String(error))
-  let atOnce = 0
+  let synchronousCalls = 0
   const immediate = () => {
-    atOnce++
+    synchronousCalls++
     return answer
   }
   const { turn } = createTimeLimit()
-  // `turn` must begin where no microtasks wait.
+  // `turn` must start without pending microtasks.
   await new Promise<void>(resolve =>
     setImmediate(() => {
       const turned = { ...failing, turn: (work: () => void) => turn('actions.test', work) }
@@ -67,10 +67,10 @@ test('a loop that a failed function has not awaited makes no further calls', asy
       resolve()
     }),
   )
-  assert.ok(atOnce < 20, `${atOnce} calls`)
+  assert.ok(synchronousCalls < 20, `${synchronousCalls} calls`)
 })
 
-test('a function that makes more calls than it may runs none of those that wait', async () => {
+test('a function that exceeds its limit of calls runs none of the queued ones', async () => {
   const greedy = act(async run => {
     await Promise.all(Array.from({ length: 11 }, () => run(step)))
   }, 10)

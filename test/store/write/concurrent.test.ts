@@ -1,4 +1,4 @@
-/** Two stores on one PostgreSQL database, many things at once: the log has no gaps, and no answer is stale. */
+/** Concurrent writes by two stores on one PostgreSQL database: the log has no gaps, and no answer is stale. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -23,7 +23,7 @@ async function withTwo(
   })
 }
 
-test('a reader of the log meets every event once, in order, and those of a row in the order of its changes', async () => {
+test('a reader of the log gets every event once and in order, and the events of a row in the order of its changes', async () => {
   await withTwo(async (stores, place) => {
     const clients = stores.map(store => new Client(store))
     const [one] = clients
@@ -67,14 +67,14 @@ test('a reader of the log meets every event once, in order, and those of a row i
         assert.equal(
           seen.findLast(one => one.id === id)?.title,
           stored.get(id),
-          'the last change is the last event',
+          'the last event of a row has its stored title',
         )
       }
     }
   })
 })
 
-test('an event that is not committed keeps back those after it, and is not skipped', async () => {
+test('an uncommitted event holds back the events after it, and is not skipped', async () => {
   await withTwo(async ([store], place) => {
     const client = new Client(store)
     const { id: author } = await client.create('users', { name: 'x', email: 'x@example.com' })
@@ -102,7 +102,7 @@ test('an event that is not committed keeps back those after it, and is not skipp
   })
 })
 
-test('what was acknowledged by one node is in every answer of the other, however much goes on', async () => {
+test('a write acknowledged by one node is visible in every later answer of the other, under load too', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 3 }), fc.nat({ max: 6 }), async (deletes, readersOfOther) => {
       await withTwo(async stores => {

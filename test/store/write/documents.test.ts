@@ -1,4 +1,4 @@
-/** Documents that are merged within a write's transaction. */
+/** JSON documents that a write merges (RFC 7396). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { collection, json, model, signedIn, string } from '../../../src/index.ts'
@@ -29,18 +29,18 @@ const cases: readonly (readonly [string, string, string])[] = [
   ['{"e":null}', '{"a":1}', '{"e":null,"a":1}'],
   ['[1,2]', '{"a":"b","c":null}', '{"a":"b"}'],
   ['{}', '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
-  // Beyond the RFC's own: members with names that every object has.
+  // Not in the RFC: members named like properties of every object.
   ['{"__proto__":{"a":1}}', '{"__proto__":{"b":2},"toString":null}', '{"__proto__":{"a":1,"b":2}}'],
   ['{}', '{"constructor":{"x":1}}', '{"constructor":{"x":1}}'],
 ]
 
 for (const [target, patch, result] of cases) {
-  test(`${patch} makes ${result} of ${target}`, () => {
+  test(`merging ${patch} into ${target} gives ${result}`, () => {
     assert.equal(JSON.stringify(mergePatch(JSON.parse(target), JSON.parse(patch))), result)
   })
 }
 
-test('what was merged is no part of the patch or of the target', () => {
+test('merging changes neither the patch nor the target', () => {
   const [target, patch]: JsonValue[] = [{ a: { b: 1 } }, { a: { c: 2 } }]
   mergePatch(target, patch ?? null)
   assert.deepEqual([target, patch], [{ a: { b: 1 } }, { a: { c: 2 } }])
@@ -94,7 +94,7 @@ for (const { name, within } of databases) {
       }
     })
 
-  test(`${name}: patches that arrive together are merged one after the other: none undoes another`, async () => {
+  test(`${name}: concurrent patches are merged one after the other, and none is lost`, async () => {
     await withNote({}, async ({ patch }) => {
       const names = Array.from({ length: 20 }, (_, at) => `k${at}`)
       await Promise.all(names.map(name => patch({ extra: { [name]: { deep: 1 }, last: name } })))
@@ -103,7 +103,7 @@ for (const { name, within } of databases) {
     })
   })
 
-  test(`${name}: the event tells the merged document and the fields that changed; no change is no event`, async () => {
+  test(`${name}: the event contains the merged document and the changed fields; a patch without changes is not logged`, async () => {
     await withNote({ a: 1, b: { c: 2 } }, async ({ patch, events }) => {
       await patch({ title: 'a', extra: { a: 1, b: { d: null } } })
       assert.deepEqual(await events(), [])
@@ -116,7 +116,7 @@ for (const { name, within } of databases) {
     })
   })
 
-  test(`${name}: a document cannot be grown without end, patch by patch; what is large already may shrink`, async () => {
+  test(`${name}: patches cannot grow a document beyond its limit, but can shrink one that exceeds it`, async () => {
     const part = 'x'.repeat(400_000)
     await withNote({}, async ({ client, patch }) => {
       await patch({ extra: { a: part } })
@@ -129,14 +129,14 @@ for (const { name, within } of databases) {
     })
   })
 
-  test(`${name}: without being asked for it, a write replaces the document`, async () => {
+  test(`${name}: a write that does not request a merge replaces the document`, async () => {
     await withNote({ a: 1 }, async ({ client, patch }) => {
       await client.update('notes', 1, { extra: { b: null } })
       assert.deepEqual((await patch({})).extra, { b: null })
     })
   })
 
-  test(`${name}: a patch undone in its batch leaves the document as it was`, async () => {
+  test(`${name}: a failed patch in a batch does not change the document`, async () => {
     await withNote({ a: 1 }, async ({ client, patch }) => {
       const outcomes = await Promise.allSettled([
         patch({ extra: { b: 2 } }),

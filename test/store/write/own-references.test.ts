@@ -1,4 +1,4 @@
-/** Whoever is signed in may refer to themselves, seen or not, however many rules a write has to ask. */
+/** A signed-in caller can always reference their own account, readable or not, even if a write has to check many rules. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createGuard } from '../../../src/plan/guard.ts'
@@ -8,16 +8,18 @@ import { createRun } from '../../../src/serve/store.ts'
 import { seededStores } from '../../databases/seeded-store.ts'
 import { equals, nobody, relatedTo, smallModel } from '../../plan/small-model.ts'
 
-const asked = ['title', 'note', 'rank', 'public', 'extra', 'pin']
+const guardedFields = ['title', 'note', 'rank', 'public', 'extra', 'pin']
 const write = relatedTo('author', equals('level', 1))
 const model = smallModel({
   access: { users: { read: nobody } },
-  fields: Object.fromEntries(asked.map(name => [`posts.${name}`, { access: { read: nobody, write } }])),
+  fields: Object.fromEntries(
+    guardedFields.map(name => [`posts.${name}`, { access: { read: nobody, write } }]),
+  ),
 })
 const created_at = '2026-01-01T00:00:00.000Z'
 const person = (id: number) => ({ id, name: 'a', level: 1, boss_id: null, password_hash: '', created_at })
 
-const set = [...asked, 'author_id'].map((field, at) => ({ field, param: at + 1 }))
+const set = [...guardedFields, 'author_id'].map((field, at) => ({ field, param: at + 1 }))
 const values = ['a', 'b', 1, true, { a: 1 }, 'c']
 const select = [{ kind: 'field', key: 'id', field: 'id' }] as const
 const create: CreateShape = {
@@ -39,9 +41,9 @@ const update: UpdateShape = {
 }
 
 for (const { name, within } of seededStores) {
-  test(`${name}: a caller whom nobody may see refers to themselves, and to nobody else`, () =>
-    within(model, { users: [person(1), person(2)] }, async inside => {
-      const run = createRun(createGuard(model), inside.store)
+  test(`${name}: a caller whose account is not readable can reference it, but no other account`, () =>
+    within(model, { users: [person(1), person(2)] }, async ({ store, dump }) => {
+      const run = createRun(createGuard(model), store)
       const ann = user(1, 'user', 'all')
       const toAnother = { code: 'VALIDATION_FAILED' }
       const { id } = await run.write({ shape: create, args: [null, ...values, 1] }, ann)
@@ -49,7 +51,7 @@ for (const { name, within } of seededStores) {
       const change = [id, 'A', 'B', 2, false, { a: 2 }, 'C']
       await assert.rejects(run.write({ shape: update, args: [...change, 2] }, ann), toAnother)
       await run.write({ shape: update, args: [...change, 1] }, ann)
-      const { posts = [] } = await inside.dump()
+      const { posts = [] } = await dump()
       assert.deepEqual(
         posts.map(({ title, author_id }) => [title, author_id]),
         [['A', 1]],

@@ -1,4 +1,4 @@
-/** What is kept of a user beside the items goes with the user, whichever way the user goes. */
+/** The records of a user are deleted with the user, whichever way the user is deleted. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { anyone, collection, model, relation, string, users } from '../../../src/index.ts'
@@ -42,17 +42,17 @@ const person = (name: string, team: number | null = null) => ({
   team_id: team,
 })
 
-interface World {
+interface Fixture {
   readonly client: Client
   readonly store: Store
   readonly clock: { now: number }
   open(): Promise<Store>
   keep(records: readonly NewRecord[]): Promise<void>
-  /** How many records each has, as another connection sees it. */
+  /** The number of records per owner, as seen by another connection. */
   left(): Promise<Record<string, number>>
 }
 
-async function inWorld(place: Place, use: (world: World) => Promise<void>): Promise<void> {
+async function withFixture(place: Place, use: (fixture: Fixture) => Promise<void>): Promise<void> {
   const clock = { now: 1_000_000 }
   const open = () => place.open(firm, { now: () => clock.now })
   const store = await open()
@@ -75,11 +75,11 @@ async function inWorld(place: Place, use: (world: World) => Promise<void>): Prom
 
 for (const database of databases) {
   describe(`records of users on ${database.name}`, () => {
-    const within = (use: (world: World) => Promise<void>) => () =>
-      database.within(place => inWorld(place, use))
+    const within = (use: (fixture: Fixture) => Promise<void>) => () =>
+      database.within(place => withFixture(place, use))
 
     it(
-      'go in the same commit, of every kind, and only those of the user',
+      'are deleted in the same commit, all kinds, and only those of the user',
       within(async ({ client, store, open, keep, left }) => {
         const [ann, ben] = [
           await client.create('users', person('ann')),
@@ -105,7 +105,7 @@ for (const database of databases) {
     )
 
     it(
-      'stay where the deletion is refused',
+      'are kept if the deletion is refused',
       within(async ({ client, keep, left }) => {
         const ann = await client.create('users', person('ann'))
         await client.create('notes', { by_id: ann.id })
@@ -119,7 +119,7 @@ for (const database of databases) {
     )
 
     it(
-      'go where the user goes with something else',
+      'are deleted if the deletion of another item cascades to the user',
       within(async ({ client, keep, left }) => {
         const team = await client.create('teams', { name: 'one' })
         const ids: number[] = []
@@ -132,7 +132,7 @@ for (const database of databases) {
     )
 
     it(
-      'go with the next cleaning where they came too late, however many others there are',
+      'are deleted by a later cleanup if they were stored after the user was deleted, among many others',
       within(async ({ client, clock, keep, left }) => {
         const ann = await client.create('users', person('ann'))
         const ben = await client.create('users', person('ben'))
@@ -150,7 +150,7 @@ for (const database of databases) {
         for (let count = 0; count < 20 && String(ben.id) in (await left()); count++) {
           clock.now += 5001
           await client.create('teams', { name: 'a write' })
-          // PostgreSQL cleans after the answer.
+          // PostgreSQL cleans up after the acknowledgement.
           await new Promise(resolve => setTimeout(resolve, 50))
         }
         assert.deepEqual(await left(), { [ann.id]: 1200, null: 10 })
@@ -158,7 +158,7 @@ for (const database of databases) {
     )
 
     it(
-      'are never another’s: no id is given out again',
+      'cannot pass to another user, since ids are not reused',
       within(async ({ client, open, store }) => {
         const ann = await client.create('users', person('ann'))
         await client.remove('users', ann.id)
@@ -175,9 +175,9 @@ for (const database of databases) {
   })
 }
 
-it('records of users go where policies lock the rows, for whoever may delete the user', async () => {
-  const inside = seededStores.find(({ name }) => name === 'PostgreSQL with row security')
-  assert.ok(inside)
+it('records of users are deleted under row security, for any caller who may delete the user', async () => {
+  const seededStore = seededStores.find(({ name }) => name === 'PostgreSQL with row security')
+  assert.ok(seededStore)
   const clock = { now: 1_000_000 }
   const use = async ({ store }: { readonly store: Store }) => {
     const client = new Client(store, firm)
@@ -198,5 +198,5 @@ it('records of users go where policies lock the rows, for whoever may delete the
     assert.equal((await store.records.byOwner('Totp', String(ben.id))).length, 2)
     assert.equal(await left(), 10)
   }
-  await inside.within(firm, {}, use, () => clock.now)
+  await seededStore.within(firm, {}, use, () => clock.now)
 })

@@ -1,4 +1,4 @@
-/** What stores on one PostgreSQL database do to each other, and what is left when connections break. */
+/** Races between stores on one PostgreSQL database, and broken connections. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../src/errors.ts'
@@ -18,7 +18,7 @@ const shop = checkModel(
   }),
 )
 
-/** A test on each PostgreSQL, with the clients of two stores. */
+/** Defines a test with the clients of two stores, for PostgreSQL with and without row security. */
 function race(
   title: string,
   use: (clients: readonly Client[], place: Place) => Promise<void>,
@@ -57,7 +57,7 @@ function codes(outcomes: readonly PromiseSettledResult<unknown>[]): readonly str
   return [...new Set(failed.map(error => (error instanceof ApiError ? error.code : String(error))))].sort()
 }
 
-race('of many who change an item only if it is as they know it, one does', async clients => {
+race('of many concurrent updates with the same If-Match, one succeeds', async clients => {
   const [one] = clients
   assert.ok(one)
   const { id, text } = await one.create('shelves', { name: 'a' })
@@ -70,7 +70,7 @@ race('of many who change an item only if it is as they know it, one does', async
 })
 
 race(
-  'of many who want one unique value, one gets it; the others of the group are not harmed',
+  'of many concurrent creates with the same unique value, one succeeds, and other writes of the group are unaffected',
   async clients => {
     const outcomes = await each(40, clients, (client, at) =>
       client.create('shelves', { name: at % 2 === 0 ? 'wanted' : `own ${at}` }),
@@ -80,31 +80,34 @@ race(
   },
 )
 
-race('nothing refers to what was deleted meanwhile, and the totals are right', async (clients, place) => {
-  const [one] = clients
-  assert.ok(one)
-  const made = await each(12, clients, (client, at) => client.create('shelves', { name: `s${at}` }))
-  const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
-  const deeds = await each(72, clients, async (client, at) => {
-    const shelf = ids[at % ids.length] ?? 0
-    if (at % 3 === 0) await client.remove('shelves', shelf)
-    else await client.create('goods', { name: `g${at}`, shelf_id: shelf })
-  })
-  assert.ok(
-    codes(deeds).every(code => ['CONFLICT', 'NOT_FOUND', 'VALIDATION_FAILED'].includes(code)),
-    `${codes(deeds)}`,
-  )
-  const count = async (table: string) =>
-    Number((await place.rows(`SELECT count(*) AS n FROM ${table}`))[0]?.n)
-  for (const table of ['shelves', 'goods']) {
-    const [total] = await place.rows(`SELECT sum(n) AS n FROM _totals WHERE collection = '${table}'`)
-    assert.equal(Number(total?.n ?? 0), await count(table), table)
-  }
-  const lost = await place.rows('SELECT 1 FROM goods WHERE shelf_id NOT IN (SELECT id FROM shelves)')
-  assert.deepEqual(lost, [])
-})
+race(
+  'concurrent creates and deletes leave no dangling references and correct totals',
+  async (clients, place) => {
+    const [one] = clients
+    assert.ok(one)
+    const made = await each(12, clients, (client, at) => client.create('shelves', { name: `s${at}` }))
+    const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
+    const outcomes = await each(72, clients, async (client, at) => {
+      const shelf = ids[at % ids.length] ?? 0
+      if (at % 3 === 0) await client.remove('shelves', shelf)
+      else await client.create('goods', { name: `g${at}`, shelf_id: shelf })
+    })
+    assert.ok(
+      codes(outcomes).every(code => ['CONFLICT', 'NOT_FOUND', 'VALIDATION_FAILED'].includes(code)),
+      `${codes(outcomes)}`,
+    )
+    const count = async (table: string) =>
+      Number((await place.rows(`SELECT count(*) AS n FROM ${table}`))[0]?.n)
+    for (const table of ['shelves', 'goods']) {
+      const [total] = await place.rows(`SELECT sum(n) AS n FROM _totals WHERE collection = '${table}'`)
+      assert.equal(Number(total?.n ?? 0), await count(table), table)
+    }
+    const lost = await place.rows('SELECT 1 FROM goods WHERE shelf_id NOT IN (SELECT id FROM shelves)')
+    assert.deepEqual(lost, [])
+  },
+)
 
-race('transactions that lock rows in different orders all come to an end', async clients => {
+race('updates of the same rows in different orders all succeed', async clients => {
   const [one] = clients
   assert.ok(one)
   const made = await each(6, clients, (client, at) => client.create('shelves', { name: `s${at}` }))
@@ -118,7 +121,7 @@ race('transactions that lock rows in different orders all come to an end', async
 })
 
 race(
-  'whatever connections are cut, what was acknowledged is there, and reads and writes go on',
+  'no acknowledged write is lost while connections are terminated, and reads and writes continue',
   async (clients, place) => {
     let over = false
     const cutting = (async () => {
@@ -131,7 +134,7 @@ race(
     })()
     const acknowledged: string[] = []
     await each(8, clients, async (client, at) => {
-      // A new connection must wait before it writes, and few live for so long.
+      // A new connection must wait before it writes, and few survive that long.
       for (let round = 0; round < 30 || (acknowledged.length <= 20 && round < 3000); round++) {
         const name = `${at}.${round}`
         await client.create('shelves', { name }).then(
@@ -154,7 +157,7 @@ race(
   },
 )
 
-race('a text that no index can hold is a fault of its field', async ([client]) => {
+race('a text too long for an index is a validation error of its field', async ([client]) => {
   const text = (length: number) =>
     Array.from({ length }, () => String.fromCodePoint(0x4e00 + Math.floor(Math.random() * 20_000))).join('')
   const create = async (name: string) => client?.create('shelves', { name })
@@ -167,7 +170,7 @@ const clock = { now: Date.parse('2026-01-01T00:00:00Z') }
 const hour = 3_600_000
 
 race(
-  'old events and traces of commits go with later writes; ids are never given out again',
+  'later writes prune old events and old rows of _touched, and event ids are not reused',
   async ([client, other], place) => {
     assert.ok(client && other)
     for (const name of ['a', 'b', 'c']) await client.create('shelves', { name })
@@ -175,21 +178,21 @@ race(
     assert.equal(await nameOf(1), 'a')
     await client.update('shelves', 1, { name: 'A' })
     clock.now += 2 * hour
-    // Cleaning comes after the commit that it rides on.
+    // The cleanup runs after the commit of a write.
     for (const name of ['d', 'e']) await client.create('shelves', { name })
     await new Promise(resolve => setTimeout(resolve, 100))
     const ids = async () =>
       (await place.rows('SELECT id FROM _events ORDER BY id')).map(({ id }) => Number(id))
     assert.deepEqual(await ids(), [5, 6])
-    // What a transaction anywhere on the server may still need stays.
-    const traces = async () => (await place.rows("SELECT 1 FROM _touched WHERE xid > '0'::xid8")).length
-    for (let round = 0; (await traces()) > 4; round++) {
-      assert.ok(round < 100, 'traces go')
+    // Rows that a transaction anywhere on the server may still need are kept.
+    const touched = async () => (await place.rows("SELECT 1 FROM _touched WHERE xid > '0'::xid8")).length
+    for (let round = 0; (await touched()) > 4; round++) {
+      assert.ok(round < 100, 'rows of _touched are pruned')
       clock.now += hour
       await client.update('shelves', 2, { name: `b${round}` })
       await new Promise(resolve => setTimeout(resolve, 100))
     }
-    assert.equal(await nameOf(1), 'A', 'whose trace is gone')
+    assert.equal(await nameOf(1), 'A', 'its row in _touched is pruned')
     await client.create('shelves', { name: 'f' })
     assert.ok(Number((await ids()).at(-1)) >= 7)
     assert.equal(await nameOf(6), 'f')

@@ -1,4 +1,4 @@
-/** Deletions that take rows along, clear references or are refused: what is left, and the event of each row. */
+/** Deletions that cascade, clear references or are refused: the remaining rows, and an event for each change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Cascade, maxSilentCascade } from '../../../src/store/write/removal/cascades.ts'
@@ -14,11 +14,11 @@ interface Event {
   readonly changed: readonly string[] | null
 }
 
-interface OpenSeededStore {
+interface Fixture {
   readonly client: Client
-  /** A query, from another connection. */
+  /** Returns the rows of a query on another connection. */
   rows(query: string): Promise<unknown[][]>
-  /** Statements, on one connection of their own. */
+  /** Runs statements on one connection of their own. */
   run(statements: string): Promise<void>
   /** The events since the last call. */
   events(): Promise<Event[]>
@@ -30,10 +30,10 @@ const named = (events: readonly Event[]) =>
   events.map(({ kind, collection: of, id }) => `${kind} ${of} ${id}`).toSorted()
 
 for (const { name, within } of databases) {
-  test(`${name}: a deletion that takes more than ${maxSilentCascade} items with it is told, a smaller one counted`, () =>
+  test(`${name}: a deletion that cascades to more than ${maxSilentCascade} items is reported, and a smaller one only counted`, () =>
     within(async place => {
-      const told: Cascade[] = []
-      const store = await place.open(storage, { onCascade: cascade => told.push(cascade) })
+      const reported: Cascade[] = []
+      const store = await place.open(storage, { onCascade: cascade => reported.push(cascade) })
       try {
         const client = new Client(store, storage)
         const boxes = [await client.create('boxes', {}), await client.create('boxes', {})]
@@ -51,7 +51,7 @@ for (const { name, within } of databases) {
         await insert(String(other), maxSilentCascade - 1)
         await client.remove('boxes', full ?? 0)
         assert.deepEqual(
-          told.map(({ durationMs, ...cascade }) => [durationMs > 0, cascade]),
+          reported.map(({ durationMs, ...cascade }) => [durationMs > 0, cascade]),
           [
             [
               true,
@@ -65,7 +65,7 @@ for (const { name, within } of databases) {
           ],
         )
         await client.remove('boxes', other ?? 0)
-        assert.equal(told.length, 1)
+        assert.equal(reported.length, 1)
         assert.equal(store.counts().cascaded, 2 * maxSilentCascade + 1)
         await assert.rejects(client.remove('things', spare.id), { code: 'NOT_FOUND' })
       } finally {
@@ -75,15 +75,15 @@ for (const { name, within } of databases) {
 
   const isSqlite = name === 'SQLite'
 
-  /** Rows that were not added by the store: on PostgreSQL no trigger counts them. */
-  const added = async (table: string, count: number, rows: OpenSeededStore['rows']) => {
+  /** Counts rows that were not inserted by the store: on PostgreSQL no trigger does. */
+  const addTotal = async (table: string, count: number, rows: Fixture['rows']) => {
     if (!isSqlite) await rows(`INSERT INTO _totals VALUES ('${table}', 99, ${count})`)
   }
 
-  const inStorage = (use: (inside: OpenSeededStore) => Promise<void>): Promise<void> =>
+  const inStorage = (use: (fixture: Fixture) => Promise<void>): Promise<void> =>
     within(async place => {
       const store = await place.open(storage)
-      // PostgreSQL counts in bigint, which its driver gives as text.
+      // A count on PostgreSQL is a bigint, which the driver returns as text.
       const plain = (value: unknown) =>
         typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
       const rows = async (text: string) =>
@@ -122,7 +122,7 @@ for (const { name, within } of databases) {
       }
     })
 
-  test(`${name}: what cascades goes with an event each, as it was; what is cleared stays with one of its own`, () =>
+  test(`${name}: each deleted row is logged as it was, and each row with a cleared reference as updated`, () =>
     inStorage(async ({ client, rows, events }) => {
       const outer = await client.create('boxes', { label: 'outer' })
       const inner = await client.create('boxes', { label: 'inner', within_id: outer.id })
@@ -157,7 +157,7 @@ for (const { name, within } of databases) {
       assert.equal(grown[2], versions[2])
     }))
 
-  test(`${name}: an item that something still refers to keeps everything in place`, () =>
+  test(`${name}: a deletion is refused as a whole if one of the items is still referenced`, () =>
     inStorage(async ({ client, rows, events }) => {
       const box = await client.create('boxes', { label: 'a' })
       const thing = await client.create('things', { name: 'a', box_id: box.id })
@@ -174,13 +174,13 @@ for (const { name, within } of databases) {
       assert.deepEqual(await rows('SELECT count(*) FROM things'), [[0]])
     }))
 
-  test(`${name}: a reference that must not be lost is no hindrance when its item goes too, on whichever way`, () =>
+  test(`${name}: a restricting reference does not prevent a deletion that also deletes its item, on any path`, () =>
     inStorage(async ({ client, rows, events }) => {
       const outer = await client.create('boxes', { label: 'outer' })
       const inner = await client.create('boxes', { within_id: outer.id })
       const deep = await client.create('things', { name: 'deep', box_id: inner.id })
       const near = await client.create('things', { name: 'near', box_id: outer.id })
-      // Found on the way to the outer box, long before the thing that it seals, and long after it.
+      // The seals are found before and after the things that they reference.
       const seals = [
         await client.create('seals', { thing_id: deep.id, box_id: outer.id }),
         await client.create('seals', { thing_id: near.id, box_id: inner.id }),
@@ -192,7 +192,7 @@ for (const { name, within } of databases) {
       assert.deepEqual(await rows('SELECT count(*) FROM seals'), [[0]])
     }))
 
-  test(`${name}: one of many that refer, and does not go too, is enough to refuse`, () =>
+  test(`${name}: a single restricting reference of an item that is not deleted is enough to refuse`, () =>
     inStorage(async ({ client, rows }) => {
       const box = await client.create('boxes', {})
       const thing = await client.create('things', { name: 'a', box_id: box.id })
@@ -205,7 +205,7 @@ for (const { name, within } of databases) {
       assert.deepEqual(await rows('SELECT count(*) FROM seals'), [[0]])
     }))
 
-  test(`${name}: rows that refer to themselves or in a ring go`, () =>
+  test(`${name}: rows that reference themselves or each other can be deleted`, () =>
     inStorage(async ({ client, rows, events }) => {
       const { id } = await client.create('boxes', {})
       await client.update('boxes', id, { within_id: id })
@@ -217,7 +217,7 @@ for (const { name, within } of databases) {
       assert.deepEqual(await rows('SELECT count(*) FROM boxes'), [[0]])
     }))
 
-  // Deeper than SQLite lets triggers nest.
+  // Deeper than SQLite allows triggers to nest.
   const DEPTH = 1500
   const WIDTH = 3000
   const numbers = (count: number) =>
@@ -227,10 +227,10 @@ for (const { name, within } of databases) {
   const insideLast = `INSERT INTO things (name, box_id, spare_box_id, created_at, updated_at)
   ${numbers(WIDTH)} SELECT n, ${DEPTH}, 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM numbers`
 
-  test(`${name}: a ring of any length goes`, () =>
+  test(`${name}: a long cycle of references can be deleted`, () =>
     inStorage(async ({ client, rows, events }) => {
       await rows(chain)
-      await added('boxes', DEPTH, rows)
+      await addTotal('boxes', DEPTH, rows)
       await client.update('boxes', 1, { within_id: DEPTH })
       await events()
       await client.remove('boxes', 1)
@@ -241,29 +241,29 @@ for (const { name, within } of databases) {
       assert.deepEqual(await rows('SELECT count(*) FROM boxes'), [[0]])
     }))
 
-  /** References are not checked. */
+  /** Inserts rows without checking their references. */
   const fill = async (
     table: string,
     statement: string,
     count: number,
-    rows: OpenSeededStore['rows'],
-    run: OpenSeededStore['run'],
+    rows: Fixture['rows'],
+    run: Fixture['run'],
   ) => {
     const [off, on] = isSqlite
       ? ['PRAGMA foreign_keys = OFF', 'PRAGMA foreign_keys = ON']
       : ['SET session_replication_role = replica', 'SET session_replication_role = origin']
     await run(`${off}; ${statement}; ${on}`)
-    await added(table, count, rows)
+    await addTotal(table, count, rows)
   }
-  const ring = (table: string, field: string, first: string) =>
+  const cycle = (table: string, field: string, first: string) =>
     `INSERT INTO ${table} (id, ${field}, created_at) ${numbers(DEPTH)} SELECT n, ${first}, '2026-01-01T00:00:00.000Z' FROM numbers`
   const next = `n % ${DEPTH} + 1`
 
-  test(`${name}: a ring of references that may not be empty goes too, of one collection or of several`, () =>
+  test(`${name}: a cycle of required references can be deleted, within one collection or across two`, () =>
     inStorage(async ({ client, rows, run, events }) => {
-      await fill('links', ring('links', 'next_id', next), DEPTH, rows, run)
-      await fill('hens', ring('hens', 'egg_id', 'n'), DEPTH, rows, run)
-      await fill('eggs', ring('eggs', 'hen_id', next), DEPTH, rows, run)
+      await fill('links', cycle('links', 'next_id', next), DEPTH, rows, run)
+      await fill('hens', cycle('hens', 'egg_id', 'n'), DEPTH, rows, run)
+      await fill('eggs', cycle('eggs', 'hen_id', next), DEPTH, rows, run)
       await client.remove('links', 7)
       assert.equal(new Set(named(await events())).size, DEPTH)
       await client.remove('hens', 9)
@@ -272,7 +272,7 @@ for (const { name, within } of databases) {
         assert.deepEqual(await rows(`SELECT count(*) FROM ${table}`), [[0]])
     }))
 
-  test(`${name}: one that refers to itself, and may not be empty, goes`, () =>
+  test(`${name}: an item whose required reference is to itself can be deleted`, () =>
     inStorage(async ({ client, rows, run }) => {
       const one = `INSERT INTO links (id, next_id, created_at) VALUES (1, 1, '2026-01-01T00:00:00.000Z')`
       await fill('links', one, 1, rows, run)
@@ -280,12 +280,12 @@ for (const { name, within } of databases) {
       assert.deepEqual(await rows('SELECT count(*) FROM links'), [[0]])
     }))
 
-  test(`${name}: a long chain and a wide collection go whole, each row with one event`, () =>
+  test(`${name}: a long chain and many referencing items are deleted completely, with one event per row`, () =>
     inStorage(async ({ client, rows, events }) => {
       await rows(chain)
-      await added('boxes', DEPTH, rows)
+      await addTotal('boxes', DEPTH, rows)
       await rows(insideLast)
-      await added('things', WIDTH, rows)
+      await addTotal('things', WIDTH, rows)
       await client.remove('boxes', 1)
       const found = await events()
       assert.equal(found.length, DEPTH + WIDTH)

@@ -1,6 +1,6 @@
 /**
- * Transactions with `serial`, beside single writes from two nodes: what all of them return, and what is stored
- * afterwards, is what some order of them one after the other gives.
+ * Serial transactions and concurrent single writes from two nodes: their results and the final state equal those of
+ * some sequential order.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -15,7 +15,7 @@ import { user } from '../../../src/principal.ts'
 import { Client, fields, parsed } from '../blog.ts'
 import { databases } from '../databases.ts'
 
-/** `doors` may be changed only while their wall is low: a rule over another collection. */
+/** `doors` can be changed only while their wall is low: a rule on another collection. */
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 const low = related('wall', field('value').lt(50))
 const house = checkModel(
@@ -35,13 +35,13 @@ interface State {
   readonly doors: readonly number[]
 }
 
-/** What is done to a state: the state afterwards, and what is told. */
+/** An operation on a state: returns the next state and the result. */
 type Reference = (state: State) => readonly [State, string]
 
 type Operation =
-  /** Reads one collection whole, and sets an item of the other to the sum: two of these make a write skew. */
+  /** Reads a whole collection and sets an item of the other to the sum: two of these can cause a write skew. */
   | { readonly kind: 'sum'; readonly from: Kind; readonly at: 0 | 1 }
-  /** Adds an item where there are fewer than four: two of these make a phantom. */
+  /** Adds an item if there are fewer than four: two of these can cause a phantom. */
   | { readonly kind: 'add'; readonly to: Kind; readonly value: number }
   /** A single write. */
   | { readonly kind: 'set'; readonly to: Kind; readonly at: 0 | 1; readonly value: number }
@@ -51,7 +51,7 @@ const otherOf = { walls: 'doors', doors: 'walls' } as const
 const maxItems = 4
 const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
 
-/** The first wall is every door's. */
+/** All doors belong to the first wall. */
 function isOpen({ walls }: State): boolean {
   return (walls[0] ?? 0) < 50
 }
@@ -66,8 +66,8 @@ function referenceOf(operation: Operation): Reference {
     case 'sum':
       return state => {
         const sum = sumOf(state[operation.from])
-        const [after, told] = changed(state, otherOf[operation.from], operation.at, sum + 1)
-        return [after, told === 'done' ? `sum ${sum}` : told]
+        const [after, result] = changed(state, otherOf[operation.from], operation.at, sum + 1)
+        return [after, result === 'done' ? `sum ${sum}` : result]
       }
     case 'add':
       return state => {
@@ -80,22 +80,22 @@ function referenceOf(operation: Operation): Reference {
   }
 }
 
-/** Whether some order of the operations gives what they have told, and the state that was found. */
+/** Whether some order of the operations gives these results and the state that was found. */
 function hasOrder(
   state: State,
   operations: readonly Operation[],
-  told: readonly string[],
+  results: readonly string[],
   found: string,
 ): boolean {
   if (operations.length === 0) return JSON.stringify(sorted(state)) === found
   return operations.some((operation, index) => {
-    const [after, tells] = referenceOf(operation)(state)
-    if (tells !== told[index]) return false
-    return hasOrder(after, operations.toSpliced(index, 1), told.toSpliced(index, 1), found)
+    const [after, result] = referenceOf(operation)(state)
+    if (result !== results[index]) return false
+    return hasOrder(after, operations.toSpliced(index, 1), results.toSpliced(index, 1), found)
   })
 }
 
-/** Items that were added have ids in the order in which these were drawn. */
+/** Sorts the added items, whose ids follow the order in which they were drawn. */
 function sorted({ walls, doors }: State): State {
   const added = (values: readonly number[]) => [
     ...values.slice(0, 2),
@@ -118,7 +118,7 @@ const lists = { walls: listOf('walls'), doors: listOf('doors') }
 
 type Program = Generator<Steps<Plan<ReadShape> | Plan<WriteShape>>, string, StepAnswer>
 
-/** One run: its own items on a database that all share. */
+/** One run, with its own items in a shared database. */
 class Run {
   readonly #run: number
   readonly #ids: Readonly<Record<Kind, readonly number[]>>
@@ -137,8 +137,8 @@ class Run {
     const add = async (kind: Kind, value: number, more = {}) =>
       (await client.create(kind, { run, value, ...more })).id
     const walls = [await add('walls', 1), await add('walls', 2)]
-    const gate = { wall_id: walls[0] ?? 0 }
-    return new Run(run, { walls, doors: [await add('doors', 3, gate), await add('doors', 4, gate)] })
+    const ofWall = { wall_id: walls[0] ?? 0 }
+    return new Run(run, { walls, doors: [await add('doors', 3, ofWall), await add('doors', 4, ofWall)] })
   }
 
   async perform(operation: Operation, client: Client): Promise<string> {
@@ -174,8 +174,8 @@ class Run {
   *#add({ to, value }: Operation & { kind: 'add' }, client: Client): Program {
     const { total = 0 } = (yield { shape: lists[to], args: [0, 1, this.#run] }) as ListAnswer
     if (total >= maxItems) return 'full'
-    const gate = to === 'doors' ? { wall_id: this.#ids.walls[0] ?? 0 } : {}
-    yield client.creation(to, { run: this.#run, value, ...gate })
+    const ofWall = to === 'doors' ? { wall_id: this.#ids.walls[0] ?? 0 } : {}
+    yield client.creation(to, { run: this.#run, value, ...ofWall })
     return `after ${total}`
   }
 }
@@ -192,7 +192,7 @@ const operations = fc.oneof(
   },
 )
 
-describe('transactions beside single writes equal some serial order', () => {
+describe('serial transactions and concurrent single writes equal some sequential order', () => {
   for (const { name, within } of databases) {
     it(name, () =>
       within(async place => {
@@ -207,11 +207,11 @@ describe('transactions beside single writes equal some serial order', () => {
             fc.asyncProperty(fc.array(operations, { minLength: 3, maxLength: 6 }), async all => {
               const one = await Run.start(first, ++run)
               const before = await one.state(first)
-              const told = await Promise.all(
+              const results = await Promise.all(
                 all.map((operation, at) => one.perform(operation, clients[at % 2] ?? first)),
               )
               const found = JSON.stringify(sorted(await one.state(first)))
-              assert.ok(hasOrder(before, all, told, found), `${JSON.stringify(told)} ${found}`)
+              assert.ok(hasOrder(before, all, results, found), `${JSON.stringify(results)} ${found}`)
             }),
             { numRuns: 25 },
           )

@@ -1,4 +1,4 @@
-/** Boxes and things that refer to one another in every way. */
+/** A model whose collections reference one another in every way. */
 import { anyone, collection, model, relation, string } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Model } from '../../../src/model/model.ts'

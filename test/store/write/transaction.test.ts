@@ -38,7 +38,7 @@ function within(database: TestDatabase, use: (opened: Opened) => Promise<void>) 
     })
 }
 
-/** All posts by id, with their total. */
+/** The first 100 posts by id, with the total. */
 const posts = (client: Client) => client.list(listOfPosts, [0, 100])
 
 async function titles(client: Client): Promise<unknown[]> {
@@ -53,10 +53,10 @@ const record = (id: string): RecordChange => ({
 for (const database of databases) {
   describe(`transactions on ${database.name}`, () => {
     it(
-      'sees its own changes, in lists, totals and items, and tells them afterwards',
+      'read their own changes in lists, totals and items, and others see them afterwards',
       within(database, async ({ client, annId }) => {
         await client.create('posts', { title: 'before', author_id: annId })
-        // What is remembered of the list is not what the transaction sees, nor the other way round.
+        // The cached list must not be used by the transaction, nor the transaction's list be cached.
         assert.equal((await posts(client)).total, 1)
         const seen = await client.transaction(function* (): Program<unknown> {
           const { id } = (yield client.creation('posts', { title: 'a', author_id: annId })) as WriteAnswer
@@ -86,7 +86,7 @@ for (const database of databases) {
     )
 
     it(
-      'leaves nothing, wherever it fails',
+      'leave no changes, whichever step fails',
       within(database, async ({ client, store, annId }) => {
         const steps: Step[] = [
           client.creation('posts', { title: 'a', author_id: annId }),
@@ -116,7 +116,7 @@ for (const database of databases) {
     )
 
     it(
-      'undoes all when the program throws by itself, or goes on after a failure',
+      'are undone if the program throws or catches the error of a step',
       within(database, async ({ client, annId }) => {
         const create = client.creation('posts', { title: 'a', author_id: annId })
         const throwing = client.transaction(function* (): Program<void> {
@@ -124,7 +124,7 @@ for (const database of databases) {
           throw new RangeError('enough')
         })
         await assert.rejects(throwing)
-        const deaf = client.transaction(function* (): Program<string> {
+        const catching = client.transaction(function* (): Program<string> {
           yield create
           try {
             yield client.change('merge', 'posts', 999, { title: 'x' })
@@ -133,13 +133,13 @@ for (const database of databases) {
           }
           return 'done'
         })
-        await assert.rejects(deaf, failure('NOT_FOUND'))
+        await assert.rejects(catching, failure('NOT_FOUND'))
         assert.deepEqual(await titles(client), [])
       }),
     )
 
     it(
-      'logs its events in the order of its steps',
+      'log events in the order of their steps',
       within(database, async ({ client, store, annId }) => {
         const last = await store.changes.last()
         await client.transaction(function* (): Program<void> {
@@ -157,7 +157,7 @@ for (const database of databases) {
     )
 
     it(
-      'changes records with the items, and says whether it did',
+      'change records together with items, and report whether each changed',
       within(database, async ({ client, store, annId }) => {
         const key = { kind: 'Test', id: 'r' }
         const answers = await client.transaction(function* (): Program<StepAnswer[]> {
@@ -183,7 +183,7 @@ for (const database of databases) {
     )
 
     it(
-      'keeps to the rules of rows in reads and writes',
+      'apply the access rules in reads and writes',
       within(database, async ({ client, annId, benId }) => {
         const ann = user(annId, 'user', 'all')
         const seen = await client.transaction(function* (): Program<string | null> {
@@ -212,7 +212,7 @@ for (const database of databases) {
     )
 
     it(
-      'does writes together that do not need each other, and tells which has failed',
+      'run independent writes together, and report which one failed',
       within(database, async ({ client, store, annId }) => {
         const last = await store.changes.last()
         const titled = Array.from({ length: 230 }, (_, at) => `${at}`)
@@ -249,7 +249,7 @@ for (const database of databases) {
     )
 
     it(
-      'fails a single write among searchable ones by itself',
+      'do not affect single writes: one that fails among searchable ones fails alone',
       within(database, async ({ client, annId }) => {
         const creates = Array.from({ length: 20 }, (_, at) =>
           at % 7 === 3
@@ -263,7 +263,7 @@ for (const database of databases) {
       }),
     )
 
-    it('bounds how many rows a list may look at, as in a read of its own', () =>
+    it('refuse a list that would visit more rows than maxScan', () =>
       database.within(async place => {
         const store = await place.open(blog, { queries: { maxScan: 20 } })
         try {
@@ -287,7 +287,7 @@ for (const database of databases) {
       }))
 
     it(
-      'keeps totals right beside single writes and failures',
+      'keep totals correct with concurrent single writes and failures',
       within(database, async ({ client, annId }) => {
         const one = (title: string) => client.creation('posts', { title, author_id: annId })
         const all = Array.from({ length: 12 }, (_, at) => {
@@ -307,7 +307,7 @@ for (const database of databases) {
   })
 }
 
-it('bounds how long the reads of a transaction hold the event loop on SQLite', () =>
+it('a transaction on SQLite whose reads block the event loop for too long fails', () =>
   sqlite.within(async place => {
     const store = await place.open(blog)
     try {
@@ -349,7 +349,7 @@ describe('serial transactions on PostgreSQL', () => {
     await writing
   }
 
-  it('wait for writes that are under way, and keep those of other collections waiting for nothing', () =>
+  it('wait for open writes of their collections, and do not delay writes of others', () =>
     postgres.within(async place => {
       const store = await place.open(blog)
       try {
@@ -378,7 +378,7 @@ describe('serial transactions on PostgreSQL', () => {
       }
     }))
 
-  it('end when they have waited for as long as a write waits for a lock', () =>
+  it('fail once they have waited for a lock as long as a write may', () =>
     postgres.within(async place => {
       const store = await openPostgres(blog, { url: place.url, timeout: 600 })
       try {
@@ -400,7 +400,7 @@ describe('serial transactions on PostgreSQL', () => {
       }
     }))
 
-  it('that change nothing lock nothing, and see one moment', () =>
+  it('that only read take no locks and use one snapshot', () =>
     postgres.within(async place => {
       const store = await place.open(blog)
       try {

@@ -1,4 +1,4 @@
-/** An update must be allowed for the item before and after it, with all that it changes, wherever the rule is asked. */
+/** An update rule must hold for the item before and after the update, including fields that are set automatically. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anyone, collection, field, model, role, string } from '../../../src/index.ts'
@@ -23,7 +23,7 @@ const notes = checkModel(
 )
 
 for (const { name, within } of databases) {
-  test(`${name}: the time of the change counts too`, () =>
+  test(`${name}: an update rule also applies to the new updated_at`, () =>
     within(async place => {
       const clock = { now: Date.parse('2025-06-01T00:00:00Z') }
       const store = await place.open(notes, { now: () => clock.now })
@@ -33,7 +33,7 @@ for (const { name, within } of databases) {
         await client.update('notes', id, { text: 'changed' })
         clock.now = Date.parse(year)
         await assert.rejects(client.update('notes', id, { text: 'late' }), { code: 'FORBIDDEN' })
-        // What changes nothing sets no time.
+        // An update without changes does not set updated_at.
         await client.update('notes', id, { text: 'changed' })
         const [row] = await place.rows('SELECT text, updated_at FROM notes')
         assert.deepEqual({ ...row }, { text: 'changed', updated_at: '2025-06-01T00:00:00.000Z' })
@@ -68,7 +68,7 @@ const withheld: UpdateShape = {
 }
 
 for (const { name, within } of databases) {
-  test(`${name}: a withheld assignment is refused as any other, and not made`, () =>
+  test(`${name}: a withheld assignment is checked like any other, but not stored`, () =>
     within(async place => {
       const clock = { now: Date.parse(year) }
       const store = await place.open(guarded, { now: () => clock.now })

@@ -1,9 +1,9 @@
-/** When readiness has to write something to know that it can. */
+/** When the readiness check has to write in order to know that changes can be stored. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WriteHealth } from '../../../src/store/write-health.ts'
 
-/** What threads share. */
+/** The counters that threads share. */
 function shared() {
   const counts = { commits: 0, failures: 0 }
   return {
@@ -14,7 +14,7 @@ function shared() {
   }
 }
 
-test('a commit proves for ten seconds that the next one can be stored', () => {
+test('a commit proves for ten seconds that changes can be stored', () => {
   let now = 0
   const health = new WriteHealth(shared(), () => now)
   assert.equal(health.isProven, false)
@@ -25,7 +25,7 @@ test('a commit proves for ten seconds that the next one can be stored', () => {
   assert.equal(health.isProven, false)
 })
 
-test('a failure ends the proof until something is stored again', () => {
+test('a failure ends the proof until the next commit', () => {
   const health = new WriteHealth(shared(), () => 0)
   health.stored()
   health.suspect()
@@ -34,7 +34,7 @@ test('a failure ends the proof until something is stored again', () => {
   assert.equal(health.isProven, true)
 })
 
-test('what another thread stores is a proof as well, and its failure ends every proof', () => {
+test('a commit of another thread is a proof too, and its failure ends the proof of all threads', () => {
   const common = shared()
   let now = 0
   const [one, other] = [new WriteHealth(common, () => now), new WriteHealth(common, () => now)]
@@ -43,7 +43,7 @@ test('what another thread stores is a proof as well, and its failure ends every 
   one.suspect()
   assert.deepEqual([one.isProven, other.isProven], [false, false])
   common.counts.commits++
-  assert.equal(other.isProven, false, 'that may have been before the failure')
+  assert.equal(other.isProven, false, 'that commit may have preceded the failure')
   other.stored()
   assert.equal(other.isProven, true)
   assert.equal(one.isProven, false)

@@ -1,4 +1,4 @@
-/** What writes ask of the database, and when; and what their events tell. */
+/** The statements of writes, and the contents of their events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anyone, collection, json, model, owner, relation, role, string } from '../../../src/index.ts'
@@ -57,22 +57,22 @@ const path = { relation: toTeam, target: teams.collections.get('teams') } as Pat
 const inTeam: Condition = { kind: 'related', path, rows: always }
 const found: Condition = { kind: 'search', fields: [name], param: 0, isWhole: true }
 
-const conditions: readonly (readonly [what: string, condition: Condition, isOfTheRow: boolean])[] = [
+const conditions: readonly (readonly [what: string, condition: Condition, isOwn: boolean])[] = [
   ['a field', named(), true],
-  ['a field that may be missing', { kind: 'isNull', field: { field: name, when: always } }, true],
-  ['fields together', and(named(), not({ kind: 'isNull', field: { field: name, when: always } })), true],
+  ['a nullable field', { kind: 'isNull', field: { field: name, when: always } }, true],
+  ['several fields', and(named(), not({ kind: 'isNull', field: { field: name, when: always } })), true],
   ['a related row', inTeam, false],
-  ['its search words', found, false],
+  ['its search terms', found, false],
   ['no related row', not(inTeam), false],
   ['a field and a related row', and(named(), inTeam), false],
-  ['a field that a related row hides', named(inTeam), false],
+  ['a field hidden by a related row', named(inTeam), false],
 ]
 
 const create = (of: Partial<GuardedCreate>) =>
   ({ select: [], rows: always, after: [], ...of }) as unknown as GuardedCreate
 
-for (const [what, condition, isOfTheRow] of conditions) {
-  test(`what depends on ${what} is asked ${isOfTheRow ? 'in the INSERT' : 'when the row is there'}`, () => {
+for (const [what, condition, isOwn] of conditions) {
+  test(`a condition on ${what} is evaluated ${isOwn ? 'by the INSERT itself' : 'after the INSERT'}`, () => {
     const selected: GuardedSelected = { kind: 'field', key: 'name', field: { field: name, when: condition } }
     const shapes = [
       create({ after: [{ condition, field: undefined }] }),
@@ -87,12 +87,12 @@ for (const [what, condition, isOfTheRow] of conditions) {
     ]
     assert.deepEqual(
       shapes.map(isReturnable),
-      shapes.map(() => isOfTheRow),
+      shapes.map(() => isOwn),
     )
   })
 }
 
-test('an answer with related rows is made when the row is there', () => {
+test('an answer with related rows is read after the INSERT', () => {
   const related = {
     kind: 'relation',
     key: 'team',
@@ -116,19 +116,19 @@ function created(names: readonly string[], as: Principal, key = (field: string) 
   ).shape
 }
 
-test('the answer is the event’s very text where it holds all that the event does, and only there', () => {
+test('the answer reuses the text of the event only if both contain the same fields in the same order', () => {
   const all = [...players.fields.keys()].filter(field => field !== 'secret')
   const admin = user(1, 'admin', 'all')
   const isEvent = (shape: GuardedCreate) => placesOf(shape).event === TEXT
   assert.equal(isEvent(created(all, admin)), true)
-  assert.equal(isEvent(created(all.slice(0, -1), admin)), false, 'a field is left out')
+  assert.equal(isEvent(created(all.slice(0, -1), admin)), false, 'a field is missing')
   assert.equal(isEvent(created(all.toReversed(), admin)), false, 'in another order')
-  assert.equal(isEvent(created(all, admin, field => `my_${field}`)), false, 'by other names')
-  assert.equal(isEvent(created([...all, 'secret'], system)), false, 'a field more')
-  assert.equal(isEvent(created(all, user(2, 'user', 'all'))), false, 'one is hidden in some rows')
+  assert.equal(isEvent(created(all, admin, field => `my_${field}`)), false, 'with other keys')
+  assert.equal(isEvent(created([...all, 'secret'], system)), false, 'an additional field')
+  assert.equal(isEvent(created(all, user(2, 'user', 'all'))), false, 'a field is hidden in some rows')
 })
 
-test('an event names what changed, but for what nobody may read, and there is none where all of it is internal', () => {
+test('an event names the changed fields except unreadable ones, and a change of internal fields alone is not logged', () => {
   const accounts = checkModel(model({})).collections.get('users') ?? assert.fail()
   const changed = (of: typeof players, ...names: string[]) => {
     const set = names.map(field => ({
@@ -145,15 +145,15 @@ test('an event names what changed, but for what nobody may read, and there is no
   assert.equal(changed(players, 'name')?.before, 'before')
 })
 
-test('events keep every field that may ever be shown, and no other', () => {
+test('events contain every field that some caller may read, and no other', () => {
   const accounts = checkModel(model({})).collections.get('users') ?? assert.fail()
   const kept = (of: typeof players) => publicFields(of).map(each => each.name)
-  assert.ok(kept(players).includes('salary'), 'some may see it')
+  assert.ok(kept(players).includes('salary'), 'some callers can read it')
   assert.ok(!kept(players).includes('secret'), 'it is write-only')
   assert.ok(!kept(accounts).includes('password_hash'), 'it is internal')
 })
 
-test('a required field must have a value, where it is assigned at all', () => {
+test('a required field must have a value if it is assigned', () => {
   const set = ['name', 'team_id'].map(each => ({
     field: players.fields.get(each) ?? assert.fail(each),
     value: { kind: 'literal', value: null } as const,
@@ -168,7 +168,7 @@ test('a required field must have a value, where it is assigned at all', () => {
   }
 })
 
-test('a check must be fulfilled: unknown is not enough', () => {
+test('a check whose result is unknown fails', () => {
   const check = { condition: always, field: undefined }
   const written = { kind: 'update', collection: players } as const
   requireChecks([check], ['text', 1], 1, written)
@@ -179,7 +179,7 @@ test('a check must be fulfilled: unknown is not enough', () => {
   requireChecks([ofField], [null], 0, written, new Set([name]))
 })
 
-test('a tag is compared whole', () => {
+test('an entity tag is compared as a whole', () => {
   const tag = entityTag('{"id":1}')
   requireMatch('*', '{"id":1}')
   requireMatch(['"other"', tag], '{"id":1}')
@@ -188,7 +188,7 @@ test('a tag is compared whole', () => {
   }
 })
 
-test('a patch that changes nothing is a change where the document is hidden', () => {
+test('a patch without effect counts as a change if the document is hidden', () => {
   const notes = players.fields.get('notes') ?? assert.fail()
   const set = [{ field: notes, value: { kind: 'param', param: 0 }, merges: true } as const]
   const changed = (hidden: number, patch: JsonValue) =>
@@ -201,7 +201,7 @@ test('a patch that changes nothing is a change where the document is hidden', ()
   )
 })
 
-test('what is remembered of rows that lose a reference is forgotten', async () => {
+test('a cached item is invalidated when a deletion clears its reference', async () => {
   const store = openSqlite(teams, { file: ':memory:' })
   const client = new Client(store, teams)
   const { id: team_id } = await client.create('teams', { name: 'red' })
@@ -213,7 +213,7 @@ test('what is remembered of rows that lose a reference is forgotten', async () =
   await store.close()
 })
 
-test('with a user goes what is kept of it, and nothing of another', async () => {
+test('deleting a user deletes the records of that user and no others', async () => {
   const store = openSqlite(teams, { file: ':memory:' })
   const client = new Client(store, teams)
   const ids: number[] = []

@@ -1,4 +1,4 @@
-/** Connections that read: one that the server ends costs no read its answer. */
+/** The pool of reading connections. A read survives the loss of its connection. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,54 +11,54 @@ import { statementOf } from '../../../../src/store/postgres/connections/statemen
 import { sql } from '../../../../src/store/sql/writer.ts'
 import { noInputs } from '../../../../src/store/values.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
-import { type Answer, stubWire } from './stub-wire.ts'
+import { type Answer, stubConnection } from './stub-connection.ts'
 
 const ask = statementOf(sql`SELECT 1`)
 
-/** A pool on connections that answer as a test says, by their number. */
-function stubPool(answer: (wire: number) => Answer, { size = 1, maxWaiting = 10 } = {}) {
-  const wires: ReturnType<typeof stubWire>[] = []
+/** A pool of stub connections; `answer` returns the behaviour of each by its index. */
+function stubPool(answer: (index: number) => Answer, { size = 1, maxWaiting = 10 } = {}) {
+  const connections: ReturnType<typeof stubConnection>[] = []
   const open = async () => {
-    const made = stubWire(answer(wires.length))
-    wires.push(made)
-    return made.wire
+    const made = stubConnection(answer(connections.length))
+    connections.push(made)
+    return made.connection
   }
-  return { pool: new Pool({ open, size, maxWaiting }), wires }
+  return { pool: new Pool({ open, size, maxWaiting }), connections }
 }
 
-test('a read is asked three times where connections break, and then refused', async () => {
-  const { pool, wires } = stubPool(() => () => new ConnectionLost('broken'))
+test('a read is sent up to three times if connections break, and then refused', async () => {
+  const { pool, connections } = stubPool(() => () => new ConnectionLost('broken'))
   await assert.rejects(pool.rows(ask, noInputs), { code: 'UNAVAILABLE' })
-  assert.equal(wires.length, 3)
-  const mending = stubPool(wire => () => (wire < 2 ? new ConnectionLost('broken') : [[7]]))
+  assert.equal(connections.length, 3)
+  const mending = stubPool(index => () => (index < 2 ? new ConnectionLost('broken') : [[7]]))
   assert.deepEqual(await mending.pool.rows(ask, noInputs), [[7]])
 })
 
-test('no more connections are opened than may be, however many wait', async () => {
+test('the pool never opens more connections than its size, however many reads wait', async () => {
   const answers: (() => void)[] = []
   const slow: Answer = () => new Promise(resolve => answers.push(() => resolve([[1]])))
-  const { pool, wires } = stubPool(() => slow, { size: 2, maxWaiting: 200 })
+  const { pool, connections } = stubPool(() => slow, { size: 2, maxWaiting: 200 })
   let isDone = false
   const all = Promise.all(Array.from({ length: 150 }, () => pool.rows(ask, noInputs))).then(() => {
     isDone = true
   })
   while (!isDone) {
     await turn()
-    assert.ok(wires.length <= 2)
+    assert.ok(connections.length <= 2)
     for (const answer of answers.splice(0)) answer()
   }
   await all
-  assert.equal(wires.length, 2)
+  assert.equal(connections.length, 2)
 })
 
-test('a server that refuses one more connection is left alone while another one answers', async () => {
+test('after the server has refused a connection, the pool does not try again while another connection works', async () => {
   const busy = Promise.withResolvers<readonly (readonly number[])[]>()
-  const { wire } = stubWire(() => busy.promise)
+  const { connection } = stubConnection(() => busy.promise)
   let tries = 0
   const open = async () => {
     tries++
     if (tries > 1) throw new Unreachable(new Error('sorry, too many clients already'))
-    return wire
+    return connection
   }
   const pool = new Pool({ open, size: 3, maxWaiting: 10 })
   const first = pool.rows(ask, noInputs)
@@ -72,7 +72,7 @@ test('a server that refuses one more connection is left alone while another one 
   assert.deepEqual(await Promise.all([first, second]), [[[7]], [[7]]])
 })
 
-test('exactly so many reads may wait', async () => {
+test('a read beyond maxWaiting is refused', async () => {
   const { pool } = stubPool(() => () => [[1]], { maxWaiting: 2 })
   const outcomes = await Promise.allSettled([1, 2, 3].map(() => pool.rows(ask, noInputs)))
   assert.deepEqual(
@@ -81,19 +81,19 @@ test('exactly so many reads may wait', async () => {
   )
 })
 
-test('a read under way when the pool closes is refused, and not asked again on another connection', async () => {
+test('a read in flight when the pool closes is refused and not sent on another connection', async () => {
   const answered = Promise.withResolvers<ConnectionLost>()
-  const { pool, wires } = stubPool(() => () => answered.promise)
+  const { pool, connections } = stubPool(() => () => answered.promise)
   const read = pool.rows(ask, noInputs)
-  while (wires[0]?.asked.length !== 1) await turn()
+  while (connections[0]?.statements.length !== 1) await turn()
   const closed = pool.close()
   answered.resolve(new ConnectionLost('closed'))
   await assert.rejects(read, { code: 'UNAVAILABLE' })
   await closed
-  assert.equal(wires.length, 1)
+  assert.equal(connections.length, 1)
 })
 
-test('a read whose connection the server ends is asked again on another', async () => {
+test('a read whose connection the server terminates is repeated on another connection', async () => {
   await withPostgres(async url => {
     const open = () => Connection.open({ url, connectTimeout: 20_000, answerTimeout: 60_000, settings: '' })
     const pool = new Pool({ open, size: 1, maxWaiting: 10 })
@@ -115,7 +115,7 @@ test('a read whose connection the server ends is asked again on another', async 
   })
 })
 
-test('a connection that is lost before it is handed over is not counted as open', async () => {
+test('a connection that is lost before its first use is not counted as open', async () => {
   await withPostgres(async url => {
     const open = async () => {
       const connection = await Connection.open({

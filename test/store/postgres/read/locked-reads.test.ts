@@ -17,8 +17,8 @@ function lockedReads(size: number, count: number): LockedReads {
   return reads
 }
 
-/** How many are asked at once of more that wait. */
-function askedAtOnce(reads: LockedReads): number {
+/** Starts reads until no more may start; returns how many. */
+function startAll(reads: LockedReads): number {
   let count = 0
   while (reads.mayAsk) {
     reads.next(1)
@@ -27,7 +27,7 @@ function askedAtOnce(reads: LockedReads): number {
   return count
 }
 
-test('reads of locked tables take a quarter of the connections at most, and always one', () => {
+test('reads of locked tables use at most a quarter of the connections, but at least one', () => {
   for (const [size, most] of [
     [1, 1],
     [7, 1],
@@ -35,9 +35,9 @@ test('reads of locked tables take a quarter of the connections at most, and alwa
     [20, 5],
   ] as const) {
     const reads = lockedReads(size, 10)
-    assert.equal(askedAtOnce(reads), most, `of ${size} connections`)
+    assert.equal(startAll(reads), most, `of ${size} connections`)
     assert.equal(reads.waiting, 10 - most)
     reads.asked()
-    assert.equal(askedAtOnce(reads), 1, 'the one that was given back')
+    assert.equal(startAll(reads), 1, 'the connection that became free')
   }
 })

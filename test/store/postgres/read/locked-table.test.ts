@@ -1,4 +1,4 @@
-/** A table that somebody has locked: its reads wait, all others go on. */
+/** A table locked by another session delays its own reads, but not those of other tables. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -18,16 +18,16 @@ const two = checkModel(
   }),
 )
 
-interface Bench {
+interface Fixture {
   readonly client: Client
   /** Reads of the locked table, by statements of several shapes. */
   locked(count: number): Promise<unknown>[]
   unlock(): Promise<unknown>
 }
 
-function withLocked(timeout: number, use: (bench: Bench) => Promise<void>): Promise<void> {
+function withLocked(timeout: number, use: (fixture: Fixture) => Promise<void>): Promise<void> {
   return withPostgres(async url => {
-    // Nothing is remembered: every read asks the database.
+    // Without a cache, every read queries the database.
     const store = await openPostgres(two, { url, connections: 10, timeout, cacheBytes: 0 })
     const client = new Client(store, two)
     await client.create('locks', { name: 'x' })
@@ -52,8 +52,8 @@ function withLocked(timeout: number, use: (bench: Bench) => Promise<void>): Prom
   })
 }
 
-/** How long reads of the other table took while more and more reads of the locked one came, in milliseconds, sorted. */
-async function pace({ client, locked }: Bench, more: (reads: readonly Promise<unknown>[]) => void) {
+/** The sorted durations, in milliseconds, of reads of the other table while reads of the locked one accumulate. */
+async function pace({ client, locked }: Fixture, more: (reads: readonly Promise<unknown>[]) => void) {
   const times: number[] = []
   const end = performance.now() + 3000
   while (performance.now() < end) {
@@ -67,22 +67,22 @@ async function pace({ client, locked }: Bench, more: (reads: readonly Promise<un
   return times.sort((one, other) => one - other)
 }
 
-test('reads of other tables go on while one is locked, and those of the locked one are answered when it is free', () =>
-  withLocked(20_000, async bench => {
+test('reads of other tables continue while a table is locked, and its own reads complete once it is unlocked', () =>
+  withLocked(20_000, async fixture => {
     const blocked: Promise<unknown>[] = []
-    const times = await pace(bench, reads => blocked.push(...reads))
+    const times = await pace(fixture, reads => blocked.push(...reads))
     const median = times[times.length >> 1] ?? Number.NaN
-    // A lock is noticed by waiting for it for a moment, once for each kind of read.
+    // Detecting a lock takes a short wait, once for each statement.
     assert.ok(median < 50, `${median} ms`)
     assert.ok((times.at(-1) ?? Number.NaN) < 2000, `${times.at(-1)} ms`)
-    await bench.unlock()
+    await fixture.unlock()
     const answers = await Promise.all(blocked)
     assert.equal(answers.length, blocked.length)
     for (const answer of answers) assert.match(JSON.stringify(answer), /"name":"x"/)
-    assert.match(JSON.stringify(await bench.client.item('locks', 1)), /"name":"x"/)
+    assert.match(JSON.stringify(await fixture.client.item('locks', 1)), /"name":"x"/)
   }))
 
-test('a read of a locked table is refused when its time is over, and answered again as soon as the table is free', () =>
+test('a read of a locked table is refused after its timeout, and reads succeed once the table is unlocked', () =>
   withLocked(1500, async ({ client, locked, unlock }) => {
     const began = performance.now()
     await Promise.all(locked(3).map(read => assert.rejects(read, failure('UNAVAILABLE'))))
@@ -93,7 +93,7 @@ test('a read of a locked table is refused when its time is over, and answered ag
     assert.match(JSON.stringify(await next), /"name":"x"/)
   }))
 
-test('writes that meet a lock are refused within the time for one wait, and the others of their group are stored', () =>
+test('writes blocked by a lock are refused together within one timeout, and the other writes of their group are stored', () =>
   withPostgres(async url => {
     const timeout = 4000
     const store = await openPostgres(two, { url, connections: 10, timeout })
@@ -103,7 +103,7 @@ test('writes that meet a lock are refused within the time for one wait, and the 
     await other.connect()
     try {
       await other.query('BEGIN; SELECT 1 FROM locks WHERE id <= 3 FOR UPDATE')
-      // The second round takes savepoints from the start.
+      // The second round uses savepoints from the start.
       for (const round of [1, 2]) {
         const began = performance.now()
         const writes = [1, 2, 3, 4].map(id => client.update('locks', id, { name: `changed ${round}` }))

@@ -1,4 +1,4 @@
-/** What is known of a list: used on PostgreSQL only where nothing has changed that the versions do not count. */
+/** Known totals and positions of a list are used on PostgreSQL only if the snapshot has no uncounted change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ListAnswer } from '../../../../src/plan/answer.ts'
@@ -27,10 +27,10 @@ const isCount = ({ statement }: Query) => statement.text.includes('count(*)')
 
 const guard = createGuard(blog)
 
-/** A reader of a database that gives `checks` in turn, and what it was asked. `total`: of every count. */
+/** A reader on a stub database. Its checks return `checks` in turn, its counts `total`; `pipelines` records its queries. */
 function open(checks: readonly Rows[], total = 5000) {
   const versions = new Versions()
-  const pool = new Pool({ open: () => Promise.reject(new Error('not asked')), size: 1, maxWaiting: 1 })
+  const pool = new Pool({ open: () => Promise.reject(new Error('not used')), size: 1, maxWaiting: 1 })
   const said = [...checks]
   const pipelines: (readonly Query[])[] = []
   const ask = async (queries: readonly Query[]): Promise<readonly Rows[]> => {
@@ -52,7 +52,7 @@ function open(checks: readonly Rows[], total = 5000) {
   return { read, pipelines, versions }
 }
 
-/** The statements for the rows of one deep page, which is read twice. */
+/** Reads one deep page twice; returns the statement for its rows in each pipeline. */
 async function statementsFor(checks: readonly Rows[]): Promise<(string | undefined)[]> {
   const { read, pipelines } = open(checks)
   for (let reads = 0; reads < 2; reads++) await read(listOfPosts, [500, 2])
@@ -60,18 +60,18 @@ async function statementsFor(checks: readonly Rows[]): Promise<(string | undefin
   return pipelines.map(queries => queries.find(ofPosts)?.statement.text)
 }
 
-test('a page is read by counting once, then from the position that was found', async () => {
+test('the first read of a deep page uses OFFSET, the next one the position found', async () => {
   const [counted, anchored, again] = await statementsFor([calm, elsewhere])
   assert.notEqual(anchored, counted)
   assert.equal(again, undefined)
 })
 
-test('a position that was found in a snapshot with something new is not kept', async () => {
+test('a position found in a snapshot with uncounted changes is not kept', async () => {
   const [first, second] = await statementsFor([touched, calm])
-  assert.equal(second, first, 'counted again')
+  assert.equal(second, first, 'by OFFSET again')
 })
 
-test('a page that was read from a position in a snapshot with something new is read again by counting', async () => {
+test('a page read from a position in a snapshot with uncounted changes is read again with OFFSET', async () => {
   const [counted, anchored, again] = await statementsFor([calm, touched, calm])
   assert.notEqual(anchored, counted)
   assert.equal(again, counted)
@@ -82,7 +82,7 @@ const titled: ListShape = {
   filter: { kind: 'compare', field: 'title', operator: 'eq', param: 2 },
 }
 
-test('the pages of a filtered list are counted once, however many are read', async () => {
+test('a filtered list is counted once, however many of its pages are read', async () => {
   const { read, pipelines, versions } = open([])
   for (const offset of [0, 20, 40, 240, 900]) {
     assert.equal((await read(titled, [offset, 2, 'a'])).total, 5000)
@@ -92,10 +92,10 @@ test('the pages of a filtered list are counted once, however many are read', asy
   assert.equal(pipelines.flat().filter(isCount).length, 2, 'another list has another total')
   versions.bump(['posts'])
   await read(titled, [20, 2, 'a'])
-  assert.equal(pipelines.flat().filter(isCount).length, 3, 'a change ends it')
+  assert.equal(pipelines.flat().filter(isCount).length, 3, 'a change invalidates the total')
 })
 
-test('a remembered total is not given with rows that a later commit has touched', async () => {
+test('a cached total is not returned with rows of a snapshot that has uncounted changes', async () => {
   const { read, pipelines } = open([calm, touched])
   await read(titled, [0, 2, 'a'])
   assert.equal(pipelines.length, 1)
@@ -110,7 +110,7 @@ test('a remembered total is not given with rows that a later commit has touched'
   )
 })
 
-test('small totals are counted again: the largest page shows the whole list', async () => {
+test('a small total is counted again, since one page can hold the whole list', async () => {
   const { read, pipelines } = open([], 100)
   for (const offset of [0, 20]) await read(titled, [offset, 2, 'a'])
   assert.equal(pipelines.flat().filter(isCount).length, 2)

@@ -1,4 +1,4 @@
-/** Remembered answers of PostgreSQL, without a database: what is asked once, and what makes it be asked again. */
+/** The answer cache of PostgreSQL, without a database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ItemAnswer } from '../../../../src/plan/answer.ts'
@@ -19,7 +19,7 @@ const shape: ItemShape = { kind: 'item', collection: 'posts', id: 0, select: fie
 const guard = createGuard(blog)
 const [ann, ben] = [user(1, 'user', 'all'), user(2, 'user', 'all')]
 
-/** A reader, and what it has asked: each question is answered by the test. */
+/** A reader whose queries the test answers. */
 function open(security: Security = unlocked) {
   const versions = new Versions()
   const questions: ((text: string) => void)[] = []
@@ -42,7 +42,7 @@ function open(security: Security = unlocked) {
   return { read, questions, changed: () => versions.bump(['posts']), counts: reader.counts }
 }
 
-test('an answer is asked for once while nothing changes, and then again', async () => {
+test('equal reads share one query until the collection changes', async () => {
   const { read, questions, changed } = open()
   const [one, same] = [read(), read()]
   questions[0]?.('first')
@@ -54,7 +54,7 @@ test('an answer is asked for once while nothing changes, and then again', async 
   assert.equal(await other, 'second')
 })
 
-test('an answer that is under way is not given to who asks after a change', async () => {
+test('a read after a change does not share the query of a read before it', async () => {
   const { read, questions, changed } = open()
   const early = read()
   changed()
@@ -65,10 +65,10 @@ test('an answer that is under way is not given to who asks after a change', asyn
   assert.deepEqual([await early, await late], ['first', 'second'])
   const later = read()
   questions[2]?.('second')
-  assert.equal(await later, 'second', 'nor is it remembered for them')
+  assert.equal(await later, 'second', 'nor is its answer cached')
 })
 
-test('an answer during which something changed is not remembered for what came after', async () => {
+test('an answer is not cached if the collection changed during the query', async () => {
   const { read, questions, changed } = open()
   const early = read()
   changed()
@@ -79,7 +79,7 @@ test('an answer during which something changed is not remembered for what came a
   assert.equal(await late, 'second')
 })
 
-test('what all may see is one answer for all, but not where policies lock the rows', async () => {
+test('callers share the cached answer of a public read, but not under row security', async () => {
   for (const [security, count] of [
     [unlocked, 1],
     [locked, 2],

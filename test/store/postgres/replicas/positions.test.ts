@@ -1,9 +1,9 @@
-/** Which position of the log a replica must have for what is read. */
+/** The WAL position that a replica must have replayed for a read. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Positions } from '../../../../src/store/postgres/replicas/positions.ts'
 
-const nobodyKnows = Number.POSITIVE_INFINITY
+const unknown = Number.POSITIVE_INFINITY
 
 function checked(): Positions {
   const positions = new Positions()
@@ -12,17 +12,17 @@ function checked(): Positions {
   return positions
 }
 
-test('before the first check, and before the first one of another server, nobody knows', () => {
+test('the position is unknown before the first check, and again after a change of servers', () => {
   const positions = new Positions()
-  assert.equal(positions.of([]), nobodyKnows)
+  assert.equal(positions.of([]), unknown)
   positions.sent()
   positions.found(100, undefined)
   assert.equal(positions.of(['posts']), 100)
   positions.forget()
-  assert.equal(positions.of(['posts']), nobodyKnows)
+  assert.equal(positions.of(['posts']), unknown)
   positions.sent()
   positions.found(7, undefined)
-  assert.equal(positions.of(['posts']), 7, 'its log may be a shorter one')
+  assert.equal(positions.of(['posts']), 7, 'its WAL may be shorter')
 })
 
 test('the position of several collections is that of the one that changed last', () => {
@@ -40,21 +40,21 @@ test('the position of several collections is that of the one that changed last',
   assert.equal(positions.newest, 400)
 })
 
-test('an own commit has a position when a check that was sent after it is answered', () => {
+test('the position of an own commit is known once a check sent after it has completed', () => {
   const positions = checked()
   positions.sent()
   positions.committed(['posts'])
-  assert.equal(positions.of(['posts']), nobodyKnows)
+  assert.equal(positions.of(['posts']), unknown)
   assert.equal(positions.of(['users']), 100)
   positions.found(200, [])
-  assert.equal(positions.of(['posts']), nobodyKnows, 'the snapshot of this check may be older')
+  assert.equal(positions.of(['posts']), unknown, 'the snapshot of this check may be older')
   positions.sent()
-  assert.equal(positions.of(['users', 'posts']), nobodyKnows)
+  assert.equal(positions.of(['users', 'posts']), unknown)
   positions.found(300, [])
   assert.equal(positions.of(['posts']), 300)
 })
 
-test('a check that failed is made up for by the next', () => {
+test('the check after a failed one covers the commits of both', () => {
   const positions = checked()
   positions.committed(['posts'])
   positions.sent()

@@ -1,4 +1,4 @@
-/** Reads by hot standbys: who answers them, and that nobody can tell by what they say. */
+/** Reads on hot standbys: which server answers them, and that the answers do not differ. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -24,21 +24,24 @@ const item: ItemShape = { kind: 'item', collection: 'posts', id: 0, select: fiel
 const people: ListShape = { ...listOfPosts, collection: 'users', select: fields('id', 'name') }
 const ann = user(1, 'user', 'all')
 
-/** A node, and what it was told of its replicas. */
+/** A node, and the changes of state that its replicas reported. */
 class Node extends Client {
-  readonly told: (string | undefined)[]
+  readonly reports: (string | undefined)[]
 
-  constructor(store: Store, told: (string | undefined)[]) {
+  constructor(store: Store, reports: (string | undefined)[]) {
     super(store)
-    this.told = told
+    this.reports = reports
   }
 
   static async open(url: string, replicas: readonly string[], cacheBytes = 1_000_000): Promise<Node> {
-    const told: (string | undefined)[] = []
+    const reports: (string | undefined)[] = []
     const settings = replicas.map((at): ReplicaSettings => {
-      return { url: at, onChange: trouble => void told.push(trouble) }
+      return { url: at, onChange: trouble => void reports.push(trouble) }
     })
-    return new Node(await openPostgres(blog, { url, replicas: settings, connections: 4, cacheBytes }), told)
+    return new Node(
+      await openPostgres(blog, { url, replicas: settings, connections: 4, cacheBytes }),
+      reports,
+    )
   }
 
   get counts() {
@@ -56,7 +59,7 @@ class Node extends Client {
     return (await this.list(people, [0, 50], ann)).items?.map(({ name }) => name)
   }
 
-  /** Until a replica answers the reads of these items. */
+  /** Repeats the read until a replica answers it. */
   async settled(ask: () => Promise<unknown>): Promise<void> {
     await until('a replica answers', async () => {
       const { answers } = this.counts
@@ -66,18 +69,18 @@ class Node extends Client {
   }
 }
 
-interface Scene extends Everywhere {
+interface Fixture extends Everywhere {
   readonly standby: string
-  /** Opens a node. None remembers anything unless told. */
+  /** Opens a node, by default without a cache. */
   node(cacheBytes?: number, replicas?: readonly string[]): Promise<Node>
 }
 
-/** Users 1 and 2, and post 1, which says `first`. */
-async function withScene(servers: Replicated, use: (scene: Scene) => Promise<void>): Promise<void> {
+/** Provides a database with users 1 and 2, and with post 1, whose title is `first`. */
+async function withFixture(servers: Replicated, use: (fixture: Fixture) => Promise<void>): Promise<void> {
   const everywhere = await servers.newDatabase()
   const [standby = ''] = everywhere.standbys
   const nodes: Node[] = []
-  const scene = {
+  const fixture = {
     ...everywhere,
     standby,
     async node(cacheBytes = 0, replicas = everywhere.standbys) {
@@ -91,15 +94,15 @@ async function withScene(servers: Replicated, use: (scene: Scene) => Promise<voi
     nodes.push(node)
     for (const name of ['ann', 'bob']) await node.create('users', { name, email: `${name}@example.com` })
     await node.create('posts', { title: 'first' }, ann)
-    await use(scene)
+    await use(fixture)
   } finally {
     await resumeReplay(standby).catch(() => undefined)
     for (const node of nodes) await node.store.close()
   }
 }
 
-/** The last statements of the service's connections that name a table. */
-async function asked(url: string, table: string): Promise<number> {
+/** The number of the service's connections whose last statement read from the table. */
+async function readers(url: string, table: string): Promise<number> {
   const [row] = await query(
     url,
     `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico' AND query LIKE '%FROM "${table}"%'`,
@@ -113,28 +116,28 @@ before(async () => {
 })
 after(() => servers.close())
 
-test('a standby answers reads, and the primary those of Portico itself', () =>
-  withScene(servers, async ({ standby, node }) => {
+test('a standby answers the reads of callers, and the primary those of Portico itself', () =>
+  withFixture(servers, async ({ standby, node }) => {
     const client = await node()
     await client.settled(() => client.title(1))
     const before = client.counts
     for (let round = 0; round < 5; round++) assert.equal(await client.title(1), 'first')
     assert.equal(client.counts.answers, before.answers + 5)
-    assert.ok((await asked(standby, 'posts')) > 0, 'the standby was asked')
+    assert.ok((await readers(standby, 'posts')) > 0, 'the standby was queried')
     assert.equal(await client.title(1, system), 'first')
     assert.equal(client.counts.answers, before.answers + 5)
   }))
 
-test('what a standby has not replayed is read from the primary, on every node; all else goes on there', () =>
-  withScene(servers, async ({ standby, node }) => {
+test('every node reads a collection from the primary until the standby has replayed its changes, and others from the standby', () =>
+  withFixture(servers, async ({ standby, node }) => {
     const [writer, other] = [await node(), await node(1_000_000)]
-    // Each time another item: what the primary has answered meanwhile is remembered.
+    // Another item each time, since answers of the primary are cached.
     let id = 1000
     for (const one of [writer, other]) await one.settled(() => one.title(id++))
     await pauseReplay(standby)
     await writer.update('posts', 1, { title: 'second' }, ann)
     const [stale] = await query(standby, 'SELECT title FROM posts WHERE id = 1')
-    assert.equal(stale?.title, 'first', 'the standby does not have it')
+    assert.equal(stale?.title, 'first', 'the standby has not replayed the update')
     for (const one of [writer, other]) {
       const { answers, up } = one.counts
       for (let round = 0; round < 3; round++) {
@@ -143,9 +146,9 @@ test('what a standby has not replayed is read from the primary, on every node; a
         }
       }
       assert.equal(one.counts.answers, answers, 'no standby has answered')
-      assert.equal(up, 1, 'one that is behind is not away')
+      assert.equal(up, 1, 'a standby that lags is still up')
       assert.deepEqual(await one.names(), ['ann', 'bob'])
-      assert.equal(one.counts.answers, answers + 1, 'of users it has everything')
+      assert.equal(one.counts.answers, answers + 1, 'it has replayed all changes of users')
     }
     assert.ok(writer.counts.lag > 0)
     await resumeReplay(standby)
@@ -153,8 +156,8 @@ test('what a standby has not replayed is read from the primary, on every node; a
     assert.equal(await writer.title(1), 'second')
   }))
 
-test('what a standby shows before the primary does is not taken from it', () =>
-  withScene(servers, async ({ url, standby, node }) => {
+test('a commit that is visible on a standby before it is on the primary is not returned', () =>
+  withFixture(servers, async ({ url, standby, node }) => {
     const [writer, other] = [await node(), await node()]
     await other.settled(() => other.title(1))
     const settings = async (change: string) => {
@@ -164,7 +167,7 @@ test('what a standby shows before the primary does is not taken from it', () =>
     // Commits are replayed, but not visible on the primary until a standby of this name has them.
     await settings("SET synchronous_standby_names = 'nobody'")
     try {
-      await until('commits wait', async () => {
+      await until('commits wait for a standby', async () => {
         const [row] = await query(url, 'SHOW synchronous_standby_names')
         return row?.synchronous_standby_names === 'nobody'
       })
@@ -175,7 +178,7 @@ test('what a standby shows before the primary does is not taken from it', () =>
       })
       const { unfit } = other.counts
       for (let round = 0; round < 3; round++) assert.equal(await other.title(1), 'first')
-      assert.equal(other.counts.unfit, unfit + 3, 'the standby was asked, and had too much')
+      assert.equal(other.counts.unfit, unfit + 3, 'the standby was queried, and was ahead')
       await settings('RESET synchronous_standby_names')
       await writing
       assert.equal(await other.title(1), 'second')
@@ -207,13 +210,13 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
 )
 
-/** Two nodes with a standby say what one without says, which remembers nothing. Returns how often the standby was taken. */
-async function compare({ standby, node }: Scene, actions: readonly Action[]): Promise<number> {
+/** Compares two nodes with a standby to one with neither standby nor cache. Returns how many reads the standby answered. */
+async function compare({ standby, node }: Fixture, actions: readonly Action[]): Promise<number> {
   const nodes = [await node(1_000_000), await node(1_000_000)] as const
   const plain = await node(0, [])
   const made = Array.from({ length: 400 }, (_, at) => plain.create('posts', { title: `${at}` }, ann))
   const ids = [1, ...(await Promise.all(made)).map(({ id }) => id)]
-  const deeds: { [Kind in Action['kind']]: (one: Extract<Action, { kind: Kind }>) => Promise<unknown> } = {
+  const handlers: { [Kind in Action['kind']]: (one: Extract<Action, { kind: Kind }>) => Promise<unknown> } = {
     pause: () => pauseReplay(standby),
     resume: () => resumeReplay(standby),
     async create({ by, nth }) {
@@ -238,36 +241,36 @@ async function compare({ standby, node }: Scene, actions: readonly Action[]): Pr
       assert.deepEqual(page, { ...whole, items: whole.items?.slice(offset, offset + 3) })
     },
   }
-  for (const one of actions) await deeds[one.kind](one as never)
+  for (const one of actions) await handlers[one.kind](one as never)
   await resumeReplay(standby)
   return nodes[0].counts.answers + nodes[1].counts.answers
 }
 
-test('nobody can tell who answers, whatever is remembered and however far behind the standby is', async () => {
+test('reads return the same from the cache, the standby and the primary, however far the standby lags', async () => {
   let answers = 0
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), actions =>
-      withScene(servers, async scene => {
-        answers += await compare(scene, actions)
+      withFixture(servers, async fixture => {
+        answers += await compare(fixture, actions)
       }),
     ),
     { numRuns: 5 },
   )
-  assert.ok(answers > 0, 'the standby had a part in it')
+  assert.ok(answers > 0, 'the standby answered some reads')
 })
 
-test('a server that is no standby of the primary answers nothing', () =>
-  withScene(servers, async ({ url, node }) => {
+test('a server that is not a standby of the primary answers no reads', () =>
+  withFixture(servers, async ({ url, node }) => {
     const client = await node(0, [url])
-    await until('it is left out', () => client.told.length > 0)
-    assert.deepEqual(client.told, ['it is no standby of the primary'])
+    await until('the standby is excluded', () => client.reports.length > 0)
+    assert.deepEqual(client.reports, ['it is no standby of the primary'])
     assert.equal(await client.title(1), 'first')
     const { up, known, answers } = client.counts
     assert.deepEqual({ up, known, answers }, { up: 0, known: 1, answers: 0 })
   }))
 
-test('a standby that falls silent is left out until it speaks again, and no read waits for long', () =>
-  withScene(servers, async ({ standby, node }) => {
+test('a standby that stops responding is excluded until it responds again, and no read waits for long', () =>
+  withFixture(servers, async ({ standby, node }) => {
     const proxy = await proxyOf(standby)
     try {
       const client = await node(0, [proxy.url])
@@ -275,20 +278,20 @@ test('a standby that falls silent is left out until it speaks again, and no read
       proxy.state.isSilent = true
       const began = performance.now()
       for (let round = 0; round < 10; round++) assert.equal(await client.title(1), 'first')
-      assert.ok(performance.now() - began < 14_000, 'sooner than an answer is waited for')
-      await until('it is left out', () => client.counts.up === 0)
-      assert.deepEqual(client.told, ['it does not answer'])
+      assert.ok(performance.now() - began < 14_000, 'sooner than the answer timeout')
+      await until('the standby is excluded', () => client.counts.up === 0)
+      assert.deepEqual(client.reports, ['it does not answer'])
       proxy.state.isSilent = false
-      await until('it is back', () => client.counts.up === 1)
+      await until('the standby is up again', () => client.counts.up === 1)
       await client.settled(() => client.title(1))
-      assert.deepEqual(client.told, ['it does not answer', undefined])
+      assert.deepEqual(client.reports, ['it does not answer', undefined])
     } finally {
       proxy.close()
     }
   }))
 
-test('a standby that is killed is missed by nobody, and used again when it is back', () =>
-  withScene(servers, async ({ node }) => {
+test('reads continue while a standby is down, and use it again after its restart', () =>
+  withFixture(servers, async ({ node }) => {
     const [standby] = servers.standbys
     const client = await node()
     await client.settled(() => client.title(1))
@@ -298,25 +301,25 @@ test('a standby that is killed is missed by nobody, and used again when it is ba
         await client.update('posts', 1, { title: `${round}` }, ann)
         assert.equal(await client.title(1), `${round}`)
       }
-      await until('it is left out', () => client.counts.up === 0)
-      assert.deepEqual(client.told, ['it does not answer'])
+      await until('the standby is excluded', () => client.counts.up === 0)
+      assert.deepEqual(client.reports, ['it does not answer'])
     } finally {
       await standby?.start()
     }
     await client.settled(() => client.title(1))
     assert.equal(await client.title(1), '19')
-    assert.deepEqual(client.told, ['it does not answer', undefined])
+    assert.deepEqual(client.reports, ['it does not answer', undefined])
   }))
 
-test('a store opens without its replica', () =>
-  withScene(servers, async ({ standby, node }) => {
+test('a store opens even if its replica is unreachable', () =>
+  withFixture(servers, async ({ standby, node }) => {
     const client = await node(0, [standby.replace(/@[^/]*/, '@%2Fnowhere')])
     assert.equal(await client.title(1), 'first')
-    await until('it is left out', () => client.counts.up === 0)
-    assert.deepEqual(client.told, ['it does not answer'])
+    await until('the standby is excluded', () => client.counts.up === 0)
+    assert.deepEqual(client.reports, ['it does not answer'])
   }))
 
-test('after a promotion, no standby of the old primary answers, however far ahead it is', async () => {
+test('after a promotion, a standby of the old primary answers no reads, however far ahead it is', async () => {
   const others = await startStandbys(2)
   try {
     const { url, standbys } = await others.newDatabase()
@@ -328,7 +331,7 @@ test('after a promotion, no standby of the old primary answers, however far ahea
       await old.settled(() => old.title(1))
       await caughtUp(url, promoted)
       await query(promoted, 'SELECT pg_promote()')
-      // Nobody knows of it on the new primary.
+      // The new primary does not have this update.
       await old.update('posts', 1, { title: 'lost' }, ann)
       await query(url, "SELECT pg_logical_emit_message(true, 'x', repeat('x', 10000000))")
       await caughtUp(url, left)
@@ -337,7 +340,7 @@ test('after a promotion, no standby of the old primary answers, however far ahea
     }
     const client = await Node.open(promoted, [left], 0)
     try {
-      await until('it is left out', () => client.told.length > 0)
+      await until('the standby is excluded', () => client.reports.length > 0)
       assert.equal(await client.title(1), 'first')
       await client.update('posts', 1, { title: 'second' }, ann)
       assert.equal(await client.title(1), 'second')

@@ -1,4 +1,4 @@
-/** Row security is a second lock: it holds where the guard forgot every rule, and in the database itself. */
+/** Row security is a second line of defence: it enforces the rules on unguarded plans and on SQL. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -49,7 +49,7 @@ const rich = checkModel(declaredRich)
 const anyone: Rule = { kind: 'anyone' }
 const everything = { read: anyone, create: anyone, update: anyone, delete: anyone }
 
-/** A guard that has forgotten every rule: its plans carry the brand, and nothing else. */
+/** A guard without rules: its plans carry the brand, but no conditions. */
 function forgetfulGuard(model: Model) {
   const open = (one: Collection): Collection => ({
     ...one,
@@ -60,7 +60,7 @@ function forgetfulGuard(model: Model) {
   })
   const collections = new Map([...model.collections].map(([name, one]) => [name, open(one)]))
   const guard = createGuard({ ...model, collections })
-  // Scopes are forgotten too, while the database is still told who asks.
+  // It ignores scopes too, but the database still receives the caller.
   return (plan: Plan, { userId, access, claims }: Principal) => {
     const made = guard(plan as never, user(userId ?? 0, 'admin', 'all')) as object
     return { ...made, principal: { userId, access, claims, appId: null } } as never
@@ -87,15 +87,15 @@ async function unguarded(store: Store, model: Model, name: string, who: Principa
   return { ids, total }
 }
 
-/** What the reference lets somebody read. */
+/** The rows that the reference lets a caller read. */
 function readable(model: Model, data: Data, who: Principal, collection: Collection): JsonValue[] {
   const rows = data[collection.name] ?? []
   return rows.filter(row => mayRead(model, data, who, collection, row)).map(row => row.id ?? null)
 }
 
-const inside = seededStores.find(({ name }) => name === 'PostgreSQL with row security')
-assert.ok(inside)
-const { within } = inside
+const seededStore = seededStores.find(({ name }) => name === 'PostgreSQL with row security')
+assert.ok(seededStore)
+const { within } = seededStore
 
 async function rowsAs(client: pg.Client, actor: readonly string[], text: string): Promise<JsonValue[]> {
   await client.query('BEGIN')
@@ -106,29 +106,28 @@ async function rowsAs(client: pg.Client, actor: readonly string[], text: string)
   return rows.map(([id]) => Number(id))
 }
 
-/** Runs `use` as somebody else than the owner of the tables, who may do everything with them. */
-async function asStranger(admin: string, use: (client: pg.Client) => Promise<void>): Promise<void> {
-  const stranger = await newUser()
+/** Runs `use` as a role that is not the owner of the tables but has all privileges on them. */
+async function asOtherRole(admin: string, use: (client: pg.Client) => Promise<void>): Promise<void> {
+  const other = await newUser()
   await query(
     admin,
-    `GRANT USAGE ON SCHEMA public TO "${stranger.name}"; GRANT ALL ON ALL TABLES IN SCHEMA public TO "${stranger.name}"`,
+    `GRANT USAGE ON SCHEMA public TO "${other.name}"; GRANT ALL ON ALL TABLES IN SCHEMA public TO "${other.name}"`,
   )
-  const client = new pg.Client({ connectionString: urlFor(admin, stranger) })
+  const client = new pg.Client({ connectionString: urlFor(admin, other) })
   await client.connect()
   try {
     await use(client)
   } finally {
     await client.end()
-    await query(admin, `DROP OWNED BY "${stranger.name}"`)
-    await dropUser(stranger)
+    await query(admin, `DROP OWNED BY "${other.name}"`)
+    await dropUser(other)
   }
 }
 
-/** Whoever is told to the database sees what the reference lets them read, and nobody sees anything. */
 const atMoment = lockedBy(() => MOMENT)
 
-async function checkStranger(model: Model, data: Data, admin: string, callers: readonly Principal[]) {
-  await asStranger(admin, async client => {
+async function checkOtherRole(model: Model, data: Data, admin: string, callers: readonly Principal[]) {
+  await asOtherRole(admin, async client => {
     for (const collection of model.collections.values()) {
       const text = `SELECT id FROM "${collection.name}" ORDER BY id`
       const all = (data[collection.name] ?? []).map(row => row.id)
@@ -145,20 +144,20 @@ async function checkStranger(model: Model, data: Data, admin: string, callers: r
 
 const several = fc.array(principals, { minLength: 6, maxLength: 6 })
 
-test('SQL on behalf of a caller sees the rows that random rules let them read', async () => {
+test('SQL on behalf of a caller sees exactly the rows that random rules let the caller read', async () => {
   const property = fc.asyncProperty(choices, datas, several, async ({ access = {} }, data, callers) => {
     const model = smallModel({ access })
     await within(
       model,
       data,
-      ({ admin }) => checkStranger(model, data, admin, callers),
+      ({ admin }) => checkOtherRole(model, data, admin, callers),
       () => MOMENT,
     )
   })
   await fc.assert(property, { numRuns: 5, endOnFailure: true })
 })
 
-test('a plan that nobody guarded reads what random rules let its caller read, and counts no more', async () => {
+test('an unguarded plan reads and counts only the rows that random rules let its caller read', async () => {
   const property = fc.asyncProperty(choices, datas, several, async ({ access = {} }, data, callers) => {
     const model = smallModel({ access })
     await within(
@@ -180,7 +179,7 @@ test('a plan that nobody guarded reads what random rules let its caller read, an
   await fc.assert(property, { numRuns: 5, endOnFailure: true })
 })
 
-test('a rule looks at the related rows, whatever the collection is called', async () => {
+test('a rule on related rows works even if a collection is named like an alias', async () => {
   const access = { create: anyoneAtAll, update: anyoneAtAll, delete: anyoneAtAll }
   const model = checkModel(
     declare({
@@ -201,7 +200,7 @@ test('a rule looks at the related rows, whatever the collection is called', asyn
   })
 })
 
-/** A create is not kept from referring to a hidden row of its own collection: only the guard does that. */
+/** Only the guard, not row security, prevents a create from referencing a hidden row of its own collection. */
 function refersToOwn({ shape }: { readonly shape: WriteShape }): boolean {
   return (
     shape.kind === 'create' && shape.collection === 'users' && shape.set.some(one => one.field === 'boss_id')
@@ -224,13 +223,13 @@ async function checkUnguardedWrite(
     return 'refused'
   }
   const changed = JSON.stringify(before) !== JSON.stringify(await dump())
-  // A refused create draws an id and is tried again with the next one, which a rule over ids may allow.
+  // A refused create consumes an id and is retried with the next one, which a rule on ids may allow.
   const expected = writeReference(model, before, who, plan, await lastId(plan.shape.collection))
   if (changed) assert.ok(!('errors' in expected), JSON.stringify(plan))
   return changed ? 'done' : 'neither'
 }
 
-test('a plan that nobody guarded changes what random rules let its caller change', async () => {
+test('an unguarded plan changes only what random rules let its caller change', async () => {
   let [done, refused] = [0, 0]
   const plans = writePlans.filter(plan => {
     const { shape } = plan
@@ -238,8 +237,8 @@ test('a plan that nobody guarded changes what random rules let its caller change
     const isKnown = !names.some(name => ['id', 'nothing', 'password_hash'].includes(name))
     return isKnown && !refersToOwn(plan) && (shape.kind === 'create' || shape.ifMatch === undefined)
   })
-  const asked = fc.array(fc.tuple(principals, plans), { minLength: 30, maxLength: 30 })
-  const property = fc.asyncProperty(choices, datas, asked, async ({ access = {} }, data, all) => {
+  const requests = fc.array(fc.tuple(principals, plans), { minLength: 30, maxLength: 30 })
+  const property = fc.asyncProperty(choices, datas, requests, async ({ access = {} }, data, all) => {
     const model = smallModel({ access })
     await within(
       model,
@@ -336,9 +335,9 @@ for (const [name, model, rows] of [
   ['blog', blog, blogRows],
   ['rich', rich, richRows],
 ] as const) {
-  test(`the ${name} model: SQL and unguarded plans see what the reference lets their caller read`, async () => {
+  test(`the ${name} model: SQL and unguarded plans see the rows that the reference lets their caller read`, async () => {
     await seeded(model, rows, async (store, { admin }, data) => {
-      await checkStranger(model, data, admin, callers)
+      await checkOtherRole(model, data, admin, callers)
       for (const who of callers) {
         for (const collection of model.collections.values()) {
           const { ids } = await unguarded(store, model, collection.name, who)
@@ -349,7 +348,7 @@ for (const [name, model, rows] of [
   })
 }
 
-test('what nobody guarded is neither created nor changed nor deleted, nor shown by a change of nothing', async () => {
+test('unguarded creates, updates and deletes are refused, and an empty update does not reveal a hidden row', async () => {
   await seeded(blog, blogRows, async (store, { admin }) => {
     const guard = forgetfulGuard(blog)
     const who = user(1, 'user', 'all')
@@ -384,19 +383,19 @@ test('what nobody guarded is neither created nor changed nor deleted, nor shown 
       assert.deepEqual(await query(admin, stored), before)
     }
     assert.equal((await query(admin, 'SELECT 1 FROM users')).length, 3)
-    // Its own may be changed; so the others were not refused for another reason.
+    // The caller's own post can be updated, so the plans were not refused for another reason.
     await store.write(guard({ shape: { ...update, set }, args: [1, 'Mine'] } as never, who))
     const hidden = { ...update, collection: 'users', set: [] }
-    const asked = store.write(guard({ shape: hidden, args: [2] } as never, anonymous('192.0.2.1')))
-    await assert.rejects(asked, { code: 'NOT_FOUND' })
+    const emptyUpdate = store.write(guard({ shape: hidden, args: [2] } as never, anonymous('192.0.2.1')))
+    await assert.rejects(emptyUpdate, { code: 'NOT_FOUND' })
   })
 })
 
-test('events, records and words are for Portico alone', async () => {
+test('only Portico can read the tables of events, records and search terms', async () => {
   await seeded(rich, richRows, async (store, { admin }) => {
     await store.records.put({ kind: 'Kind', id: 'one', payload: '{}', expiresAt: null })
     assert.equal((await store.records.all('Kind')).length, 1)
-    await asStranger(admin, async client => {
+    await asOtherRole(admin, async client => {
       for (const table of ['_events', '_records', '_totals', '_search_tasks', '_all_projects']) {
         assert.deepEqual(await rowsAs(client, nobody, `SELECT 1 FROM "${table}"`), [], table)
         assert.ok((await query(admin, `SELECT 1 FROM "${table}"`)).length > 0, table)
@@ -409,7 +408,7 @@ test('events, records and words are for Portico alone', async () => {
   })
 })
 
-test('a user whom policies do not restrain is refused at the start', async () => {
+test('a role that bypasses row security is refused at the start', async () => {
   await withOrdinary(async ({ url, admin }) => {
     await assert.rejects(
       openPostgres(blog, { url: admin, rowSecurity: true }),

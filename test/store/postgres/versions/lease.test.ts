@@ -1,4 +1,4 @@
-/** While nobody else writes, what a node knows needs no look at the database; and it is never older than what others saw. */
+/** A node that writes alone need not check the database for changes, and never returns data older than others have seen. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -20,7 +20,7 @@ const ada = { name: 'Ada', email: 'ada@example.com' }
 interface Fixture {
   readonly url: string
   readonly proxy: Awaited<ReturnType<typeof proxyOf>>
-  /** Reaches the database by the proxy. */
+  /** Reaches the database through the proxy. */
   readonly store: Store
   readonly client: Client
 }
@@ -38,7 +38,7 @@ async function withStore(use: (fixture: Fixture) => Promise<void>, of: Model = b
   })
 }
 
-/** Until the store answers without a look. */
+/** Waits until the store reads without checking the database. */
 async function alone(store: Store): Promise<void> {
   await until('nobody else writes', () => isAlone(store))
 }
@@ -50,13 +50,13 @@ function isAlone(store: Store): boolean {
 }
 
 /**
- * So many rounds that show something: only where the node knew enough not to look, when it began, could it have been
- * wrong. Whether it did is a matter of time, so more rounds are tried than count.
+ * Runs rounds until `count` of them are conclusive: those in which the node held a lease, so that it could have been wrong.
+ * That depends on timing, so up to ten times as many rounds are tried.
  */
 async function rounds(count: number, one: (round: number) => Promise<boolean>): Promise<void> {
   let shown = 0
   for (let round = 0; shown < count; round++) {
-    assert.ok(round < 10 * count, `of ${round} rounds ${shown} showed something`)
+    assert.ok(round < 10 * count, `${shown} of ${round} rounds were conclusive`)
     if (await one(round)) shown++
   }
 }
@@ -65,12 +65,12 @@ async function nameOf(client: Client, id: number): Promise<unknown> {
   return ((await client.item('users', id)) as { readonly name: unknown }).name
 }
 
-/** As it stands in the table. */
+/** The name stored in the table. */
 async function stored(url: string, id: number): Promise<unknown> {
   return (await query(url, 'SELECT name FROM users WHERE id = $1', [id]))[0]?.name
 }
 
-test('a node that writes alone looks at the database now and then only, and at every turn beside another', () =>
+test('a node that writes alone checks the database only at intervals, and for every read while another node writes', () =>
   withStore(async ({ url, store, client }) => {
     const { id } = await client.create('users', ada)
     await alone(store)
@@ -86,7 +86,7 @@ test('a node that writes alone looks at the database now and then only, and at e
     await alone(store)
   }))
 
-test('what another node has written is seen from its answer on, also when it comes and goes', () =>
+test('a write of another node is visible once it is acknowledged, even if that node starts and stops', () =>
   withStore(async ({ url, store, client }) => {
     const { id } = await client.create('users', ada)
     let last = 'Ada'
@@ -109,7 +109,7 @@ test('what another node has written is seen from its answer on, also when it com
     })
   }))
 
-test('a commit of its own that others see is seen by the node before it hears of it', () =>
+test('an own commit that others can see is visible to the node before its COMMIT is answered', () =>
   withStore(async ({ url, proxy, store, client }) => {
     const { id } = await client.create('users', ada)
     await alone(store)
@@ -117,12 +117,12 @@ test('a commit of its own that others see is seen by the node before it hears of
     const commits = await heldCommits(url)
     const changing = client.update('users', id, { name: 'Eve' })
     const reading = during(() => nameOf(client, id))
-    await until('it commits', () => isCommitting(url))
+    await until('the update commits', () => isCommitting(url))
     const { up } = proxy.linkOf('COMMIT')
-    // The statements before COMMIT must be answered, so the answers are held back once it is sent.
+    // The statements before COMMIT need their answers, so answers are held back only once COMMIT is sent.
     up.pause()
     await commits.release()
-    await until('others see it', async () => (await stored(url, id)) === 'Eve')
+    await until('others see the commit', async () => (await stored(url, id)) === 'Eve')
     assert.equal(await nameOf(client, id), 'Eve')
     await reading.end()
     up.resume()
@@ -131,7 +131,7 @@ test('a commit of its own that others see is seen by the node before it hears of
     assert.equal(await nameOf(client, id), 'Eve')
   }))
 
-test('a commit whose answer is lost is seen when others see it', () =>
+test('a commit whose answer is lost is visible to the node once others can see it', () =>
   withStore(async ({ url, proxy, store, client }) => {
     const { id } = await client.create('users', ada)
     let last = 'Ada'
@@ -141,28 +141,28 @@ test('a commit whose answer is lost is seen when others see it', () =>
       const commits = await heldCommits(url)
       last = `Eve ${round}`
       const changing = assert.rejects(client.update('users', id, { name: last }), { code: 'UNAVAILABLE' })
-      await until('it commits', () => isCommitting(url))
+      await until('the update commits', () => isCommitting(url))
       const { up, down } = proxy.linkOf('COMMIT')
       up.pause()
       await commits.release()
-      await until('others see it', async () => (await stored(url, id)) === last)
+      await until('others see the commit', async () => (await stored(url, id)) === last)
       down.destroy()
       await changing
       assert.equal(await nameOf(client, id), last)
     }
   }))
 
-test('a commit whose answer is lost before it is done is seen as soon as it is', () =>
+test('a commit whose answer is lost before it completes is visible to the node once it completes', () =>
   withStore(async ({ url, proxy, store, client }) => {
     const { id } = await client.create('users', ada)
     await alone(store)
     assert.equal(await nameOf(client, id), 'Ada')
     const commits = await heldCommits(url)
     const changing = assert.rejects(client.update('users', id, { name: 'Eve' }), { code: 'UNAVAILABLE' })
-    await until('it commits', () => isCommitting(url))
+    await until('the update commits', () => isCommitting(url))
     proxy.linkOf('COMMIT').down.destroy()
     await changing
-    assert.equal(await nameOf(client, id), 'Ada', 'it is not done yet')
+    assert.equal(await nameOf(client, id), 'Ada', 'the commit has not completed')
     await commits.release()
     for (let name: unknown = 'Ada'; name === 'Ada'; ) {
       name = await stored(url, id)
@@ -173,7 +173,7 @@ test('a commit whose answer is lost before it is done is seen as soon as it is',
 
 const commitLock = 7
 
-/** From now on each commit that changes users waits, until they are released. */
+/** Makes each commit that updates users wait until `release`. */
 async function heldCommits(url: string): Promise<{ release(): Promise<void> }> {
   await query(
     url,
@@ -194,7 +194,7 @@ async function isCommitting(url: string): Promise<boolean> {
   return (await query(url, waiting)).length > 0
 }
 
-test('what a migration beside it changes is seen when it is done', () =>
+test('the changes of a concurrent migration are visible once it completes', () =>
   withStore(async ({ url, store, client }) => {
     await rounds(3, async () => {
       const { id } = await client.create('things', { value: '2e3' })
@@ -218,7 +218,7 @@ function things(value: 'text' | 'number'): Model {
   return checkModel(model({ things: collection({ access, fields }) }))
 }
 
-/** Does it again and again until it is ended. */
+/** Repeats the work until `end`. */
 function during(work: () => Promise<unknown>) {
   let isOver = false
   const working = (async () => {

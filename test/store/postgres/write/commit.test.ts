@@ -1,4 +1,4 @@
-/** Group commit without a database: what closing waits for, and what becomes of writes whose transaction fails. */
+/** Group commit without a database: closing, limits, and writes whose transaction fails. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -12,48 +12,53 @@ import { type CommitOptions, CommitQueue } from '../../../../src/store/postgres/
 import type { Job, OwnTransaction } from '../../../../src/store/postgres/write/group.ts'
 import { sql } from '../../../../src/store/sql/writer.ts'
 import { noInputs } from '../../../../src/store/values.ts'
-import { type Answer, stubWire } from '../connections/stub-wire.ts'
+import { type Answer, stubConnection } from '../connections/stub-connection.ts'
 
 const change = statementOf(sql`INSERT INTO "things" VALUES (1)`)
 
-/** A queue on stub connections: how they answer, by their number. */
+/** A queue on stub connections; `answer` returns the behaviour of each by its index. */
 function open(
-  answer: (wire: number) => Answer,
+  answer: (index: number) => Answer,
   { maxWaiting = 100, opening, beforeCommit = () => () => {} }: Options = {},
 ) {
-  const wires: ReturnType<typeof stubWire>[] = []
+  const connections: ReturnType<typeof stubConnection>[] = []
   const answers: string[] = []
   const queue = new CommitQueue<string>({
     open: async () => {
       await opening
-      const made = stubWire(answer(wires.length))
-      wires.push(made)
-      return made.wire
+      const made = stubConnection(answer(connections.length))
+      connections.push(made)
+      return made.connection
     },
     lanes: 1,
     maxWaiting,
     patience: 10_000,
     lockWaitMs: 5000,
     now: () => 0,
-    // Nobody else writes: whoever is admitted is so at once.
+    // Without other nodes, a connection is admitted at once.
     lease: Object.assign(new Lease(), { admit: async () => {} }),
     atRest: async () => {},
     beforeCommit,
   })
   const add = (name: string, run: Job<string>['run'] = async () => name, own?: OwnTransaction) => {
     const added = queue.add({ key: undefined, alone: false, run, ...(own && { own }) })
-    const told = added.then(
+    return added.then(
       () => answers.push(`${name} stored`),
       error => answers.push(`${name} ${error instanceof ApiError ? error.code : error}`),
     )
-    return told
   }
-  return { queue, wires, answers, add, asked: () => wires.flatMap(({ asked }) => asked) }
+  return {
+    queue,
+    connections,
+    answers,
+    add,
+    statements: () => connections.flatMap(({ statements }) => statements),
+  }
 }
 
 interface Options {
   readonly maxWaiting?: number
-  /** Connections come when it has settled. */
+  /** Connections open once it is settled. */
   readonly opening?: Promise<void>
   readonly beforeCommit?: CommitOptions<string>['beforeCommit']
 }
@@ -69,16 +74,16 @@ const deadlock = databaseError('deadlock detected', '40P01')
 const lockTimeout = databaseError('canceling statement due to lock timeout', '55P03')
 const tooLarge = databaseError('index row size 2800 exceeds maximum 2712', '54000')
 
-test('what waits when the queue is closed is stored first', async () => {
-  const { queue, add, answers, wires } = open(() => fine)
+test('closing the queue stores the waiting writes first', async () => {
+  const { queue, add, answers, connections } = open(() => fine)
   void add('one')
   void add('two')
   await queue.close()
   assert.deepEqual(answers, ['one stored', 'two stored'])
-  assert.equal(wires[0]?.wire.isClosed, true)
+  assert.equal(connections[0]?.connection.isClosed, true)
 })
 
-test('what is under way when the queue is closed is stored first, too', async () => {
+test('closing the queue waits for the writes in flight', async () => {
   const opening = Promise.withResolvers<void>()
   const { queue, add, answers } = open(() => fine, { opening: opening.promise })
   void add('one')
@@ -95,29 +100,29 @@ test('what is under way when the queue is closed is stored first, too', async ()
   assert.deepEqual(answers, ['one stored'])
 })
 
-test('a queue that is closed takes nothing more', async () => {
+test('a closed queue refuses writes', async () => {
   const { queue, add, answers } = open(() => fine)
   await queue.close()
   await add('late')
   assert.deepEqual(answers, ['late UNAVAILABLE'])
 })
 
-test('exactly so many may wait', async () => {
+test('a write beyond maxWaiting is refused', async () => {
   const { queue, add, answers } = open(() => fine, { maxWaiting: 2 })
   await Promise.all([add('one'), add('two'), add('three')])
   assert.deepEqual(answers.toSorted(), ['one stored', 'three UNAVAILABLE', 'two stored'])
   await queue.close()
 })
 
-test('one connection serves group after group', async () => {
-  const { queue, add, wires } = open(() => fine)
+test('consecutive groups share one connection', async () => {
+  const { queue, add, connections } = open(() => fine)
   for (const name of ['one', 'two', 'three']) await add(name)
-  assert.equal(wires.length, 1)
+  assert.equal(connections.length, 1)
   await queue.close()
 })
 
-test('of two writes one’s fault undoes what it changed, and nothing of the other’s', async () => {
-  const { queue, add, answers, asked } = open(() => fine)
+test('a failing write undoes its own changes and none of the other writes of its group', async () => {
+  const { queue, add, answers, statements } = open(() => fine)
   const failing: Job<string>['run'] = async scope => {
     await changing(scope)
     throw new ApiError('CONFLICT')
@@ -125,11 +130,11 @@ test('of two writes one’s fault undoes what it changed, and nothing of the oth
   await Promise.all([add('good', changing), add('bad', failing)])
   assert.deepEqual(answers.toSorted(), ['bad CONFLICT', 'good stored'])
   const insert = change.text
-  assert.deepEqual(asked(), [
+  assert.deepEqual(statements(), [
     'BEGIN',
     insert,
     insert,
-    // Undone, and done again one after the other.
+    // The group is rolled back and its writes repeated one by one.
     'ROLLBACK',
     'BEGIN',
     'SAVEPOINT "one_write"',
@@ -146,7 +151,7 @@ test('of two writes one’s fault undoes what it changed, and nothing of the oth
 
 const index = statementOf(sql`INSERT INTO "terms" VALUES (1)`)
 
-/** Answers as PostgreSQL does within a transaction: after the index was refused, all else is, until a rollback. */
+/** Behaves like a transaction of PostgreSQL: once the index statement has failed, all others fail until a rollback. */
 function refusingIndex(): Answer {
   let refused: Error | undefined
   return text => {
@@ -156,7 +161,7 @@ function refusingIndex(): Answer {
   }
 }
 
-test('a statement that one write leaves to the commit, and the database refuses, fails that write alone', async () => {
+test('a deferred statement that the database refuses fails its write alone', async () => {
   const { queue, add, answers } = open(refusingIndex)
   const indexing: Job<string>['run'] = async scope => {
     await changing(scope)
@@ -168,18 +173,18 @@ test('a statement that one write leaves to the commit, and the database refuses,
   await queue.close()
 })
 
-test('what cannot be prepared for its commit is not stored by the next one', async () => {
+test('a write that fails before its commit is not stored by the next commit', async () => {
   let failures = 1
   const beforeCommit = () => {
     if (failures-- > 0) throw new RangeError('Invalid string length')
     return () => {}
   }
-  const { queue, add, answers, wires } = open(() => fine, { beforeCommit })
+  const { queue, add, answers, connections } = open(() => fine, { beforeCommit })
   await add('large', changing)
   await add('small', changing)
   assert.deepEqual(answers, ['large UNAVAILABLE', 'small stored'])
   assert.deepEqual(
-    wires.map(({ asked }) => asked),
+    connections.map(({ statements }) => statements),
     [
       ['BEGIN', change.text],
       ['BEGIN', change.text, 'COMMIT'],
@@ -188,29 +193,29 @@ test('what cannot be prepared for its commit is not stored by the next one', asy
   await queue.close()
 })
 
-test('a transaction whose code has caught the failure of a lock is tried again', async () => {
+test('a transaction whose code caught a lock timeout is retried', async () => {
   let failures = 1
   const busy: Answer = text => (text === change.text && failures-- > 0 ? lockTimeout : undefined)
-  const { queue, add, answers, asked } = open(() => busy)
+  const { queue, add, answers, statements } = open(() => busy)
   const catching: Job<string>['run'] = scope => changing(scope).catch(() => 'caught')
   await add('one', catching, { isSnapshot: false, locks: () => [], isLong: true, tries: 3 })
   assert.deepEqual(answers, ['one stored'])
-  assert.deepEqual(asked(), ['BEGIN', change.text, 'ROLLBACK', 'BEGIN', change.text, 'COMMIT'])
+  assert.deepEqual(statements(), ['BEGIN', change.text, 'ROLLBACK', 'BEGIN', change.text, 'COMMIT'])
   await queue.close()
 })
 
-test('a write that fails before it has changed anything costs the others nothing', async () => {
-  const { queue, add, answers, asked } = open(() => fine)
+test('a write that fails before its first change does not make its group start again', async () => {
+  const { queue, add, answers, statements } = open(() => fine)
   const refused: Job<string>['run'] = async () => {
     throw new ApiError('NOT_FOUND')
   }
   await Promise.all([add('good', changing), add('bad', refused)])
   assert.deepEqual(answers.toSorted(), ['bad NOT_FOUND', 'good stored'])
-  assert.deepEqual(asked(), ['BEGIN', change.text, 'COMMIT'])
+  assert.deepEqual(statements(), ['BEGIN', change.text, 'COMMIT'])
   await queue.close()
 })
 
-test('a deadlock is tried again; one that goes on is told after five tries', async () => {
+test('a deadlock is retried, and reported after five attempts', async () => {
   let failures = 1
   const meeting: Answer = text => (text === change.text && failures-- > 0 ? deadlock : undefined)
   const once = open(() => meeting)
@@ -220,16 +225,16 @@ test('a deadlock is tried again; one that goes on is told after five tries', asy
   const always = open(() => text => (text === change.text ? deadlock : undefined))
   await always.add('one', changing)
   assert.deepEqual(always.answers, ['one UNAVAILABLE'])
-  assert.equal(always.asked().filter(text => text === 'BEGIN').length, 5)
+  assert.equal(always.statements().filter(text => text === 'BEGIN').length, 5)
   await always.queue.close()
 })
 
-test('a connection that breaks before its COMMIT costs no write; at the COMMIT nobody knows, and it is not done again', async () => {
+test('a write is retried if the connection breaks before COMMIT, and fails without a retry if it breaks at COMMIT', async () => {
   const breaking =
     (at: string) =>
-    (wire: number): Answer =>
+    (index: number): Answer =>
     text =>
-      wire === 0 && text === at ? new ConnectionLost('broken') : undefined
+      index === 0 && text === at ? new ConnectionLost('broken') : undefined
   const early = open(breaking(change.text))
   await early.add('one', changing)
   assert.deepEqual(early.answers, ['one stored'])
@@ -237,18 +242,18 @@ test('a connection that breaks before its COMMIT costs no write; at the COMMIT n
   const late = open(breaking('COMMIT'))
   await late.add('one', changing)
   assert.deepEqual(late.answers, ['one UNAVAILABLE'])
-  assert.equal(late.asked().filter(text => text === change.text).length, 1)
+  assert.equal(late.statements().filter(text => text === change.text).length, 1)
   await late.queue.close()
 })
 
-test('a connection that breaks while a write is undone costs no other write', async () => {
+test('a connection that breaks during a rollback fails no other write', async () => {
   const failing: Job<string>['run'] = async scope => {
     await changing(scope)
     throw new ApiError('CONFLICT')
   }
   for (const at of ['ROLLBACK', 'ROLLBACK TO "one_write"']) {
-    const breaking = (wire: number): Answer => {
-      return text => (wire === 0 && text === at ? new ConnectionLost('broken') : undefined)
+    const breaking = (index: number): Answer => {
+      return text => (index === 0 && text === at ? new ConnectionLost('broken') : undefined)
     }
     const { queue, add, answers } = open(breaking)
     await Promise.all([add('good', changing), add('bad', failing)])
@@ -261,9 +266,9 @@ test('a connection that breaks while a write is undone costs no other write', as
   }
 })
 
-test('a connection that breaks while a step of an action is undone: the action is tried again', async () => {
-  const { queue, add, answers, wires } = open(wire => text => {
-    return wire === 0 && text === 'ROLLBACK TO "one_step"' ? new ConnectionLost('broken') : undefined
+test('an action is retried if the connection breaks while one of its steps is rolled back', async () => {
+  const { queue, add, answers, connections } = open(index => text => {
+    return index === 0 && text === 'ROLLBACK TO "one_step"' ? new ConnectionLost('broken') : undefined
   })
   const catching: Job<string>['run'] = scope =>
     scope
@@ -274,17 +279,17 @@ test('a connection that breaks while a step of an action is undone: the action i
       .catch(() => 'caught')
   await add('action', catching, { isSnapshot: false, locks: () => [], isLong: false })
   assert.deepEqual(answers, ['action stored'])
-  assert.equal(wires.length, 2)
-  assert.equal(wires[1]?.asked.at(-1), 'COMMIT')
+  assert.equal(connections.length, 2)
+  assert.equal(connections[1]?.statements.at(-1), 'COMMIT')
   await queue.close()
 })
 
-test('a COMMIT that the server answers with ROLLBACK has stored nothing', async () => {
-  const { queue, wires, add, answers } = open(() => fine)
+test('a write fails if the server answers its COMMIT with ROLLBACK', async () => {
+  const { queue, connections, add, answers } = open(() => fine)
   await add('one', changing)
-  const wire: Connection = wires[0]?.wire ?? assert.fail()
-  const run = wire.run.bind(wire)
-  wire.run = async queries => {
+  const connection: Connection = connections[0]?.connection ?? assert.fail()
+  const run = connection.run.bind(connection)
+  connection.run = async queries => {
     const outcome = await run(queries)
     return { ...outcome, tags: outcome.tags.map(tag => (tag === 'COMMIT' ? 'ROLLBACK' : tag)) }
   }

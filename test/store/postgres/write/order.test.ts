@@ -1,4 +1,4 @@
-/** The order in which the writes of a group are done: rows are locked in one order, deletions come last and alone. */
+/** The order of the writes in a group: rows are locked in the order of their keys, deletions come last and alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -15,7 +15,7 @@ const group = [
 ]
 const names = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name)
 
-test('by key first, in the order of arrival for one key; then what locks nothing; deletions last', () => {
+test('writes are ordered by key and then by arrival, followed by writes without a key and by deletions', () => {
   assert.deepEqual(names(ordered(group)), [
     'update a',
     'update b',
@@ -26,7 +26,7 @@ test('by key first, in the order of arrival for one key; then what locks nothing
   ])
 })
 
-test('those of one key one after the other, others side by side, a deletion when nothing else is under way', async () => {
+test('writes of one key run one after the other, others concurrently, and a deletion runs alone', async () => {
   const log: string[] = []
   let running = 0
   await sideBySide(group, async ({ name, job }) => {

@@ -1,4 +1,4 @@
-/** Which writes are next: nobody waits for those that are long. */
+/** The order in which queued writes start: no other write waits for the long ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OwnTransaction, QueuedWrite } from '../../../../src/store/postgres/write/group.ts'
@@ -15,7 +15,7 @@ function write(name: string, of?: OwnTransaction): QueuedWrite<string> {
 const namesOf = (group: readonly QueuedWrite<string>[]) =>
   Promise.all(group.map(({ job }) => job.run(undefined as never)))
 
-test('each kind has its turn, and single writes share one', async () => {
+test('the kinds of writes take turns, and single writes share a transaction', async () => {
   const queues = new WriteQueues<string>(2)
   for (const name of ['a', 'b']) queues.add(write(name))
   for (const name of ['c', 'd']) queues.add(write(name, own))
@@ -30,7 +30,7 @@ test('each kind has its turn, and single writes share one', async () => {
   assert.equal(queues.count, 0)
 })
 
-test('while as many long ones as may be are under way, only others begin', async () => {
+test('while the maximum of long writes runs, only other writes start', async () => {
   const queues = new WriteQueues<string>(2)
   for (const name of ['e', 'f']) queues.add(write(name, long))
   const first = queues.take()

@@ -1,4 +1,4 @@
-/** Steps of a transaction without a database: one that fails is undone alone. */
+/** The steps of a transaction, without a database: a failed step is rolled back alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
@@ -8,7 +8,7 @@ import { Scope } from '../../../../src/store/postgres/write/scope.ts'
 import { sql } from '../../../../src/store/sql/writer.ts'
 import { noInputs } from '../../../../src/store/values.ts'
 import type { ItemChange } from '../../../../src/store/write/event.ts'
-import { stubWire } from '../connections/stub-wire.ts'
+import { stubConnection } from '../connections/stub-connection.ts'
 
 const change = statementOf(sql`INSERT INTO "things" VALUES (1)`)
 const index = statementOf(sql`INSERT INTO "terms" VALUES (1)`)
@@ -22,13 +22,13 @@ const created: ItemChange = {
   by: { userId: null, appId: null },
 }
 
-test('a step fails with a statement that it has deferred, and is undone with its events', async () => {
+test('a step fails with its deferred statement, and its changes and events are undone', async () => {
   const refused = Object.assign(new pg.DatabaseError('row is too big', 0, 'error'), {
     code: '54000',
     severity: 'ERROR',
   })
-  const { wire, asked } = stubWire(text => (text === index.text ? refused : undefined))
-  const scope = new Scope(new Transaction(wire), { at: '2026-01-01T00:00:00.000Z', now: undefined })
+  const { connection, statements } = stubConnection(text => (text === index.text ? refused : undefined))
+  const scope = new Scope(new Transaction(connection), { at: '2026-01-01T00:00:00.000Z', now: undefined })
   const step = (isIndexed: boolean) =>
     scope.savepoint(async own => {
       await own.rows(change, noInputs)
@@ -40,7 +40,7 @@ test('a step fails with a statement that it has deferred, and is undone with its
   await step(false)
   assert.equal(scope.events.length, 1)
   assert.equal(scope.grown('things'), 1)
-  assert.deepEqual(asked, [
+  assert.deepEqual(statements, [
     'SAVEPOINT "one_step"',
     change.text,
     index.text,
@@ -51,8 +51,8 @@ test('a step fails with a statement that it has deferred, and is undone with its
   ])
 })
 
-test('a step may have as many events as a deletion has', async () => {
-  const scope = new Scope(new Transaction(stubWire().wire), { at: '', now: undefined })
+test('a step can log 300,000 events, as a large deletion does', async () => {
+  const scope = new Scope(new Transaction(stubConnection().connection), { at: '', now: undefined })
   await scope.savepoint(async own => {
     for (let count = 0; count < 300_000; count++) own.log(created)
   })

@@ -1,4 +1,4 @@
-/** Connections that write: one that the server ends before its COMMIT costs no write. */
+/** Writing connections: a write survives the loss of its connection before COMMIT. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -11,7 +11,7 @@ import { blog, Client } from '../../blog.ts'
 
 const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico' AND wait_event_type = 'Lock'`
 
-test('a write whose connection the server ends is done again on another, and once', async () => {
+test('a write whose connection the server terminates is repeated once on another connection', async () => {
   await withPostgres(async url => {
     const client = new Client(await openPostgres(blog, { url }))
     const other = new pg.Client({ connectionString: url })
@@ -43,7 +43,7 @@ test('a write whose connection the server ends is done again on another, and onc
   })
 })
 
-test('more writes than one transaction takes go by every connection that is free', async () => {
+test('writes beyond the size of one transaction use the free connections', async () => {
   await withPostgres(async url => {
     const client = new Client(await openPostgres(blog, { url, connections: 8 }))
     const other = new pg.Client({ connectionString: url })
@@ -58,7 +58,7 @@ test('more writes than one transaction takes go by every connection that is free
       )
       const first = await Promise.race([held.then(() => 'held'), creates.at(-1)])
       assert.notEqual(first, 'held')
-      // The last group may be done before the first one has come to the row.
+      // The last group may be committed before the first one reaches the locked row.
       while ((await query(url, waiting)).length === 0) await wait(20)
       assert.equal((await query(url, waiting)).length, 1, 'the first group waits')
       await other.query('COMMIT')
@@ -71,7 +71,7 @@ test('more writes than one transaction takes go by every connection that is free
   })
 })
 
-test('writes that each wait for a lock in vain are refused together, and those beside them are done', async () => {
+test('writes that time out on a lock are refused together, and the others of their group are stored', async () => {
   await withPostgres(async url => {
     const client = new Client(await openPostgres(blog, { url, connections: 4, timeout: 1000 }))
     const other = new pg.Client({ connectionString: url })
@@ -81,14 +81,14 @@ test('writes that each wait for a lock in vain are refused together, and those b
       await other.query('BEGIN')
       await other.query('SELECT 1 FROM users WHERE id = 1 FOR UPDATE')
       const began = performance.now()
-      // By their keys, updates are done before creates.
+      // Updates have keys, so they run before creates.
       const free = client.update('users', 2, { name: 'free' }).then(() => 'done')
       const held = Array.from({ length: 60 }, (_, n) =>
         client.create('posts', { title: `post ${n}`, author_id: 1 }).catch(error => error.code),
       )
       assert.equal(await free, 'done')
       assert.deepEqual(new Set(await Promise.all(held)), new Set(['UNAVAILABLE']))
-      // Each for itself would wait for half a second.
+      // One after the other, each would wait for half a second.
       assert.ok(performance.now() - began < 20_000)
     } finally {
       await other.end()
@@ -97,11 +97,11 @@ test('writes that each wait for a lock in vain are refused together, and those b
   })
 })
 
-/** Every COMMIT of a post waits until nobody holds this lock. */
+/** Makes every COMMIT that inserts a post wait for an advisory lock. */
 const gated = `CREATE FUNCTION gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(777); RETURN NULL; END $$;
 CREATE CONSTRAINT TRIGGER gate AFTER INSERT ON posts DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION gate()`
 
-test('a write whose COMMIT lost its connection is told that it may have been stored, and is not done again', async () => {
+test('a write whose connection is lost during COMMIT fails as possibly stored and is not repeated', async () => {
   await withPostgres(async direct => {
     const proxy = await proxyOf(direct)
     const client = new Client(await openPostgres(blog, { url: proxy.url }))

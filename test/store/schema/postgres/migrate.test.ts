@@ -1,4 +1,4 @@
-/** Migrations of PostgreSQL that are disturbed: by locks, by a deadlock, by an end in their middle, by missing rights. */
+/** Migrations of PostgreSQL that meet locks, deadlocks, earlier interrupted migrations and missing privileges. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -28,7 +28,7 @@ async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>
   }
 }
 
-/** As of a migration that was killed, after which nobody wants its model any more. */
+/** Leaves the state of a killed migration whose model is no longer used. */
 async function abandon(url: string): Promise<void> {
   await query(url, 'CREATE UNIQUE INDEX "_new_books__title__unique" ON books (title)')
   await query(url, 'CREATE TABLE "_new__search_books" (id bigint)')
@@ -38,13 +38,13 @@ async function abandon(url: string): Promise<void> {
   )
 }
 
-/** How many things there are that a migration has only prepared. */
+/** The number of objects that a migration has prepared but not completed. */
 async function prepared(url: string): Promise<number> {
   const names = `SELECT relname FROM pg_class WHERE relname LIKE '\\_new\\_%' UNION ALL SELECT conname FROM pg_constraint WHERE conname LIKE '\\_new\\_%'`
   return (await query(url, names)).length
 }
 
-test('what an abandoned migration has prepared restrains nobody after the next start, or the next command', () =>
+test('the next start or command removes what an abandoned migration has prepared', () =>
   withPostgres(async url => {
     await make(url)
     for (const next of [() => make(url), () => applyPostgres(url, plain, { allowDestructive: false })]) {
@@ -57,7 +57,7 @@ test('what an abandoned migration has prepared restrains nobody after the next s
     }
   }))
 
-test('what a migration prepares beside a start stays, and the start does not wait for it', () =>
+test('a start neither waits for a running migration nor removes what it has prepared', () =>
   withPostgres(async url => {
     await make(url)
     await abandon(url)
@@ -67,7 +67,7 @@ test('what a migration prepares beside a start stays, and the start does not wai
       assert.equal(await prepared(url), 3)
     })
     await make(url, false)
-    assert.equal(await prepared(url), 3, 'a start that may change nothing')
+    assert.equal(await prepared(url), 3, 'a start without autoMigrate')
   }))
 
 /** Waits until a statement like `text` waits for a lock. */
@@ -75,12 +75,12 @@ async function stuck(client: pg.Client, like: string): Promise<void> {
   const until = performance.now() + 20_000
   const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`
   while ((await client.query(waiting, [like])).rowCount === 0) {
-    assert.ok(performance.now() < until, 'it waits')
+    assert.ok(performance.now() < until, 'the statement waits for a lock')
     await wait(10)
   }
 }
 
-/** Lets `run` meet a deadlock in the first statement like `like` that waits, as its victim. */
+/** Makes the first waiting statement of `run` that matches `like` the victim of a deadlock. */
 async function inDeadlock<T>(url: string, like: string, run: () => Promise<T>): Promise<T> {
   const name = new URL(url).pathname.slice(1)
   await query(url, `ALTER DATABASE "${name}" SET deadlock_timeout = '3s'`)
@@ -96,7 +96,7 @@ async function inDeadlock<T>(url: string, like: string, run: () => Promise<T>): 
   })
 }
 
-test('an index whose making met a deadlock is made again', () =>
+test('creating an index is retried after a deadlock', () =>
   withPostgres(async url => {
     await make(url)
     const migrate = () => applyPostgres(url, indexed, { allowDestructive: false })
@@ -109,7 +109,7 @@ test('an index whose making met a deadlock is made again', () =>
     assert.deepEqual(await planPostgres(url, indexed), [])
   }))
 
-test('a migration does not wait for who writes records', () =>
+test('a migration does not wait for transactions that write records', () =>
   withPostgres(async url => {
     await make(url)
     await withClient(url, async other => {
@@ -125,7 +125,7 @@ test('a migration does not wait for who writes records', () =>
     ])
   }))
 
-test('a user who may not make tables is told so', () =>
+test('a role that lacks privileges on the tables gets an error that says so', () =>
   withPostgres(async url => {
     const name = `mere_${new URL(url).pathname.slice(1)}`
     await query(url, `CREATE ROLE "${name}" LOGIN`)

@@ -1,4 +1,4 @@
-/** Row security is switched on and off, and follows the model, by migrations. */
+/** Migrations switch row security on and off and adapt its policies to the model. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -65,7 +65,7 @@ async function seed(url: string): Promise<void> {
   await store.close()
 }
 
-/** What SQL of the tables' owner sees that says nothing of who asks. */
+/** The number of posts that SQL of the owner sees without a caller. */
 async function seenByOwner({ url }: OrdinaryDatabase): Promise<number> {
   return (await query(url, 'SELECT 1 FROM posts')).length
 }
@@ -84,7 +84,7 @@ async function seenBy(made: Model, { url }: OrdinaryDatabase, id: number): Promi
 
 const allowed = { allowDestructive: true, isLocked: true }
 
-test('it is switched on and off by a migration; a start that has it off does not switch it off', async () => {
+test('a migration switches row security on or off; a start without it does not switch it off', async () => {
   await withOrdinary(async database => {
     const { url } = database
     await seed(url)
@@ -116,7 +116,7 @@ test('it is switched on and off by a migration; a start that has it off does not
   })
 })
 
-test('a node that was started without it goes on while it is switched on', async () => {
+test('a node started without row security continues after it is switched on', async () => {
   await withOrdinary(async database => {
     await seed(database.url)
     const store = await openPostgres(plain, { url: database.url, cacheBytes: 0 })
@@ -132,7 +132,7 @@ test('a node that was started without it goes on while it is switched on', async
   })
 })
 
-test('other rules make other policies, and policies that somebody dropped are made again', async () => {
+test('a migration replaces the policies of changed rules and restores dropped ones', async () => {
   await withOrdinary(async database => {
     const { url, admin } = database
     await seed(url)
@@ -156,7 +156,7 @@ test('other rules make other policies, and policies that somebody dropped are ma
   })
 })
 
-test('columns and tables that policies look at can be changed, and are locked as before', async () => {
+test('columns and tables used by policies can be migrated, and stay protected', async () => {
   await withOrdinary(async database => {
     const { url } = database
     await seed(url)
@@ -198,7 +198,7 @@ test('columns and tables that policies look at can be changed, and are locked as
   })
 })
 
-test('the statements that are printed make what a start makes', async () => {
+test('the printed SQL creates the same policies as a migration', async () => {
   await withOrdinary(async ({ url }) => {
     await query(url, postgresSchemaSql(plain, true))
     const policies = 'SELECT tablename, policyname, cmd, qual, with_check FROM pg_policies ORDER BY 1, 2'
@@ -211,7 +211,7 @@ test('the statements that are printed make what a start makes', async () => {
   })
 })
 
-test('a locked database is copied to SQLite and back, with everything in it', async () => {
+test('a database with row security can be copied to SQLite and back', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-locked-'))
   try {
     await withOrdinary(async from => {

@@ -1,4 +1,4 @@
-/** The connection of a process that changes the tables, to a server that refuses what it begins with. */
+/** The connection of a migration to a server that refuses its settings. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { connect } from '../../../../src/store/schema/postgres/session.ts'
 import { MigrationError } from '../../../../src/store/schema/refusal.ts'
 
-/** A message of the protocol (https://www.postgresql.org/docs/15/protocol-message-formats.html). */
+/** A message of the PostgreSQL protocol (https://www.postgresql.org/docs/15/protocol-message-formats.html). */
 function message(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5)
   head.write(type)

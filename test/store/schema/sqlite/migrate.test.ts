@@ -1,4 +1,4 @@
-/** What only SQLite's migrations do. */
+/** Migrations specific to SQLite. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { openSqlite } from '../../../../src/store/sqlite.ts'
 import { Client, withFile } from '../../blog.ts'
 import { books } from '../migration-cases.ts'
 
-test('a table that an earlier version made has no defaults: an older model does not start beside its fields', () =>
+test('an older model does not start on a table of an earlier version, which has no defaults', () =>
   withFile(async file => {
     const fields = { title: string(), stock: integer({ default: 7 }) }
     const newer = books({ fields })

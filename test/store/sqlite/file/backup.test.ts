@@ -61,7 +61,7 @@ const refused = (work: Promise<unknown>, says: RegExp) =>
   assert.rejects(work, error => error instanceof BackupError && says.test(error.message))
 
 describe('a backup', () => {
-  it('is made while others write, and holds one moment of it', () =>
+  it('taken during writes contains a single snapshot', () =>
     withBlog(async ({ file, copy, write }) => {
       const before: Acknowledged = new Map()
       for (let at = 0; at < 400; at++) before.set(await write(`before ${at}`), [`before ${at}`])
@@ -84,17 +84,17 @@ describe('a backup', () => {
       )
     }))
 
-  it('ends while a process writes without a pause', () =>
+  it('completes even if another process writes at every step', () =>
     withBlog(async ({ file, copy, write }) => {
       await Promise.all(Array.from({ length: 6000 }, () => write('a')))
       const other = new DatabaseSync(file, { timeout: 5000 })
       let changes = 0
-      // Each step finds a database that another connection has changed: without a snapshot it would start anew.
+      // Before each step another connection changes the database: without a snapshot, the copy would restart.
       const onProgress = (done: number, all: number) => {
         changes++
         assert.ok(done <= all)
         other.exec(`UPDATE posts SET title = 'changed ${changes}' WHERE id = 1`)
-        assert.ok(changes < 50, 'the copy was started again and again')
+        assert.ok(changes < 50, 'the copy restarts at every step')
       }
       await backUp({ from: file, to: copy, overwrite: false, onProgress })
       other.close()
@@ -102,7 +102,7 @@ describe('a backup', () => {
       assert.equal(titles(copy)[0], 'a')
     }))
 
-  it('is one file, for its owner only', () =>
+  it('is a single file that only its owner can read', () =>
     withBlog(async ({ file, copy, write }) => {
       await write('one')
       await backUp({ from: file, to: copy, overwrite: false })
@@ -111,7 +111,7 @@ describe('a backup', () => {
       assert.deepEqual(others, ['copy.db'])
     }))
 
-  it('replaces a file only where that is asked for', () =>
+  it('replaces an existing file only with --overwrite', () =>
     withBlog(async ({ file, copy, write }) => {
       await write('one')
       writeFileSync(copy, 'precious')
@@ -121,7 +121,7 @@ describe('a backup', () => {
       assert.deepEqual(titles(copy), ['one'])
     }))
 
-  it('is refused onto the database itself, a folder, and where there is none', () =>
+  it('is refused if the target is the database or a folder, or if a path does not exist', () =>
     withBlog(async ({ file, copy }) => {
       const overwrite = true
       await refused(backUp({ from: file, to: file, overwrite }), /another file/)
@@ -131,7 +131,7 @@ describe('a backup', () => {
       await refused(backUp({ from: `${file}.none`, to: join(copy, 'a.db'), overwrite }), /no database/)
     }))
 
-  it('of a damaged database is refused, and nothing is left of it', () =>
+  it('of a damaged database is refused and leaves no file', () =>
     withBlog(async ({ file, copy, write, close }) => {
       for (let at = 0; at < 100; at++) await write(`post ${at}`)
       await close()
@@ -145,7 +145,7 @@ describe('a backup', () => {
       )
     }))
 
-  it('of PostgreSQL is left to its own tools', async () => {
+  it('of PostgreSQL is refused with a reference to its own tools', async () => {
     const settings = { database: 'postgres://name:secret@host/blog' }
     await assert.rejects(backupText(settings, 'a.db', false), /pg_dump/)
     await assert.rejects(restoreText(settings, 'a.db', false), /pg_restore/)
@@ -153,7 +153,7 @@ describe('a backup', () => {
 })
 
 describe('a restore', () => {
-  it('brings back what the backup holds, whatever was there', () =>
+  it('replaces the database with the contents of the backup', () =>
     withBlog(async ({ file, copy, write, close }) => {
       await write('kept')
       await backUp({ from: file, to: copy, overwrite: false })
@@ -167,7 +167,7 @@ describe('a restore', () => {
       check(file, new Map([[id, ['new']]]))
     }))
 
-  it('does not play the log of the database that was there', () =>
+  it('does not apply the WAL of the replaced database', () =>
     withBlog(async ({ file, copy, write, close }) => {
       await write('kept')
       await backUp({ from: file, to: copy, overwrite: false })
@@ -180,7 +180,7 @@ describe('a restore', () => {
       assert.deepEqual(titles(file), ['kept'])
     }))
 
-  it('is refused while the database is in use, and without being asked to replace it', () =>
+  it('is refused while the database is in use, and without --overwrite', () =>
     withBlog(async ({ file, copy, write, close }) => {
       await write('one')
       await backUp({ from: file, to: copy, overwrite: false })
@@ -192,7 +192,7 @@ describe('a restore', () => {
       assert.deepEqual(titles(file), ['one', 'two', 'three'])
     }))
 
-  it('can be opened by whose folder it is, and by nobody else, whatever the rights of the backup', () =>
+  it('creates a file that only the owner of its folder can access, whatever the permissions of the backup', () =>
     withBlog(async ({ file, copy, write, close }) => {
       await write('one')
       await backUp({ from: file, to: copy, overwrite: false })
@@ -208,7 +208,7 @@ describe('a restore', () => {
       }
     }))
 
-  it('takes the place of a database that is damaged', () =>
+  it('can replace a damaged database', () =>
     withBlog(async ({ file, copy, write, close }) => {
       await write('one')
       await backUp({ from: file, to: copy, overwrite: false })
@@ -218,7 +218,7 @@ describe('a restore', () => {
       assert.deepEqual(titles(file), ['one'])
     }))
 
-  it('refuses what is no backup', () =>
+  it('is refused for a file that is not a backup', () =>
     withBlog(async ({ file, copy, write, close }) => {
       await write('one')
       await close()

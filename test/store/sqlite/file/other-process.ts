@@ -1,11 +1,11 @@
-/** A process that writes a title to an item, or reads it, when its parent says so. */
+/** A process that writes or reads the title of an item on request of its parent. */
 import { system } from '../../../../src/principal.ts'
 import { openSqlite } from '../../../../src/store/sqlite.ts'
 import { blog, Client } from '../../blog.ts'
 
 interface Message {
   readonly id: number
-  /** The title to write; null: read it. */
+  /** The title to write; null means to read it. */
   readonly title: string | null
 }
 

@@ -1,4 +1,4 @@
-/** What another thread or process has committed while this one held a snapshot. */
+/** Commits of another thread or process while this one holds a snapshot. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { open, read } from 'node:fs'
@@ -12,17 +12,20 @@ import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite.ts'
 import { blog, Client, fields, withFile } from '../../blog.ts'
 import { threadsIn } from './other-threads.ts'
 
-interface Bench {
+interface Fixture {
   readonly store: SqliteStore
-  /** The title, read at once. */
+  /** The title, read synchronously. */
   title(): string
-  /** Returns when the other thread has committed; meanwhile nothing else happens in this one. */
+  /** Makes the other thread commit a change, and blocks this thread until then. */
   changeElsewhere(title: string): void
 }
 
-async function withOtherThread(sharesMemory: boolean, use: (bench: Bench) => Promise<void>): Promise<void> {
+async function withOtherThread(
+  sharesMemory: boolean,
+  use: (fixture: Fixture) => Promise<void>,
+): Promise<void> {
   await withFile(async file => {
-    const [told, commits] = [
+    const [signal, commits] = [
       new Int32Array(new SharedArrayBuffer(4)),
       new Int32Array(new SharedArrayBuffer(4)),
     ]
@@ -30,20 +33,20 @@ async function withOtherThread(sharesMemory: boolean, use: (bench: Bench) => Pro
     const client = new Client(store)
     const author = await client.create('users', { name: 'x', email: 'x@example.com' })
     const { id } = await client.create('posts', { title: 'first', author_id: author.id })
-    const workerData = { file, told, commits, sharesMemory }
+    const workerData = { file, signal, commits, sharesMemory }
     const thread = new Worker(new URL('other-thread.ts', import.meta.url), { workerData })
     await once(thread, 'message')
     const shape: ItemShape = { kind: 'item', collection: 'posts', id: 0, select: fields('title') }
     const plan = createGuard(blog)({ shape, args: [id] }, system)
     const title = () => {
       const answer = store.read(plan)
-      if (answer instanceof Promise) return assert.fail('reads by key answer at once')
+      if (answer instanceof Promise) return assert.fail('reads by key are synchronous')
       return String(JSON.parse(answer.text ?? '{}').title)
     }
     const changeElsewhere = (next: string) => {
-      const before = Atomics.load(told, 0)
+      const before = Atomics.load(signal, 0)
       thread.postMessage({ id, title: next })
-      assert.equal(Atomics.wait(told, 0, before, 10_000), 'ok')
+      assert.equal(Atomics.wait(signal, 0, before, 10_000), 'ok')
     }
     try {
       await use({ store, title, changeElsewhere })
@@ -54,7 +57,7 @@ async function withOtherThread(sharesMemory: boolean, use: (bench: Bench) => Pro
   })
 }
 
-test('another thread’s commit ends the snapshot at once, in the middle of a turn', async () => {
+test('a commit of another thread ends the snapshot at once, even within a turn of the event loop', async () => {
   await withOtherThread(true, async ({ title, changeElsewhere }) => {
     assert.equal(title(), 'first')
     changeElsewhere('second')
@@ -62,7 +65,7 @@ test('another thread’s commit ends the snapshot at once, in the middle of a tu
   })
 })
 
-test('another thread’s commit is counted by the version that credentials are remembered by', async () => {
+test('a commit of another thread increases the version of the collection', async () => {
   await withOtherThread(true, async ({ store, changeElsewhere }) => {
     const before = store.version('posts')
     changeElsewhere('second')
@@ -71,15 +74,15 @@ test('another thread’s commit is counted by the version that credentials are r
 })
 
 for (const [what, begin] of [
-  ['something else', () => {}],
-  ['a request that had waited in a queue', (store: SqliteStore) => void store.refresh()],
+  ['an earlier read', () => {}],
+  ['a queued request', (store: SqliteStore) => void store.refresh()],
 ] as const) {
-  test(`a request is not answered from the snapshot that ${what} began before it`, async () => {
+  test(`a request is not answered from the older snapshot of ${what}`, async () => {
     await withOtherThread(false, async ({ store, title, changeElsewhere }) => {
       const file = await promisify(open)(import.meta.filename, 'r')
       const buffer = Buffer.alloc(1)
       await new Promise<void>((resolve, reject) => {
-        // A snapshot of this phase of the event loop lives through the next one, in which requests are read.
+        // A snapshot of this phase of the event loop lasts into the next one, in which requests are read.
         setImmediate(() => {
           begin(store)
           assert.equal(title(), 'first')

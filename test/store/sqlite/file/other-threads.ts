@@ -1,4 +1,4 @@
-/** Threads that share the number of their commits, and no lock. */
+/** Threads that share the number of their commits, but no lock. */
 import type { OtherThreads } from '../../../../src/store/sqlite/file/other-threads.ts'
 
 export function threadsIn(words: Int32Array): OtherThreads {

@@ -1,4 +1,4 @@
-/** Whether changes can be stored, while another process writes to the same file: by a clock of our own. */
+/** Probes whether changes can be stored while another process writes to the file, with a clock that the test sets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Connection } from '../../../../src/store/sqlite/connection.ts'
@@ -7,11 +7,11 @@ import { WriteHealth } from '../../../../src/store/write-health.ts'
 
 const BUSY = 5
 const IOERR_FSYNC = 1034
-const hasItForSeconds =
+const isLocked =
   'Changes cannot be stored: another process has held the write lock of the database for seconds.'
 const diskFails = 'Changes cannot be stored: the disk fails.'
 
-/** `look`: what is found at a time, in milliseconds, where a commit of nothing fails with this code, or does not. */
+/** `look`: the result of a probe at a time, in milliseconds, whose empty commit fails with this code or succeeds. */
 function withProbes() {
   const state: { now: number; errcode: number | undefined } = { now: 0, errcode: undefined }
   const connection = {
@@ -28,15 +28,15 @@ function withProbes() {
   return { probes, look }
 }
 
-test('another process may write for five seconds; from then on changes cannot be stored, until one can', () => {
+test('a lock of another process is reported once it has lasted five seconds, until a commit succeeds', () => {
   const { look } = withProbes()
   assert.equal(look(0, BUSY), undefined)
   assert.equal(look(4999, BUSY), undefined)
-  assert.equal(look(5000, BUSY), hasItForSeconds)
+  assert.equal(look(5000, BUSY), isLocked)
   assert.equal(look(5001), undefined)
 })
 
-test('the five seconds begin anew after each commit, whether of a probe or of a write', () => {
+test('each commit of a probe or a write restarts the five seconds', () => {
   const { probes, look } = withProbes()
   assert.equal(look(0, BUSY), undefined)
   assert.equal(look(1000), undefined)
@@ -45,7 +45,7 @@ test('the five seconds begin anew after each commit, whether of a probe or of a 
   assert.equal(look(12_000, BUSY), undefined)
 })
 
-test('a disk that fails is told while another process writes, too, until a commit is durable', () => {
+test('a failed sync is reported, even while another process holds the lock, until a commit is durable', () => {
   const { probes, look } = withProbes()
   assert.equal(look(0, IOERR_FSYNC), diskFails)
   assert.equal(look(1, BUSY), diskFails)

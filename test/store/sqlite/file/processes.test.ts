@@ -1,4 +1,4 @@
-/** What one process has been told is stored, every other process sees. */
+/** A write acknowledged by one process is visible to all others. */
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
@@ -21,7 +21,7 @@ async function ask(child: ChildProcess, id: number, title: string | null): Promi
   return (await answer)[0]
 }
 
-test('while two processes write, no read in a process is older than what was acknowledged before it', async t => {
+test('while two processes write, a read is never older than the writes acknowledged before it', async t => {
   await withFile(async file => {
     const store = openSqlite(blog, { file, readers: { count: 2, timeoutMs: 60_000, budgetMs: 0 } })
     const client = new Client(store, blog, user(1, 'admin', 'all'))
@@ -49,7 +49,7 @@ test('while two processes write, no read in a process is older than what was ack
         assert.ok(title <= acknowledged + 1)
       }
     }
-    // The processes are there before the turns begin.
+    // Starts the reader processes before the turns begin.
     await Promise.all([0, 1].map(offset => client.list(found, [offset, 1])))
     const reads = [read(found, 0), read(found, 0), read({ ...listOfPosts, within: undefined }, 0)]
     for (let turn = 1; turn <= TURNS || pooled() <= TURNS / 10; turn++) {
@@ -65,7 +65,7 @@ test('while two processes write, no read in a process is older than what was ack
   })
 })
 
-test('three processes in turn: no remembered answer outlives another process’s write', async () => {
+test('a cached answer does not outlive a write of another of three processes', async () => {
   await withFile(async file => {
     const store = openSqlite(blog, { file })
     const client = new Client(store)

@@ -1,4 +1,4 @@
-/** The event log: what is pruned, when, and that ids are never given out again. */
+/** The event log on SQLite: contents, pruning, and ids that are never reused. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { blog, Client, withFile } from '../../blog.ts'
 
 const HOUR = 3_600_000
 
-/** A store whose clock stands where it is put, and a look at its log. */
+/** Provides a store with a clock that the test sets, and the ids in its log. */
 function withClock(
   use: (place: { client: Client; clock: { ms: number }; ids: () => number[] }) => Promise<void>,
 ): Promise<void> {
@@ -36,7 +36,7 @@ const people = (client: Client, from: number, count: number) =>
     ),
   )
 
-test('events stay as long as they are kept, and go with a later write', () =>
+test('events are kept for the retention period and pruned by a later write', () =>
   withClock(async ({ client, clock, ids }) => {
     await people(client, 0, 3)
     clock.ms += HOUR
@@ -47,7 +47,7 @@ test('events stay as long as they are kept, and go with a later write', () =>
     assert.deepEqual(ids(), [4, 5])
   }))
 
-test('many old events go in portions, so that no write waits long', () =>
+test('old events are pruned in portions, so that no write waits long', () =>
   withClock(async ({ client, clock, ids }) => {
     await people(client, 0, 1200)
     clock.ms += 2 * HOUR
@@ -59,7 +59,7 @@ test('many old events go in portions, so that no write waits long', () =>
     assert.deepEqual(left, [701, 202, 3, 4])
   }))
 
-test('an id that was pruned is never given out again', () =>
+test('the id of a pruned event is never reused', () =>
   withClock(async ({ client, clock, ids }) => {
     await people(client, 0, 2)
     clock.ms += 2 * HOUR
@@ -69,7 +69,7 @@ test('an id that was pruned is never given out again', () =>
     assert.deepEqual(ids(), [3])
   }))
 
-test('all writes of a transaction have one time, and later ones a later', () =>
+test('all writes of a transaction share one time', () =>
   withClock(async ({ client, clock }) => {
     const at = async (id: number) => ((await client.item('users', id)) as { created_at: string }).created_at
     const [first, second] = await people(client, 0, 2)
@@ -80,7 +80,7 @@ test('all writes of a transaction have one time, and later ones a later', () =>
     assert.equal(await at(third?.id ?? 0), '2026-01-01T00:00:00.001Z')
   }))
 
-test('an event holds the item as it is shown, an update also what changed; no change, no event', () =>
+test('an event contains the visible item, and for an update the changed fields; an update without changes is not logged', () =>
   withFile(async file => {
     const store = openSqlite(blog, { file })
     const client = new Client(store)

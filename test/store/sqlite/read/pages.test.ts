@@ -1,4 +1,4 @@
-/** Deep pages, which begin at remembered anchors, are those that counting from the first row would give. */
+/** Deep pages, which start at cached anchors, equal those counted from the first row. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -47,10 +47,10 @@ const byId = (descending: boolean): ListShape => ({
   select: fields('id'),
 })
 
-/** Asked for in this order: forth, back, and between anchors. */
+/** In this order: forward, backward and between anchors. */
 const offsets = [1200, 200, 700, 650, 1290, 500, 499, 501, 1000, 201, 1300, 250]
 
-/** `offset` and size: a page of 10,000 from the first row on needs no anchor. */
+/** `page`: offset and size; a page of 10,000 rows from the first one uses no anchor. */
 async function ids(client: Client, shape: ListShape, page: readonly [number, number], as: Principal) {
   const { items } = await client.list(shape, page, as)
   return items?.map(({ id }) => id) ?? assert.fail('there is no list')
@@ -66,13 +66,13 @@ async function compare(client: Client, shape: ListShape, as: Principal): Promise
 }
 
 const shapes: readonly (readonly [name: string, shape: ListShape])[] = [
-  ['in the order of ids', byId(false)],
-  ['from the newest', byId(true)],
+  ['in id order', byId(false)],
+  ['newest first', byId(true)],
   ['in another order', { ...byId(false), sort: totalOrder([{ field: 'n', descending: true }]) }],
 ]
 
 for (const [name, shape] of shapes) {
-  test(`${name}: pages are the same after rows were added, changed and taken out`, () =>
+  test(`${name}: pages are correct after rows are added, changed and deleted`, () =>
     withNumbers(async (client, [ann = 0]) => {
       await compare(client, shape, system)
       for (let n = 0; n < 3; n++) await client.create('numbers', { n: 3, owner_id: ann })
@@ -83,7 +83,7 @@ for (const [name, shape] of shapes) {
       await compare(client, shape, system)
     }))
 
-  test(`${name}: everybody has pages of their own where their rows are their own`, () =>
+  test(`${name}: users with different rows get different pages`, () =>
     withNumbers(async (client, [ann = 0, ben = 0]) => {
       for (const as of [user(ann, 'user', 'all'), user(ben, 'user', 'all'), user(ann, 'admin', 'all')]) {
         await compare(client, shape, as)

@@ -1,4 +1,4 @@
-/** Plans of SQLite as data, and the rows that they can look at: from the statements that Portico makes. */
+/** Parsing SQLite's query plans of Portico's statements, and estimating the rows that they visit. */
 
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
@@ -83,7 +83,7 @@ const by = (field: string, descending = true) => [{ field, descending }]
 const listOf = (shape: Partial<ListShape>) => guard({ shape: { ...posts, ...shape }, args: [] }, system).shape
 const planOfList = (shape: Partial<ListShape>) => planOf(listSql(listOf(shape), page, sqlite))
 
-/** As the store knows them. `filtered`: see `PlanFacts`. */
+/** Estimates a plan with fixed table sizes. */
 function estimate(plan: ReturnType<typeof planOf>, facts: Partial<PlanFacts> = {}) {
   return estimatePlan(plan.steps, {
     rowsOf: alias => totals[plan.tables.get(alias) ?? alias],
@@ -96,7 +96,7 @@ function estimate(plan: ReturnType<typeof planOf>, facts: Partial<PlanFacts> = {
   })
 }
 
-test('an access says its table, its index and what it is looked up by', () => {
+test('an access has its table, its index and its search columns', () => {
   const found: PlanAccess[] = []
   eachAccess(planOfList({ filter: compare('status'), sort: totalOrder(by('title')) }).steps, each =>
     found.push(each),
@@ -110,7 +110,7 @@ test('an access says its table, its index and what it is looked up by', () => {
   assert.equal(planOfList({ sort: totalOrder(by('title')) }).tables.get('t0'), 'posts')
 })
 
-test('lists by id, and by an index without a filter behind it, look at what they give', () => {
+test('lists by id, or by an index without a further filter, visit only the rows that they return', () => {
   for (const shape of [
     {},
     { sort: totalOrder(by('id')) },
@@ -127,31 +127,31 @@ test('lists by id, and by an index without a filter behind it, look at what they
   }
 })
 
-test('a list that no index sorts looks at the whole table, and sorts it', () => {
+test('a list sorted without an index visits and sorts the whole table', () => {
   const unsorted = estimate(planOfList({ sort: totalOrder([...by('title'), ...by('status')]) }))
   assert.deepEqual([unsorted.bounded, unsorted.sorts, unsorted.most], [false, 'all', 100_000])
 })
 
-test('a search by an index that is sorted expects the average of the key, and can be the whole table', () => {
+test('a sorted lookup by an index is expected to visit the average rows per key, at most the whole table', () => {
   const { most, expected, sorts, bounded } = estimate(
     planOfList({ filter: compare('author_id'), sort: totalOrder(by('title')) }),
   )
   assert.deepEqual([most, expected, sorts, bounded], [100_000, 100, 'all', false])
 })
 
-test('an order that an index gives in part is sorted in groups', () => {
+test('an order served partly by an index is sorted in groups', () => {
   const plan = planOfList({ filter: compare('status'), sort: totalOrder([...by('title'), ...by('slug')]) })
   const { sorts, most, expected } = estimate(plan, { perGroup: () => 3 })
   assert.deepEqual([sorts, most, expected], ['groups', 100_000, 23])
 })
 
-test('a filter that no index serves walks until enough rows match', () => {
+test('a filter without an index visits rows until enough match', () => {
   const plan = planOfList({ filter: compare('title') })
   const { most, walks, sorts, bounded } = estimate(plan, { filtered: () => true })
   assert.deepEqual([most, walks, sorts, bounded], [100_000, true, 'none', false])
 })
 
-test('a filter along a relation looks at one more row for each', () => {
+test('a filter along a relation visits one more row per row', () => {
   const filter: Filter = {
     kind: 'related',
     relation: 'author',
@@ -161,24 +161,24 @@ test('a filter along a relation looks at one more row for each', () => {
   assert.deepEqual([most, walks], [200_000, true])
 })
 
-test('a search is told from other lists', () => {
+test('a search is recognized', () => {
   const { searches, sorts, bounded } = estimate(planOfList({ search: 2, sort: totalOrder(by('title')) }))
   assert.deepEqual([searches, sorts, bounded], [true, 'all', false])
 })
 
-test('values that the client lists are looked up one by one', () => {
+test('the values of an `in` filter are looked up one by one', () => {
   const filter: Filter = { kind: 'compare', field: 'id', operator: 'in', param: 2 }
   const { most, bounded } = estimate(planOfList({ filter }))
   assert.deepEqual([most <= 200, bounded], [true, true])
 })
 
-test('a count looks at every row that it counts', () => {
+test('a count visits every row that it counts', () => {
   const count = planOf(countSql(listOf({ filter: compare('status') }), sqlite))
   const { most, expected, bounded } = estimate(count, { take: undefined })
   assert.deepEqual([most, expected, bounded], [100_000, 1_000, false])
 })
 
-test('an item looks at its own row', () => {
+test('an item visits one row', () => {
   const { shape } = guard(
     { shape: { kind: 'item', collection: 'posts', id: 0, select: fields('id') }, args: [1] },
     system,
@@ -207,20 +207,20 @@ const usersWith = (selected: Selected): CompositeShape => ({
   ],
 })
 
-test('lists in lists are multiplied, and are bounded where an index gives their order', () => {
+test('the rows of nested lists are multiplied, and bounded if an index serves their order', () => {
   const planOfNested = (sort: ListShape['sort']) =>
     planOf(compositeSql(guard({ shape: usersWith(nested(sort)), args: [20, 20] }, system).shape, sqlite))
-  const quick = estimate(planOfNested(orderById))
-  assert.deepEqual([quick.bounded, quick.sorts], [true, 'none'])
-  assert.ok(quick.most >= 420 && quick.most <= 900, `${quick.most} rows`)
+  const indexed = estimate(planOfNested(orderById))
+  assert.deepEqual([indexed.bounded, indexed.sorts], [true, 'none'])
+  assert.ok(indexed.most >= 420 && indexed.most <= 900, `${indexed.most} rows`)
   const slow = estimate(planOfNested(totalOrder(by('title'))))
   assert.deepEqual([slow.bounded, slow.sorts], [false, 'all'])
   assert.ok(slow.expected >= 2_000 && slow.expected <= 3_000, `${slow.expected} rows`)
   assert.ok(slow.most >= 2_000_000)
 })
 
-/** Each as SQLite 3.46 or later writes it, where Portico's statements do not make one. */
-test('every text that SQLite writes is read', () => {
+/** The formats of SQLite 3.46 or later, including those that Portico's statements do not produce. */
+test('every format of a query plan step is parsed', () => {
   const only = (detail: string) => parsePlan([[2, 0, 0, detail]])[0]
   for (const detail of [
     'SCAN CONSTANT ROW',
@@ -261,7 +261,7 @@ test('every text that SQLite writes is read', () => {
   assert.equal(tree?.kind === 'tree' && tree.lastTerms, 2)
 })
 
-test('what is not known is never bounded', () => {
+test('an unknown step or table is never bounded', () => {
   const steps = parsePlan([[2, 0, 0, 'SOMETHING NEW OF TABLE t0']])
   assert.equal(estimatePlan(steps, { rowsOf: () => 1, take: 1 }).bounded, false)
   const unknownTable = parsePlan([[2, 0, 0, 'SCAN t0']])
@@ -269,7 +269,7 @@ test('what is not known is never bounded', () => {
   assert.deepEqual([bounded, most > 1e15], [false, true])
 })
 
-test('a key of several indexes, one after the other, is the sum of what they find', () => {
+test('a union of several indexes visits the sum of their rows', () => {
   const filter: Filter = { kind: 'or', filters: [compare('author_id'), compare('status')] }
   const { most, expected, bounded } = estimate(planOfList({ filter }))
   assert.ok(most >= 100_000 && expected < most)

@@ -1,4 +1,4 @@
-/** Conditions on related rows: whichever way SQLite finds the rows, a list has the same items, total and next page. */
+/** Conditions on related rows: a list has the same items, total and next page whichever way SQLite finds the rows. */
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -62,7 +62,7 @@ const declared = checkModel(
   }),
 )
 
-/** Of 1,500 tasks one in 100 is in a rare team, half in a common one; the oldest are in one that has no others. */
+/** One in 100 of 1,500 tasks is in a rare team, half are in common ones; the oldest tasks have a team of their own. */
 const numbers = 'WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 1500)'
 const time = (k: string) => `strftime('%Y-%m-%dT%H:%M:%fZ', 1700000000 + ${k}, 'unixepoch')`
 const filling = [
@@ -77,7 +77,7 @@ const filling = [
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-related-'))
 const file = join(folder, 'data.db')
-/** The first looks each row up, the other walks 40 rows and then makes a set. */
+/** The first store checks each row, the second walks 40 rows and then builds a set. */
 const stores: SqliteStore[] = []
 
 before(() => {
@@ -99,18 +99,14 @@ const ofTeam = along('team', is('kind'))
 const ofLabel = along('labels', is('name'))
 
 const filters: readonly (readonly [name: string, filter: Filter, values: readonly string[]])[] = [
-  ['to one', ofTeam, ['rare', 'half', 'old', 'empty', 'nothing']],
-  ['to one twice', along('team', along('memberships', is('user_id'))), ['3', '19']],
-  ['many to many', ofLabel, ['rare', 'l0', 'empty']],
-  ['to many and back', along('team', along('tasks', is('title'))), ['task 3', 'nothing']],
-  ['either', { kind: 'or', filters: [ofTeam, ofLabel] }, ['rare', 'half']],
-  ['both', { kind: 'and', filters: [ofTeam, ofLabel] }, ['rare']],
-  ['none', { kind: 'not', filter: ofTeam }, ['half', 'nothing']],
-  [
-    'none of one or the other',
-    { kind: 'not', filter: { kind: 'and', filters: [ofTeam, ofLabel] } },
-    ['rare'],
-  ],
+  ['a relation to one', ofTeam, ['rare', 'half', 'old', 'empty', 'nothing']],
+  ['two relations', along('team', along('memberships', is('user_id'))), ['3', '19']],
+  ['a relation many to many', ofLabel, ['rare', 'l0', 'empty']],
+  ['a relation to many and back', along('team', along('tasks', is('title'))), ['task 3', 'nothing']],
+  ['one condition or another', { kind: 'or', filters: [ofTeam, ofLabel] }, ['rare', 'half']],
+  ['two conditions', { kind: 'and', filters: [ofTeam, ofLabel] }, ['rare']],
+  ['not a condition', { kind: 'not', filter: ofTeam }, ['half', 'nothing']],
+  ['not two conditions', { kind: 'not', filter: { kind: 'and', filters: [ofTeam, ofLabel] } }, ['rare']],
 ]
 
 const sorts: readonly (readonly Sort[])[] = [
@@ -120,7 +116,7 @@ const sorts: readonly (readonly Sort[])[] = [
   [{ field: 'title', descending: true }],
 ]
 
-/** The first two arguments page, the third is the parent's id. */
+/** The first two arguments are offset and limit, the third is the id of the parent. */
 const page = (total: 'exact' | 'none'): Window => ({ kind: 'page', offset: 0, limit: 1, total })
 
 function shapeOf(filter: Filter, sort: readonly Sort[], window: Window, within?: string): ListShape {
@@ -144,14 +140,14 @@ const pages: readonly (readonly [offset: number, limit: number])[] = [
 ]
 
 for (const [name, filter, values] of filters) {
-  test(`${name}: the rows are the same in every order, of every page, for every caller`, async () => {
+  test(`${name}: every order, page and caller gets the same rows from both stores`, async () => {
     const guard = createGuard(declared)
     for (const sort of sorts) {
       for (const [total, within] of [['exact'], ['none'], ['none', 'tasks']] as const) {
         const shape = shapeOf(filter, sort, page(total), within)
         for (const who of callers) {
           for (const value of values) {
-            const text: JsonValue = name === 'to one twice' ? Number(value) : value
+            const text: JsonValue = name === 'two relations' ? Number(value) : value
             for (const [offset, limit] of pages) {
               const plan: GuardedRead = guard({ shape, args: [offset, limit, 10, text] }, who)
               const [expected, found]: readonly ReadAnswer[] = await Promise.all(
@@ -166,7 +162,7 @@ for (const [name, filter, values] of filters) {
   })
 }
 
-test('a walk by cursor meets each row once, and ends where the rows end', async () => {
+test('reading by cursor visits the same rows in both stores', async () => {
   const guard = createGuard(declared)
   for (const value of ['rare', 'half', 'old']) {
     const walks = stores.map(async store => {
@@ -189,7 +185,7 @@ test('a walk by cursor meets each row once, and ends where the rows end', async 
   }
 })
 
-/** The ways in which 20 of 100,000 tasks are looked for, where a walk finds so many of them. */
+/** The ways in which 20 of 100,000 tasks are searched, if a walk finds `facts.found` of them. */
 function waysOf(filter: Filter, facts: { total?: number; found: number; users?: number; sorts?: boolean }) {
   const ways: string[] = []
   const rows = (count: number) => Array.from({ length: count }, () => ['{}'])
@@ -219,20 +215,20 @@ function waysOf(filter: Filter, facts: { total?: number; found: number; users?: 
   return ways.join(', ')
 }
 
-test('a list is walked where enough is to be found so, and read from a set where not', () => {
+test('a list is walked if enough rows are expected to match, and otherwise read from a set', () => {
   assert.equal(waysOf(ofTeam, { found: 20 }), 'walk')
   assert.equal(waysOf(ofTeam, { found: 19 }), 'walk, set')
   assert.equal(waysOf(ofTeam, { found: 20, sorts: true }), 'set')
   assert.equal(waysOf(ofTeam, { total: 50_000, found: 20 }), 'walk')
-  // It lies elsewhere than in the newest rows, or wherever the list begins.
+  // The matching rows are not among the first rows of the list.
   assert.equal(waysOf(ofTeam, { total: 50_000, found: 3 }), 'walk, set')
   assert.equal(waysOf(ofTeam, { total: 1000, found: 20 }), 'set')
   assert.equal(waysOf(ofTeam, { total: 0, found: 0 }), 'set')
   const ofOwner = (name: string) => along('owner', is(name))
   assert.equal(waysOf(ofOwner('name'), { total: 1000, found: 0, users: 100_000 }), 'set')
-  // To make the set would take longer than to look each row up, unless an index leads to it.
+  // Building the set would take longer than checking each row, unless an index finds its ids.
   assert.equal(waysOf(ofOwner('name'), { total: 1000, found: 0, users: 1_000_000 }), 'look up')
   assert.equal(waysOf(ofOwner('email'), { total: 1000, found: 0, users: 1_000_000 }), 'set')
-  // No set of ids leads to what does not match.
+  // A set of ids does not help to find rows that do not match.
   assert.equal(waysOf({ kind: 'not', filter: ofTeam }, { total: 1000, found: 0 }), 'look up')
 })

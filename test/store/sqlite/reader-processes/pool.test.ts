@@ -1,4 +1,4 @@
-/** Reader processes: what they answer, whom they keep waiting, and what becomes of those that take too long or end. */
+/** Reader processes: their results, fairness between callers, timeouts and lost processes. */
 import assert from 'node:assert/strict'
 import { fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { FileIdentity } from '../../../../src/store/sqlite/file/identity.ts'
 import { ReaderPool, type ReaderPoolOptions } from '../../../../src/store/sqlite/reader-processes/pool.ts'
 import { withFile } from '../../blog.ts'
 
-/** Only the end of its process ends it. */
+/** A statement that ends only with its process. */
 const endless = [
   { sql: 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c', values: [] },
 ]
@@ -50,11 +50,11 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(5)
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(5)
 }
 
-test('a process is started by the first read, sees every commit before it, and ends when it is not needed', async () => {
+test('the first read starts a process, each read sees every earlier commit, and an idle process ends', async () => {
   await withPool({ idleMs: 50 }, async ({ pool, database }) => {
     assert.deepEqual(pool.pids, [])
     const { results } = await pool.run('a', [...first, ...first])
@@ -70,7 +70,7 @@ test('a process is started by the first read, sees every commit before it, and e
   })
 })
 
-test('all queries of a read are of one snapshot, and none can write', async () => {
+test('all queries of a read share one snapshot, and none can write', async () => {
   await withPool({}, async ({ pool, database }) => {
     const long = {
       sql: 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 300000) SELECT count(*) FROM c',
@@ -94,7 +94,7 @@ test('all queries of a read are of one snapshot, and none can write', async () =
   })
 })
 
-test('a read past its deadline is refused and its process killed; others go on, and another process comes', async () => {
+test('a read past its deadline is refused and its process killed and replaced, while other reads continue', async () => {
   await withPool({ timeoutMs: 1500 }, async ({ pool }) => {
     const slow = assert.rejects(pool.run('a', endless), unavailable)
     await until(() => pool.pids.length === 1)
@@ -112,17 +112,17 @@ test('a read past its deadline is refused and its process killed; others go on, 
   })
 })
 
-test('the deadline counts the time in the queue, and what waits is not run after it', async () => {
+test('the deadline includes the time in the queue, and an expired read is not run', async () => {
   await withPool({ size: 1, timeoutMs: 300 }, async ({ pool }) => {
     const reads = ['a', 'b', 'a', 'c'].map(caller => assert.rejects(pool.run(caller, endless), unavailable))
     await Promise.all(reads)
     assert.equal(pool.counts.timedOut, 4)
-    assert.ok(pool.counts.killed <= 2, 'those that waited had no process')
+    assert.ok(pool.counts.killed <= 2, 'expired reads in the queue had no process')
     assert.equal(pool.counts.waiting, 0)
   })
 })
 
-test('a caller that floods holds no more than its share, and another is answered before the flood is over', async () => {
+test('a caller that floods the pool gets no more than its share, and other callers are answered meanwhile', async () => {
   await withPool({ maxOfCaller: 3, maxWaiting: 6 }, async ({ pool }) => {
     const flood = Array.from({ length: 10 }, () => pool.run('flood', endless).catch(error => error))
     const refused = await Promise.all(flood.slice(4))
@@ -130,7 +130,7 @@ test('a caller that floods holds no more than its share, and another is answered
       assert.equal(error.code, 'UNAVAILABLE')
       assert.equal(error.message, 'Too many slow reads are waiting.')
     }
-    assert.deepEqual(pool.counts.running, 1, 'the other process is kept for others')
+    assert.deepEqual(pool.counts.running, 1, 'the other process stays available to others')
     for (let n = 0; n < 5; n++) assert.deepEqual((await pool.run('quiet', first)).results, [[['one']]])
     assert.equal(pool.counts.waiting, 3)
     await pool.close()
@@ -138,7 +138,7 @@ test('a caller that floods holds no more than its share, and another is answered
   })
 })
 
-test('a waiting read that is aborted leaves the queue and is never run; one that runs goes on', async () => {
+test('aborting a waiting read removes it from the queue, aborting a running read has no effect', async () => {
   await withPool({ size: 1 }, async ({ pool }) => {
     const [running, waiting] = [new AbortController(), new AbortController()]
     const answer = pool.run('a', first, running.signal)
@@ -153,7 +153,7 @@ test('a waiting read that is aborted leaves the queue and is never run; one that
   })
 })
 
-test('a read whose process is killed by somebody else is tried again; one that kills each process is refused', async () => {
+test('a read whose process dies is retried once and then refused', async () => {
   const causes: unknown[] = []
   await withPool({ onLost: cause => causes.push(cause) }, async ({ pool }) => {
     const read = pool.run('a', endless)
@@ -166,16 +166,16 @@ test('a read whose process is killed by somebody else is tried again; one that k
     await Promise.all([assert.rejects(read, unavailable), kill().then(kill)])
     assert.deepEqual(causes, ['SIGKILL', 'SIGKILL'])
     assert.deepEqual((await pool.run('a', first)).results, [[['one']]])
-    // An idle one, too.
+    // The same for an idle process.
     const [idle = 0] = pool.pids
     process.kill(idle, 'SIGKILL')
     await until(() => pool.pids.length === 0)
     assert.deepEqual((await pool.run('a', first)).results, [[['one']]])
-    assert.equal(pool.counts.killed, 0, 'none of them by the pool')
+    assert.equal(pool.counts.killed, 0, 'the pool killed none of them')
   })
 })
 
-test('where no process can be started, a read is refused; once one can be, the same caller is answered', async () => {
+test('a read is refused while no process can be started, and answered once one can', async () => {
   await withFile(async file => {
     new DatabaseSync(file).exec('PRAGMA journal_mode = WAL; CREATE TABLE "notes" ("id" INTEGER PRIMARY KEY)')
     const program = fileURLToPath(new URL('without-descriptors.ts', import.meta.url))
@@ -192,7 +192,7 @@ for (const [failure, overrides] of [
   ['ENOENT', { execPath: '/nowhere/node' }],
   ['E2BIG', { file: 'x'.repeat(1_000_000) }],
 ] as const) {
-  test(`a process whose start fails with ${failure} refuses the read, and the pool still closes`, async () => {
+  test(`a read is refused if starting its process fails with ${failure}, and the pool can still be closed`, async () => {
     const { execPath } = process
     const causes: unknown[] = []
     const orders = { file: 'x', identities: [], busyTimeoutMs: 1000, ...overrides }
@@ -211,7 +211,7 @@ for (const [failure, overrides] of [
   })
 }
 
-test('another file in the place of the database is never read', async () => {
+test('a file that replaced the database is not read', async () => {
   await withPool({}, async ({ pool, file }) => {
     renameSync(file, `${file}.old`)
     writeFileSync(file, '')
@@ -219,7 +219,7 @@ test('another file in the place of the database is never read', async () => {
   })
 })
 
-test('a table that is gone and one that is damaged are the same errors as without a process', async () => {
+test('a missing and a damaged table cause the same errors as without a process', async () => {
   await withPool({}, async ({ pool, database, file }) => {
     await assert.rejects(pool.run('a', [{ sql: 'SELECT * FROM "gone"', values: [] }]), {
       code: 'INTERNAL_ERROR',
@@ -232,7 +232,7 @@ test('a table that is gone and one that is damaged are the same errors as withou
   })
 })
 
-test('readers end with the program that started them, even within a statement', async () => {
+test('reader processes end with their parent, even during a statement', async () => {
   await withFile(async file => {
     new DatabaseSync(file).exec('PRAGMA journal_mode = WAL; CREATE TABLE "notes" ("id" INTEGER PRIMARY KEY)')
     const program = fileURLToPath(new URL('parent.ts', import.meta.url))

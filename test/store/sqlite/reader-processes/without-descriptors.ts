@@ -1,4 +1,4 @@
-/** A program that uses up its descriptors, reads, frees them, and reads again. It prints what came of both reads. */
+/** A program that exhausts its file descriptors, reads, frees them and reads again. It prints both results. */
 import { closeSync, openSync } from 'node:fs'
 import { FileIdentity } from '../../../../src/store/sqlite/file/identity.ts'
 import { ReaderPool } from '../../../../src/store/sqlite/reader-processes/pool.ts'
@@ -9,7 +9,7 @@ const pool = new ReaderPool({ orders, size: 2, timeoutMs: 60_000 })
 const query = [{ sql: 'SELECT 1', values: [] }]
 
 /** Opens files until the system refuses. */
-function useUp(): number[] {
+function exhaust(): number[] {
   const descriptors: number[] = []
   try {
     while (descriptors.length < 10_000) descriptors.push(openSync(file, 'r'))
@@ -19,7 +19,7 @@ function useUp(): number[] {
   return descriptors
 }
 
-const descriptors = useUp()
+const descriptors = exhaust()
 const first = await pool.run('a', query).catch(error => error.code)
 for (const descriptor of descriptors) closeSync(descriptor)
 const { results } = await pool.run('a', query)

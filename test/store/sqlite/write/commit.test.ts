@@ -1,4 +1,4 @@
-/** Group commit: writes that share a transaction, and what becomes of them when one, or all, fail. */
+/** Group commit: writes that share a transaction, including those in which one or all fail. */
 import assert from 'node:assert/strict'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ import { failure } from '../../contract.ts'
 
 /** A database whose statements can be made to fail. */
 class Failing extends DatabaseSync {
-  /** The text of the statement that fails, and how often. */
+  /** The text of the statement that fails, and how many times. */
   fails: { readonly text: string; times: number; readonly errcode?: number } = { text: '', times: 0 }
 
   override prepare(text: string): StatementSync {
@@ -33,13 +33,13 @@ class Failing extends DatabaseSync {
   }
 }
 
-interface Bench {
+interface Fixture {
   readonly database: Failing
   readonly queue: CommitQueue<number, string>
   readonly committed: number[]
-  /** A job that inserts `n`, then throws `error` if there is one. */
+  /** A job that inserts `n`, then throws `error` if given. */
   insert(n: number, error?: Error): () => number
-  /** A job that inserts `n`, whose result Node cannot represent. */
+  /** A job that inserts `n` and whose result Node.js cannot represent. */
   insertUnreadable(n: number): () => number
   stored(): unknown[]
   began(): number
@@ -52,7 +52,7 @@ interface QueueOptions {
   readonly lock?: typeof noOtherThreads.lock
 }
 
-function withQueue(use: (bench: Bench) => Promise<void>, options: QueueOptions = {}): Promise<void> {
+function withQueue(use: (fixture: Fixture) => Promise<void>, options: QueueOptions = {}): Promise<void> {
   const { maxWaiting = 100, clock = () => 0, lockWaitMs = 5000, lock = noOtherThreads.lock } = options
   return withFile(async file => {
     const database = new Failing(file)
@@ -100,7 +100,7 @@ function withQueue(use: (bench: Bench) => Promise<void>, options: QueueOptions =
 const states = (results: readonly PromiseSettledResult<string>[]) =>
   results.map(result => (result.status === 'fulfilled' ? result.value : result.reason.code))
 
-test('writes that wait together are one transaction, answered in order after it', () =>
+test('waiting writes share one transaction and are acknowledged in order', () =>
   withQueue(async ({ queue, insert, committed, began }) => {
     const answers = await Promise.all([queue.add(insert(1)), queue.add(insert(2)), queue.add(insert(3))])
     assert.deepEqual(answers, ['stored 1', 'stored 2', 'stored 3'])
@@ -108,11 +108,11 @@ test('writes that wait together are one transaction, answered in order after it'
     assert.equal(began(), 1)
   }))
 
-/** Adds writes turn by turn; tells which transaction each got into. `pace`: what passes in each turn, in milliseconds. */
+/** Adds a write per turn of the event loop; returns the transaction of each. `pace`: the duration of a turn in milliseconds. */
 async function turnByTurn(count: number, pace: number): Promise<readonly number[]> {
   let time = 0
   let transactions: readonly number[] = []
-  const use = async ({ queue, insert, began }: Bench) => {
+  const use = async ({ queue, insert, began }: Fixture) => {
     const slow = insert(0)
     await queue.add(() => {
       time += 5
@@ -130,15 +130,15 @@ async function turnByTurn(count: number, pace: number): Promise<readonly number[
   return transactions
 }
 
-test('writes that come turn by turn are one transaction', async () => {
+test('writes that arrive in consecutive turns share one transaction', async () => {
   assert.deepEqual(await turnByTurn(5, 0), [2, 2, 2, 2, 2])
 })
 
-test('no write waits for others longer than the last transaction took', async () => {
+test('a write waits for others no longer than the last transaction took', async () => {
   assert.deepEqual(await turnByTurn(6, 2), [2, 2, 2, 2, 3, 4])
 })
 
-test('a write that fails before it changed anything costs the others nothing', () =>
+test('a write that fails before its first change does not restart the transaction', () =>
   withQueue(async ({ queue, insert, stored, began }) => {
     const refuse = () => {
       throw new ApiError('NOT_FOUND')
@@ -149,7 +149,7 @@ test('a write that fails before it changed anything costs the others nothing', (
     assert.equal(began(), 1)
   }))
 
-test('a write that fails after it changed something is undone alone; the others are done once', () =>
+test('a write that fails after a change is undone alone, and the others are stored once', () =>
   withQueue(async ({ queue, insert, stored, committed, began }) => {
     for (let round = 0; round < 3; round++) {
       const n = 10 * round
@@ -170,11 +170,11 @@ test('a write that fails after it changed something is undone alone; the others 
     }
     assert.deepEqual(stored(), [0, 1, 2, 10, 11, 12, 20, 21, 22])
     assert.deepEqual(committed, [0, 2, 1, 10, 12, 11, 20, 22, 21])
-    // The first batch was begun again, the others took savepoints from the start.
+    // The first batch was started again; the others used savepoints from the start.
     assert.equal(began(), 4)
   }))
 
-test('a statement that SQLite has carried out, and whose result is then refused, is undone too', () =>
+test('an executed statement whose result cannot be read is undone too', () =>
   withQueue(async ({ queue, insert, insertUnreadable, stored }) => {
     const jobs = [insert(1), insertUnreadable(2), insert(3)]
     const results = await Promise.allSettled(jobs.map(job => queue.add(job)))
@@ -182,7 +182,7 @@ test('a statement that SQLite has carried out, and whose result is then refused,
     assert.deepEqual(stored(), [1, 3])
   }))
 
-test('a write alone that fails is undone', () =>
+test('a failing write that is alone in its transaction is undone', () =>
   withQueue(async ({ queue, insert, stored }) => {
     await assert.rejects(queue.add(insert(1, new TypeError('x'))), failure('INTERNAL_ERROR'))
     assert.deepEqual(stored(), [])
@@ -191,7 +191,7 @@ test('a write alone that fails is undone', () =>
 
 const BUSY = 5
 
-test('a lock that is taken before the writes are done again is waited for once, in the time of each write', () =>
+test('if the lock is taken before a transaction is repeated, all writes wait for it together', () =>
   withQueue(async ({ database, queue, insert, stored, began }) => {
     const fails = (n: number) => () => {
       insert(n)()
@@ -208,7 +208,7 @@ test('a lock that is taken before the writes are done again is waited for once, 
     assert.equal(began(), 2)
   }))
 
-test('a write whose time is over is refused at the next attempt; later ones wait on', async () => {
+test('a write that has waited for its maximum is refused at the next attempt, and later writes keep waiting', async () => {
   let time = 0
   await withQueue(
     async ({ database, queue, insert, stored }) => {
@@ -226,7 +226,7 @@ test('a write whose time is over is refused at the next attempt; later ones wait
   )
 })
 
-test('a commit that fails refuses every write of it, and the next one works', () =>
+test('a failed COMMIT fails every write of its transaction, and the next one succeeds', () =>
   withQueue(async ({ database, queue, insert, stored, committed }) => {
     database.fails = { text: 'COMMIT', times: 1 }
     const results = await Promise.allSettled([queue.add(insert(1)), queue.add(insert(2))])
@@ -237,7 +237,7 @@ test('a commit that fails refuses every write of it, and the next one works', ()
     assert.deepEqual(stored(), [1])
   }))
 
-test('a commit that a reference keeps from being done refuses the write that it is about, and no other', () =>
+test('a COMMIT that violates a foreign key fails only the write that caused it', () =>
   withQueue(async ({ database, queue, insert, stored, committed }) => {
     database.exec(
       'PRAGMA foreign_keys = ON; CREATE TABLE others (n INTEGER REFERENCES numbers (n) DEFERRABLE INITIALLY DEFERRED)',
@@ -258,7 +258,7 @@ test('a commit that a reference keeps from being done refuses the write that it 
     assert.equal(database.prepare('SELECT count(*) AS n FROM others').get()?.n, 1)
   }))
 
-test('of two writes the one without a fault is done, whichever came first', () =>
+test('of two writes, the valid one is stored whichever came first', () =>
   withQueue(async ({ database, queue, insert, stored }) => {
     database.exec(
       'PRAGMA foreign_keys = ON; CREATE TABLE others (n INTEGER REFERENCES numbers (n) DEFERRABLE INITIALLY DEFERRED)',
@@ -279,7 +279,7 @@ test('of two writes the one without a fault is done, whichever came first', () =
     assert.deepEqual(stored(), [1, 2])
   }))
 
-test('more writes than may wait are refused at once; those that wait are done', () =>
+test('writes beyond maxWaiting are refused at once, and the waiting ones are stored', () =>
   withQueue(
     async ({ queue, insert, stored }) => {
       const results = await Promise.allSettled([1, 2, 3, 4, 5].map(n => queue.add(insert(n))))
@@ -290,7 +290,7 @@ test('more writes than may wait are refused at once; those that wait are done', 
     { maxWaiting: 3 },
   ))
 
-test('more writes than fit into a transaction make several, in order', () =>
+test('more writes than fit into one transaction take several, in order', () =>
   withQueue(
     async ({ queue, insert, committed, began }) => {
       const numbers = Array.from({ length: 2500 }, (_, n) => n)
@@ -301,7 +301,7 @@ test('more writes than fit into a transaction make several, in order', () =>
     { maxWaiting: 3000 },
   ))
 
-test('what waits when the queue is flushed is on disk when that returns', () =>
+test('flush stores the waiting writes before it returns', () =>
   withQueue(async ({ queue, insert, stored }) => {
     const answers = [queue.add(insert(1)), queue.add(insert(2))]
     queue.flush()
@@ -309,7 +309,7 @@ test('what waits when the queue is flushed is on disk when that returns', () =>
     assert.deepEqual(await Promise.all(answers), ['stored 1', 'stored 2'])
   }))
 
-test('the lock of writers is given back after each commit, and after one that failed', () => {
+test('the writer lock is released after each commit, failed or not', () => {
   let held = 0
   const lock = {
     take: () => {
@@ -319,7 +319,7 @@ test('the lock of writers is given back after each commit, and after one that fa
     },
     release: () => void held--,
   }
-  const use = async ({ database, queue, insert }: Bench) => {
+  const use = async ({ database, queue, insert }: Fixture) => {
     await queue.add(insert(1))
     assert.equal(held, 0)
     database.fails = { text: 'COMMIT', times: 1 }
@@ -330,7 +330,7 @@ test('the lock of writers is given back after each commit, and after one that fa
   return withQueue(use, { lock })
 })
 
-test('more than fit into one transaction are on disk, too, when a flush returns', () =>
+test('flush also stores more writes than fit into one transaction', () =>
   withQueue(
     async ({ queue, insert, stored }) => {
       const answers = Array.from({ length: 1500 }, (_, n) => queue.add(insert(n)))
@@ -341,7 +341,7 @@ test('more than fit into one transaction are on disk, too, when a flush returns'
     { maxWaiting: 2000 },
   ))
 
-test('a full database refuses what does not fit, keeps what it has, and goes on when there is room', () =>
+test('a full database refuses further writes, keeps its contents, and accepts writes once there is space', () =>
   withQueue(async ({ database, queue, insert, stored }) => {
     database.exec('PRAGMA max_page_count = 5')
     const attempts: PromiseSettledResult<string>[] = []
@@ -358,7 +358,7 @@ test('a full database refuses what does not fit, keeps what it has, and goes on 
     assert.equal(await queue.add(insert(1_000_000)), 'stored 1000000')
   }))
 
-test('a create that is refused after its INSERT leaves no row, no event and no search words', () =>
+test('a create refused after its INSERT leaves no row, event, search terms or count', () =>
   withFile(async file => {
     const store = openSqlite(blog, { file })
     const client = new Client(store)

@@ -1,4 +1,4 @@
-/** Another process holds the write lock of the file: how long writes wait for it, and what goes on meanwhile. */
+/** While another process holds the write lock of the file: how long writes wait, and that reads continue. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -37,7 +37,7 @@ async function refused(client: Client, id: number, since: number): Promise<numbe
   return performance.now() - since
 }
 
-test('a write waits for the lock as long as it may and no longer, also one that comes while others wait', () =>
+test('each write waits for the lock up to its own limit, even if it arrives while others wait', () =>
   withLocked(async ({ client, id }) => {
     const began = performance.now()
     const first = refused(client, id, began)
@@ -66,7 +66,7 @@ test('reads are answered while a write waits for the lock', () =>
     assert.ok(reads >= 10, `${reads} reads`)
   }))
 
-test('a write that waits for the lock is stored when the lock is free', () =>
+test('a waiting write is stored once the lock is released', () =>
   withLocked(async ({ client, id, unlock }) => {
     const writes = ['one', 'two'].map(name => client.create('users', { name, email: `${name}@example.com` }))
     await wait(BOUND / 4)
@@ -78,7 +78,7 @@ test('a write that waits for the lock is stored when the lock is free', () =>
     )
   }))
 
-test('a stop does not wait for the lock longer than its writes may', () =>
+test('close waits for the lock no longer than its writes may', () =>
   withLocked(async ({ client, id }) => {
     const began = performance.now()
     const write = refused(client, id, began)

@@ -1,4 +1,4 @@
-/** A COMMIT that fails after its frames may be in the log: what is said of it, and what is taken afterwards. */
+/** A COMMIT that fails although its frames may be in the WAL: the error of its writes, and the writes that follow. */
 import assert from 'node:assert/strict'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ import { withFile } from '../../blog.ts'
 
 const IOERR_FSYNC = 1034
 
-/** A database whose syncs fail while it is `broken`, as far as anybody can see who uses it. */
+/** A database that behaves as if its syncs failed while it is `broken`. */
 class Failing extends DatabaseSync {
   broken = false
   errcode = IOERR_FSYNC
@@ -47,17 +47,17 @@ class Failing extends DatabaseSync {
   }
 }
 
-interface Bench {
+interface Fixture {
   readonly database: Failing
   readonly health: WriteHealth
   readonly queue: CommitQueue<number, number>
-  /** How often checkpoints were given their turn. */
+  /** The number of calls of `afterCommit`, which runs checkpoints. */
   readonly after: { readonly count: number }
   insert(n: number): Promise<number>
   stored(): unknown[]
 }
 
-function withQueue(use: (bench: Bench) => Promise<void>): Promise<void> {
+function withQueue(use: (fixture: Fixture) => Promise<void>): Promise<void> {
   return withFile(async file => {
     const database = new Failing(file, { timeout: 0 })
     database.exec('PRAGMA journal_mode = WAL; CREATE TABLE numbers (n INTEGER PRIMARY KEY)')
@@ -109,7 +109,7 @@ async function refusalOf(write: Promise<unknown>): Promise<ApiError> {
   return error
 }
 
-test('which failures of a COMMIT leave surely nothing', () => {
+test('isSurelyUndone recognizes the errors of a COMMIT that store nothing', () => {
   const withCode = (errcode: number) => Object.assign(new Error(), { errcode })
   for (const code of [5, 6, 13, 19, 261, 517, 787])
     assert.equal(isSurelyUndone(withCode(code)), true, `${code}`)
@@ -118,18 +118,18 @@ test('which failures of a COMMIT leave surely nothing', () => {
   assert.equal(isSurelyUndone(new Error()), false)
 })
 
-test('all who share the failed COMMIT may have been stored; those behind it are refused until the log is settled', () =>
+test('writes of a failed COMMIT are unconfirmed, and later writes are refused until the WAL is settled', () =>
   withQueue(async ({ database, queue, insert, stored }) => {
     database.broken = true
-    const together = await Promise.all([insert(1), insert(2)].map(refusalOf))
+    const shared = await Promise.all([insert(1), insert(2)].map(refusalOf))
     assert.deepEqual(
-      together.map(error => error.isUnconfirmed),
+      shared.map(error => error.isUnconfirmed),
       [true, true],
     )
-    const behind = await refusalOf(insert(3))
-    assert.equal(behind.isUnconfirmed, false)
-    assert.equal(behind.message, 'Changes cannot be stored: the disk fails.')
-    assert.equal((await refusalOf(queue.confirm())).message, behind.message)
+    const later = await refusalOf(insert(3))
+    assert.equal(later.isUnconfirmed, false)
+    assert.equal(later.message, 'Changes cannot be stored: the disk fails.')
+    assert.equal((await refusalOf(queue.confirm())).message, later.message)
     database.broken = false
     const end = performance.now() + 10_000
     const isSettled = () =>
@@ -138,14 +138,14 @@ test('all who share the failed COMMIT may have been stored; those behind it are 
         () => false,
       )
     while (!(await isSettled())) {
-      assert.ok(performance.now() < end, 'it goes on by itself')
+      assert.ok(performance.now() < end, 'the queue recovers automatically')
       await wait(10)
     }
     assert.equal(await insert(4), 4)
     assert.deepEqual(stored(), [4])
   }))
 
-test('a COMMIT that fails once is refused plainly, once a commit of nothing has made that true', () =>
+test('writes of a COMMIT that fails once are refused as not stored, after an empty commit has ensured that', () =>
   withQueue(async ({ database, insert, stored }) => {
     const { exec } = DatabaseSync.prototype
     database.broken = true
@@ -164,7 +164,7 @@ test('a COMMIT that fails once is refused plainly, once a commit of nothing has 
     assert.deepEqual(stored(), [2])
   }))
 
-test('a full disk needs no such commit', () =>
+test('writes refused by a full disk need no empty commit', () =>
   withQueue(async ({ database, insert }) => {
     database.broken = true
     database.errcode = 13
@@ -175,21 +175,21 @@ test('a full disk needs no such commit', () =>
     assert.equal(await insert(2), 2)
   }))
 
-test('who asks whether changes can be stored is answered by the writes that wait, else by a commit of nothing', () =>
+test('confirm uses the commit of waiting writes, or else an empty commit', () =>
   withQueue(async ({ database, health, queue, after, insert }) => {
     assert.equal(health.isProven, false)
     await Promise.all([queue.confirm(), insert(1), queue.confirm()])
     assert.equal(database.marks, 0)
     await Promise.all([queue.confirm(), queue.confirm()])
     assert.equal(database.marks, 1)
-    assert.equal(after.count, 2, 'else commits of nothing would fill the log')
+    assert.equal(after.count, 2, 'otherwise empty commits would fill the WAL')
     assert.equal(health.isProven, true)
     database.broken = true
     assert.equal((await refusalOf(queue.confirm())).message, 'Changes cannot be stored: the disk fails.')
     assert.equal(health.isProven, false)
   }))
 
-test('a commit that holds nothing but refusals proves nothing', () =>
+test('a transaction of refused writes does not prove that changes can be stored', () =>
   withQueue(async ({ database, health, queue }) => {
     const refused = () =>
       assert.rejects(
@@ -205,7 +205,7 @@ test('a commit that holds nothing but refusals proves nothing', () =>
     assert.equal(health.isProven, true)
   }))
 
-test('another process that writes at this moment does not make a service that can write look as if it could not', () =>
+test('confirm succeeds while another process holds the write lock', () =>
   withQueue(async ({ database, queue, health }) => {
     const other = new DatabaseSync(database.location() ?? '')
     other.exec('BEGIN IMMEDIATE')
@@ -217,7 +217,7 @@ test('another process that writes at this moment does not make a service that ca
     assert.equal(health.isProven, true)
   }))
 
-/** A log of a thousand pages, `copied` of which are in the file already. */
+/** A WAL of a thousand pages, `copied` of which are already in the file. */
 function checkpointsOn(copied: number, failure: { errcode: number } | undefined) {
   const state = { failure, checkpoints: 0, unsafe: 0, now: 0, hidesLog: false }
   const connection = {
@@ -234,12 +234,12 @@ function checkpointsOn(copied: number, failure: { errcode: number } | undefined)
   return { state, checkpoints: new Checkpoints(connection, options) }
 }
 
-test('a checkpoint whose sync fails is done again where none had copied a page before it', () => {
+test('a checkpoint whose sync fails is repeated if no page was copied before', () => {
   const { state, checkpoints } = checkpointsOn(0, { errcode: IOERR_FSYNC })
   checkpoints.run()
   assert.match(checkpoints.trouble ?? '', /log of the database grows/)
   checkpoints.run()
-  assert.equal(state.checkpoints, 1, 'not at once')
+  assert.equal(state.checkpoints, 1, 'not repeated at once')
   state.now = 1000
   state.failure = undefined
   checkpoints.run()
@@ -248,7 +248,7 @@ test('a checkpoint whose sync fails is done again where none had copied a page b
   assert.equal(state.unsafe, 0)
 })
 
-test('where one had, no checkpoint follows, and the process is told to end', () => {
+test('if pages were copied before, no checkpoint follows and onUnsafe is called', () => {
   const { state, checkpoints } = checkpointsOn(7, { errcode: IOERR_FSYNC })
   checkpoints.run()
   assert.equal(state.unsafe, 1)
@@ -258,19 +258,19 @@ test('where one had, no checkpoint follows, and the process is told to end', () 
   assert.equal(state.checkpoints, 1)
 })
 
-test('a log whose length cannot be read is a failed checkpoint, not an error of the commit before it', () => {
+test('if the length of the WAL cannot be read, the checkpoint fails, but not the commit before it', () => {
   const { state, checkpoints } = checkpointsOn(0, undefined)
   state.hidesLog = true
   checkpoints.run()
   assert.match(checkpoints.trouble ?? '', /log of the database grows/)
-  assert.equal(state.unsafe, 0, 'nothing was copied that could be lost')
+  assert.equal(state.unsafe, 0, 'no copied page could be lost')
   state.hidesLog = false
   state.now = 1000
   checkpoints.run()
   assert.equal(checkpoints.trouble, undefined)
 })
 
-test('a file without room is no such case', () => {
+test('a checkpoint that fails because the disk is full does not call onUnsafe', () => {
   const { state, checkpoints } = checkpointsOn(7, { errcode: 13 })
   checkpoints.run()
   assert.equal(state.unsafe, 0)

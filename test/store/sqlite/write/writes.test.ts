@@ -1,4 +1,4 @@
-/** What SQLite's writes and reads must not leave out: checks, bounds, and every collection that an answer is made of. */
+/** Writes and reads of SQLite: rules over related rows, limits, and cached answers made of several collections. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -56,14 +56,14 @@ const list: ListShape = {
   ],
 }
 
-test('a create that its rule forbids, by another row, is undone', () =>
+test('a create forbidden by a rule on a related row is undone', () =>
   withTeams(async (client, [open = 0, closed = 0]) => {
     await client.create('players', { name: 'a', team_id: open }, ann)
     await assert.rejects(client.create('players', { name: 'b', team_id: closed }, ann), failure('FORBIDDEN'))
     assert.equal((await client.list(list, [0, 10])).items?.length, 1)
   }))
 
-test('an answer is asked for again when any collection changes that it is made of', () =>
+test('a change of any collection in an answer invalidates it', () =>
   withTeams(async (client, [open = 0]) => {
     await client.create('players', { name: 'a', team_id: open })
     const names = async () => (await client.list(list, [0, 10])).items
@@ -72,7 +72,7 @@ test('an answer is asked for again when any collection changes that it is made o
     assert.deepEqual(await names(), [{ name: 'a', team: { name: 'renamed' } }])
   }))
 
-test('there is room for as many as may refer to an item, and not for one more', () =>
+test('a create beyond the maximum number of references to an item is refused', () =>
   withTeams(async (_client, [open = 0], store) => {
     const shape: CreateShape = {
       kind: 'create',

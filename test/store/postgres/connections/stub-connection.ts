@@ -1,23 +1,23 @@
-/** A connection to no database: it answers each statement as a test says, and tells what it was asked. */
+/** A connection without a database: a test supplies the results, and the statements are recorded. */
 
 import type { Connection } from '../../../../src/store/postgres/connections/connection.ts'
 import { ConnectionLost } from '../../../../src/store/postgres/connections/failure.ts'
 import type { Outcome, Query, Rows } from '../../../../src/store/postgres/connections/statement.ts'
 
-/** Rows, or a failure. Undefined: no rows. */
+/** Returns rows or an error; undefined means no rows. */
 export type Answer = (text: string) => Rows | Error | Promise<Rows | Error | undefined> | undefined
 
-export interface StubWire {
-  readonly wire: Connection
-  /** The texts of what was asked, in order. */
-  readonly asked: string[]
+export interface StubConnection {
+  readonly connection: Connection
+  /** The texts of the statements sent, in order. */
+  readonly statements: string[]
   close(): void
 }
 
 let lastPid = 0
 
-export function stubWire(answer: Answer = () => undefined): StubWire {
-  const asked: string[] = []
+export function stubConnection(answer: Answer = () => undefined): StubConnection {
+  const statements: string[] = []
   const listeners = new Set<() => void>()
   let isClosed = false
   const close = () => {
@@ -28,7 +28,7 @@ export function stubWire(answer: Answer = () => undefined): StubWire {
     const done: Rows[] = []
     const tags: string[] = []
     for (const { statement } of queries) {
-      asked.push(statement.text)
+      statements.push(statement.text)
       const rows = (await answer(statement.text)) ?? []
       if (rows instanceof ConnectionLost) close()
       if (rows instanceof Error) return { done, tags, error: rows }
@@ -47,5 +47,5 @@ export function stubWire(answer: Answer = () => undefined): StubWire {
     close: async () => close(),
     onClose: (listener: () => void) => void listeners.add(listener),
   }
-  return { wire: stub as unknown as Connection, asked, close }
+  return { connection: stub as unknown as Connection, statements, close }
 }

@@ -1,4 +1,4 @@
-/** Row security where a standby answers reads: it is told on whose behalf, as the primary is. */
+/** Row security on a standby: its reads run on behalf of the caller, as on the primary. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { user } from '../../../../src/principal.ts'
@@ -8,10 +8,10 @@ import { query } from '../../../databases/postgres.ts'
 import { caughtUp, startStandbys, until } from '../../../databases/replicated.ts'
 import { blog, Client, fields, listOfPosts } from '../../blog.ts'
 
-const owner = { name: 'keeper', password: 'no superuser' }
+const owner = { name: 'table_owner', password: 'no superuser' }
 const people = { ...listOfPosts, collection: 'users', select: fields('id', 'name') } as const
 
-test('a standby answers whoever may read, the log is read, and SQL for nobody sees nothing there', async () => {
+test('with row security, a standby serves the reads of callers, and plain SQL sees no rows there', async () => {
   const servers = await startStandbys(1)
   try {
     const { url: admin, standbys } = await servers.newDatabase()
@@ -42,9 +42,9 @@ test('a standby answers whoever may read, the log is read, and SQL for nobody se
         return (store.replicas?.().answers ?? 0) > before
       })
       await client.update('posts', id, { title: 'second' }, ann)
-      const told = await store.changes.after(0, 10)
+      const logged = await store.changes.after(0, 10)
       assert.deepEqual(
-        told.map(({ collection, kind }) => `${collection} ${kind}`),
+        logged.map(({ collection, kind }) => `${collection} ${kind}`),
         ['users created', 'posts created', 'posts updated'],
       )
       await caughtUp(admin, standby)

@@ -1,4 +1,4 @@
-/** What a trip to a replica relies on: after its COMMIT, all that is sent with it sees one snapshot, a later one. */
+/** Pipelines to a replica rely on this: all statements after a COMMIT share one later snapshot. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Connection } from '../../../../src/store/postgres/connections/connection.ts'
@@ -12,10 +12,10 @@ const count = sql`SELECT count(*) FROM "things"`
 const locks = ['1', '2'] as const
 const wait = (lock: string) => sql`SELECT pg_advisory_lock(${[lock]})`
 
-test('a transaction that is ended in a trip leaves the rest of it one snapshot of its own', () =>
+test('statements that follow a COMMIT in one pipeline share a single new snapshot', () =>
   withPostgres(async url => {
     await query(url, 'CREATE TABLE things (id int)')
-    const wire = await Connection.open({
+    const connection = await Connection.open({
       url,
       connectTimeout: 10_000,
       answerTimeout: 60_000,
@@ -27,29 +27,29 @@ test('a transaction that is ended in a trip leaves the rest of it one snapshot o
       answerTimeout: 60_000,
       settings: 'SELECT pg_advisory_lock(1), pg_advisory_lock(2)',
     })
-    const asked = (text: typeof count) => statementOf(text).with(noInputs)
+    const queryOf = (text: typeof count) => statementOf(text).with(noInputs)
     try {
       const [first, second] = locks
       const all = [sql`BEGIN`, count, wait(first), sql`COMMIT`, count, wait(second), count]
-      const trip = wire.run(all.map(asked))
+      const pipeline = connection.run(all.map(queryOf))
       for (const lock of locks) {
         await waiting(url, lock)
         await query(url, 'INSERT INTO things VALUES (1)')
-        await other.run([asked(sql`SELECT pg_advisory_unlock(${[lock]})`)])
+        await other.run([queryOf(sql`SELECT pg_advisory_unlock(${[lock]})`)])
       }
-      const { done, error } = await trip
+      const { done, error } = await pipeline
       assert.equal(error, undefined)
       assert.deepEqual(
         [1, 4, 6].map(at => done[at]?.[0]?.[0]),
         [0, 1, 1],
       )
     } finally {
-      await wire.close()
+      await connection.close()
       await other.close()
     }
   }))
 
 async function waiting(url: string, lock: string): Promise<void> {
   const text = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = ${lock} AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
-  await until('the trip waits', async () => (await query(url, text)).length > 0)
+  await until('the pipeline waits for the lock', async () => (await query(url, text)).length > 0)
 }

@@ -1,4 +1,4 @@
-/** Several nodes on one database and one Redis that stand as one store: each question goes to another of them. */
+/** One store made of several nodes on one database and one Redis: requests are distributed over the nodes. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Cluster } from '../../src/cluster/cluster.ts'
@@ -7,7 +7,7 @@ import { followOthers } from '../../src/serve/cluster.ts'
 import type { Changes, Store } from '../../src/store/store.ts'
 import { RedisServer } from './redis.ts'
 
-/** One server for all of a process. */
+/** One server per process. */
 let redis: Promise<RedisServer> | undefined
 
 process.once('beforeExit', async () => (await redis)?.remove())
@@ -26,7 +26,7 @@ interface Node {
   readonly cluster: Cluster
 }
 
-/** Opens so many, each with what it remembers for itself. */
+/** Opens `count` nodes, each with its own cache. */
 export async function openNodes(count: number, open: () => Promise<Store>): Promise<Store> {
   const prefix = `${randomBytes(8).toString('hex')}:`
   const nodes: Node[] = []
@@ -36,14 +36,14 @@ export async function openNodes(count: number, open: () => Promise<Store>): Prom
     followOthers(store, cluster)
     nodes.push({ store, cluster })
   }
-  return inTurn(nodes)
+  return roundRobin(nodes)
 }
 
-function inTurn(nodes: readonly Node[]): Store {
-  let questions = 0
-  /** As at the beginning of a request. Two for each: the second may be answered from memory. */
+function roundRobin(nodes: readonly Node[]): Store {
+  let requests = 0
+  /** The node for a request. Each gets two in a row, so that the second may use its cache. */
   const next = async (): Promise<Store> => {
-    const { store } = nodes[Math.floor(questions++ / 2) % nodes.length] ?? assert.fail()
+    const { store } = nodes[Math.floor(requests++ / 2) % nodes.length] ?? assert.fail()
     await store.refresh()
     return store
   }

@@ -1,4 +1,4 @@
-/** With row security, rules of computed fields look at rows through tables that have the columns they name. */
+/** Rules of computed fields read columns of related rows, with row security too. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -57,7 +57,7 @@ const data = {
 }
 
 for (const { name, within } of seededStores) {
-  test(`rules of computed fields on ${name}`, () =>
+  test(`rules of computed fields read columns of related rows on ${name}`, () =>
     within(declared, data, async ({ store }) => {
       const guard = createGuard(declared)
       const select = ['own', 'same'].map(key => ({ kind: 'field', key, field: key }) as const)

@@ -1,0 +1,112 @@
+/** One connection to PostgreSQL: its prepared statements, and batches that fail or lose the connection. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Connection } from '../../../../src/store/postgres/connections/connection.ts'
+import { ConnectionLost } from '../../../../src/store/postgres/connections/failure.ts'
+import { type Statement, statementOf } from '../../../../src/store/postgres/connections/statement.ts'
+import { slot, sql } from '../../../../src/store/sql/writer.ts'
+import { noInputs, slotted } from '../../../../src/store/values.ts'
+import { query, withPostgres } from '../../../databases/postgres.ts'
+
+/** The number of statements that a connection keeps prepared. */
+const KEPT = 400
+
+async function withConnection(use: (connection: Connection, url: string) => Promise<void>): Promise<void> {
+  await withPostgres(async url => {
+    const connection = await Connection.open({
+      url,
+      connectTimeout: 20_000,
+      answerTimeout: 60_000,
+      settings: '',
+    })
+    try {
+      await use(connection, url)
+    } finally {
+      await connection.close()
+    }
+  })
+}
+
+const numbered = (count: number): readonly Statement[] =>
+  Array.from({ length: count }, (_, at) => statementOf(sql`SELECT ${[String(at)]}::int`))
+
+const quotient = statementOf(sql`SELECT 1 / ${slot(0)}::int`)
+const prepared = statementOf(sql`SELECT count(*) FROM pg_prepared_statements`)
+
+/** Runs statements that each return one number as one batch. */
+async function numbers(
+  connection: Connection,
+  statements: readonly Statement[],
+): Promise<readonly unknown[]> {
+  const { done, error } = await connection.run(statements.map(statement => statement.with(noInputs)))
+  assert.equal(error, undefined)
+  return done.map(rows => rows[0]?.[0])
+}
+
+test('a statement evicted by a failed batch can be prepared again', async () => {
+  await withConnection(async connection => {
+    const statements = numbered(KEPT)
+    const all = statements.map((_, at) => at)
+    assert.deepEqual(await numbers(connection, statements), all)
+    // It evicts the first statement and fails when it is executed.
+    const { done, error } = await connection.run([quotient.with(slotted([0]))])
+    assert.deepEqual(done, [])
+    assert.match(String(error), /division by zero/)
+    assert.deepEqual(await numbers(connection, statements), all)
+    assert.deepEqual(await numbers(connection, [prepared]), [KEPT])
+  })
+})
+
+test('a statement that a failed batch did not reach is prepared by the next batch', async () => {
+  await withConnection(async connection => {
+    const [one, other] = numbered(2)
+    assert.ok(one !== undefined && other !== undefined)
+    const failed = await connection.run([
+      one.with(noInputs),
+      quotient.with(slotted([0])),
+      other.with(noInputs),
+    ])
+    assert.deepEqual(failed.done, [[[0]]])
+    assert.deepEqual(await numbers(connection, [other, one, prepared]), [1, 0, 4])
+    const { done } = await connection.run([quotient.with(slotted([1]))])
+    assert.deepEqual(done, [[[1]]])
+  })
+})
+
+test('batches with more statements than a connection keeps all succeed, and at most that many stay prepared', async () => {
+  await withConnection(async connection => {
+    const statements = numbered(KEPT + 150)
+    for (const size of [1, 90, 549, 7]) {
+      for (let at = 0; at < statements.length; at += size) {
+        const some = statements.slice(at, at + size)
+        assert.deepEqual(
+          await numbers(connection, some),
+          some.map((_, index) => at + index),
+        )
+      }
+    }
+    assert.deepEqual(await numbers(connection, [prepared]), [KEPT])
+  })
+})
+
+test('a connection lost during a batch fails the unanswered statements and every later batch', async () => {
+  await withConnection(async (connection, url) => {
+    let closed = 0
+    connection.onClose(() => closed++)
+    const [one] = numbered(1)
+    assert.ok(one !== undefined)
+    const [pid] = await numbers(connection, [statementOf(sql`SELECT pg_backend_pid()`)])
+    const sleep = statementOf(sql`SELECT 1 FROM pg_sleep(60)`)
+    const running = connection.run([sleep.with(noInputs), one.with(noInputs)])
+    await query(url, 'SELECT pg_terminate_backend($1)', [pid])
+    const { done, error } = await running
+    assert.deepEqual(done, [])
+    assert.ok(error instanceof ConnectionLost, String(error))
+    while (closed === 0) await new Promise(resolve => setTimeout(resolve, 5))
+    assert.equal(connection.isClosed, true)
+    const after = await connection.run([one.with(noInputs)])
+    assert.ok(after.error instanceof ConnectionLost)
+    assert.equal(closed, 1)
+  })
+})
