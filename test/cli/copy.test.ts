@@ -38,7 +38,7 @@ test('a copy says what it does, and at the end what it holds', () =>
     assert.match(out, /^table +rows +checksum/)
     assert.match(out, /^users +1 +[0-9a-f]{16}$/m)
     assert.match(out, /^notes +0 +[0-9a-f]{16}$/m)
-    assert.match(out, /^Done: .* holds all of .*one\.db\.$/m)
+    assert.match(out, /^Done: copied .*one\.db to .*\.$/m)
     assert.match((await portico('users', 'list', '--database', url)).out, /a@b\.example/)
     const again = await portico('copy', '--from', 'one.db', '--to', url)
     assert.deepEqual([again.code, again.out], [0, out])

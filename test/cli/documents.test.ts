@@ -79,7 +79,7 @@ describe('portico documents', () => {
     })
   }
   it('names a file that is not there', async () => {
-    await assert.rejects(register(join(folder, 'none.graphql')), /there is no such file/)
+    await assert.rejects(register(join(folder, 'none.graphql')), /There is no file/)
   })
   it('writes what it reads', () => {
     const text = readFileSync(settings['graphql.documentsFile'], 'utf8')
