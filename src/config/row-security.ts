@@ -1,7 +1,7 @@
-/** The requirement of row security. */
+/** Row security requires PostgreSQL. */
 import { type Settings, SettingsError } from '../config.ts'
 
-/** Throws a `SettingsError` if row security is on: for SQLite, which has none. */
+/** Called for SQLite, which has no row security. Throws a `SettingsError` if it is on. */
 export function requireUnlocked({ rowSecurity }: Settings): void {
   if (!rowSecurity) return
   const message =
