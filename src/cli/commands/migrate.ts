@@ -1,6 +1,6 @@
 /** `portico migrate`: shows what the model changes in the database, and applies it. */
 import { isPostgres } from '../../config/database.ts'
-import { requireUnlocked } from '../../config/row-security.ts'
+import { refuseRowSecurity } from '../../config/row-security.ts'
 import type { Settings } from '../../config.ts'
 import type { Model } from '../../model/model.ts'
 import { printable } from '../../printable.ts'
@@ -40,7 +40,7 @@ export async function migrationOf(model: Model, settings: Settings): Promise<Mig
       apply: options => applyPostgres(database, model, { ...options, isLocked }),
     }
   }
-  requireUnlocked(settings)
+  refuseRowSecurity(settings)
   const { applyMigration, planMigration } = await import('../../store/schema/sqlite/migrate.ts')
   return {
     plan: async () => planMigration(database, model),
@@ -52,7 +52,7 @@ export async function migrationOf(model: Model, settings: Settings): Promise<Mig
 export async function printedSql(model: Model, settings: Settings): Promise<string> {
   const { database, rowSecurity } = settings
   if (!isPostgres(database)) {
-    requireUnlocked(settings)
+    refuseRowSecurity(settings)
     return (await import('../../store/schema/sqlite/migrate.ts')).schemaSql(model)
   }
   return (await import('../../store/schema/postgres/migrate.ts')).postgresSchemaSql(model, rowSecurity)
