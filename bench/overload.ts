@@ -1,4 +1,4 @@
-/** Ten times as many requests as the service can answer: how many it answers all the same, and what the rest hears. */
+/** Overload: with ten times as many requests as the service can answer, how many it answers, and what becomes of the rest. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { copyOf } from './data.ts'
 import type { Flood, Second } from './flood.ts'
 import { startBaseline, startPortico } from './server.ts'
 
-/** What became of the requests, second by second; the last, which is short, is left out. */
+/** What became of the requests in each second, without the last, incomplete one. */
 export async function flood(asked: Flood): Promise<readonly Second[]> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'flood.ts'), JSON.stringify(asked)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -28,13 +28,13 @@ export function percentile(values: readonly number[], share: number): number {
 
 export interface OverloadFigure {
   readonly what: string
-  /** Requests answered in a second: at 32 clients, before and after the flood, and in it. */
+  /** Requests answered per second: with 32 clients before and after the flood, and during it. */
   readonly peak: number
   readonly goodput: number
   /** In milliseconds. */
   readonly refused: { readonly count: number; readonly p50: number; readonly p99: number }
   readonly servedP99: number
-  /** What a bare `node:http` server that answers a constant makes of the same requests: more cannot be refused either. */
+  /** How a bare `node:http` server with a constant response copes with the same requests: an upper bound for refusals too. */
   readonly bare: { readonly answered: number; readonly p50: number }
   readonly failed: number
   /** Seconds after the flood until it answers 90 % of the peak again. */
@@ -86,7 +86,7 @@ const loads = [
 const sum = (seconds: readonly Second[]) => seconds.reduce((total, { served }) => total + served.length, 0)
 
 const SECONDS = 12
-/** In which it comes to rest. */
+/** How long the service may take to recover. */
 const FIRST = 2
 const CALM = 6
 const CONNECTIONS = 4000
@@ -120,7 +120,7 @@ async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<
     const rate = Math.round((10 * sum(before)) / CALM)
     const seconds = await flood({ ...asked, rate, seconds: SECONDS, connections: CONNECTIONS })
     const after = await calm()
-    // These machines are not equally fast at all times.
+    // The speed of the machine varies.
     const peak = (sum(before) + sum(after.slice(FIRST))) / (2 * CALM)
     const steady = seconds.slice(FIRST)
     const refused = steady.flatMap(second => second.refused)
