@@ -37,10 +37,10 @@ interface Issuing {
   readonly redirectUri: string
 }
 
-const CLIENTS = 32
-const SECONDS = 1
+const clients = 32
+const seconds = 1
 /** More than any server exchanges within the measurement. */
-const CODES = 16_000
+const codeCount = 16_000
 const redirectUri = 'https://app.example.com/callback'
 const scope = 'read:post'
 const lastingScope = 'offline_access read:post'
@@ -74,7 +74,7 @@ function perSecondOf(origin: string, script: string): number {
   try {
     const file = join(folder, 'load.lua')
     writeFileSync(file, script)
-    const { stdout } = spawnSync('wrk', ['-t1', `-c${CLIENTS}`, `-d${SECONDS}s`, '-s', file, origin], {
+    const { stdout } = spawnSync('wrk', ['-t1', `-c${clients}`, `-d${seconds}s`, '-s', file, origin], {
       encoding: 'utf8',
     })
     const [, refused] = /Non-2xx or 3xx responses: (\d+)/.exec(stdout) ?? []
@@ -112,7 +112,7 @@ const works: readonly { readonly work: string; readonly floor: number; readonly 
     work: 'code exchange, without a refresh token',
     floor: 0.03,
     script: async server => {
-      const bodies = (await server.codes(CODES)).map(code => exchangeForm(server, code))
+      const bodies = (await server.codes(codeCount)).map(code => exchangeForm(server, code))
       return postScript(server.tokenPath, quoted(bodies), '')
     },
   },
@@ -121,7 +121,7 @@ const works: readonly { readonly work: string; readonly floor: number; readonly 
     floor: 0.03,
     script: async server => {
       const begin = `${form({ grant_type: 'refresh_token', ...server.client })}&refresh_token=`
-      const bodies = (await tokensOf(server, CLIENTS * 2)).map(tokens => begin + tokens.refresh_token)
+      const bodies = (await tokensOf(server, clients * 2)).map(tokens => begin + tokens.refresh_token)
       return postScript(server.tokenPath, quoted(bodies), follow(begin))
     },
   },
@@ -129,7 +129,7 @@ const works: readonly { readonly work: string; readonly floor: number; readonly 
     work: 'introspection',
     floor: 0.09,
     script: async server => {
-      const tokens = await tokensOf(server, CLIENTS)
+      const tokens = await tokensOf(server, clients)
       const bodies = tokens.map(({ access_token: token = '' }) => form({ token, ...server.client }))
       return postScript(server.introspectionPath, quoted(bodies), '')
     },
@@ -252,7 +252,7 @@ async function measureReads(
   for (const format of ['opaque', 'jwt'] as const) {
     const [tokens] = await tokensOf(await issuing(running, data.key, format), 1)
     const headers = { Authorization: `Bearer ${tokens?.access_token}` }
-    const load = { requests, clients: CLIENTS, seconds: pace.seconds, headers }
+    const load = { requests, clients, seconds: pace.seconds, headers }
     await requestsPerSecond(running.origin, { ...load, seconds: 1 })
     const rounds: { own: number; base: number }[] = []
     for (let round = 0; round < pace.rounds; round++) {
