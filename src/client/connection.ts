@@ -20,6 +20,8 @@ type HeaderValues = Record<string, string>
 
 const defaultTimeoutMs = 30_000
 const defaultRetries = 3
+/** The longest delay of a timer (HTML Living Standard, 8.6): one with a longer delay fires immediately. */
+const maxTimerMs = 2 ** 31 - 1
 
 export class Connection {
   readonly #base: string
@@ -143,7 +145,7 @@ class TimeLimit {
   constructor(ms: number, given: AbortSignal | undefined) {
     this.#ms = ms
     this.#given = given
-    this.#timer = setTimeout(() => this.#controller.abort(), ms)
+    this.#timer = setTimeout(() => this.#controller.abort(), Math.min(ms, maxTimerMs))
     if (given?.aborted) this.#stop()
     given?.addEventListener('abort', this.#stop)
   }

@@ -232,6 +232,20 @@ test('waiting for a token counts against the time limit', async () => {
   await assert.rejects(api.tasks.list({ signal }), { message: 'left' })
 })
 
+test('a time limit may be longer than a timer can run', async () => {
+  const api = createClient<typeof tracker>({
+    baseUrl: 'https://api.example.com',
+    timeoutMs: Number.POSITIVE_INFINITY,
+    retries: 0,
+    fetch: (_, init) =>
+      new Promise((resolve, reject) => {
+        init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))
+        setTimeout(() => resolve(Response.json({ data: [], meta: {} })), 20)
+      }),
+  })
+  assert.deepEqual((await api.tasks.list()).data, [])
+})
+
 test('an address that browsers would take for a path of the page is refused', () => {
   for (const baseUrl of ['localhost:3000', 'javascript:alert(1)', 'data:text/html,x', '/api', ''])
     assert.throws(() => createClient({ baseUrl }), TypeError, baseUrl)
