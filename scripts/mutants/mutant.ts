@@ -7,7 +7,7 @@ export interface Mutant {
   /** The exact text, which occurs once in the file, and its replacement. */
   readonly text: string
   readonly replacement: string
-  /** The test files of which one must fail, in the order in which they run; after `#` a part of the names of the tests to run. */
+  /** The test files of which one must fail, in the order in which they run; after `#` a part of the tests' names. */
   readonly tests: readonly string[]
   /** Why the mutant is equivalent, so that no test can kill it. */
   readonly equivalent: string | undefined

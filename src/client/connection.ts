@@ -183,7 +183,7 @@ export function randomText(): string {
   return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Returns the URL without a trailing slash. Default: the page's or worker's origin. Throws a `TypeError` for an invalid URL. */
+/** Returns the URL without a trailing slash, by default the page's or worker's origin. Throws a `TypeError` if it is invalid. */
 export function originOf(baseUrl: string | URL | undefined): string {
   const given =
     baseUrl ?? (globalThis as { readonly location?: { readonly origin: string } }).location?.origin

@@ -9,7 +9,7 @@ import { TokenStore } from './sign-in/tokens.ts'
 export interface SignInOptions {
   /** The client id of an app of the type `public`. */
   readonly clientId: string
-  /** `openid` for an ID token, `offline_access` to stay signed in for more than an hour, and those for data, e.g. `write:task`. */
+  /** `openid` for an ID token, `offline_access` to stay signed in for over an hour, and those for data, e.g. `write:task`. */
   readonly scopes: readonly string[]
   /** One of the app's `redirect_uris`: a page that calls `handleRedirect`. Default: the current page without its query. */
   readonly redirectUri?: string

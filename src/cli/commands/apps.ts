@@ -14,7 +14,6 @@ import {
   where,
 } from '../../plan/system-plans.ts'
 import { system } from '../../principal.ts'
-import { printable } from '../../printable.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
 import { files, type OpenedDatabase, type OpenedModel, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
@@ -70,7 +69,6 @@ async function createApp(opened: OpenedDatabase, args: ParsedArgs): Promise<stri
 
 interface App {
   readonly id: number
-  /** Safe to print: users name their apps. */
   readonly name: string
   readonly type: string
 }
@@ -81,7 +79,7 @@ async function requireApp({ run }: OpenedModel, named: string): Promise<App> {
   const app = await (isId
     ? readItem<App>(run, appById, Number(named))
     : readFirst<App>(run, appByClientId, named))
-  if (app) return { ...app, name: printable(app.name) }
+  if (app) return app
   throw new Failure(`There is no app ${named.slice(0, 60)}. \`portico apps list\` shows all.`)
 }
 

@@ -9,7 +9,7 @@ import type { Command } from '../commands.ts'
 import { Failure } from '../failure.ts'
 import { database, model, projectOf } from '../options.ts'
 
-/** Formats steps. A step is everything that happens to one table: a line for each of its sentences, with `!` if it loses data. */
+/** Formats steps. A step is everything that happens to one table: a line for each sentence, with `!` if it loses data. */
 export function shownSteps(steps: readonly Step[], withSql: boolean): string {
   const mark = (destructive: boolean, at: number) => (destructive ? '! ' : at === 0 ? '- ' : '  ')
   const statements = (sql: readonly string[]) =>

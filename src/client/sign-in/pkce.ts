@@ -4,7 +4,7 @@ export function unguessable(): string {
   return base64Url(crypto.getRandomValues(new Uint8Array(32)))
 }
 
-/** The challenge of the method S256. Throws on pages without HTTPS, except on localhost: there browsers have no Web Crypto. */
+/** The challenge of the method S256. Browsers have Web Crypto only on HTTPS and localhost: throws elsewhere. */
 export async function challengeOf(verifier: string): Promise<string> {
   if (!crypto.subtle)
     throw new TypeError('Sign-in requires a page that is served over HTTPS or from localhost.')

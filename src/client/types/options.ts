@@ -1,8 +1,8 @@
 /** Options of clients and of calls. */
 
 /**
- * A token or key, sent as `Authorization: Bearer …`, or a function that returns it and is called before each request. After a
- * 401 it is called once more, with the refused token.
+ * A token or key, sent as `Authorization: Bearer …`, or a function that returns it. The function is called before each
+ * request, and once more after a 401, with the refused token.
  */
 export type TokenSource = string | ((refused?: string) => string | undefined | Promise<string | undefined>)
 
