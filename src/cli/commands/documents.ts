@@ -99,7 +99,7 @@ export async function registerDocuments(
   }
   if (faults.length > 0) throw new Failure(['Nothing was registered:', ...faults].join('\n'))
   const target = settings['graphql.documentsFile']
-  writeManifest(target, registered)
+  writeRegistered(target, registered)
   return `${counted(registered.size - size, 'document')} added; ${target} now has ${registered.size}. A running service reads it at its next start.\n`
 }
 
@@ -108,6 +108,14 @@ function readRegistered(settings: Settings): Manifest {
     return readManifest(settings['graphql.documentsFile'])
   } catch (error) {
     throw new Failure(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function writeRegistered(file: string, registered: Manifest): void {
+  try {
+    writeManifest(file, registered)
+  } catch (error) {
+    throw new Failure(`Cannot write to ${file}: ${error instanceof Error ? error.message : error}.`)
   }
 }
 
