@@ -97,7 +97,13 @@ async function bareServer(request: FloodRequest, rate: number): Promise<Overload
   const server = await startBaseline()
   try {
     const port = Number(new URL(server.origin).port)
-    const seconds = await flood({ ...request, port, rate, seconds: floodSeconds, connections: maxConnections })
+    const seconds = await flood({
+      ...request,
+      port,
+      rate,
+      seconds: floodSeconds,
+      connections: maxConnections,
+    })
     const answered = seconds.slice(settleSeconds).flatMap(({ served }) => served)
     return { answered: answered.length / (floodSeconds - settleSeconds), p50: percentile(answered, 0.5) }
   } finally {
@@ -115,7 +121,8 @@ async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<
     headers: { Authorization: `Bearer ${data.key}`, 'Content-Type': 'application/json' },
   }
   try {
-    const calm = () => flood({ ...request, rate: undefined, seconds: calmSeconds + settleSeconds, connections: 32 })
+    const calm = () =>
+      flood({ ...request, rate: undefined, seconds: calmSeconds + settleSeconds, connections: 32 })
     const before = (await calm()).slice(settleSeconds)
     const rate = Math.round((10 * sum(before)) / calmSeconds)
     const seconds = await flood({ ...request, rate, seconds: floodSeconds, connections: maxConnections })

@@ -62,7 +62,8 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/reactions.ts')).retry,
   },
   'reactions skip': {
-    sentence: 'Drop a run that waits or was given up, or everything of a reaction that the model no longer has.',
+    sentence:
+      'Drop a run that waits or was given up, or everything of a reaction that the model no longer has.',
     load: async () => (await import('./cli/commands/reactions.ts')).skip,
   },
   'print openapi': {

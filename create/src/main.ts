@@ -90,7 +90,9 @@ async function create(args: Arguments, from: string): Promise<void> {
   writeProject(plan)
   const hasRepository = args.git && (await makeRepository(target.path))
   const repository = hasRepository ? ', in a new git repository' : ''
-  print(`Created ${target.name} from the template ${template}, with Portico ${versions.portico}${repository}.`)
+  print(
+    `Created ${target.name} from the template ${template}, with Portico ${versions.portico}${repository}.`,
+  )
   if (args.install) await install(plan)
   const commands = nextCommands(target.path, from, args.install).map(command => `  ${command}`)
   print(`\nNext:\n\n${commands.join('\n')}\n`)

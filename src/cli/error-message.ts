@@ -32,7 +32,8 @@ const listenFaults: Readonly<Record<string, string>> = {
   EACCES: 'this user may not listen on that port. Set PORT to a port above 1023.',
   EMFILE:
     'this process may not open more files. Raise `ulimit -n` (in systemd, LimitNOFILE) to 1024 or more.',
-  EADDRNOTAVAIL: 'this machine has no such address. Set HOST to an address of this machine, or to 0.0.0.0 for all.',
+  EADDRNOTAVAIL:
+    'this machine has no such address. Set HOST to an address of this machine, or to 0.0.0.0 for all.',
 }
 
 async function takenPort(error: NodeJS.ErrnoException & { readonly port?: number }): Promise<Failure> {
@@ -40,7 +41,9 @@ async function takenPort(error: NodeJS.ErrnoException & { readonly port?: number
   const [owner, free] = await Promise.all([portOwner(port), freePortAbove(port)])
   const who = owner === undefined ? '' : ` (${owner})`
   const example = free === undefined ? '' : `, e.g. PORT=${free}`
-  return new Failure(`${message}: another program listens on this port${who}. Set PORT to a free one${example}.`)
+  return new Failure(
+    `${message}: another program listens on this port${who}. Set PORT to a free one${example}.`,
+  )
 }
 
 /** Why the service cannot listen at the address of the settings. */

@@ -4,7 +4,10 @@ import { defaultModel, type LoadedModel, loadModel, loadSettings } from '../proj
 import type { Option, ParsedArgs } from './commands.ts'
 import { Failure } from './failure.ts'
 
-export const model: Option = { value: 'file', sentence: 'The model file. Default: PORTICO_MODEL, then model.ts.' }
+export const model: Option = {
+  value: 'file',
+  sentence: 'The model file. Default: PORTICO_MODEL, then model.ts.',
+}
 export const database: Option = { value: 'file', sentence: 'The database. Default: DATABASE_URL.' }
 
 export const port: Option = { value: 'number', sentence: 'The port. Default: PORT.' }

@@ -38,8 +38,7 @@ export class Recorder {
   /** A reference to a member of a call's result. Throws a `TypeError` for anything but a call of this batch. */
   readonly reference = (call: object, member = 'id'): Reference => {
     const index = this.#calls.get(call)
-    if (index === undefined)
-      throw new TypeError('Only earlier calls of this batch can be referenced.')
+    if (index === undefined) throw new TypeError('Only earlier calls of this batch can be referenced.')
     return new Reference(`$${nameOf(index)}.${member}`)
   }
 

@@ -105,7 +105,9 @@ function operation(field: string, operator: string, operand: unknown, place: str
 }
 
 function listed(values: readonly unknown[], place: string): string {
-  const unfit = values.findIndex(value => value === null || value === undefined || String(value).includes(','))
+  const unfit = values.findIndex(
+    value => value === null || value === undefined || String(value).includes(','),
+  )
   if (unfit !== -1)
     throw new TypeError(
       `${place} cannot list ${JSON.stringify(values[unfit])}: write it as an alternative of \`or\`.`,

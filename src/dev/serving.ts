@@ -197,8 +197,7 @@ class ServingProcess {
     if (file === undefined) return
     const { renewClient } = await import('../cli/commands/generate.ts')
     try {
-      if (renewClient(file, project))
-        report({ kind: 'note', text: `${file} written: the client’s types.` })
+      if (renewClient(file, project)) report({ kind: 'note', text: `${file} written: the client’s types.` })
     } catch (error) {
       report({ kind: 'note', text: (await failureOf(error))?.message ?? describeCrash(error) })
     }

@@ -100,7 +100,8 @@ export class Supervisor {
     if (outcome.kind !== 'failed') return false
     const isRestored = !outcome.isPassing && (await this.#serveLastGood(signal))
     this.#showFault(outcome.text)
-    if (isRestored) this.#terminal.note('The last good model is served again, because the files have a fault.')
+    if (isRestored)
+      this.#terminal.note('The last good model is served again, because the files have a fault.')
     return outcome.isPassing
   }
 

@@ -119,7 +119,10 @@ test('what the data does not allow is told in the plan, and no flag does it', as
   assert.equal(shown.code, 0)
   assert.match(shown.out, /^ {2}- Make notes\.stars required\.$/m)
   assert.match(shown.out, fault)
-  assert.match(shown.out, /marked x: the data does not fit\. Correct the data first\. Nothing was changed\.\n$/)
+  assert.match(
+    shown.out,
+    /marked x: the data does not fit\. Correct the data first\. Nothing was changed\.\n$/,
+  )
   const refused = await portico('migrate', '--apply', '--allow-destructive')
   assert.equal(refused.code, 1)
   assert.match(refused.err, fault)
@@ -182,17 +185,17 @@ test('a PostgreSQL database is shown and changed as a file is', () =>
     const refused = await portico('start', '--port', '0', ...on)
     assert.match(refused.err, /does not fit the model.*notes\.mood.*portico migrate/s)
     assert.match((await portico('migrate', '--apply', ...on)).out, /Done\.\n$/)
-    assert.equal(
-      (await portico('migrate', ...on)).out,
-      'The database matches the model: nothing to do.\n',
-    )
+    assert.equal((await portico('migrate', ...on)).out, 'The database matches the model: nothing to do.\n')
     const prepared = 'ALTER TABLE notes ADD CONSTRAINT "_new_stars__required" CHECK (stars > 9) NOT VALID'
     await onPostgres(url, prepared)
     assert.match((await portico('migrate', '--apply', ...on)).out, /nothing to do/)
     await onPostgres(url, 'UPDATE notes SET stars = 6')
     assert.deepEqual(await onPostgres(url, 'SELECT title, mood FROM notes'), [{ title: 'One', mood: 'calm' }])
     declare('notes', '', 'title: string()')
-    assert.match((await portico('migrate', '--apply', ...on)).err, /--allow-destructive.*Nothing was changed/s)
+    assert.match(
+      (await portico('migrate', '--apply', ...on)).err,
+      /--allow-destructive.*Nothing was changed/s,
+    )
     assert.equal((await portico('migrate', '--apply', '--allow-destructive', ...on)).code, 0)
     assert.deepEqual(await onPostgres(url, 'SELECT * FROM notes').then(([row]) => Object.keys(row ?? {})), [
       'id',

@@ -147,8 +147,14 @@ export const create: Command = {
       sentence: 'A redirect URI. Can be repeated.',
       multiple: true,
     },
-    'first-party': { value: undefined, sentence: 'The app belongs to the service: users are not asked for consent.' },
-    scopes: { value: 'list', sentence: 'The scopes that it may request, separated by commas. Default: all scopes.' },
+    'first-party': {
+      value: undefined,
+      sentence: 'The app belongs to the service: users are not asked for consent.',
+    },
+    scopes: {
+      value: 'list',
+      sentence: 'The scopes that it may request, separated by commas. Default: all scopes.',
+    },
     ...files,
   },
   run: args => withDatabase(args, opened => createApp(opened, args)),

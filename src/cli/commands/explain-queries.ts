@@ -6,7 +6,10 @@ import type { Command } from '../commands.ts'
 import { files, withDatabase } from '../database.ts'
 
 export const command: Command = {
-  options: { ...files, json: { value: undefined, sentence: 'Print JSON: an array with an object for each list.' } },
+  options: {
+    ...files,
+    json: { value: undefined, sentence: 'Print JSON: an array with an object for each list.' },
+  },
   run: args =>
     withDatabase(args, async ({ stored, model }) => {
       const lists = await storedLists(stored)

@@ -39,7 +39,10 @@ function filterQuery(filters: readonly string[]): string {
     .map(text => {
       const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []
       if (name === '' || listParameters.has(name)) {
-        throw new Failure(`\`--filter ${text}\` is not a filter: write field=value or field[operator]=value.`, 2)
+        throw new Failure(
+          `\`--filter ${text}\` is not a filter: write field=value or field[operator]=value.`,
+          2,
+        )
       }
       return `&${encodeURIComponent(name)}=${encodeURIComponent(value)}`
     })
@@ -52,10 +55,7 @@ function fieldsOf(scope: ListScope, names: string | undefined): readonly Field[]
   return names.split(',').map(name => {
     const field = fields.get(name.trim())
     if (field) return field
-    throw new Failure(
-      `--fields: ${name} is not a field of ${collection.name} that can be exported.`,
-      2,
-    )
+    throw new Failure(`--fields: ${name} is not a field of ${collection.name} that can be exported.`, 2)
   })
 }
 
@@ -210,7 +210,10 @@ export const command: Command = {
   arguments: ['collection', 'file?'],
   options: {
     format,
-    fields: { value: 'name,name', sentence: 'Only these fields, in this order. Default: all readable fields.' },
+    fields: {
+      value: 'name,name',
+      sentence: 'Only these fields, in this order. Default: all readable fields.',
+    },
     filter: {
       value: 'field=value',
       sentence: 'Only items that match, as in a REST list. Can be repeated.',

@@ -97,7 +97,11 @@ function renew(files: ReadonlyMap<string, string>, out: string, isCheck: boolean
 export const client: Command = {
   options: {
     from: { value: 'url', sentence: 'The address of a service, instead of the model file.' },
-    header: { value: 'header', sentence: 'A header for that request, e.g. "Authorization: Bearer …".', multiple: true },
+    header: {
+      value: 'header',
+      sentence: 'A header for that request, e.g. "Authorization: Bearer …".',
+      multiple: true,
+    },
     model,
     out: { value: 'file', sentence: 'The file to write. Default: standard output.' },
     standalone: {

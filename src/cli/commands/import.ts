@@ -3,8 +3,8 @@ import { appendFileSync, statSync } from 'node:fs'
 import { isPostgres } from '../../config/database.ts'
 import { ApiError } from '../../errors.ts'
 import type { Collection } from '../../model/model.ts'
-import { printable } from '../../printable.ts'
 import type { Principal } from '../../principal.ts'
+import { printable } from '../../printable.ts'
 import { IdReservation } from '../../store/postgres/id-reservation.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
 import { counted } from '../counted.ts'
@@ -269,14 +269,23 @@ export const command: Command = {
       value: undefined,
       sentence: 'Skip invalid rows. By default, the first one stops the import.',
     },
-    rejects: { value: 'file', sentence: 'The file for skipped invalid rows, with reasons. Default: standard error.' },
+    rejects: {
+      value: 'file',
+      sentence: 'The file for skipped invalid rows, with reasons. Default: standard error.',
+    },
     'on-conflict': { value: 'skip', sentence: 'Skip rows whose unique values are taken.' },
     'keep-ids': {
       value: undefined,
       sentence: 'Import id, created_at and other read-only fields.',
     },
-    as: { value: 'email', sentence: 'Import with the rights of this user. By default, no access rule applies.' },
-    restart: { value: undefined, sentence: 'Start from the first row, even if the file was already imported.' },
+    as: {
+      value: 'email',
+      sentence: 'Import with the rights of this user. By default, no access rule applies.',
+    },
+    restart: {
+      value: undefined,
+      sentence: 'Start from the first row, even if the file was already imported.',
+    },
     ...files,
   },
   run: args => withDatabase(args, opened => importFrom(opened, args)),

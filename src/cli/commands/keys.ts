@@ -101,7 +101,10 @@ export const create: Command = {
     user,
     name: { value: 'text', sentence: 'The name of the key.' },
     scopes: { value: 'list', sentence: 'Scopes, separated by commas. Default: *, all scopes.' },
-    expires: { value: 'time', sentence: 'When it expires, e.g. 30d, 12h or 2027-01-31T00:00:00Z. Default: never.' },
+    expires: {
+      value: 'time',
+      sentence: 'When it expires, e.g. 30d, 12h or 2027-01-31T00:00:00Z. Default: never.',
+    },
     ...files,
   },
   run: args =>
@@ -133,7 +136,10 @@ export const generate: Command = {
 
 export const rotate: Command = {
   options: {
-    'end-old': { value: undefined, sentence: 'Remove the older keys at once, which invalidates every JWT that they signed.' },
+    'end-old': {
+      value: undefined,
+      sentence: 'Remove the older keys at once, which invalidates every JWT that they signed.',
+    },
     ...files,
   },
   run: args =>

@@ -52,7 +52,10 @@ function userBody(model: Model, args: ParsedArgs): Readonly<Record<string, JsonV
     const [name = '', ...rest] = pair.split('=')
     const value = users.fields.get(name)?.type.fromText(rest.join('='))
     if (value === undefined)
-      throw new Failure(`\`--set ${pair}\`: write field=value, with a field of users and a value of its type.`, 2)
+      throw new Failure(
+        `\`--set ${pair}\`: write field=value, with a field of users and a value of its type.`,
+        2,
+      )
     body[name] = value
   }
   return bodyValidator(users).create(body).values
@@ -207,7 +210,8 @@ export const sessions: Command = {
   },
   run: args =>
     administer(args, async ({ parts, email, id }) => {
-      if (args.flag('end-all')) return `Ended ${counted(await endSessions(parts, id), 'session')} of ${email}\n`
+      if (args.flag('end-all'))
+        return `Ended ${counted(await endSessions(parts, id), 'session')} of ${email}\n`
       const one = args.text('end')
       if (one === undefined) return listSessions(parts, email, id)
       if (await endSession(parts, id, one)) return `Ended the session ${one}\n`
@@ -239,7 +243,10 @@ export const grants: Command = {
       }
       const app = args.text('revoke')
       if (app === undefined) return listGrants(parts, email, id)
-      if (await revokeGrant(parts, id, app)) return `Revoked the access of ${app} to the account of ${email}\n`
-      throw new Failure(`${email} has granted ${app} no access. \`portico users grants ${email}\` shows all grants.`)
+      if (await revokeGrant(parts, id, app))
+        return `Revoked the access of ${app} to the account of ${email}\n`
+      throw new Failure(
+        `${email} has granted ${app} no access. \`portico users grants ${email}\` shows all grants.`,
+      )
     }),
 }

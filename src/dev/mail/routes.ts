@@ -62,10 +62,7 @@ function styleReply(): Reply {
 }
 
 function notFound(): Reply {
-  return pageReply(
-    problemPage('Not found', 'Mails of earlier runs and the oldest mails are not kept.'),
-    404,
-  )
+  return pageReply(problemPage('Not found', 'Mails of earlier runs and the oldest mails are not kept.'), 404)
 }
 
 type Part = 'page' | 'html' | 'text'

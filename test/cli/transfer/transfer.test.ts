@@ -109,10 +109,7 @@ for (const kind of kinds) {
       const users = await portico('export', 'users', '--format', 'ndjson', '--as', 'ann@example.com')
       assert.deepEqual(Object.keys(JSON.parse(users.out)), ['id', 'name', 'email', 'role', 'created_at'])
       const hidden = await portico('export', 'users', '--format', 'csv', '--fields', 'id,password_hash')
-      assert.match(
-        hidden.err,
-        /^--fields: password_hash is not a field of users that can be exported/,
-      )
+      assert.match(hidden.err, /^--fields: password_hash is not a field of users that can be exported/)
       assert.equal(hidden.code, 2)
     },
   )
@@ -186,10 +183,7 @@ for (const kind of kinds) {
     const { portico, write } = project
     write('ids.csv', 'id,name,created_at\n7,seven,2020-01-01T00:00:00Z\n5000,last,2020-01-02T00:00:00Z\n')
     const without = await portico('import', 'things', 'ids.csv', '--dry-run')
-    assert.match(
-      without.err,
-      /^id, created_at are read-only and were ignored; --keep-ids imports them\.$/m,
-    )
+    assert.match(without.err, /^id, created_at are read-only and were ignored; --keep-ids imports them\.$/m)
     assert.equal((await portico('import', 'things', 'ids.csv', '--keep-ids')).code, 0)
     write('more.csv', 'name\nnext\n')
     await portico('import', 'things', 'more.csv')
@@ -354,11 +348,15 @@ test('an interrupted export leaves no file behind', () =>
     const rows = Array.from({ length: 500 }, (_, at) => `{"name":"thing ${at}","note":"${note}"}\n`)
     write('things.ndjson', rows.join(''))
     await portico('import', 'things', 'things.ndjson')
-    const child = spawn(process.execPath, ['--conditions=portico-source', bin, 'export', 'things', 'out.csv'], {
-      cwd: folder,
-      env: { ...inheritedEnvironment, ...environment },
-      stdio: 'ignore',
-    })
+    const child = spawn(
+      process.execPath,
+      ['--conditions=portico-source', bin, 'export', 'things', 'out.csv'],
+      {
+        cwd: folder,
+        env: { ...inheritedEnvironment, ...environment },
+        stdio: 'ignore',
+      },
+    )
     const ended = once(child, 'close')
     while (partsIn(folder).length === 0 && child.exitCode === null) await wait(1)
     child.kill('SIGINT')
@@ -388,7 +386,8 @@ test('a file that cannot be read or written is one sentence', { skip: process.pl
     const read = await portico('import', 'things', '/proc/self/mem', '--format', 'csv')
     assert.match(read.err, /^Cannot read \/proc\/self\/mem: EIO[^\n]*\n$/)
     assert.deepEqual([written.code, read.code], [1, 1])
-  }))
+  }),
+)
 
 test('an import that fails ends although its standard input stays open', () =>
   withProject('SQLite', async ({ folder, environment }) => {
