@@ -69,7 +69,7 @@ const mistakes: readonly (readonly [string[], Environment, number, RegExp])[] = 
   [['backup'], {}, 2, /portico backup <file>/],
   [['backup', 'copy.db'], { DATABASE_URL: './none.db' }, 1, /no database at .*none\.db/],
   [['restore', 'copy.db'], { DATABASE_URL: './none.db' }, 1, /no backup at copy\.db/],
-  [['events', 'restored'], { DATABASE_URL: './none.db' }, 1, /no database .*none\.db/],
+  [['events', 'restored'], { DATABASE_URL: './none.db' }, 1, /no Portico database at .*none\.db/],
   [['start'], { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/d' }, 1, /^The database cannot be reached/],
 ]
 

@@ -34,7 +34,7 @@ test('a copy says what it does, and at the end what it holds', () =>
     const { code, out, err } = await portico('copy', '--from', 'one.db', '--to', url)
     assert.equal(code, 0, err)
     assert.match(err, /^Copying users 1 of 1, 100 % …$/m)
-    assert.match(err, /^Making indexes and searches …\n$/m)
+    assert.match(err, /^Creating indexes and search tables …\n$/m)
     assert.match(out, /^table +rows +checksum/)
     assert.match(out, /^users +1 +[0-9a-f]{16}$/m)
     assert.match(out, /^notes +0 +[0-9a-f]{16}$/m)
