@@ -52,6 +52,8 @@ export class ServingProcess {
   readonly #child: ChildProcess
   readonly #listeners: ProcessListeners
   readonly #replies: Reply[] = []
+  /** Connections that are being sent to the process. */
+  readonly #passing = new Set<Socket>()
   #wanted: PromiseWithResolvers<Reply> | undefined
   #gaveBack = Promise.withResolvers<void>()
   /** Resolves with how the process ended, e.g. `exit code 1`. */
@@ -73,6 +75,9 @@ export class ServingProcess {
         const how = signal === null ? `exit code ${code}` : String(signal)
         this.#end = how
         this.#wanted?.reject(new ProcessEnded(how))
+        // Node sends one handle at a time, and forgets those that still wait.
+        for (const socket of this.#passing) listeners.onReturned(socket)
+        this.#passing.clear()
         resolve(how)
       })
     })
@@ -93,11 +98,12 @@ export class ServingProcess {
   }
 
   pass(socket: Socket): void {
-    const taken = (error: Error | null) => {
-      if (error && !socket.destroyed) this.#listeners.onReturned(socket)
+    const passed = (error: Error | null) => {
+      if (this.#passing.delete(socket) && error && !socket.destroyed) this.#listeners.onReturned(socket)
     }
-    if (this.#child.connected) this.#child.send({ kind: 'connection' }, socket, { keepOpen: false }, taken)
-    else this.#listeners.onReturned(socket)
+    if (!this.#child.connected) return this.#listeners.onReturned(socket)
+    this.#passing.add(socket)
+    this.#child.send({ kind: 'connection' }, socket, { keepOpen: false }, passed)
   }
 
   /** The next reply. Rejects with a `ProcessEnded`. */

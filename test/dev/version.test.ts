@@ -1,11 +1,13 @@
 /** Processes that end at the wrong moment: none of them ends the supervisor. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { ProcessEnded, type Reply, ServingProcess } from '../../src/dev/serving-process.ts'
-import { Terminal } from '../../src/dev/terminal.ts'
+import type { Terminal } from '../../src/dev/terminal.ts'
 import { startVersion } from '../../src/dev/version.ts'
 
 const nothing = () => undefined
@@ -31,8 +33,34 @@ test('a process that cannot be started has ended', async () => {
   assert.match(await serving.ended, /^exit code -/)
 })
 
-test('a process may end between the confirmation of a migration and its start', async t => {
-  t.mock.method(process.stdout, 'write', () => true)
+test('connections that wait to be sent to a process come back when it ends', async () => {
+  const returned: Socket[] = []
+  const onReturned = (socket: Socket) => returned.push(socket)
+  const listeners = { onLine: nothing, onFiles: nothing, onNote: nothing, onMail: nothing, onReturned }
+  const accepted: Socket[] = []
+  const server = createServer({ pauseOnConnect: true }, socket => accepted.push(socket)).listen(
+    0,
+    '127.0.0.1',
+  )
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const clients = Array.from({ length: 10 }, () => connect(port, '127.0.0.1').on('error', nothing))
+  try {
+    while (accepted.length < clients.length) await turn()
+    const serving = new ServingProcess(listeners)
+    for (const socket of accepted) serving.pass(socket)
+    serving.kill()
+    await serving.ended
+    // The first was sent at once.
+    assert.equal(returned.length, clients.length - 1)
+    assert.ok(returned.every(socket => !socket.destroyed))
+  } finally {
+    for (const socket of [...clients, ...returned]) socket.destroy()
+    server.close()
+  }
+})
+
+test('a process may end between the confirmation of a migration and its start', async () => {
   const replies: (() => Promise<Reply>)[] = [
     async () => ({ kind: 'loaded', files: [], host: 'localhost', port: 0, model: 'model.ts' }),
     async () => ({ kind: 'migration', text: '', isFitting: true, mayRename: false }),
@@ -44,7 +72,7 @@ test('a process may end between the confirmation of a migration and its start', 
     version: { given: {}, client: undefined, areMailsShared: false },
     sources: undefined,
     signal: new AbortController().signal,
-    terminal: new Terminal(),
+    terminal: { text: nothing } as unknown as Terminal,
     isYes: true,
     isServing: true,
     onFiles: nothing,
