@@ -101,9 +101,10 @@ export class ServingProcess {
     const passed = (error: Error | null) => {
       if (this.#passing.delete(socket) && error && !socket.destroyed) this.#listeners.onReturned(socket)
     }
-    if (!this.#child.connected) return this.#listeners.onReturned(socket)
-    this.#passing.add(socket)
-    this.#child.send({ kind: 'connection' }, socket, { keepOpen: false }, passed)
+    if (this.#child.connected) {
+      this.#passing.add(socket)
+      this.#child.send({ kind: 'connection' }, socket, { keepOpen: false }, passed)
+    } else this.#listeners.onReturned(socket)
   }
 
   /** The next reply. Rejects with a `ProcessEnded`. */
