@@ -304,7 +304,7 @@ test('times of expiry', () => {
   assert.equal(expiry('30d', now), '2026-01-31T00:00:00.000Z')
   assert.equal(expiry('12h', now), '2026-01-01T12:00:00.000Z')
   assert.equal(expiry('2026-02-01T00:00:00+01:00', now), '2026-01-31T23:00:00.000Z')
-  for (const wrong of ['', '30', '30m', 'tomorrow', '2025-01-01', '-1d', '2026-13-01']) {
+  for (const wrong of ['', '30', '30m', 'tomorrow', '2025-01-01', '-1d', '2026-13-01', '2026-02-30']) {
     assert.throws(() => expiry(wrong, now), { name: 'Failure' }, wrong)
   }
 })

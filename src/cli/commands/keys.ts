@@ -19,11 +19,19 @@ const shownColumns = [...columns, 'last_used_at']
 const keysOfUser = listShape('api_keys', columns, where('user_id'))
 const removal = deleteShape('api_keys')
 
+/** NaN unless the text is a time in ISO 8601. `Date.parse` alone takes February 31 for March 3. */
+function timeIn(text: string): number {
+  const [day = ''] = /^\d{4}-\d\d-\d\d/.exec(text) ?? []
+  const midnight = Date.parse(day)
+  const isDay = !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day)
+  return isDay ? Date.parse(text) : Number.NaN
+}
+
 /** Parses `30d`, `12h`, or a time in ISO 8601. */
 export function expiry(text: string, now: number): string {
   const [, count, unit] = /^(\d{1,5})([dh])$/.exec(text) ?? []
-  const date = () => (/^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN)
-  const time = count === undefined ? date() : now + Number(count) * (unit === 'd' ? 86_400_000 : 3_600_000)
+  const time =
+    count === undefined ? timeIn(text) : now + Number(count) * (unit === 'd' ? 86_400_000 : 3_600_000)
   if (Number.isNaN(time))
     throw new Failure(`\`--expires ${text}\` is not a time: write e.g. 30d, 12h or 2027-01-31T00:00:00Z.`, 2)
   if (time <= now) throw new Failure(`\`--expires ${text}\` is in the past.`, 2)
