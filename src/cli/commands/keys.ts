@@ -4,6 +4,7 @@ import { generateKey } from '../../auth/key.ts'
 import { lastUsesOf } from '../../auth/last-use.ts'
 import { rotateKeys } from '../../auth/server/tokens/signing-keys.ts'
 import type { Settings } from '../../config.ts'
+import { isDate } from '../../model/fields/date.ts'
 import type { Model } from '../../model/model.ts'
 import { deleteShape, listShape, readAll, where } from '../../plan/system-plans.ts'
 import { system } from '../../principal.ts'
@@ -21,10 +22,7 @@ const removal = deleteShape('api_keys')
 
 /** NaN unless the text is a time in ISO 8601. `Date.parse` alone takes February 31 for March 3. */
 function timeIn(text: string): number {
-  const [day = ''] = /^\d{4}-\d\d-\d\d/.exec(text) ?? []
-  const midnight = Date.parse(day)
-  const isDay = !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day)
-  return isDay ? Date.parse(text) : Number.NaN
+  return isDate(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
 }
 
 /** Parses `30d`, `12h`, or a time in ISO 8601. */
