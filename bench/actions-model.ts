@@ -1,4 +1,4 @@
-/** The model of the actions that are measured: one of five reads and five writes, beside a plain create. */
+/** The model with the measured action: five reads and five writes, compared with a plain create. */
 import { action, anyone, collection, integer, model, text } from 'portico'
 
 const writes = 5

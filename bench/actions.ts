@@ -1,4 +1,4 @@
-/** What an action of five reads and five writes takes over HTTP, beside a plain create of the same collection. */
+/** The throughput of an action with five reads and five writes over HTTP, compared with a plain create. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ export interface ActionFigure {
 }
 
 const requests: Readonly<Record<ActionFigure['what'], readonly Request[]>> = {
-  // Two actions that follow each other write to other notes.
+  // Consecutive actions write to different notes.
   action: Array.from({ length: rows }, (_, at) => {
     const first = 1 + ((at * 37) % (rows - 5))
     const body = JSON.stringify({ first, title: `A note ${at}` })

@@ -1,4 +1,4 @@
-/** What an aggregate over many rows takes, grouped by a choice with an index on it and without one. */
+/** The duration of an aggregate over many rows, grouped by a choice with an index and without one. */
 import { anyone, choice, collection, index, integer, model } from '../src/index.ts'
 import { checkModel } from '../src/model/check.ts'
 import type { Model } from '../src/model/model.ts'
@@ -26,7 +26,7 @@ export interface AggregateFigure {
   readonly ms: readonly number[]
 }
 
-/** Of the numbers `n`, which `source` gives. */
+/** The rows for the numbers `n`, which `source` yields. */
 function fillSql(source: string): string {
   const status = `CASE n % 4 ${states.map((state, at) => `WHEN ${at} THEN '${state}'`).join(' ')} END`
   return `INSERT INTO "tasks" ("status", "points", "created_at") SELECT ${status}, n % 100, '2026-01-01T00:00:00.000Z' FROM ${source}`
@@ -50,7 +50,7 @@ async function timed(of: Model, store: Store, measures: readonly Measure[]): Pro
   return performance.now() - began
 }
 
-/** Nothing is remembered: each round asks the database. */
+/** Without caches: each round queries the database. */
 export function measureAggregates(rows: number, rounds: number): Promise<readonly AggregateFigure[]> {
   return onBothDatabases(async database => {
     const figures: AggregateFigure[] = []

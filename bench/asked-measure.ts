@@ -1,4 +1,4 @@
-/** Rounds in which the bare server, the hand-written one and Portico take turns at W10 to W19. */
+/** Rounds in which the bare server, the hand-written one and Portico alternate, for W10 to W19. */
 import { readFileSync } from 'node:fs'
 import type { AskedFloor, AskedWorkload } from './asked.ts'
 import { copyOf, type DataSet, limitDataSet } from './data.ts'
@@ -10,16 +10,16 @@ import type { Stage } from './stage.ts'
 export interface AskedFigure {
   readonly workload: string
   readonly what: string
-  /** On which database Portico ran. */
+  /** The database on which Portico ran. */
   readonly stage: string
   readonly rows: number
   readonly rounds: readonly AskedRound[]
   readonly floor: AskedFloor
 }
 
-/** What one server did in one round. */
+/** The result of one server in one round. */
 interface Turn extends Measured {
-  /** Processor time of the server's process, in microseconds for each request; undefined where the system does not tell. */
+  /** CPU time of the server's process, in microseconds per request; undefined if the system does not report it. */
   readonly cpuMicros: number | undefined
 }
 
@@ -30,13 +30,13 @@ export interface AskedRound {
   readonly own: Turn
 }
 
-/** Linux counts the time of processes in hundredths of a second. */
+/** Linux reports CPU time in hundredths of a second. */
 const TICK_MICROS = 10_000
 
-/** Processor time that a process and its threads have used so far, in microseconds. */
+/** The CPU time that a process and its threads have used so far, in microseconds. */
 export function cpuMicrosOf(pid: number): number | undefined {
   try {
-    // The second field is the name, which may hold spaces: the rest begins behind its bracket (proc_pid_stat(5)).
+    // The second field is the name, which may contain spaces: the rest begins after its bracket (proc_pid_stat(5)).
     const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
     const fields = rest.split(' ')
     return (Number(fields[11]) + Number(fields[12])) * TICK_MICROS
@@ -45,7 +45,7 @@ export function cpuMicrosOf(pid: number): number | undefined {
   }
 }
 
-/** A server that is measured, and how far it has come in the list of requests. */
+/** A measured server, and its position in the list of requests. */
 class Contestant {
   readonly #running: Running
   readonly #load: Load
@@ -68,8 +68,8 @@ class Contestant {
 }
 
 /**
- * A cursor of posts in the order of ids, with any id in place of its own: one request for all cursors, since a
- * cursor is the JSON of its list's mark and its sort keys.
+ * Derives cursors of posts sorted by id from one cursor, which is the JSON of its list's mark and its sort keys: only one
+ * request is needed for all cursors.
  */
 export async function cursorsOf(origin: string, key: string): Promise<(id: number) => string> {
   const response = await fetch(`${origin}/api/v1/posts?cursor=&per_page=1`, {
@@ -81,7 +81,7 @@ export async function cursorsOf(origin: string, key: string): Promise<(id: numbe
   return id => Buffer.from(JSON.stringify([mark, id])).toString('base64url')
 }
 
-/** What is refused for another reason than too much load must not look like an answer. */
+/** A request that is refused for another reason than load must not count as answered. */
 async function requireAnswer(origin: string, { requests, headers }: Load): Promise<void> {
   const [first] = requests
   if (first === undefined || first.method === 'DELETE') return
@@ -137,7 +137,7 @@ async function contestants(
   return { bare, own, limit: new Contestant(limit, loadOf(workload, data, String)) }
 }
 
-/** Measures one work on one database. Throws when its first request is not answered. */
+/** Measures one workload on one database. Throws if its first request fails. */
 export async function measureAsked(
   workload: AskedWorkload,
   data: DataSet,
@@ -154,7 +154,7 @@ export async function measureAsked(
       ...(limit && { limit: await limit.turn(of, isOnce) }),
       own: await own.turn(of, isOnce),
     })
-    // The first one warms the servers up.
+    // The first round warms up the servers.
     await round(1)
     const measured: AskedRound[] = []
     for (let n = 0; n < rounds; n++) measured.push(await round(eachSeconds))

@@ -1,4 +1,4 @@
-/** What people ask most: W10 to W19 of docs/performance.md, each request with other values than the ones before it. */
+/** The most common requests: W10 to W19 of docs/performance.md. Each request has different values. */
 import { type DataSet, type ModelName, USERS } from './data.ts'
 import type { Request } from './load.ts'
 import { commonStatus, commonWords, type Random, randomNumbers, rareWords } from './posts.ts'
@@ -8,24 +8,24 @@ export interface AskedWorkload {
   readonly what: string
   readonly clients: number
   readonly model: ModelName
-  /** Whether Portico may answer from memory. */
+  /** Whether Portico may answer from its cache. */
   readonly memory: boolean
-  /** Whether it is measured on a million posts too. */
+  /** Whether it is also measured with a million posts. */
   readonly big: boolean
-  /** Whether a request can be answered once only, and from how many posts it needs to be measured. */
+  /** For requests that can be answered only once: the number of posts that the measurement needs. */
   readonly once?: { readonly posts: number; readonly seconds: number }
   readonly floor: AskedFloor
-  /** `cursorAt`: the cursor of a list in the order of ids that goes on after this id. */
+  /** `cursorAt`: the cursor after this id, in a list sorted by id. */
   requests(data: Pick<DataSet, 'rows'>, cursorAt: (id: number) => string): readonly Request[]
 }
 
-/** What the project wants to reach at least, in requests per second. */
+/** The minimum ratios of requests per second that the project aims at. */
 export interface AskedFloor {
-  /** Over those of the hand-written server, on SQLite. */
+  /** Relative to the hand-written server, on SQLite. */
   readonly ofLimit?: number
-  /** Over those of the bare server, on SQLite. */
+  /** Relative to the bare server, on SQLite. */
   readonly ofBare?: number
-  /** Over those of the bare server, on PostgreSQL. */
+  /** Relative to the bare server, on PostgreSQL. */
   readonly postgres?: number
 }
 
@@ -46,14 +46,14 @@ function shuffled<T>(values: T[], random: Random): T[] {
   return values
 }
 
-/** Different requests in random order: `make` gets numbers below the two counts, another pair each time. */
+/** Different requests in random order: `make` gets a different pair of numbers below the two counts each time. */
 function pairs(first: number, second: number, make: (a: number, b: number) => Request): readonly Request[] {
   const all = Array.from({ length: first * second }, (_, n) => n)
   const picked = shuffled(all, randomNumbers(3)).slice(0, MAX_REQUESTS)
   return picked.map(n => make(Math.floor(n / second), n % second))
 }
 
-/** Pages 1 to `count` of a list, of other sizes. */
+/** Pages 1 to `count` of a list, of varying sizes. */
 function pages(query: string, count: number): readonly Request[] {
   return pairs(count, MAX_PER_PAGE, (page, size) =>
     get(`/api/v1/posts?${query}&page=${page + 1}&per_page=${size + 1}`),
@@ -129,7 +129,7 @@ const created = (n: number): Request => ({
   body: JSON.stringify({ title: `A new post ${n}`, body: `What it says, ${n}. `.padEnd(100, 'lorem ') }),
 })
 
-/** Nine reads of W1, W2, W10, W11 and W12 to one create, in random order. */
+/** Nine reads (W1, W2, W10, W11, W12) for each create, in random order. */
 function mixed({ rows }: { readonly rows: number }): readonly Request[] {
   const random = randomNumbers(7)
   const [newest, authors, users] = [newestFirst(), ofAuthors(), ofUsersByPage()]

@@ -1,4 +1,4 @@
-/** What a computed count costs a list of 20: the same list with it and without it, and sorted by it. */
+/** The cost of a computed count in a list of 20: the list with it, without it, and sorted by it. */
 import { anyone, boolean, collection, count, field, index, model, relation, text } from '../src/index.ts'
 import { checkModel } from '../src/model/check.ts'
 import { createGuard } from '../src/plan/guard.ts'
@@ -16,7 +16,7 @@ const of = checkModel(
   model({
     authors: collection({ access, fields: { name: text() }, computed: { post_count: count('posts') } }),
     posts: collection({
-      // Only what the reader may read counts, so each post is looked at.
+      // Only readable posts count, so each post is checked.
       access: { ...access, read: field('published').eq(true) },
       fields: { published: boolean(), author_id: relation('authors', { inverse: 'posts' }) },
       indexes: [index('author_id', 'published')],
@@ -43,7 +43,7 @@ const lists = {
 export interface ComputedFigure {
   readonly database: string
   readonly fields: string
-  /** By round, in microseconds a list. */
+  /** Microseconds per list, by round. */
   readonly us: readonly number[]
 }
 
@@ -57,7 +57,7 @@ async function timed(store: Store, fields: readonly string[], lists: number): Pr
   return ((performance.now() - began) * 1000) / lists
 }
 
-/** One list after the other; nothing is remembered. */
+/** Reads one list after the other, without caches. */
 export function measureComputed(rounds: number): Promise<readonly ComputedFigure[]> {
   return onBothDatabases(async database => {
     const store = await database.open(of)

@@ -1,4 +1,4 @@
-/** The data sets: 1,000 users and as many posts as asked for. Made once, kept in the system's temporary folder. */
+/** The data sets: 1,000 users and any number of posts. Created once, and kept in the system's temporary folder. */
 
 import { hash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ export const modelFiles: Readonly<Record<ModelName, string>> = {
 }
 
 export const USERS = 1_000
-/** One user in so many is an administrator. */
+/** One of this many users is an administrator. */
 const ADMIN_EVERY = 100
 const folder = join(tmpdir(), 'portico-bench')
 
@@ -71,7 +71,7 @@ function fillEditorial(database: DatabaseSync, rows: number): void {
 
 const fills: Readonly<Record<ModelName, Fill>> = { blog: fillBlog, editorial: fillEditorial }
 
-/** Adds users and `rows` posts to a database that Portico has made. */
+/** Adds users and `rows` posts to a database that Portico has created. */
 export function fill(file: string, rows: number, model: ModelName): void {
   const database = new DatabaseSync(file)
   database.exec('PRAGMA synchronous = OFF; BEGIN')
@@ -81,14 +81,14 @@ export function fill(file: string, rows: number, model: ModelName): void {
   database.close()
 }
 
-/** Another one whenever the schema, or what is filled in, changes. */
+/** Changes with the schema and with the data that is filled in. */
 function fileName(rows: number, model: ModelName): string {
   const sources = ['../docs/reference/blog.sql', 'data.ts', 'posts.ts', 'model.ts', 'servers/limit-schema.ts']
   const text = sources.map(source => readFileSync(new URL(source, import.meta.url), 'utf8')).join('\n')
   return `${hash('sha256', text, 'hex').slice(0, 12)}-${model}-${rows}`
 }
 
-/** A file for this schema and size, made if it is not there. */
+/** The file for this schema and size, created if it does not exist. */
 export async function dataSet(rows: number, model: ModelName = 'blog'): Promise<DataSet> {
   const name = fileName(rows, model)
   const file = join(folder, `${name}.db`)
@@ -111,7 +111,7 @@ export async function dataSet(rows: number, model: ModelName = 'blog'): Promise<
   return { ...data, key }
 }
 
-/** The same rows for the hand-written server, with what it adds. */
+/** The same rows for the hand-written server, with its additional tables and indexes. */
 export function limitDataSet(data: DataSet): DataSet {
   const file = `${data.database}.limit`
   if (!existsSync(file)) {
@@ -127,13 +127,13 @@ export function limitDataSet(data: DataSet): DataSet {
   return { ...data, database: file }
 }
 
-/** What may be written to; `remove` takes it away again. */
+/** A copy that may be written to; `remove` deletes it. */
 export interface WorkCopy {
   readonly data: DataSet
   remove(): void | Promise<void>
 }
 
-/** `name`: of several copies that are used at once. */
+/** `name` distinguishes copies that are used at the same time. */
 export function copyOf(data: DataSet, name = 'work'): WorkCopy {
   const file = join(folder, `${name}-${process.pid}-${data.rows}.db`)
   const remove = () => {

@@ -1,23 +1,23 @@
-/** What is measured of imports, and of events and who listens to them. */
+/** The measurements of imports, and of events and their listeners. */
 import { fanOutTable, measureFanOut } from './fan-out.ts'
 import { measureTransfers, transfersTable } from './import.ts'
 import { ledgerTable, measureLedger } from './ledger.ts'
 import type { Part } from './report.ts'
 
 interface Given {
-  /** The number that an option gives, or this one. */
+  /** Returns the number that an option gives, or the default. */
   readonly positive: (
     name: 'rows' | 'rounds' | 'events' | 'listeners' | 'cuts' | 'kills',
     otherwise?: number,
   ) => number
-  /** `--listeners` as it was given: `fan-out` takes several numbers. */
+  /** The text of `--listeners`: `fan-out` accepts several numbers. */
   readonly listeners: string | undefined
   readonly databases: readonly string[]
   readonly say: (text: string) => void
   readonly tell: (part: Part, measured: string) => void
 }
 
-/** By the first word of the command. */
+/** The measurements, by the first argument. */
 export function eventRuns({ positive, listeners, databases, say, tell }: Given) {
   return {
     async import(): Promise<void> {

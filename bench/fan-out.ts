@@ -1,4 +1,4 @@
-/** One event to many listeners of `GET /api/v1/events`: how late each hears it, and what each costs in memory. */
+/** One event to many listeners of `GET /api/v1/events`: the latency and the memory per listener. */
 import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { copyOf, type DataSet, dataSet } from './data.ts'
@@ -6,13 +6,13 @@ import { type Running, residentMiB, startPortico } from './server.ts'
 
 export interface FanOut {
   readonly listeners: number
-  /** From the request that creates the item to the listener's event, of every listener and event. */
+  /** From the request that creates the item to the listener's event, over all listeners and events. */
   readonly p50Ms: number
   readonly p99Ms: number
   readonly kibEach: number
 }
 
-/** Each needs a port of its own, of which an address has about 28,000. */
+/** Each listener needs a local port, of which an address has about 28,000. */
 const perAddress = 5000
 const openedTogether = 50
 
@@ -54,7 +54,7 @@ async function gather({ origin }: Running, key: string, count: number): Promise<
   return audience
 }
 
-/** How late each listener hears of one new post, in milliseconds. */
+/** The latency of one new post for each listener, in milliseconds. */
 async function latencies(audience: Audience, create: () => Promise<void>): Promise<readonly number[]> {
   const found: number[] = []
   const began = performance.now()
@@ -89,7 +89,7 @@ async function fanOutTo(listeners: number, data: DataSet, events: number): Promi
     if (answer.status !== 201) throw new Error(`the post is refused with ${answer.status}`)
   }
   try {
-    // What is loaded for the first listener is not what each of them costs.
+    // What is loaded for the first listener is not part of the cost per listener.
     const first = await gather(running, data.key, 1)
     await latencies(first, create)
     for (const stream of first.streams) stream.destroy()

@@ -1,4 +1,4 @@
-/** A SQLite file and a PostgreSQL database that SQL fills, for figures of the store alone. */
+/** An SQLite file and a PostgreSQL database, filled by SQL, for measurements of the store alone. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { PostgresServer, query } from '../test/databases/postgres.ts'
 
 export interface FilledDatabase {
   readonly name: 'SQLite' | 'PostgreSQL'
-  /** Without memories of answers; creates the tables that are missing. */
+  /** Opens the store without caches, and creates missing tables. */
   open(of: Model): Promise<Store>
   /** Runs statements, separated by semicolons, and updates the planner's statistics. */
   fill(statements: string): Promise<void>
@@ -19,7 +19,7 @@ export interface FilledDatabase {
   numbers(rows: number): string
 }
 
-/** What `use` gives for one and then for the other; both are removed. */
+/** Returns the results of `use` for each of the two, which are then removed. */
 export async function onBothDatabases<T>(
   use: (database: FilledDatabase) => Promise<readonly T[]>,
 ): Promise<readonly T[]> {

@@ -1,6 +1,6 @@
 /**
- * From nothing to an answer, in clean folders and with an empty npm cache: a clone that is started, a project that is
- * created from the packed packages and served, and a field that is added to its model.
+ * From nothing to a response, in clean folders and with an empty npm cache: the start of a clone, a project that is created
+ * from the packed packages, and a field that is added to its model.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ const mostMs = 300_000
 export interface FirstStep {
   readonly what: string
   readonly seconds: readonly number[]
-  /** What it leaves on the disk; undefined where that says nothing. */
+  /** The disk space that it takes; undefined if that is meaningless. */
   readonly mebibytes: number | undefined
 }
 
@@ -33,12 +33,12 @@ interface Running {
   stop(): Promise<void>
 }
 
-/** Starts a command that serves, at a port that is free. */
+/** Starts a command that serves, on a free port. */
 async function start(line: string, cwd: string, env: Environment): Promise<Running> {
   const port = await freePort()
   const key = generateKey()
   const own = { PORT: String(port), HOST: '127.0.0.1', PORTICO_ADMIN_API_KEY: key, PORTICO_RATE_LIMIT: 'off' }
-  // A group of its own: npm stands between this process and the service.
+  // Its own process group: npm runs between this process and the service.
   const child = spawn('bash', ['-c', `exec ${line}`], {
     cwd,
     env: { ...env, ...own },
@@ -56,7 +56,7 @@ async function start(line: string, cwd: string, env: Environment): Promise<Runni
   }
 }
 
-/** Asks until the answer is the wanted one. Returns the moment. */
+/** Sends requests until the response is the expected one. Returns the time. */
 async function answered(url: string, isIt: (text: string) => boolean): Promise<number> {
   const end = performance.now() + mostMs
   while (performance.now() < end) {
@@ -76,7 +76,7 @@ function mebibytesOf(folder: string): number {
   return bytes / 2 ** 20
 }
 
-/** In a folder with an empty npm cache, removed afterwards. */
+/** Runs in a folder with an empty npm cache, which is removed afterwards. */
 async function inFolder<T>(
   env: Environment,
   use: (folder: string, env: Environment) => Promise<T>,
@@ -144,7 +144,7 @@ function created(env: Environment, round: number): Promise<Step & { readonly edi
   })
 }
 
-/** Each so many times, one after the other. The clone has what is committed. */
+/** Measures each several times, one after the other. The clone contains what is committed. */
 export async function measureFirstSteps(rounds: number): Promise<readonly FirstStep[]> {
   const registry = await openRegistry()
   try {

@@ -1,6 +1,6 @@
 /**
- * A process that sends requests: `rate` in each second whatever becomes of them, or as fast as `connections` of
- * them are answered. Prints what became of them, as JSON.
+ * A process that sends requests: at a constant `rate` regardless of the responses (open loop), or with `connections`
+ * concurrent requests (closed loop). Prints the results as JSON.
  */
 import { connect, type Socket } from 'node:net'
 
@@ -10,24 +10,24 @@ export interface Flood {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
-  /** Requests in a second; undefined: as fast as they are answered. */
+  /** Requests per second; undefined: as fast as they are answered. */
   readonly rate: number | undefined
   readonly seconds: number
-  /** At most so many at a time. */
+  /** The maximum number of connections. */
   readonly connections: number
 }
 
-/** What came back in one second. Times are in milliseconds, from when the request was due. */
+/** The responses of one second. Times are in milliseconds since the request was due. */
 export interface Second {
   readonly served: number[]
   readonly refused: number[]
   /** Other statuses, and connections that broke. */
   readonly failed: number
-  /** Requests for which there was no connection left. */
+  /** Requests for which no connection was free. */
   readonly unsent: number
 }
 
-type Told = { -readonly [Name in keyof Second]: Second[Name] }
+type MutableSecond = { -readonly [Name in keyof Second]: Second[Name] }
 
 const flood: Flood = JSON.parse(process.argv[2] ?? '{}')
 const lines = Object.entries({ Host: 'localhost', ...flood.headers }).map(
@@ -35,11 +35,11 @@ const lines = Object.entries({ Host: 'localhost', ...flood.headers }).map(
 )
 const length = flood.body === undefined ? '' : `Content-Length: ${Buffer.byteLength(flood.body)}\r\n`
 const text = `${flood.method} ${flood.path} HTTP/1.1\r\n${lines.join('')}${length}\r\n${flood.body ?? ''}`
-/** In a path or body, the place of a number that is another in each request: equal reads are answered together. */
+/** In a path or body, replaced by a different number in each request: equal reads would be answered together. */
 const placeholder = '@@@@@@'
 const template = Buffer.from(text)
 const numberAt = text.indexOf(placeholder)
-/** Of six digits, none of them a leading zero: it may be taken for an id. */
+/** Always six digits without a leading zero, so that it can be an id. */
 let number = 100_000
 
 function nextRequest(): Buffer {
@@ -50,21 +50,21 @@ function nextRequest(): Buffer {
   return request
 }
 
-const seconds: Told[] = Array.from({ length: Math.ceil(flood.seconds) + 1 }, () => {
+const seconds: MutableSecond[] = Array.from({ length: Math.ceil(flood.seconds) + 1 }, () => {
   return { served: [], refused: [], failed: 0, unsent: 0 }
 })
 const began = performance.now()
 
-function second(): Told {
+function second(): MutableSecond {
   const at = Math.min(seconds.length - 1, Math.floor((performance.now() - began) / 1000))
-  return seconds[at] as Told
+  return seconds[at] as MutableSecond
 }
 
 class Lane {
   readonly #socket: Socket
   #due = 0
   #status = 0
-  /** Bytes of the answer that have not come; -1: its head has not. */
+  /** Bytes of the body that have not arrived; -1: the headers have not arrived. */
   #missing = -1
   #head = ''
   isOver = false
@@ -93,7 +93,7 @@ class Lane {
     this.#socket.destroy()
   }
 
-  /** Whether the answer is whole. */
+  /** Returns whether the response is complete. */
   #take(chunk: Buffer): boolean {
     if (this.#missing === -1) {
       this.#head += chunk.toString('latin1')

@@ -1,4 +1,4 @@
-/** How long inputs of the largest size, a half and a quarter of it hold the event loop. */
+/** How long inputs of the maximum size, of a half and of a quarter of it block the event loop. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import { inputs } from '../test/growth/inputs.ts'
@@ -6,27 +6,27 @@ import type { GrowthInput } from '../test/growth/measure.ts'
 import { callsOf } from '../test/growth/requests.ts'
 import { withTarget } from '../test/growth/target.ts'
 
-/** Nothing within the bounds may hold it for longer. */
+/** No input within the limits may block the event loop for longer. */
 const maxHeldMs = 50
 const rounds = 5
 
 interface Held {
   readonly name: string
   readonly bound: number
-  /** By a quarter, a half and the whole of the bound. */
+  /** For a quarter, a half and the whole of the bound. */
   readonly ms: readonly number[]
 }
 
 type Clock = (call: () => unknown) => Promise<number>
 
-/** Of a call that does all its work at once. */
+/** For a call that does all of its work synchronously. */
 const atOnce: Clock = async call => {
   const began = performance.now()
   await call()
   return performance.now() - began
 }
 
-/** The longest time in which nobody else got a turn, in the process of both the service and its client. */
+/** The longest delay of the event loop, in the process of both the service and its client. */
 const heldBy: Clock = async call => {
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()
@@ -38,7 +38,7 @@ const heldBy: Clock = async call => {
   return delay.max / 1e6
 }
 
-/** The least of a few rounds: other processes of the machine are not the input's. */
+/** The minimum of a few rounds, to exclude the influence of other processes. */
 async function held({ name, bound, call }: GrowthInput, clock: Clock): Promise<Held> {
   const ms: number[] = []
   for (const part of [4, 2, 1]) {
@@ -51,7 +51,7 @@ async function held({ name, bound, call }: GrowthInput, clock: Clock): Promise<H
 
 const kind = (name: string) => name.split(':')[0]?.replace(/^(format|field|pattern) .*/, '$1') ?? name
 
-/** Of each kind of input the one that a first look finds to take longest. */
+/** Returns the slowest input of each kind, by a first measurement. */
 async function worst(): Promise<readonly GrowthInput[]> {
   const looked: { readonly input: GrowthInput; readonly ms: number }[] = []
   for (const input of inputs) looked.push({ input, ms: await atOnce(input.call(input.bound)) })

@@ -1,4 +1,4 @@
-/** `portico import` and `portico export` of many rows: rows a second, and the most memory that the process had. */
+/** `portico import` and `portico export` of many rows: rows per second, and the peak memory of the process. */
 import { spawn } from 'node:child_process'
 import { createWriteStream, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ export interface Transfer {
   readonly rows: number
   readonly fileMiB: number
   readonly seconds: number
-  /** Undefined where the system does not tell. */
+  /** Undefined if the system does not report it. */
   readonly peakMiB: number | undefined
 }
 
@@ -27,7 +27,7 @@ interface Ran {
 
 const pollMs = 50
 
-/** The most resident memory that the process has had; undefined once it has ended. */
+/** The peak resident memory of the process; undefined once it has ended. */
 function peakOf(pid: number): number | undefined {
   try {
     const [, kib] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []

@@ -1,4 +1,4 @@
-/** The long form of the ledger: `test/ledger/` says what it does. */
+/** The long form of the ledger: see `test/ledger/`. */
 import { type LedgerOptions, type LedgerReport, runLedger, type Transport } from '../test/ledger/ledger.ts'
 
 type LedgerSize = Pick<LedgerOptions, 'events' | 'listeners' | 'cuts' | 'kills'>
@@ -7,7 +7,7 @@ interface Ledger extends LedgerReport {
   readonly database: LedgerOptions['database']
 }
 
-/** In turns. One of sixteen is a webhook: each event that it hears is a row, a request and a result. */
+/** Listeners are assigned in turn. One of sixteen is a webhook: each of its events is a row, a request and a result. */
 const connected: readonly Transport[] = ['event stream', 'long poll', 'WebSocket']
 const transports: readonly Transport[] = [...Array.from({ length: 5 }, () => connected).flat(), 'webhook']
 

@@ -1,4 +1,4 @@
-// One load by autocannon, described by the file that the first argument names; its result as JSON on standard output.
+// Runs autocannon with the load in the file that the first argument names; prints the result as JSON.
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
 

@@ -1,4 +1,4 @@
-/** Load from outside the process: `wrk` where the machine has it, else autocannon in a process of its own. */
+/** Generates load from another process: `wrk` if it is installed, otherwise autocannon. */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,9 +12,9 @@ export interface Request {
 }
 
 export interface Load {
-  /** Sent in this order, and then again from the first. */
+  /** Sent in this order, repeatedly. */
   readonly requests: readonly Request[]
-  /** How many of them are passed over: those that an earlier load has sent. `wrk` only. */
+  /** How many requests to skip because an earlier load has sent them. `wrk` only. */
   readonly from?: number
   readonly clients: number
   readonly seconds: number
@@ -22,15 +22,15 @@ export interface Load {
 }
 
 export interface Measured {
-  /** Requests that were answered per second; those that were refused are not among them. */
+  /** Answered requests per second, without refused ones. */
   readonly perSecond: number
   readonly answered: number
-  /** Requests that got another status than 2xx or 3xx. */
+  /** Requests with a status other than 2xx or 3xx. */
   readonly refused: number
-  /** How long an answer took, in milliseconds: the median, and what one in a hundred took longer than. */
+  /** Response times in milliseconds: the median and the 99th percentile. */
   readonly p50Ms: number
   readonly p99Ms: number
-  /** Where the next load goes on in the list of requests. */
+  /** The index in the list of requests at which the next load continues. */
   readonly next: number
 }
 
@@ -50,12 +50,12 @@ function output(command: string, args: readonly string[]): Promise<string> {
   })
 }
 
-/** One line each: a Lua program can hold only some ten thousand texts of its own. */
+/** One request per line: a Lua program can contain only some ten thousand strings. */
 function lines(requests: readonly Request[]): string {
   return requests.map(({ method, path, body = '' }) => `${method}\t${path}\t${body}`).join('\n')
 }
 
-/** `file` holds the requests. `done` runs in another Lua than `request`, so it asks the thread for its position. */
+/** `file` contains the requests. `done` runs in another Lua state than `request`, so it asks the thread for its position. */
 function lua({ headers, from = 0 }: Load, file: string): string {
   return `
 ${Object.entries(headers)
@@ -98,7 +98,7 @@ async function withAutocannon(origin: string, load: Load, folder: string): Promi
   return output(process.execPath, [join(import.meta.dirname, 'load-generator.mjs'), task])
 }
 
-/** Sends requests for some seconds. */
+/** Sends requests for the given time. */
 export async function sendLoad(origin: string, load: Load): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-load-'))
   try {
@@ -109,7 +109,7 @@ export async function sendLoad(origin: string, load: Load): Promise<Measured> {
   }
 }
 
-/** Requests per second that a server answered. Throws when one was refused. */
+/** Returns the answered requests per second. Throws if one was refused. */
 export async function requestsPerSecond(origin: string, load: Load): Promise<number> {
   const { perSecond, refused } = await sendLoad(origin, load)
   if (refused === 0) return perSecond

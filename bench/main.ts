@@ -1,27 +1,27 @@
 /**
  * `npm run bench [-- names] [--rounds n] [--seconds n] [--rows n] [--cold] [--limit] [--write-docs]`,
- * with `--postgres` on a PostgreSQL server of its own, with `--workers n` on that many threads
+ * `--postgres` uses a PostgreSQL server of its own, `--workers n` that many threads
  * `npm run bench -- profile W1 [--hot]`
  * `npm run bench -- overload`
- * `npm run bench -- reactions [events]`: how many events one node passes through a reaction in a second
- * `npm run bench -- actions [--rounds n] [--seconds n]`: an action of five reads and five writes, beside a create
- * `npm run bench -- webhooks [events] [--rows n]`: how many deliveries one node sends in a second
+ * `npm run bench -- reactions [events]`: how many events per second one node passes through a reaction
+ * `npm run bench -- actions [--rounds n] [--seconds n]`: an action of five reads and five writes, compared with a create
+ * `npm run bench -- webhooks [events] [--rows n]`: how many deliveries one node sends per second
  * `npm run bench -- postgres [--rounds n] [--seconds n] [--write-docs]`: what row security and a read replica cost
  * `npm run bench -- asked [--rounds n] [--seconds n] [--write-docs]`: W10 to W19 on every database
- * `npm run bench -- growth [--write-docs]`: how long the largest inputs hold the event loop
- * `npm run bench -- slow-reads [rows] [--rounds n] [--seconds n] [--write-docs]`: what others take while some scan
+ * `npm run bench -- growth [--write-docs]`: how long the largest inputs block the event loop
+ * `npm run bench -- slow-reads [rows] [--rounds n] [--seconds n] [--write-docs]`: the latency of reads during scans
  * `npm run bench -- log-cost [--rounds n] [--seconds n]`: creates and updates with the event log and without it
- * `npm run bench -- aggregates [--rows 1000000] [--rounds n]`: figures of groups, with an index and without one
+ * `npm run bench -- aggregates [--rows 1000000] [--rounds n]`: aggregates of groups, with an index and without one
  * `npm run bench -- computed [--rounds n]`: a list of 20 with a computed count and without it
  * `npm run bench -- logic-cost [--rounds n] [--seconds n]`: the same with `prepare`, `check` and a limit, and without them
- * `npm run bench -- import [--rows 1000000] [--write-docs]`: rows a second and memory of imports and exports
+ * `npm run bench -- import [--rows 1000000] [--write-docs]`: rows per second and memory of imports and exports
  * `npm run bench -- ledger [sqlite|postgres] [--events 200000] [--listeners 200] [--cuts 1000] [--kills 50] [--write-docs]`
  * `npm run bench -- fan-out [--listeners 1000,10000] [--write-docs]`: one event to many listeners
  * `npm run bench -- first-steps [--rounds n] [--write-docs]`: from a clone, from `create`, and from an edit to an answer
  * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak-load.ts names the lanes
  *
- * Names are W1 to W19, `start` and `walk`, also as `W10,W11`; without any, all but W10 to W19, and what two workers and
- * PostgreSQL give.
+ * Names are W1 to W19, `start` and `walk`, also as `W10,W11`. Without names, it measures all but W10 to W19, and some with
+ * two workers and on PostgreSQL.
  */
 import { parseArgs } from 'node:util'
 import { actionsTable, measureActions } from './actions.ts'
@@ -125,7 +125,7 @@ async function figuresOn(stage: Stage, data: DataSet, of = workloads): Promise<r
   }
 }
 
-/** Where the load generator, which has one of two cores, does not take what the second worker could use. */
+/** Workloads in which the load generator does not need the core that the second worker uses. */
 const heavy = workloads.filter(({ name }) => name === 'W2' || name === 'W7')
 
 async function everything(data: DataSet): Promise<readonly Figure[]> {
@@ -143,7 +143,7 @@ async function stageOf(data: DataSet): Promise<Stage> {
   return values.workers === undefined ? sqlite : withWorkers(Number(values.workers))
 }
 
-/** What measures nothing must not look as if all were well. */
+/** An unknown name is an error: it would measure nothing, and look like success. */
 function requireKnown(): void {
   const known = [...workloads, ...askedWorkloads].map(({ name }) => name)
   known.push('W8', 'W9', 'start', 'walk')
@@ -151,7 +151,7 @@ function requireKnown(): void {
     asked => !known.some(name => name === asked || name.startsWith(`${asked}@`)),
   )
   if (unknown.length === 0) return
-  throw new RangeError(`There is no ${unknown.join(', ')}. There is ${known.join(', ')}.`)
+  throw new RangeError(`There is no ${unknown.join(', ')}. The names are ${known.join(', ')}.`)
 }
 
 /** W10 to W19 on one kind of stage, in the order of their names. */
@@ -197,7 +197,7 @@ async function askedEverywhere(rows: number): Promise<readonly AskedFigure[]> {
   ]
 }
 
-/** The tables that every stage has. */
+/** The tables that every setup has. */
 async function stageLines(data: DataSet, all: boolean): Promise<readonly string[]> {
   const named = workloads.filter(({ name }) => wanted(name))
   const asked = askedWorkloads.filter(({ name }) => wanted(name))
@@ -231,7 +231,7 @@ async function otherLines(data: DataSet, all: boolean): Promise<readonly string[
   return lines
 }
 
-/** In turns, so that a busy moment of the machine touches all alike. */
+/** Alternately, so that a busy moment of the machine affects all alike. */
 async function deliveries(data: DataSet): Promise<readonly Delivery[]> {
   const found: Delivery[] = []
   for (const server of ['ws', 'graphql-ws', 'Portico'] as const) found.push(await deliver(server, data, 30))
@@ -270,7 +270,7 @@ async function soakFirst(): Promise<void> {
 
 const beside = ['W1', 'W2', 'W4', 'W5@32', 'W6']
 
-/** Says what was measured, and writes it into its part of the page where that is asked for. */
+/** Prints the results, and with `--write-docs` writes them into their section of the page. */
 function tell(part: Part, measured: string): void {
   const text = [machine(), measured].join('\n\n')
   say(`\n${text}`)

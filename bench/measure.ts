@@ -1,4 +1,4 @@
-/** Rounds that take turns between the baseline and what is measured. */
+/** Rounds that alternate between the baseline and the measured server. */
 import type { DataSet } from './data.ts'
 import { type Load, requestsPerSecond } from './load.ts'
 import { type Running, residentMiB, startBaseline, startLimit, startPortico } from './server.ts'
@@ -8,12 +8,12 @@ import type { Workload } from './workloads.ts'
 export interface Figure {
   readonly workload: string
   readonly what: string
-  /** `cold`: nothing remembered; `hot`: asked before; `limit`: the hand-written server. */
+  /** `cold`: without caches; `hot`: with warm caches; `limit`: the hand-written server. */
   readonly server: 'cold' | 'hot' | 'limit'
-  /** Where Portico ran. */
+  /** The setup in which Portico ran. */
   readonly stage: string
   readonly rows: number
-  /** Requests per second over those of the baseline in the same round. */
+  /** Requests per second, relative to the baseline in the same round. */
   readonly ratios: readonly number[]
   readonly perSecond: readonly number[]
   readonly baseline: readonly number[]
@@ -32,7 +32,7 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2
 }
 
-/** Positions all over the list. A cursor does not depend on the filter by which it was found. */
+/** Cursors spread over the list. A cursor does not depend on the filter with which it was obtained. */
 export async function cursorsOver(
   { origin }: Pick<Running, 'origin'>,
   { key, rows }: DataSet,
@@ -66,7 +66,7 @@ function floorOf({ floor }: Workload, server: Figure['server'], rows: number, st
 const plainCursors = (rows: number) =>
   Array.from({ length: 200 }, (_, n) => String(Math.floor((n * (rows - 100)) / 200)))
 
-/** What Portico is measured on, beside the others. */
+/** A setup, measured alongside others. */
 interface Opened {
   readonly stage: Stage
   readonly running: Running
@@ -97,7 +97,7 @@ async function opened(
   return { stage, running, load, rounds: [] }
 }
 
-/** The stages in turns, in the same rounds against one baseline. */
+/** Measures the setups alternately, in the same rounds and against one baseline. */
 export async function measureBeside(
   workload: Workload,
   server: Figure['server'],
@@ -163,7 +163,7 @@ export interface Footprint {
   readonly idleMiB: readonly number[]
 }
 
-/** From the start of the process to its first answer, and its memory a second later. */
+/** The time from the start of the process to its first response, and its memory a second later. */
 export async function footprint(data: DataSet, rounds: number): Promise<Footprint> {
   const startMs: number[] = []
   const idleMiB: number[] = []
@@ -181,7 +181,7 @@ export async function footprint(data: DataSet, rounds: number): Promise<Footprin
 export interface Walk {
   readonly rows: number
   readonly seconds: number
-  /** Resident memory after the first tenth, and at the highest point after that. */
+  /** Resident memory after the first tenth, and its peak after that. */
   readonly earlyMiB: number
   readonly highestMiB: number
 }

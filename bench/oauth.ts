@@ -1,4 +1,4 @@
-/** W9: code exchange, refresh with rotation and introspection, beside oidc-provider in memory; reads with tokens. */
+/** W9: code exchange, refresh with rotation and introspection, compared with oidc-provider in memory; reads with tokens. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { type Running, startBaseline, startPortico, startServer } from './server
 export interface OauthFigure {
   readonly work: string
   readonly server: 'Portico' | 'oidc-provider in memory'
-  /** Requests per second over those of the bare server, by round. */
+  /** Requests per second relative to the bare server, by round. */
   readonly ratios: readonly number[]
   readonly perSecond: readonly number[]
   readonly floor: number | undefined
@@ -32,15 +32,15 @@ interface Issuing {
   readonly introspectionPath: string
   readonly client: Client
   codes(count: number): Promise<readonly string[]>
-  /** One that gives a refresh token too: users are asked for it each time. */
+  /** Returns a code that also yields a refresh token: users are asked for consent each time. */
   lastingCode(): Promise<string>
   readonly redirectUri: string
 }
 
-const CLIENTS = 32
-const SECONDS = 1
-/** More than any server exchanges in the time. */
-const CODES = 16_000
+const clients = 32
+const seconds = 1
+/** More than any server exchanges within the measurement. */
+const codeCount = 16_000
 const redirectUri = 'https://app.example.com/callback'
 const scope = 'read:post'
 const lastingScope = 'offline_access read:post'
@@ -61,20 +61,20 @@ ${next}`
 
 const quoted = (texts: readonly string[]) => texts.map(text => `[==[${text}]==]`).join(',')
 
-/** Each token that comes back is the next one to be sent. */
+/** Each returned refresh token is sent next. */
 const follow = (form: string) => `
 function response(status, headers, body)
   local token = body:match('"refresh_token":"([^"]+)"')
   if token then last = last + 1; bodies[last] = '${form}' .. token end
 end`
 
-/** Requests per second by wrk and a script. Throws when one was refused. */
+/** Measures requests per second with wrk and a script. Throws if one was refused. */
 function perSecondOf(origin: string, script: string): number {
   const folder = mkdtempSync(join(tmpdir(), 'portico-load-'))
   try {
     const file = join(folder, 'load.lua')
     writeFileSync(file, script)
-    const { stdout } = spawnSync('wrk', ['-t1', `-c${CLIENTS}`, `-d${SECONDS}s`, '-s', file, origin], {
+    const { stdout } = spawnSync('wrk', ['-t1', `-c${clients}`, `-d${seconds}s`, '-s', file, origin], {
       encoding: 'utf8',
     })
     const [, refused] = /Non-2xx or 3xx responses: (\d+)/.exec(stdout) ?? []
@@ -112,7 +112,7 @@ const works: readonly { readonly work: string; readonly floor: number; readonly 
     work: 'code exchange, without a refresh token',
     floor: 0.03,
     script: async server => {
-      const bodies = (await server.codes(CODES)).map(code => exchangeForm(server, code))
+      const bodies = (await server.codes(codeCount)).map(code => exchangeForm(server, code))
       return postScript(server.tokenPath, quoted(bodies), '')
     },
   },
@@ -121,7 +121,7 @@ const works: readonly { readonly work: string; readonly floor: number; readonly 
     floor: 0.03,
     script: async server => {
       const begin = `${form({ grant_type: 'refresh_token', ...server.client })}&refresh_token=`
-      const bodies = (await tokensOf(server, CLIENTS * 2)).map(tokens => begin + tokens.refresh_token)
+      const bodies = (await tokensOf(server, clients * 2)).map(tokens => begin + tokens.refresh_token)
       return postScript(server.tokenPath, quoted(bodies), follow(begin))
     },
   },
@@ -129,7 +129,7 @@ const works: readonly { readonly work: string; readonly floor: number; readonly 
     work: 'introspection',
     floor: 0.09,
     script: async server => {
-      const tokens = await tokensOf(server, CLIENTS)
+      const tokens = await tokensOf(server, clients)
       const bodies = tokens.map(({ access_token: token = '' }) => form({ token, ...server.client }))
       return postScript(server.introspectionPath, quoted(bodies), '')
     },
@@ -172,7 +172,7 @@ async function newClient({ origin }: Running, key: string, format: 'opaque' | 'j
   return { client_id, client_secret }
 }
 
-/** Codes as apps get them: a browser that is signed in and has consented comes by again and again. */
+/** Obtains codes as apps do: with a browser that is signed in and has consented. */
 async function issuing(running: Running, key: string, format: 'opaque' | 'jwt' = 'opaque'): Promise<Issuing> {
   const client = await newClient(running, key, format)
   const browser = new Browser(running.origin)
@@ -223,7 +223,7 @@ async function measureWorks(
     for (let round = 0; round <= pace.rounds; round++) {
       const own = perSecondOf(issuer.origin, await script(issuer))
       const base = perSecondOf(bare.origin, postScript('/', quoted(['x'.repeat(200)]), ''))
-      // The first one warms up.
+      // The first round warms up.
       if (round > 0) rounds.push({ own, base })
     }
     figures.push({
@@ -252,7 +252,7 @@ async function measureReads(
   for (const format of ['opaque', 'jwt'] as const) {
     const [tokens] = await tokensOf(await issuing(running, data.key, format), 1)
     const headers = { Authorization: `Bearer ${tokens?.access_token}` }
-    const load = { requests, clients: CLIENTS, seconds: pace.seconds, headers }
+    const load = { requests, clients, seconds: pace.seconds, headers }
     await requestsPerSecond(running.origin, { ...load, seconds: 1 })
     const rounds: { own: number; base: number }[] = []
     for (let round = 0; round < pace.rounds; round++) {
@@ -270,7 +270,7 @@ async function measureReads(
   return figures
 }
 
-/** Every figure of W9. Needs `wrk`, whose scripts send each code once. */
+/** Measures W9. Needs `wrk`, whose scripts send each code once. */
 export async function measureOauth(data: DataSet, pace: Pace): Promise<readonly OauthFigure[]> {
   const work = copyOf(data)
   const settings = { PORTICO_CACHE_BYTES: '0', PORTICO_OAUTH_TOKEN_RATE_LIMIT: 'off' }

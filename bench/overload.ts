@@ -1,4 +1,4 @@
-/** Ten times as many requests as the service can answer: how many it answers all the same, and what the rest hears. */
+/** Overload: with ten times as many requests as the service can answer, how many it answers, and what becomes of the rest. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -7,9 +7,9 @@ import { copyOf } from './data.ts'
 import type { Flood, Second } from './flood.ts'
 import { startBaseline, startPortico } from './server.ts'
 
-/** What became of the requests, second by second; the last, which is short, is left out. */
-export async function flood(asked: Flood): Promise<readonly Second[]> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'flood.ts'), JSON.stringify(asked)], {
+/** What became of the requests in each second, without the last, incomplete one. */
+export async function flood(options: Flood): Promise<readonly Second[]> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'flood.ts'), JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let text = ''
@@ -18,7 +18,7 @@ export async function flood(asked: Flood): Promise<readonly Second[]> {
   })
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`The process that sends the requests ended with ${code}.`)
-  return (JSON.parse(text) as Second[]).slice(0, asked.seconds)
+  return (JSON.parse(text) as Second[]).slice(0, options.seconds)
 }
 
 export function percentile(values: readonly number[], share: number): number {
@@ -28,13 +28,13 @@ export function percentile(values: readonly number[], share: number): number {
 
 export interface OverloadFigure {
   readonly what: string
-  /** Requests answered in a second: at 32 clients, before and after the flood, and in it. */
+  /** Requests answered per second: with 32 clients before and after the flood, and during it. */
   readonly peak: number
   readonly goodput: number
   /** In milliseconds. */
   readonly refused: { readonly count: number; readonly p50: number; readonly p99: number }
   readonly servedP99: number
-  /** What a bare `node:http` server that answers a constant makes of the same requests: more cannot be refused either. */
+  /** How a bare `node:http` server with a constant response copes with the same requests: an upper bound for refusals too. */
   readonly bare: { readonly answered: number; readonly p50: number }
   readonly failed: number
   /** Seconds after the flood until it answers 90 % of the peak again. */
@@ -44,7 +44,7 @@ export interface OverloadFigure {
 /** `@@@@@@`: see `flood.ts`. */
 const loads = [
   {
-    what: 'REST: a text that no post has, which is looked for in all of them',
+    what: 'REST: a search for text that no post contains',
     method: 'GET',
     path: '/api/v1/posts?body%5Bcontains%5D=nowhere@@@@@@',
     body: undefined,
@@ -85,21 +85,27 @@ const loads = [
 
 const sum = (seconds: readonly Second[]) => seconds.reduce((total, { served }) => total + served.length, 0)
 
-const SECONDS = 12
-/** In which it comes to rest. */
-const FIRST = 2
-const CALM = 6
-const CONNECTIONS = 4000
+const floodSeconds = 12
+/** How many seconds at the beginning do not count, while the load becomes steady. */
+const settleSeconds = 2
+const calmSeconds = 6
+const maxConnections = 4000
 
-type Asked = Omit<Flood, 'rate' | 'seconds' | 'connections'>
+type FloodRequest = Omit<Flood, 'rate' | 'seconds' | 'connections'>
 
-async function bareServer(asked: Asked, rate: number): Promise<OverloadFigure['bare']> {
+async function bareServer(request: FloodRequest, rate: number): Promise<OverloadFigure['bare']> {
   const server = await startBaseline()
   try {
     const port = Number(new URL(server.origin).port)
-    const seconds = await flood({ ...asked, port, rate, seconds: SECONDS, connections: CONNECTIONS })
-    const answered = seconds.slice(FIRST).flatMap(({ served }) => served)
-    return { answered: answered.length / (SECONDS - FIRST), p50: percentile(answered, 0.5) }
+    const seconds = await flood({
+      ...request,
+      port,
+      rate,
+      seconds: floodSeconds,
+      connections: maxConnections,
+    })
+    const answered = seconds.slice(settleSeconds).flatMap(({ served }) => served)
+    return { answered: answered.length / (floodSeconds - settleSeconds), p50: percentile(answered, 0.5) }
   } finally {
     await server.stop()
   }
@@ -108,21 +114,22 @@ async function bareServer(asked: Asked, rate: number): Promise<OverloadFigure['b
 async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<OverloadFigure> {
   const work = copyOf(data)
   const server = await startPortico(work.data.database, { PORTICO_CACHE_BYTES: '0', LOG_LEVEL: 'warn' })
-  const { what, ...request } = load
-  const asked: Asked = {
-    ...request,
+  const { what, ...sent } = load
+  const request: FloodRequest = {
+    ...sent,
     port: Number(new URL(server.origin).port),
     headers: { Authorization: `Bearer ${data.key}`, 'Content-Type': 'application/json' },
   }
   try {
-    const calm = () => flood({ ...asked, rate: undefined, seconds: CALM + FIRST, connections: 32 })
-    const before = (await calm()).slice(FIRST)
-    const rate = Math.round((10 * sum(before)) / CALM)
-    const seconds = await flood({ ...asked, rate, seconds: SECONDS, connections: CONNECTIONS })
+    const calm = () =>
+      flood({ ...request, rate: undefined, seconds: calmSeconds + settleSeconds, connections: 32 })
+    const before = (await calm()).slice(settleSeconds)
+    const rate = Math.round((10 * sum(before)) / calmSeconds)
+    const seconds = await flood({ ...request, rate, seconds: floodSeconds, connections: maxConnections })
     const after = await calm()
-    // These machines are not equally fast at all times.
-    const peak = (sum(before) + sum(after.slice(FIRST))) / (2 * CALM)
-    const steady = seconds.slice(FIRST)
+    // The speed of the machine varies.
+    const peak = (sum(before) + sum(after.slice(settleSeconds))) / (2 * calmSeconds)
+    const steady = seconds.slice(settleSeconds)
     const refused = steady.flatMap(second => second.refused)
     const recovery = after.findIndex(({ served }) => served.length >= 0.9 * peak)
     return {
@@ -138,7 +145,7 @@ async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<
         steady.flatMap(({ served }) => served),
         0.99,
       ),
-      bare: await bareServer(asked, rate),
+      bare: await bareServer(request, rate),
       failed: steady.reduce((total, { failed }) => total + failed, 0),
       recovery: recovery === -1 ? undefined : recovery + 1,
     }
@@ -158,9 +165,9 @@ const whole = (value: number) => Math.round(value).toLocaleString('en')
 
 export function overloadTable(figures: readonly OverloadFigure[]): string {
   return [
-    'Ten times as many requests as one process can answer, sent whatever becomes of them, from the third second on:',
+    'Ten times as many requests per second as one process can answer, regardless of the responses, from the third second on:',
     '',
-    '| load | peak a second | answered a second | share | refused a second | p50 · p99 of a refusal | p99 of an answer | failed | normal again | bare server: answered a second | p50 |',
+    '| load | peak per second | answered per second | share | refused per second | p50 · p99 of refusals | p99 of answers | failed | recovered | bare server: answered per second | p50 |',
     '|---|---|---|---|---|---|---|---|---|---|---|',
     ...figures.map(
       ({ what, peak, goodput, refused, servedP99, failed, recovery, bare }) =>

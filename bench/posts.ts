@@ -1,13 +1,13 @@
-/** The rows of the data sets: what each post holds. Made of a seed, so each run measures the same rows. */
+/** The contents of the data sets' posts. Generated from a seed, so that every run measures the same rows. */
 
 const YEAR_MS = 365 * 24 * 3_600_000
 const MAX_EARLY_MS = 3 * 24 * 3_600_000
 const firstAt = Date.parse('2025-01-01T00:00:00.000Z')
 
-/** A number from 0 up to 1, another at each call. */
+/** Returns a different number in [0, 1) at each call. */
 export type Random = () => number
 
-/** Numbers that look random and are the same each time (mulberry32). */
+/** A seeded pseudorandom generator (mulberry32). */
 export function randomNumbers(seed: number): Random {
   let state = seed
   return () => {
@@ -19,15 +19,15 @@ export function randomNumbers(seed: number): Random {
 }
 
 /**
- * When post `n` of `rows` was made: the posts are spread over a year in the order of their ids, but for one in
- * fifty, which is up to three days earlier, as an imported post is.
+ * When post `n` of `rows` was created: the posts are spread over a year in the order of their ids, except for one in fifty,
+ * which is up to three days earlier, like an imported post.
  */
 export function createdAt(n: number, rows: number, random: Random): string {
   const earlyMs = random() < 0.02 ? Math.floor(random() * MAX_EARLY_MS) : 0
   return new Date(firstAt + Math.floor((n * YEAR_MS) / rows) - earlyMs).toISOString()
 }
 
-/** The status that 40 % of the posts have; the others have 15 % each. */
+/** The status of 40 % of the posts; the others have 15 % each. */
 export const commonStatus = 'published'
 const otherStatuses = ['draft', 'review', 'scheduled', 'archived']
 
@@ -37,15 +37,15 @@ export function statusOf(random: Random): string {
   return otherStatuses[Math.floor((number - 0.4) / 0.15)] ?? 'archived'
 }
 
-/** Each is in about 30,000 posts, or in 30 % of fewer than 100,000. */
+/** Each occurs in about 30,000 posts, or in 30 % of fewer than 100,000. */
 export const commonWords: readonly string[] = Array.from({ length: 20 }, (_, n) => `topic${n}`)
 const COMMON_POSTS = 30_000
-/** Each rare word is in so many posts. */
+/** The number of posts in which each rare word occurs. */
 export const RARE_POSTS = 10
 
 export const rareWords = (rows: number): number => Math.max(1, Math.floor(rows / RARE_POSTS))
 
-/** The body of a post that is searched: one rare word and some common ones. */
+/** The body of a searchable post: one rare word and some common ones. */
 export function searchedBody(n: number, rows: number, random: Random): string {
   const share = Math.min(0.3, COMMON_POSTS / rows)
   const common = commonWords.filter(() => random() < share)

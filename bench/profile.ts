@@ -1,4 +1,4 @@
-/** A CPU profile of the server under one workload: written beside the data, its top functions printed. */
+/** Profiles the server under one workload: writes the CPU profile beside the data, and returns its top functions. */
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ interface Profile {
   readonly samples: readonly number[]
 }
 
-/** The functions in which most samples fell, with their share. */
+/** The functions with the most samples, and their share. */
 export function topFunctions(profile: Profile, count: number): readonly string[] {
   const hits = new Map<number, number>()
   for (const id of profile.samples) hits.set(id, (hits.get(id) ?? 0) + 1)
@@ -30,7 +30,7 @@ export function topFunctions(profile: Profile, count: number): readonly string[]
     .map(([name, n]) => `${((100 * n) / profile.samples.length).toFixed(1).padStart(5)} %  ${name}`)
 }
 
-/** What is profiled: its name, and the requests that a started server is sent. */
+/** The profiled workload: the requests to send to the server. */
 export interface Profiled {
   readonly clients: number
   requests(origin: string, data: DataSet): Promise<readonly Request[]>

@@ -1,4 +1,4 @@
-/** How many events one node passes through a reaction in a second, from the first event to the last that is stored as done. */
+/** How many events per second one node passes through a reaction, from the first event to the last stored result. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ export interface ReactionFigure {
 }
 
 const key = `portico_${'b'.repeat(40)}`
-/** Items of one request: the writes are not what is measured. */
+/** The items per request: the writes are not measured. */
 const bulk = 500
 
 async function measure(reaction: string, events: number): Promise<ReactionFigure> {

@@ -1,11 +1,11 @@
-/** Figures as Markdown tables, and their place in docs/performance.md. */
+/** Formats results as Markdown tables, and writes them to docs/performance.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import type { AskedFigure, AskedRound } from './asked-measure.ts'
 import { generator } from './load.ts'
 import { type Figure, type Footprint, median, type Walk } from './measure.ts'
 
-/** A part of docs/performance.md that the bench writes. */
+/** A section of docs/performance.md that the benchmarks write. */
 export type Part =
   | 'bench'
   | 'asked'
@@ -83,7 +83,7 @@ export function walkLine({ rows, seconds, earlyMiB, highestMiB }: Walk): string 
   )
 }
 
-/** What W10 to W19 took: a median over the rounds each. */
+/** The results of W10 to W19: the median over the rounds. */
 export function askedTable(figures: readonly AskedFigure[]): string {
   return [
     '| work | posts | database | requests/s | of the bare server | of the hand-written one | floor | p50 · p99 | processor time a request: Portico · hand-written · bare |',
@@ -114,7 +114,7 @@ function askedRow({ workload, what, rows, stage, rounds, floor }: AskedFigure): 
   return `| ${cells.join(' | ')} |`
 }
 
-/** Which share of all requests was refused, where one was. */
+/** The share of refused requests, if there were any. */
 function refusals(rounds: readonly AskedRound[]): string {
   const sum = (value: (round: AskedRound) => number) => rounds.reduce((all, round) => all + value(round), 0)
   const [refused, answered] = [sum(({ own }) => own.refused), sum(({ own }) => own.answered)]
@@ -127,13 +127,13 @@ function askedFloor({ ofLimit, ofBare, postgres }: AskedFigure['floor'], stage: 
   return ofBare === undefined ? '' : `≥ ${two(ofBare)} of the bare server`
 }
 
-/** The median of those that the system tells. */
+/** The median of the reported values. */
 function micros(values: readonly (number | undefined)[]): string {
   const known = values.filter(value => value !== undefined)
   return known.length === 0 ? '–' : `${Math.round(median(known))} µs`
 }
 
-/** Of each work what it took on the first stage, and on the others beside it. */
+/** For each workload, the results of the first setup and, relative to it, of the others. */
 export function besideTable(figures: readonly Figure[]): string {
   return [
     '| work | on | ratio, median | min–max | requests/s | of the first |',
@@ -153,12 +153,12 @@ export function besideTable(figures: readonly Figure[]): string {
   ].join('\n')
 }
 
-/** The median over rounds, in each of which they took turns. */
+/** The median of the ratios within each round. */
 function percent({ ratios }: Figure, first: Figure): number {
   return Math.round(100 * median(ratios.map((ratio, round) => ratio / (first.ratios[round] ?? ratio))))
 }
 
-/** Puts the text between the markers of docs/performance.md. */
+/** Replaces the text between the markers in docs/performance.md. */
 export function writeDocs(part: Part, text: string): void {
   const file = new URL('../docs/performance.md', import.meta.url)
   const page = readFileSync(file, 'utf8')

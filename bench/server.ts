@@ -1,4 +1,4 @@
-/** Starts the servers that are measured, each in a process of its own. */
+/** Starts the measured servers, each in its own process. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..')
 export interface Running {
   readonly origin: string
   readonly pid: number
-  /** Milliseconds from the start of the process to its first answer. */
+  /** Milliseconds from the start of the process to its first response. */
   readonly startMs: number
   stop(): Promise<void>
 }
@@ -29,14 +29,14 @@ async function firstAnswer(child: ChildProcess, url: string): Promise<void> {
     if (child.exitCode !== null) throw new Error(`A measured server ended at its start (${child.exitCode}).`)
     const response = await fetch(url).catch(() => undefined)
     await response?.arrayBuffer()
-    // 503: it listens, and its database is still being opened.
+    // 503: it listens, but is still opening its database.
     if (response !== undefined && response.status !== 503) return
     await wait(5)
   }
   throw new Error('A measured server did not answer within 20 seconds.')
 }
 
-/** Runs `args` on this Node; `PORT` is given to it. */
+/** Runs `args` with this Node, and sets `PORT`. */
 export async function startServer(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -64,7 +64,7 @@ export async function startServer(
   }
 }
 
-/** Resident memory in MiB; undefined where the system does not tell. */
+/** Resident memory in MiB; undefined if the system does not report it. */
 export function residentMiB(pid: number): number | undefined {
   try {
     const [, kib] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
@@ -81,11 +81,11 @@ export const startLimit = (file: string) => startServer(['bench/servers/limit.mj
 export const porticoEnvironment = {
   PORTICO_MODEL: 'examples/blog/model.ts',
   PORTICO_RATE_LIMIT: '100000000',
-  // No key file beside the database, of which copies are made.
+  // No key file beside the database, which is copied.
   PORTICO_SECRET_KEY: Buffer.alloc(32, 'bench').toString('base64url'),
 } as const
 
-/** The built package, as a user starts it. */
+/** Starts the built package, as a user does. */
 export function startPortico(
   database: string,
   environment: Readonly<Record<string, string>> = {},

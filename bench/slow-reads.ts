@@ -1,4 +1,4 @@
-/** What item reads and `/healthz` take while eight clients scan a whole table, and what they take alone. */
+/** The latency of item reads and of `/healthz`, alone and while eight clients scan a whole table. */
 import { Agent, get } from 'node:http'
 import { copyOf, type DataSet } from './data.ts'
 import { median, type Pace } from './measure.ts'
@@ -18,7 +18,7 @@ export interface SlowReadFigure {
 
 export interface SlowReadFigures {
   readonly probes: readonly SlowReadFigure[]
-  /** Scans answered in a second, and what one took, in milliseconds. */
+  /** Scans per second, and the duration of one in milliseconds. */
   readonly scansPerSecond: number
   readonly scan: Latency
 }
@@ -40,7 +40,7 @@ function clientsOf(count: number, headers: Client['headers']): Client[] {
   }))
 }
 
-/** Milliseconds until the whole answer is there. Rejects unless it is 200. */
+/** The milliseconds until the complete response. Rejects unless its status is 200. */
 function timed(url: string, { agent, headers }: Client): Promise<number> {
   const began = performance.now()
   return new Promise((resolve, reject) => {
@@ -53,7 +53,7 @@ function timed(url: string, { agent, headers }: Client): Promise<number> {
   })
 }
 
-/** Each client asks again as soon as it is answered, until `isOver`. */
+/** Each client sends its next request as soon as it has a response, until `isOver`. */
 async function times(
   clients: readonly Client[],
   url: () => string,
@@ -97,7 +97,7 @@ async function whileScanning(
 ): Promise<readonly number[]> {
   let isOver = false
   let asked = 0
-  // No two have the same parameters: none is shared, none is remembered.
+  // All scans have different parameters, so that none is shared or cached.
   const url = () => `${origin}/api/v1/posts?sort=title&title%5Bne%5D=${asked++}`
   const half = scanClients / 2
   const clients = [...clientsOf(half, { Authorization: `Bearer ${key}` }), ...clientsOf(half, {})]
@@ -116,7 +116,7 @@ async function probed({ url }: Probe, key: string, seconds: number): Promise<Lat
   return latency(await times(clients, url, () => performance.now() > end))
 }
 
-/** Alone and beside scans take turns. Remembers no answer. */
+/** Alternates between measurements alone and during scans. Without caches. */
 export async function measureSlowReads(data: DataSet, { rounds, seconds }: Pace): Promise<SlowReadFigures> {
   const copy = await copyOf(data)
   const running = await startPortico(copy.data.database, {
@@ -155,7 +155,7 @@ export async function measureSlowReads(data: DataSet, { rounds, seconds }: Pace)
   }
 }
 
-/** With eight clients that scan, p99 may be so many times what it is without them. */
+/** With eight scanning clients, p99 may be at most this many times what it is without them. */
 export const maxFactor = 3
 
 export function slowReadsTable({ probes, scansPerSecond, scan }: SlowReadFigures): string {

@@ -1,4 +1,4 @@
-/** The mixed load of a soak: each lane does one kind of thing without a pause, until it is stopped. */
+/** The mixed load of a soak test: each lane does one kind of work without pauses until it is stopped. */
 import { request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { WebSocket } from 'ws'
@@ -8,12 +8,12 @@ import { authorizationUrl, authorize, post } from '../test/conformance/oauth/ser
 
 export interface Target {
   readonly origin: string
-  /** An administrator's. */
+  /** The key of an administrator. */
   readonly key: string
   readonly rows: number
 }
 
-/** How often each thing was done; a name with `!` was answered otherwise than it must be. */
+/** How often each request was sent; a name with `!` had an unexpected response. */
 export type Tally = Map<string, number>
 
 type Act = (target: Target, tally: Tally) => Promise<void>
@@ -65,7 +65,7 @@ const writes: Act = async (target, tally) => {
   await send(target, { method: 'DELETE', path, expected: 204 }, tally)
 }
 
-/** Many documents, some again and again, so that what is remembered of them comes and goes. */
+/** Many documents, some of them repeated, so that the document cache evicts entries. */
 const graphql: Act = async (target, tally) => {
   const name = `n${some(5000)}`
   const queries = [
@@ -92,7 +92,7 @@ const errors: Act = async (target, tally) => {
   await send(target, { method: 'POST', path: list, body, expected: 413 }, tally)
 }
 
-/** Requests whose client leaves: before the answer, within it, and within its own body. */
+/** Requests that the client aborts: before the response, during it, and within its own body. */
 const aborts: Act = ({ origin, key }, tally) =>
   new Promise(done => {
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }

@@ -1,6 +1,6 @@
 /**
- * A mixed load for minutes or hours, while memory after a collection and open descriptors are watched:
- * neither may grow without end.
+ * A mixed load for minutes or hours, while memory after a garbage collection and open file descriptors are sampled: neither
+ * may grow without bound.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { copyOf, type DataSet } from './data.ts'
@@ -9,20 +9,20 @@ import { freePort, startPortico } from './server.ts'
 import { person, requireLanes, soakLoad, type Tally } from './soak-load.ts'
 
 export interface Sample {
-  /** Bytes in use after a collection, within V8's heap and outside of it. */
+  /** Bytes in use after a garbage collection, in V8's heap and outside it. */
   readonly heap: number
   readonly external: number
   readonly resident: number
   readonly descriptors: number
 }
 
-/** How much a series must grow, at least, to count: what is less is noise. */
+/** The minimum growth of a series that counts: less is noise. */
 interface Tolerance {
   readonly absolute: number
   readonly relative: number
 }
 
-/** The median of the slopes between all pairs, times the length (Theil and Sen): outliers do not move it. */
+/** The median of the slopes between all pairs, times the length (Theil–Sen estimator), which is robust against outliers. */
 export function growthOf(series: readonly number[]): number {
   const slopes = series.flatMap((from, at) =>
     series.slice(at + 1).map((to, after) => (to - from) / (after + 1)),
@@ -30,13 +30,13 @@ export function growthOf(series: readonly number[]): number {
   return slopes.length === 0 ? 0 : median(slopes) * (series.length - 1)
 }
 
-/** Of all pairs, the share that rises less the share that falls (Kendall): 1 rises always, 0 has no direction. */
+/** Kendall's tau: the share of rising pairs minus the share of falling ones. 1: always rises; 0: no trend. */
 export function directionOf(series: readonly number[]): number {
   const signs = series.flatMap((from, at) => series.slice(at + 1).map(to => Math.sign(to - from)))
   return signs.length === 0 ? 0 : signs.reduce((sum, sign) => sum + sign, 0) / signs.length
 }
 
-/** Whether a series rises steadily. Its first third is left out: caches fill. */
+/** Whether a series rises steadily, without its first third, in which caches fill. */
 export function rises(series: readonly number[], { absolute, relative }: Tolerance): boolean {
   const settled = series.slice(Math.floor(series.length / 3))
   const growth = growthOf(settled)
@@ -45,7 +45,7 @@ export function rises(series: readonly number[], { absolute, relative }: Toleran
 
 const MIB = 1024 * 1024
 
-/** What grew, in words. */
+/** Describes what grew. */
 export function verdict(samples: readonly Sample[]): readonly string[] {
   const faults: string[] = []
   const memory = samples.map(({ heap, external }) => heap + external)
@@ -70,19 +70,19 @@ const SAMPLES = 60
 
 export interface Soak {
   readonly minutes: number
-  /** What the load consists of; everything where nothing is named. */
+  /** The names of the load's parts; empty: all. */
   readonly lanes: readonly string[]
   readonly say: (text: string) => void
 }
 
-/** Runs the soak and tells what it sees. Returns whether all is well. */
+/** Runs the soak test, and reports samples. Returns whether it passed. */
 export async function soak(data: DataSet, { minutes, lanes, say }: Soak): Promise<boolean> {
   requireLanes(lanes)
   const work = copyOf(data)
   const port = await freePort()
   const environment = {
     SAMPLER_PORT: String(port),
-    // What is remembered of answers and of documents is full soon: what grows afterwards is neither.
+    // The caches of answers and documents fill early, so later growth has another cause.
     PORTICO_CACHE_BYTES: '4194304',
     PORTICO_GRAPHQL_MAX_TOKENS: '100',
     PORTICO_OAUTH_TOKEN_RATE_LIMIT: 'off',

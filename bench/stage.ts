@@ -1,4 +1,4 @@
-/** Where Portico runs while it is measured: on which database, with how many workers. */
+/** The setups in which Portico is measured: the database, and the number of workers. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { PostgresServer, query } from '../test/databases/postgres.ts'
@@ -53,9 +53,9 @@ function porticoCopy({ database: from, model }: DataSet, to: string): void {
   if (status !== 0) throw new Error(`The data could not be copied into PostgreSQL:\n${stderr}`)
 }
 
-/** Those that PostgreSQL has by itself, but for memory. */
+/** PostgreSQL's default settings, except for memory. */
 const settings = { shared_buffers: '256MB' }
-/** Policies restrain no superuser, so none of the measured services is one. */
+/** Row security policies do not apply to superusers, so no measured service connects as one. */
 const owner = 'bench'
 
 function urlOf({ url }: PostgresServer, database: string): string {
@@ -92,7 +92,7 @@ function stageOn(server: PostgresServer): Stage {
   }
 }
 
-/** A server of its own. */
+/** With a PostgreSQL server of its own. */
 export async function postgres(data: DataSet): Promise<Stage> {
   const server = new PostgresServer(settings)
   await server.start()
@@ -111,7 +111,7 @@ function withRowSecurity(server: PostgresServer): Stage {
   }
 }
 
-/** Nothing is written while it is measured, so that the primary need not answer. */
+/** Nothing is written during the measurement, so that the standby can answer every read. */
 async function requireReplica({ origin }: Running): Promise<void> {
   const text = await (await fetch(`${origin}/metrics`)).text()
   const figure = (name: string) => Number(new RegExp(`^portico_${name}_total (\\d+)`, 'm').exec(text)?.[1])
@@ -120,7 +120,7 @@ async function requireReplica({ origin }: Running): Promise<void> {
     throw new Error(`The replica answered ${answered} of ${asked} reads: the figures are not its.`)
 }
 
-/** A server of its own, with a standby that answers reads. */
+/** With a PostgreSQL server of its own, and a standby that answers reads. */
 async function withReplica(data: DataSet): Promise<Stage> {
   const { primary, standbys, close } = await startStandbys(1, settings)
   const [standby] = standbys
@@ -140,7 +140,7 @@ async function withReplica(data: DataSet): Promise<Stage> {
   }
 }
 
-/** What can be switched on there, beside PostgreSQL without it. */
+/** PostgreSQL with row security, with a read replica, and without either. */
 export async function postgresStages(data: DataSet): Promise<readonly Stage[]> {
   const server = new PostgresServer(settings)
   await server.start()

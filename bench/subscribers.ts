@@ -9,9 +9,9 @@ export const SUBSCRIBERS = 1000
 
 export interface Delivery {
   readonly server: 'Portico' | 'graphql-ws' | 'ws'
-  /** From the request that creates the post to the last subscriber's message, for each post. */
+  /** From the request that creates a post to the last subscriber's message, by post. */
   readonly milliseconds: readonly number[]
-  /** What the server's memory grew by, for each subscriber. */
+  /** The growth of the server's memory per subscriber. */
   readonly kibEach: number
 }
 
@@ -26,7 +26,7 @@ const starts: Readonly<Record<Delivery['server'], (data: DataSet) => Promise<Run
 }
 
 interface Audience {
-  /** Resolves when every subscriber has heard of so many posts. */
+  /** Resolves when every subscriber has received this many posts. */
   heard(posts: number): Promise<void>
   close(): void
 }
@@ -87,7 +87,7 @@ export async function deliver(server: Delivery['server'], data: DataSet, posts: 
     await (await fetch(`${running.origin}/api/v1/posts`, { method: 'POST', headers, body })).arrayBuffer()
   }
   try {
-    // What is loaded for the first subscriber is not what each of them costs.
+    // What is loaded for the first subscriber is not part of the cost per subscriber.
     ;(await join(`${running.origin.replace('http', 'ws')}/graphql`, data.key, () => {})).terminate()
     await create('the first')
     await wait(500)

@@ -1,4 +1,4 @@
-/** How many webhooks one node sends in a second, from the first event to the last delivery that is recorded. */
+/** How many webhooks one node sends per second, from the first event to the last recorded delivery. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import { copyOf, type DataSet } from './data.ts'
 import { startPortico } from './server.ts'
 
 export interface SendingFigure {
-  /** Each is at a host of its own. */
+  /** Each has its own host. */
   readonly webhooks: number
   readonly events: number
   readonly deliveries: number
@@ -15,7 +15,7 @@ export interface SendingFigure {
 
 const clients = 32
 
-/** Answers every message at once, on every loopback address. */
+/** Answers every message immediately, on every loopback address. */
 async function openReceiver() {
   const counted = { messages: 0 }
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** What is asked of a server, by the names of the table in docs/performance.md. */
+/** The workloads, by their names in the table of docs/performance.md. */
 
 import type { Request } from './load.ts'
 import { randomNumbers } from './posts.ts'
@@ -7,9 +7,9 @@ export interface Workload {
   readonly name: string
   readonly what: string
   readonly clients: number
-  /** Whether it only reads, and so can be answered from memory. */
+  /** Whether it only reads, so that it can be answered from the cache. */
   readonly reads: boolean
-  /** The floor of the ratio, from the database (of a million posts; of PostgreSQL) and from memory. */
+  /** The minimum ratio, from the database (with a million posts; on PostgreSQL) and from the cache. */
   readonly floor: {
     readonly cold: number
     readonly hot?: number

@@ -1,6 +1,6 @@
 /**
- * What the event log, or the model's own code, costs a write: creates and updates of the store, with it and without it, in
- * turns.
+ * The cost of the event log, or of the model's own code, for a write: creates and updates of the store with and without it,
+ * alternately.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// `prepack`: compiles src/ to dist/, with the templates, which are the examples, and the versions beside it. A dist/ that
-// is younger than all of them stays.
+// `prepack`: compiles src/ to dist/, and adds the templates, which are the examples, and the versions. Does nothing if dist/
+// is newer than all of its sources.
 // Needs the packages of the repository; runs on the machine's own Node, from version 20.
 import { spawnSync } from 'node:child_process'
 import {
@@ -54,7 +54,7 @@ function compile() {
   chmodSync(join(dist, 'bin.js'), 0o755)
 }
 
-/** An example's test is that of the model, whatever the example is called. */
+/** In a project, the test of an example is the test of the model. */
 async function copyTemplates() {
   const { templateNames } = await import('./dist/templates.js')
   const templates = join(dist, 'templates')
@@ -67,7 +67,7 @@ async function copyTemplates() {
   }
 }
 
-/** A project begins with the versions that this repository is tested with. */
+/** A new project uses the versions with which this repository is tested. */
 function writeVersions() {
   const installed = name => `^${read('node_modules', name, 'package.json').version}`
   const versions = {

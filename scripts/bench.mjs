@@ -1,4 +1,4 @@
-// `npm run bench`: builds the package and measures it; bench/main.ts says how.
+// `npm run bench`: builds the package and measures it; see bench/main.ts.
 import { build, isBuilt } from './build.mjs'
 import { chosenNode, install, run } from './node.mjs'
 

@@ -1,4 +1,4 @@
-// Compiles src/ to dist/: what the package holds and what `npm start` runs.
+// Compiles src/ to dist/, which is what the package contains and what `npm start` runs.
 import {
   chmodSync,
   cpSync,
@@ -26,7 +26,7 @@ function filesIn(folder) {
     .map(found => join(found.parentPath ?? found.path, found.name))
 }
 
-/** Whether dist/ is younger than everything it is made from. */
+/** Whether dist/ is newer than all of its sources. */
 export function isBuilt() {
   if (!existsSync(entry)) return false
   const built = statSync(entry).mtimeMs
@@ -34,7 +34,7 @@ export function isBuilt() {
   return sources.every(file => statSync(file).mtimeMs <= built)
 }
 
-/** Pages, styles and other files that the compiler leaves alone. */
+/** Copies pages, styles and other files that the compiler ignores. */
 function copyAssets(target) {
   for (const file of filesIn(src)) {
     if (file.endsWith('.ts')) continue
@@ -44,7 +44,7 @@ function copyAssets(target) {
   }
 }
 
-/** Brotli's largest gain for less than a second of work. */
+/** The highest Brotli quality that takes less than a second. */
 const brotliQuality = 9
 
 function compressInto(target, name, content) {
@@ -56,8 +56,8 @@ function compressInto(target, name, content) {
 }
 
 /**
- * The renderer at /docs/rest and GraphiQL are built in, compressed, with their licences: whoever installs the package
- * needs no further one for them.
+ * Adds the renderer of /docs/rest and GraphiQL, compressed and with their licences, so that an installation needs no
+ * further packages for them.
  */
 async function bundleAssets(target) {
   mkdirSync(join(target, 'assets'), { recursive: true })
@@ -83,7 +83,7 @@ async function bundleAssets(target) {
   }
 }
 
-/** Builds beside the old dist/ and then puts it in its place, so that nobody sees half of it. */
+/** Builds beside the old dist/ and then replaces it, so that no process reads an incomplete one. */
 export async function build() {
   const target = join(root, `dist.${process.pid}.tmp`)
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')

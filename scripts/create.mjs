@@ -1,4 +1,4 @@
-// `npm run create -- FOLDER [options]`: what `npm create portico` does, with Portico as this clone has it.
+// `npm run create -- FOLDER [options]`: does what `npm create portico` does, with the Portico of this clone.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { chosenNode, prepareToServe, root, run } from './node.mjs'
@@ -10,6 +10,6 @@ const packed = await pack(folder)
 const { filename } = packed.find(({ name }) => name === 'portico')
 const program = join(root, 'create', 'dist', 'bin.js')
 const args = [program, '--portico', join(folder, filename), ...process.argv.slice(2)]
-// Where npm was called, rather than the clone.
+// The folder in which npm was called, not the clone.
 process.exitCode = await run(chosenNode(), args, { cwd: process.env.INIT_CWD ?? process.cwd() })
 rmSync(folder, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-// One process at a time: commands and tests that run side by side in a clone would see half of what another one builds.
+// Allows one process at a time: concurrent commands and tests in a clone would read incomplete builds of each other.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -16,7 +16,7 @@ function isAlive(pid) {
   }
 }
 
-/** A process that was killed leaves the file behind. */
+/** Removes the file of a process that was killed. Returns whether this process now holds the lock. */
 function take() {
   try {
     writeFileSync(file, String(process.pid), { flag: 'wx' })
@@ -27,13 +27,13 @@ function take() {
   try {
     if (!isAlive(Number(readFileSync(file, 'utf8')))) rmSync(file, { force: true })
   } catch (error) {
-    // The other process has finished.
+    // The other process has released the lock.
     if (error.code !== 'ENOENT') throw error
   }
   return false
 }
 
-/** Runs `work` once no other process of this clone does. */
+/** Runs `work` when no other process of this clone holds the lock. */
 export async function exclusively(work) {
   mkdirSync(join(root, '.cache'), { recursive: true })
   while (!take()) await wait(pollMs)

@@ -1,4 +1,4 @@
-// `npm run generate`: writes the files that are made from the sources.
+// `npm run generate`: writes the files that are generated from the sources.
 import { chosenNode, install, run, sourceEnvironment } from './node.mjs'
 
 await install()

@@ -1,4 +1,4 @@
-/** The files that are made from the sources: writes them, or with `--check` tells which differ. */
+/** The files that are generated from the sources: writes them, or with `--check` lists those that differ. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -30,7 +30,7 @@ describes what to monitor.
 |---|---|---|
 `
 
-/** The metrics that a service has, as it tells them itself. */
+/** The metrics of a service, from its own `/metrics`. */
 async function metricsPage(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-metrics-'))
   const settings = {
@@ -41,7 +41,7 @@ async function metricsPage(): Promise<string> {
   } as const
   const service = await serve(await declared(), settings)
   try {
-    // GraphQL is loaded by the first request for it.
+    // The first request loads GraphQL.
     await (await fetch(`${service.url}/graphql?query={__typename}`)).text()
     const text = await (await fetch(`${service.url}/metrics`)).text()
     const rows = [...text.matchAll(/^# HELP (portico_\w+) (.*)\n# TYPE \w+ (\w+)$/gm)]
@@ -60,7 +60,7 @@ const entries = [
   ['portico/test', 'testing.ts'],
 ] as const
 
-/** What the package exports by name, types too: what a change of its face shows up in. */
+/** The names that the package exports, including types, so that changes of its interface show up in the diff. */
 function exportedNames(): string {
   return entries.map(([name, file]) => `# ${name}\n${namesIn(file)}`).join('\n')
 }
@@ -101,9 +101,9 @@ function stored(path: string): string | undefined {
   }
 }
 
-/** The first line in which two texts differ, for people. */
+/** Describes the first line in which two texts differ. */
 function difference(before: string | undefined, after: string): string {
-  if (before === undefined) return 'is not there'
+  if (before === undefined) return 'does not exist'
   const [old, made] = [before.split('\n'), after.split('\n')]
   const at = made.findIndex((line, index) => line !== old[index])
   const line = at === -1 ? made.length : at

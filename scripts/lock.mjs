@@ -1,6 +1,6 @@
-// `npm run lock`, after a change of the dependencies: brings package-lock.json up to date, without the dependencies of
-// packages that were built with them, and with the optional packages of other platforms. npm leaves those out when the
-// registry it asked does not carry them, and `npm ci` then refuses the lock file everywhere.
+// `npm run lock`: updates package-lock.json after a change of the dependencies, without the dependencies of packages that
+// were bundled with them, and with the optional packages of other platforms. npm omits those if its registry does not have
+// them, and `npm ci` then rejects the lock file everywhere.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { capture, root, say } from './node.mjs'
 import { placeOf } from './packages.mjs'
 
-/** Only a file that stands alone is used of these (scripts/build.mjs): what it was built from is not installed. */
+/** Only a bundled file of these packages is used (scripts/build.mjs), so their dependencies are not installed. */
 const prebuilt = ['graphiql', '@scalar/fastify-api-reference']
 
 const systems = [
@@ -24,7 +24,7 @@ const systems = [
 ]
 const processors = ['arm64', 'arm', 'ia32', 'loong64', 'ppc64', 'riscv64', 's390x', 'x64']
 
-/** The lock entry of an optional package that is built for one platform, told from its name. */
+/** The lock entry of an optional package for one platform, derived from its name. */
 export function platformEntry(name, version) {
   const words = name.split('/').at(-1).split('-')
   const os = systems.find(system => words.includes(system))
@@ -34,7 +34,7 @@ export function platformEntry(name, version) {
   return { version, cpu: [cpu], dev: true, ...libc, license: 'MIT', optional: true, os: [os] }
 }
 
-/** Adds what is missing; gives the names that it added. */
+/** Adds missing packages. Returns their names. */
 export function completeLock(lock) {
   const added = []
   for (const [from, entry] of Object.entries(lock.packages)) {
@@ -50,7 +50,7 @@ export function completeLock(lock) {
   return added
 }
 
-/** Takes their dependencies from the prebuilt packages; gives the names of those that had any. */
+/** Removes the dependencies of the prebuilt packages. Returns the names of those that had any. */
 export function separatePrebuilt(lock) {
   return prebuilt.filter(name => {
     const entry = lock.packages[`node_modules/${name}`]
@@ -62,7 +62,7 @@ export function separatePrebuilt(lock) {
   })
 }
 
-/** Runs in a folder of its own: npm would write to node_modules, too, as if everything were installed. */
+/** Runs in a separate folder: npm would also write to node_modules, as if everything were installed. */
 async function updateLock(folder) {
   const { code, output } = await capture('npm', ['install', '--package-lock-only', '--ignore-scripts'], {
     cwd: folder,
@@ -73,7 +73,7 @@ async function updateLock(folder) {
   process.exit(code)
 }
 
-/** What npm reads for the lock file. */
+/** Copies what npm reads for the lock file. */
 function copyDescriptions(folder) {
   const { workspaces } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const files = [
@@ -85,7 +85,7 @@ function copyDescriptions(folder) {
   for (const file of files) cpSync(join(root, file), join(folder, file))
 }
 
-/** Changes the lock file by `change`, which gives the names of what it changed. */
+/** Changes the lock file with `change`, which returns the names of the changed packages. */
 function changeLock(file, change) {
   const lock = JSON.parse(readFileSync(file, 'utf8'))
   const names = change(lock)
@@ -97,7 +97,7 @@ async function main(folder) {
   const file = join(folder, 'package-lock.json')
   copyDescriptions(folder)
   await updateLock(folder)
-  // npm removes what nobody needs any more.
+  // npm then removes packages that are no longer needed.
   if (changeLock(file, separatePrebuilt).length > 0) await updateLock(folder)
   const added = changeLock(file, completeLock)
   cpSync(file, join(root, 'package-lock.json'))

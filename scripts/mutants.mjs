@@ -1,4 +1,4 @@
-// `npm run mutants [file or folder …]`: whether the tests notice plausible mistakes; scripts/mutants/main.ts says how.
+// `npm run mutants [file or folder …]`: checks that the tests detect plausible mistakes; see scripts/mutants/main.ts.
 import { serveDatabases } from './databases.mjs'
 import { chosenNode, install, run, sourceEnvironment } from './node.mjs'
 

@@ -1,4 +1,4 @@
-// What every script needs: the packages installed, the Node to use, and child processes that end well.
+// What every script needs: installed packages, the right Node, and child processes.
 // Runs on the machine's own Node, from version 20.
 import { spawn } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
@@ -8,14 +8,14 @@ import { isInstalled, lockedNode, root } from './packages.mjs'
 export { root }
 
 const onWindows = process.platform === 'win32'
-/** As `engines` says: it has node:crypto's argon2, and node:sqlite without a warning at each start. */
+/** As in `engines`: the first version with argon2 in node:crypto, and with node:sqlite without a warning. */
 export const oldestNode = '24.15'
 
 export function say(text) {
   process.stderr.write(`${text}\n`)
 }
 
-/** Runs a command to its end; gives its exit code and what it printed. */
+/** Runs a command. Resolves with its exit code and its output. */
 export function capture(command, args, options = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: root, ...options, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -27,7 +27,7 @@ export function capture(command, args, options = {}) {
   })
 }
 
-/** Runs a command that shares our terminal; passes signals on; gives its exit code. */
+/** Runs a command on this terminal, and forwards signals to it. Resolves with its exit code. */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: root, stdio: 'inherit', ...options })
@@ -41,7 +41,7 @@ export function run(command, args, options = {}) {
   })
 }
 
-/** Debian without its compiler lacks one that Node 26 is linked with. */
+/** Debian without a compiler lacks a library with which Node 26 is linked. */
 export function missingLibrary(output) {
   const [, library] = /error while loading shared libraries: (\S+?):/.exec(output) ?? []
   if (library === undefined) return undefined
@@ -60,11 +60,11 @@ function npm(...args) {
 function endOf({ code, output }) {
   if (code === 0) return
   say(output)
-  say('npm failed; its output is above. It needs a way to a package registry.')
+  say('npm failed; its output is above. It needs access to a package registry.')
   process.exit(code)
 }
 
-/** A newer lock file in a clone that has run its tests: it needs them again. */
+/** Whether the clone has the packages of the tests: with a newer lock file, it needs them again. */
 function hasTestPackages() {
   return existsSync(join(root, 'node_modules', 'portico-test'))
 }
@@ -81,14 +81,14 @@ async function installToServe(ownVersion) {
   endOf(await npm('ci', ...workspaces))
 }
 
-/** Adds to what `npm start` has installed, so that a service that runs keeps its packages. */
+/** Adds to what `npm start` has installed, so that a running service keeps its packages. */
 async function installEverything() {
   say('Installing what tests, checks and measurements need (once) …')
   if (isInstalled('serve') && (await npm('install', '--no-save')).code === 0 && isInstalled()) return
   endOf(await npm('ci'))
 }
 
-/** Why the pinned Node cannot be used, and what to do; undefined when it runs. */
+/** Why the pinned Node cannot be used, and what to do; undefined if it runs. */
 async function nodeFault() {
   const pinned = lockedNode()
   if (pinned === undefined) return `Portico pins no Node for ${process.platform} on ${process.arch}.`
@@ -117,7 +117,7 @@ function isPinnedThere() {
 
 let usesOwnNode = false
 
-/** Takes the pinned Node; where it cannot be used, the machine's own if that is new enough. Otherwise the process ends. */
+/** Selects the pinned Node or, if that cannot be used, the machine's own if it is new enough. Otherwise ends the process. */
 async function takePinned(ownVersion) {
   const fault = await nodeFault()
   if (fault === undefined) return
@@ -130,8 +130,8 @@ async function takePinned(ownVersion) {
 }
 
 /**
- * For `npm start` and whatever else only builds and serves: installs what that needs, unless it is there already,
- * and takes the machine's own Node if it is new enough. Only otherwise is the pinned one installed.
+ * For `npm start` and other scripts that only build and serve: installs what they need, unless it is already installed, and
+ * uses the machine's own Node if it is new enough. Otherwise installs the pinned one.
  */
 export async function prepareToServe(ownVersion = process.versions.node) {
   usesOwnNode = isNewEnough(ownVersion)
@@ -142,8 +142,8 @@ export async function prepareToServe(ownVersion = process.versions.node) {
 }
 
 /**
- * For tests, checks and measurements: installs every locked package, unless they are there already, and takes the
- * pinned Node, so that results are the same everywhere.
+ * For tests, checks and measurements: installs every locked package, unless they are already installed, and uses the pinned
+ * Node, so that results are the same everywhere.
  */
 export async function install(ownVersion = process.versions.node) {
   const isThere = isInstalled() && (isPinnedThere() || lockedNode() === undefined || isNewEnough(ownVersion))
@@ -152,18 +152,18 @@ export async function install(ownVersion = process.versions.node) {
   await takePinned(ownVersion)
 }
 
-/** The Node to use, once one of the above has taken it. */
+/** The Node to use, after one of the functions above has selected it. */
 export function chosenNode() {
   const pinned = usesOwnNode ? undefined : lockedNode()
   return pinned !== undefined && existsSync(pinned.path) ? pinned.path : process.execPath
 }
 
-/** The path of a tool that a development dependency brings. */
+/** The path of a tool from a development dependency. */
 export function tool(name) {
   return join(root, 'node_modules', '.bin', onWindows ? `${name}.cmd` : name)
 }
 
-/** The environment in which `portico` means the sources, not the built package. */
+/** The environment in which `portico` resolves to the sources, not to the built package. */
 export function sourceEnvironment() {
   const options = [process.env.NODE_OPTIONS, '--conditions=portico-source'].filter(Boolean).join(' ')
   const path = [join(root, 'node_modules', '.bin'), dirname(chosenNode()), process.env.PATH].join(

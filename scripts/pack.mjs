@@ -1,4 +1,4 @@
-// `node scripts/pack.mjs FOLDER`: packs Portico and create-portico as they would be published; prints what npm says of both.
+// `node scripts/pack.mjs FOLDER`: packs Portico and create-portico as they would be published, and prints npm's report.
 import { execFile } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { capture, chosenNode, prepareToServe, root, say } from './node.mjs'
 
 const run = promisify(execFile)
 
-/** Builds create-portico, unless it is younger than what it is made from. */
+/** Builds create-portico, unless it is newer than its sources. */
 async function buildCreate() {
   const { code, output } = await capture(chosenNode(), [join('create', 'build.mjs')])
   if (code === 0) return
@@ -18,7 +18,7 @@ async function buildCreate() {
   process.exit(code)
 }
 
-/** Builds what is stale, and packs it into a folder. Returns a `{ name, version, integrity, filename, files }` for each. */
+/** Builds what is stale, and packs both into a folder. Returns `{ name, version, integrity, filename, files }` for each. */
 export function pack(folder) {
   return exclusively(async () => {
     if (!isBuilt()) {

@@ -1,16 +1,16 @@
-// What package-lock.json names, and what of it is installed. Runs on the machine's own Node, from version 20.
+// Which packages package-lock.json names, and which of them are installed. Runs on the machine's own Node, from version 20.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The packages of a lock file, by their place in the folder; '' is the top. */
+/** The packages of a lock file, by their place in the folder; '' is the root. */
 function packagesOf(file) {
   return JSON.parse(readFileSync(file, 'utf8')).packages
 }
 
-/** The place of the package `name` that the package at `from` gets; undefined where the lock has none. */
+/** The place of the package that the package at `from` gets as `name`; undefined if the lock has none. */
 export function placeOf(packages, from, name) {
   for (let place = from; ; place = place.slice(0, Math.max(place.lastIndexOf('/node_modules/'), 0))) {
     const found = `${place === '' ? '' : `${place}/`}node_modules/${name}`
@@ -25,10 +25,10 @@ function namesNeededBy({ dependencies, devDependencies, peerDependencies, peerDe
   return [...Object.keys({ ...dependencies, ...devDependencies }), ...peers]
 }
 
-/** The places that serving and building need: the top's own packages with theirs, and not those of the workspaces. */
+/** The places that serving and building need: the root's packages with their dependencies, without the workspaces'. */
 function placesToServe(packages) {
   const places = new Set([''])
-  // A set that grows is walked to its end.
+  // The loop also visits places that are added meanwhile.
   for (const from of places) {
     for (const name of namesNeededBy(packages[from])) {
       const place = placeOf(packages, from, name)
@@ -51,8 +51,8 @@ export function isInstalled(purpose = 'everything', folder = root) {
 }
 
 /**
- * The package that brings the pinned Node for a platform, with the path of its program; undefined where
- * package-lock.json names none. npm checks it against the checksum there, and no install script runs.
+ * The package with the pinned Node for a platform, with the path of its program; undefined if package-lock.json has none.
+ * npm verifies its checksum, and no install script runs.
  */
 export function lockedNode(folder = root, platform = process.platform, processor = process.arch) {
   const packages = packagesOf(join(folder, 'package-lock.json'))

@@ -1,4 +1,4 @@
-// `npm test [paths or options]`: every test, or those named, on the pinned Node.
+// `npm test [paths or options]`: runs all tests or the named ones, on the pinned Node.
 import { spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -20,14 +20,14 @@ import { chosenNode, install, root, say, sourceEnvironment } from './node.mjs'
 /** A test that hangs fails after this. */
 const timeoutMs = 600_000
 
-/** The arguments that name files or folders; the others are options of `node --test`. */
+/** The arguments that name files or folders. The others are options of `node --test`. */
 function namesIn(args) {
   return args.filter(arg => !arg.startsWith('-'))
 }
 
 /**
- * Folders whose small tests share a process: a process for each file would take longer than most of them do. By the name of
- * the process.
+ * Folders whose small tests share a process, by the name of the process: starting a process takes longer than most of these
+ * files.
  */
 const together = {
   accounts: ['auth'],
@@ -38,19 +38,19 @@ const together = {
   store: ['store', 'databases'],
 }
 
-/** What changes more of its process than a test's own, or needs a process that does nothing else. */
-const ofItsOwn =
+/** Files that match change global state of their process, or need a process that does nothing else. */
+const needsOwnProcess =
   /\b(before|after|beforeEach|afterEach|serviceOfFile|sharedFixtures|shareSetup)\(|node:(child_process|worker_threads)|\.mock\.|own-pages\.ts|process\.(env\.\w+ =|exit|memoryUsage)/
 
-/** The process that runs the file with others; undefined where it has one of its own. */
+/** The name of the shared process that runs the file; undefined if the file has its own. */
 function sharedBy(file) {
-  // Those take seconds, and databases.
-  if (file.endsWith('.property.test.ts') || ofItsOwn.test(readFileSync(join(root, file), 'utf8')))
+  // Property tests take seconds, and need databases.
+  if (file.endsWith('.property.test.ts') || needsOwnProcess.test(readFileSync(join(root, file), 'utf8')))
     return undefined
   return Object.keys(together).find(name => together[name].some(folder => file.startsWith(`test/${folder}/`)))
 }
 
-/** Every test file, from the root. */
+/** All test files, relative to the root. */
 function testFiles() {
   return ['test', 'examples']
     .flatMap(folder =>
@@ -61,7 +61,7 @@ function testFiles() {
     .filter(name => name.endsWith('.test.ts'))
 }
 
-/** Writes what runs these files in one process. Returns its path. */
+/** Writes a program that runs these files in one process. Returns its path. */
 function writeShared(folder, name, files) {
   const path = join(folder, `${name}.mjs`)
   const urls = files.map(file => pathToFileURL(join(root, file)).href)
@@ -73,7 +73,7 @@ function writeShared(folder, name, files) {
   return path
 }
 
-/** Of every test: the programs that run several files, and the files that are run alone. */
+/** For a whole run: the programs that run several files, and the files that run alone. */
 function everyTest() {
   const folder = mkdtempSync(join(tmpdir(), 'portico-together-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -83,7 +83,7 @@ function everyTest() {
   )
 }
 
-/** What `node --test` is given. */
+/** The files and patterns for `node --test`. */
 function patterns(named) {
   if (named.length === 0) return everyTest()
   return named.map(name => {
@@ -92,19 +92,19 @@ function patterns(named) {
   })
 }
 
-/** What tests keep in memory at once is a tenth of it. */
-const roomBytes = 4 * 2 ** 30
+/** Ten times what the tests keep in memory at once. */
+const minFreeBytes = 4 * 2 ** 30
 
 /**
- * A folder for what tests write, in memory where there is room: every commit of theirs waits for the disk otherwise.
- * Undefined where there is none, or where programs that tests build could not run.
+ * Creates a folder in memory for what tests write: otherwise each of their commits waits for the disk. Returns undefined if
+ * there is not enough memory, or if programs that tests build could not run there.
  */
 function folderInMemory() {
   if (process.platform !== 'linux' || process.env.TMPDIR) return undefined
   let folder
   try {
     const { bavail, bsize } = statfsSync('/dev/shm')
-    if (Math.min(bavail * bsize, freemem()) < roomBytes) return undefined
+    if (Math.min(bavail * bsize, freemem()) < minFreeBytes) return undefined
     folder = mkdtempSync('/dev/shm/portico-')
     // PostgreSQL runs as another user.
     chmodSync(folder, 0o1777)
@@ -117,7 +117,7 @@ function folderInMemory() {
   }
 }
 
-/** Whether a process of the group is still there; ends what is. */
+/** Ends the processes of the group. Returns whether there were any. */
 function endGroup(pid) {
   if (process.platform === 'win32') return false
   try {
@@ -139,7 +139,7 @@ const child = spawn(
   chosenNode(),
   [
     '--test',
-    // More than the two cores of the smallest machine: tests also wait, for a disk or for another process.
+    // More than the two cores of the smallest machine, because tests also wait for the disk and for other processes.
     '--test-concurrency=4',
     `--test-timeout=${timeoutMs}`,
     ...args.filter(arg => arg.startsWith('-')),
@@ -150,9 +150,9 @@ const child = spawn(
     cwd: root,
     stdio: 'inherit',
     env: {
-      // Tests share the processor with each other: nobody is refused for that, but where a test is about it.
+      // Tests share the processor: no request is refused for load, except in the tests of that.
       PORTICO_MAX_DELAY: '60000',
-      // Each test file is a process of its own: they share what is compiled.
+      // Test files run in separate processes, which share compiled code.
       NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
       ...sourceEnvironment(),
       ...(databases && { PORTICO_TEST_SERVERS: databases.path }),

@@ -1,4 +1,4 @@
-/** The command line: every command is a row of this table; the commands of a group share a file in `cli/`. */
+/** The command line. Every command is a row of this table; the commands of a group share a file in `cli/commands/`. */
 import { readFileSync } from 'node:fs'
 import { type Commands, commandHelp, findCommand, generalHelp, parseArguments } from './cli/commands.ts'
 import { print } from './cli/output.ts'
@@ -10,23 +10,23 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/start.ts')).command,
   },
   dev: {
-    sentence: 'Serve the model while it is written: reload when it changes.',
+    sentence: 'Serve the model during development, and reload it when it changes.',
     load: async () => (await import('./cli/commands/dev.ts')).command,
   },
   check: {
-    sentence: 'Check the model, and list every fault of it.',
+    sentence: 'Check the model, and list all of its faults.',
     load: async () => (await import('./cli/commands/check.ts')).command,
   },
   explain: {
-    sentence: 'Say why a request of a user is allowed or refused, without carrying it out.',
+    sentence: 'Explain why a request of a user is allowed or refused, without executing it.',
     load: async () => (await import('./cli/commands/explain.ts')).command,
   },
   'explain-queries': {
-    sentence: 'List the slow lists that a service has answered, and the index that each lacks.',
+    sentence: 'List the slow lists that a service has answered, and the index that each one needs.',
     load: async () => (await import('./cli/commands/explain-queries.ts')).command,
   },
   migrate: {
-    sentence: 'Show what the model changes in the database, and do it with --apply.',
+    sentence: 'Show what the model changes in the database, and apply it with --apply.',
     load: async () => (await import('./cli/commands/migrate.ts')).command,
   },
   copy: {
@@ -38,7 +38,7 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/backup.ts')).backup,
   },
   restore: {
-    sentence: 'Replace the database with a backup, while no service runs.',
+    sentence: 'Replace the database with a backup. No service may be running.',
     load: async () => (await import('./cli/commands/backup.ts')).restoreBackup,
   },
   export: {
@@ -46,24 +46,24 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/export.ts')).command,
   },
   import: {
-    sentence: 'Create items of a collection from CSV or NDJSON, of any size; goes on where it was stopped.',
+    sentence: 'Create items of a collection from CSV or NDJSON of any size. Resumes an interrupted import.',
     load: async () => (await import('./cli/commands/import.ts')).command,
   },
   'events restored': {
-    sentence: 'Number new events far above all earlier ones, after a database was put back by hand.',
+    sentence: 'Number new events far above all earlier ones, after a database was restored by hand.',
     load: async () => (await import('./cli/commands/events.ts')).restored,
   },
   'reactions list': {
-    sentence: 'List reactions and jobs, what waits to be tried again, and what was given up.',
+    sentence: 'List reactions and jobs, their runs that wait for a retry, and those that were given up.',
     load: async () => (await import('./cli/commands/reactions.ts')).list,
   },
   'reactions retry': {
-    sentence:
-      'Run again what waits or was given up, named as `reactions list` does; all dead letters with --dead.',
+    sentence: 'Retry a run that waits or was given up, by its id in the list; all dead letters with --dead.',
     load: async () => (await import('./cli/commands/reactions.ts')).retry,
   },
   'reactions skip': {
-    sentence: 'Drop what waits or was given up; by its name, all of a reaction that the model has no more.',
+    sentence:
+      'Drop a run that waits or was given up, or everything of a reaction that the model no longer has.',
     load: async () => (await import('./cli/commands/reactions.ts')).skip,
   },
   'print openapi': {
@@ -75,15 +75,15 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/print.ts')).schema,
   },
   'print sql': {
-    sentence: 'Print the SQL that makes the tables of the model, for SQLite or PostgreSQL.',
+    sentence: 'Print the SQL that creates the tables of the model, for SQLite or PostgreSQL.',
     load: async () => (await import('./cli/commands/print.ts')).sql,
   },
   'print config': {
-    sentence: 'Print the page of all settings.',
+    sentence: 'Print the reference of all settings.',
     load: async () => (await import('./cli/commands/print.ts')).config,
   },
   'print errors': {
-    sentence: 'Print the page of all errors.',
+    sentence: 'Print the reference of all errors.',
     load: async () => (await import('./cli/commands/print.ts')).errors,
   },
   'generate client': {
@@ -91,7 +91,7 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/generate.ts')).client,
   },
   'keys create': {
-    sentence: 'Make an API key for a user, and print it once.',
+    sentence: 'Create an API key for a user, and print it once.',
     load: async () => (await import('./cli/commands/keys.ts')).create,
   },
   'keys list': {
@@ -99,7 +99,7 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/keys.ts')).list,
   },
   'keys revoke': {
-    sentence: 'Revoke an API key, named by its id or its first characters.',
+    sentence: 'Revoke an API key, by its id or its prefix.',
     load: async () => (await import('./cli/commands/keys.ts')).revoke,
   },
   'keys generate': {
@@ -108,7 +108,7 @@ const commands: Commands = {
   },
   'keys rotate': {
     sentence:
-      'Make new signing keys for tokens; what the old ones signed stays valid unless --end-old is given.',
+      'Create new keys for signing tokens. Tokens that older keys signed stay valid, unless --end-old is given.',
     load: async () => (await import('./cli/commands/keys.ts')).rotate,
   },
   'secrets generate': {
@@ -116,7 +116,7 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/secrets.ts')).generate,
   },
   'secrets rotate': {
-    sentence: 'Encrypt all secrets in the database with a new key; the older keys still decrypt.',
+    sentence: 'Encrypt all secrets in the database with a new key. Older keys are kept for decryption.',
     load: async () => (await import('./cli/commands/secrets.ts')).rotate,
   },
   'secrets forget': {
@@ -132,11 +132,11 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/apps.ts')).list,
   },
   'apps rotate-secret': {
-    sentence: 'Make a new secret for an app, named by its client id; the old ones expire after a while.',
+    sentence: 'Create a new secret for an app, by its client id. Older secrets expire later.',
     load: async () => (await import('./cli/commands/apps.ts')).rotateSecret,
   },
   'apps secrets': {
-    sentence: 'List the secrets of an app, named by its client id, and when each ends.',
+    sentence: 'List the secrets of an app, by its client id, and when each expires.',
     load: async () => (await import('./cli/commands/apps.ts')).listSecrets,
   },
   'apps end-secret': {
@@ -144,7 +144,7 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/apps.ts')).endSecret,
   },
   'apps delete': {
-    sentence: 'Delete an app, named by its client id, and revoke its tokens.',
+    sentence: 'Delete an app, by its client id, and revoke its tokens.',
     load: async () => (await import('./cli/commands/apps.ts')).remove,
   },
   'documents register': {
@@ -156,7 +156,7 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/documents.ts')).list,
   },
   'users create': {
-    sentence: 'Make an account.',
+    sentence: 'Create an account.',
     load: async () => (await import('./cli/commands/users.ts')).create,
   },
   'users list': {
@@ -164,19 +164,19 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/users.ts')).list,
   },
   'users set-role': {
-    sentence: 'Give a user a role.',
+    sentence: 'Change the role of a user.',
     load: async () => (await import('./cli/commands/users.ts')).setRole,
   },
   'users disable': {
-    sentence: 'Suspend an account: every credential of it is refused.',
+    sentence: 'Disable an account: all of its credentials are refused.',
     load: async () => (await import('./cli/commands/users.ts')).disable,
   },
   'users enable': {
-    sentence: 'End the suspension of an account.',
+    sentence: 'Enable a disabled account.',
     load: async () => (await import('./cli/commands/users.ts')).enable,
   },
   'users set-password': {
-    sentence: 'Give a user a new password, and end their sessions, tokens and keys.',
+    sentence: 'Set a new password for a user, and revoke their sessions, tokens and keys.',
     load: async () => (await import('./cli/commands/users.ts')).newPassword,
   },
   'users sessions': {
@@ -184,7 +184,7 @@ const commands: Commands = {
     load: async () => (await import('./cli/commands/users.ts')).sessions,
   },
   'users grants': {
-    sentence: 'List or revoke what a user has allowed apps.',
+    sentence: 'List or revoke the access that a user has granted to apps.',
     load: async () => (await import('./cli/commands/users.ts')).grants,
   },
 }
@@ -202,13 +202,13 @@ async function execute(words: readonly string[]): Promise<string> {
   return rest.includes('--help') ? commandHelp(command) : command.run(parseArguments(command, rest))
 }
 
-/** Runs a command. Returns the exit code: 0 done, 1 failed, 2 bad usage. */
+/** Runs a command. Returns the exit code: 0 success, 1 failure, 2 wrong usage. */
 export async function main(words: readonly string[]): Promise<number> {
   try {
-    // No command is loaded yet: some read the environment when they are.
+    // Before any command is loaded: some modules read the environment when they are loaded.
     loadEnvFile()
     await print(await execute(words))
-    // `explain` has done what was asked where the request is refused.
+    // `explain` sets the exit code if the request is refused.
     return Number(process.exitCode ?? 0)
   } catch (error) {
     const { failureOf } = await import('./cli/error-message.ts')

@@ -39,7 +39,7 @@ export const settingsTable = {
     variable: 'HOST',
     kind: text,
     default: '0.0.0.0',
-    description: 'The address to listen on; `127.0.0.1` lets only this machine in.',
+    description: 'The address to listen on; `127.0.0.1` accepts connections only from this machine.',
   }),
   database: setting({
     variable: 'DATABASE_URL',
@@ -61,21 +61,21 @@ export const settingsTable = {
     secret: true,
     defaultText: 'none: `database` answers all reads',
     description:
-      'Hot standbys of the PostgreSQL database. They answer reads of collections for which they have everything that the primary has.',
+      'Hot standbys of the PostgreSQL database. They answer reads of the collections for which they are up to date.',
   }),
   databaseTimeout: setting({
     variable: 'PORTICO_DB_TIMEOUT',
     kind: integer(500, 600_000),
     default: 10_000,
     description:
-      'The timeout of a statement on PostgreSQL, or of a slow read on SQLite, in milliseconds; then the request is answered with 503. On PostgreSQL, half of it is the longest wait for a row that another transaction has locked. On SQLite, it includes the time in which the read waits. A PostgreSQL server that does not respond at all is given up after about four seconds, whatever the value.',
+      'The timeout of a statement on PostgreSQL, or of a slow read on SQLite, in milliseconds. After that the request is answered with 503. On PostgreSQL, the wait for a row that another transaction has locked is at most half of it. On SQLite, it includes the time that the read waits for a process. A PostgreSQL server that does not respond at all is given up after about four seconds, whatever the value.',
   }),
   databaseReaders: setting({
     variable: 'PORTICO_DB_READERS',
     kind: integer(0, 64),
     default: 2,
     description:
-      'The maximum number of processes that run slow reads of an SQLite file outside the event loop, all workers together, at least one per worker. They start when they are needed. One caller can occupy all but one of them. 0: every read blocks the event loop for as long as it takes.',
+      'The maximum number of processes that run slow reads of an SQLite file outside the event loop, all workers together, at least one per worker. They are started when they are needed. One caller can occupy all but one of them. 0: every read blocks the event loop until it ends.',
   }),
   rowSecurity: setting({
     variable: 'PORTICO_ROW_SECURITY',
@@ -94,7 +94,7 @@ export const settingsTable = {
   baseUrl: optional({
     variable: 'BASE_URL',
     kind: origin,
-    defaultText: 'wherever the client found it',
+    defaultText: 'the address that the client has used',
     description: 'The public address of the service, used in links and documents.',
   }),
   model: optional({
@@ -174,7 +174,7 @@ export const settingsTable = {
     kind: headerName,
     defaultText: 'none: sessions are shown with their address alone',
     description:
-      'The header in which a trusted proxy tells the country of the client, as ISO 3166-1 alpha-2, e.g. `CF-IPCountry`, for the list of sessions. Read only from proxies that `trustProxy` names. The proxy must set or remove it in every request.',
+      'The header in which a trusted proxy sends the country of the client, as ISO 3166-1 alpha-2, e.g. `CF-IPCountry`, for the list of sessions. Read only from proxies that `trustProxy` names. The proxy must set or remove it in every request.',
   }),
   bodyLimit: setting({
     variable: 'PORTICO_BODY_LIMIT',
@@ -205,28 +205,28 @@ export const settingsTable = {
     kind: integer(1, 3600),
     default: 72,
     description:
-      'How long an idle connection stays open, in seconds. It should be longer than the load balancer’s own timeout.',
+      'How long an idle connection stays open, in seconds. It should be longer than the load balancer’s idle timeout.',
   }),
   readTimeout: setting({
     variable: 'PORTICO_READ_TIMEOUT',
     kind: integer(1, 3600),
     default: 60,
     description:
-      'The time in which a client must read an answer, in seconds, plus one second per 64 KiB. Then the connection is closed.',
+      'The time in which a client must read a response, in seconds, plus one second per 64 KiB. After that the connection is closed.',
   }),
   maxUnread: setting({
     variable: 'PORTICO_MAX_UNREAD',
     kind: integer(1_048_576, 68_719_476_736),
     default: 268_435_456,
     description:
-      'The maximum size of all answers that clients have not read yet, in bytes, all workers together. Beyond it, the connections that have waited longest are closed.',
+      'The maximum size of all responses that clients have not read yet, in bytes, all workers together. Beyond it, the connections with the oldest unread responses are closed.',
   }),
   maxConnections: setting({
     variable: 'PORTICO_MAX_CONNECTIONS',
     kind: integer(1, 1_000_000),
     default: 10_000,
     description:
-      'The maximum number of open connections, WebSockets included, all workers together. Beyond it, idle connections are closed, idle WebSockets first; then requests on new connections are answered with 503. 10 % beyond it, new connections are closed at once.',
+      'The maximum number of open connections, WebSockets included, all workers together. Beyond it, idle connections are closed, idle WebSockets first; if that is not enough, requests on new connections are answered with 503. 10 % beyond it, new connections are closed at once.',
   }),
   maxScan: optional({
     variable: 'PORTICO_MAX_SCAN',
@@ -240,7 +240,7 @@ export const settingsTable = {
     kind: flag,
     default: false,
     description:
-      'Whether REST and GraphQL answers have a `Server-Timing` header: the time in the database, how many rows the slowest list scanned, and which index it lacks. For development only: it reveals internals to every client.',
+      'Whether REST and GraphQL responses have a `Server-Timing` header: the time in the database, how many rows the slowest list scanned, and which index it needs. For development only: it reveals internals to every client.',
   }),
   maxDelay: setting({
     variable: 'PORTICO_MAX_DELAY',
@@ -253,14 +253,14 @@ export const settingsTable = {
     variable: 'PORTICO_SHUTDOWN_GRACE',
     kind: integer(0, 3600),
     default: 10,
-    description: 'How long a stop waits for running requests, in seconds.',
+    description: 'How long a shutdown waits for running requests, in seconds.',
   }),
   shutdownDelay: setting({
     variable: 'PORTICO_SHUTDOWN_DELAY',
     kind: integer(0, 3600),
     default: 0,
     description:
-      'How long a stop goes on serving first, in seconds, while `/readyz` answers 503 and connections end with their next answer. A load balancer can choose other nodes meanwhile.',
+      'How long a shutdown continues to serve first, in seconds, while `/readyz` answers 503 and connections are closed after their next response. Meanwhile, a load balancer can choose other nodes.',
   }),
   cors: setting({
     variable: 'PORTICO_CORS',

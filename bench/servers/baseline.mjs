@@ -1,4 +1,4 @@
-// The measure of everything: a bare node:http server that answers a constant of 320 bytes.
+// The baseline: a bare node:http server with a constant response of 320 bytes.
 // The body of a POST or PATCH is read to its end first.
 import { createServer } from 'node:http'
 

@@ -1,5 +1,5 @@
-// What W8 is compared with: graphql-ws over a bare server. No credential, no rules, no log, no database:
-// a POST is published at once. `GET /` tells that it is up. With PLAIN=1, plain `ws`: the message alone.
+// The comparison for W8: graphql-ws on a bare server, without credentials, rules, log or database: a POST is published at
+// once. `GET /` shows that it is up. With PLAIN=1, plain `ws`: only the message.
 import { createServer } from 'node:http'
 import { buildSchema } from 'graphql'
 import { useServer } from 'graphql-ws/use/ws'

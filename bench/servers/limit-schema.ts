@@ -1,7 +1,7 @@
 /**
- * What the hand-written server adds to Portico's tables: the indexes that some requests still need, and a full-text search
- * of its own. Portico's default indexes are there, `(created_at)`, `(author_id)` and `(author_id, created_at)`, and the
- * triggers that maintain totals.
+ * What the hand-written server adds to Portico's tables: the indexes that some requests still need, and its own full-text
+ * search. Portico's default indexes `(created_at)`, `(author_id)` and `(author_id, created_at)` exist, and so do the triggers
+ * that maintain totals.
  */
 import type { DatabaseSync } from 'node:sqlite'
 
@@ -10,7 +10,7 @@ function columnsOf(database: DatabaseSync, table: string): readonly string[] {
   return rows.map(({ name }) => String(name))
 }
 
-/** Adds what is missing; doing it again changes nothing. */
+/** Adds what is missing. Idempotent. */
 export function prepareLimit(database: DatabaseSync): void {
   database.exec('CREATE INDEX IF NOT EXISTS limit_admins ON users (role)')
   if (!columnsOf(database, 'posts').includes('status')) return

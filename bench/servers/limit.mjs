@@ -1,5 +1,5 @@
-// The limit to compare with: raw node:http and node:sqlite, one statement a request, JSON built in SQL.
-// No credential, no rules, no limits, no event log; one transaction for all writes that wait.
+// The hand-written server, an upper limit: node:http and node:sqlite, one statement per request, JSON built in SQL.
+// No credentials, rules, limits or event log; waiting writes share a transaction.
 import { createServer } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { prepareLimit } from './limit-schema.ts'
@@ -25,7 +25,7 @@ const fields = (row = 'p.') =>
 const object = (row = 'p.') => `json_object(${fields(row)})`
 const author = `'author', (SELECT json_object('id', u.id, 'name', u.name, 'email', u.email, 'role', u.role, 'disabled', json(iif(u.disabled, 'true', 'false')), 'created_at', u.created_at) FROM users u WHERE u.id = p.author_id)`
 
-/** The texts of the rows that `rows` gives, then their number. */
+/** The JSON texts of the rows that `rows` returns, then their number. */
 const pageOf = (text, rows, total) =>
   prepare(`SELECT (SELECT group_concat(o) FROM (SELECT ${text} o FROM ${rows})), ${total}`)
 const newest = 'ORDER BY p.created_at DESC, p.id DESC LIMIT ? OFFSET ?'
@@ -52,7 +52,7 @@ const cursorOver = (where, others = '') =>
   )
 const after = cursorOver('p.id > ?')
 const ofUserAfter = cursorOver('p.author_id = ?1 AND p.id > ?2', ', (SELECT 1 FROM users WHERE id = ?1)')
-// The ids are sorted first, from the index alone; only the page's rows are read.
+// Sorts ids in the index first, and then reads only the page's rows.
 const adminsNewest = pageOf(
   object(),
   `(SELECT p.id FROM posts p WHERE ${ofAdmins} ${newest}) f JOIN posts p ON p.id = f.id ORDER BY p.created_at DESC, p.id DESC`,
@@ -60,7 +60,7 @@ const adminsNewest = pageOf(
 )
 const ofStatus = 'posts p WHERE p.status = ?1 ORDER BY p.created_at DESC, p.id DESC LIMIT ?2 OFFSET ?3'
 const statusNewest = hasStatus && pageOf(object(), ofStatus, counted('p.status = ?1'))
-// An estimate that is one: no more than 10,001 rows are looked at.
+// A bounded count: at most 10,001 rows are scanned.
 const bounded = '(SELECT count(*) FROM (SELECT 1 FROM posts p WHERE p.status = ?1 LIMIT 10001))'
 const statusEstimated = hasStatus && pageOf(object(), ofStatus, bounded)
 const statusWithoutTotal = hasStatus && pageOf(object(), ofStatus, 'NULL')
@@ -104,7 +104,7 @@ function pageText(rows, total, number, perPage) {
 const cursorText = (rows, last, perPage) =>
   `{"data":[${rows ?? ''}],"meta":{"per_page":${perPage},"next_cursor":${last}}}`
 
-/** The statement of the page that is asked for, and its arguments before limit and offset. */
+/** The statement for the requested page, and its arguments before limit and offset. */
 function asked(query) {
   if (query.has('q')) return [found, query.get('q')]
   if (query.has('status')) {
@@ -167,7 +167,7 @@ const changed = (id, { title }) => {
 
 const removed = id => (remove.run(id).changes === 0 ? [404, missing] : [204, ''])
 
-/** Writes that wait for the next transaction, each with its response. */
+/** Writes that wait for the next transaction, with their responses. */
 let waiting = []
 
 function write(run, response) {

@@ -1,5 +1,5 @@
-// What W9 is compared with: oidc-provider by itself, everything in memory, one client, no rules, no limits.
-// POST /seed?n=100&lasting=1 makes codes, without a browser; lasting ones give refresh tokens.
+// The comparison for W9: oidc-provider alone, with everything in memory, one client, no rules and no limits.
+// POST /seed?n=100&lasting=1 creates codes without a browser; lasting ones yield refresh tokens.
 import { createServer } from 'node:http'
 import Provider from 'oidc-provider'
 

@@ -1,4 +1,4 @@
-// Loaded into a measured server: tells its memory after a collection, and how many descriptors it has open.
+// Loaded into a measured server: reports its memory after a garbage collection, and its open file descriptors.
 import { readdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 

@@ -6,7 +6,7 @@ import { defaultTemplate, isTemplate, type TemplateName, templateNames, template
 export interface Arguments {
   readonly folder: string | undefined
   readonly template: TemplateName | undefined
-  /** A packed Portico, which the project gets a copy of; otherwise the registry's. */
+  /** A packed Portico to copy into the project; undefined for the registry's. */
   readonly portico: string | undefined
   readonly yes: boolean
   readonly install: boolean
@@ -27,11 +27,11 @@ ${rows.join('\n')}
 Options:
 
   --template NAME     ${templateNames.join(', ')}
-  --yes               ask nothing: folder my-app and template ${defaultTemplate} unless named
+  --yes               ask nothing: default to folder my-app and template ${defaultTemplate}
   --no-install        do not run npm install
-  --no-git            do not make a git repository
-  --portico FILE      a packed Portico (.tgz) instead of the registry's; the project gets a copy
-  --help              this text
+  --no-git            do not create a git repository
+  --portico FILE      a packed Portico (.tgz) to copy into the project, instead of the registry's
+  --help              show this help
 `
 }
 
@@ -58,12 +58,12 @@ function parsed(args: readonly string[]) {
   }
 }
 
-/** Throws a `Failure` for options that do not exist or fit. */
+/** Throws a `Failure` for unknown options and invalid values. */
 export function readArguments(args: readonly string[]): Arguments {
   const { values, positionals } = parsed(args)
   const [folder, second] = positionals
   if (second !== undefined) {
-    throw new Failure(`One folder at a time: leave out ${JSON.stringify(second)}.`, 2)
+    throw new Failure(`Name one folder only: remove ${JSON.stringify(second)}.`, 2)
   }
   const { template, portico, yes } = values
   if (template !== undefined && !isTemplate(template)) {

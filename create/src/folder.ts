@@ -1,4 +1,4 @@
-/** Where the project goes, and its name. */
+/** The folder of the project, and its name. */
 import { readdirSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { Failure } from './failure.ts'
@@ -6,19 +6,19 @@ import { Failure } from './failure.ts'
 export interface Target {
   /** Absolute. */
   readonly path: string
-  /** The folder's name, which is the package's. */
+  /** The folder's name, which is also the package's name. */
   readonly name: string
 }
 
-/** A new repository has the first one; the second comes from a file manager. */
-const harmless = ['.git', '.DS_Store']
+/** Entries that do not count: a new repository has the first, and a file manager creates the second. */
+const ignored = ['.git', '.DS_Store']
 
 /** npm refuses the first two; the others are packages that the project depends on. */
 const taken = ['node_modules', 'favicon.ico', 'portico', 'typescript']
 
 const maxNameLength = 214
 
-/** The nearest package name: `My App` → `my-app`. */
+/** Turns a name into a valid package name: `My App` → `my-app`. */
 function suggestedName(name: string): string {
   const near = name
     .toLowerCase()
@@ -29,7 +29,7 @@ function suggestedName(name: string): string {
   return near === '' || taken.includes(near) ? 'my-app' : near
 }
 
-/** What is wrong with a name, in a sentence; undefined when npm accepts it. */
+/** What is wrong with a name, as a sentence; undefined if npm accepts it. */
 export function nameFault(name: string): string | undefined {
   const isValid = /^[a-z0-9][a-z0-9._-]*$/.test(name) && name.length <= maxNameLength
   if (isValid && !taken.includes(name)) return undefined
@@ -41,17 +41,17 @@ export function nameFault(name: string): string | undefined {
   )
 }
 
-/** What stands in the way of a new project; undefined when nothing does. */
+/** Why the folder cannot hold a new project; undefined if it can. */
 function folderFault(path: string, shown: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) return undefined
   if (!found.isDirectory()) return `${shown} is a file: name a folder that is empty or does not exist.`
-  const inIt = readdirSync(path).filter(name => !harmless.includes(name))
+  const inIt = readdirSync(path).filter(name => !ignored.includes(name))
   if (inIt.length === 0) return undefined
   return `The folder ${shown} is not empty: name one that is empty or does not exist.`
 }
 
-/** What is wrong with a folder that was typed; undefined when a project can be created there. */
+/** What is wrong with the given folder; undefined if a project can be created there. */
 export function targetFault(folder: string, from: string): string | undefined {
   if (folder.trim() === '') return 'Name a folder, for example my-app.'
   const { path, name } = targetOf(folder, from)
@@ -67,7 +67,7 @@ export function targetOf(folder: string, from: string): Target {
   return { path, name: basename(path) }
 }
 
-/** Throws a `Failure` when no project can be created there. */
+/** Throws a `Failure` if no project can be created there. */
 export function checkedTarget(folder: string, from: string): Target {
   const fault = targetFault(folder, from)
   if (fault !== undefined) throw new Failure(fault)

@@ -1,4 +1,4 @@
-/** `create-portico`: asks, writes the project, and says what comes next. */
+/** `create-portico`: asks for what is missing, writes the project, and prints the next steps. */
 import { relative } from 'node:path'
 import { type Arguments, help, readArguments } from './arguments.ts'
 import { Failure } from './failure.ts'
@@ -12,7 +12,7 @@ import { readVersions } from './versions.ts'
 
 const defaultFolder = 'my-app'
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
@@ -21,13 +21,13 @@ interface Choice {
   readonly template: TemplateName
 }
 
-/** Without a terminal there is nobody to ask: the defaults are taken. */
+/** Uses the defaults if there is no terminal to ask on. */
 async function choose({ folder, template, yes }: Arguments, from: string): Promise<Choice> {
   const isComplete = folder !== undefined && template !== undefined
   if (isComplete || yes || !process.stdin.isTTY) {
     return { folder: folder ?? defaultFolder, template: template ?? defaultTemplate }
   }
-  // A folder that does not do is told before anything is asked.
+  // An unusable folder is an error before the first question.
   if (folder !== undefined) checkedTarget(folder, from)
   const questions = questionsOn({ input: process.stdin, output: process.stdout })
   try {
@@ -48,21 +48,21 @@ async function planOf(args: Arguments, from: string): Promise<Plan> {
   const { folder, template } = await choose(args, from)
   if (bringsNode) {
     const [own] = Object.values(versions.node)
-    say(
-      `Portico needs Node ${versions.oldestNode} or later, and this is Node ${machineNode}: the project brings Node ${own}.`,
+    print(
+      `Portico needs Node ${versions.oldestNode} or later, and this is Node ${machineNode}: the project includes Node ${own}.`,
     )
   }
   return { target: checkedTarget(folder, from), template, versions, packed, bringsNode }
 }
 
-/** As a shell takes it. */
+/** Quotes a path for a shell, if necessary. */
 function quoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
-/** Throws a `Failure` when the packages are not there or cannot run. */
+/** Throws a `Failure` if the packages cannot be installed or run. */
 async function install({ target, bringsNode, versions }: Plan): Promise<void> {
-  say('Installing the packages …')
+  print('Installing the packages …')
   const began = performance.now()
   const fault = await installPackages(target.path)
   if (fault !== undefined) {
@@ -72,10 +72,10 @@ async function install({ target, bringsNode, versions }: Plan): Promise<void> {
   }
   const nodeFault = bringsNode ? await ownNodeFault(target.path, versions) : undefined
   if (nodeFault !== undefined) throw new Failure(nodeFault)
-  say(`Installed the packages in ${((performance.now() - began) / 1000).toFixed(1)} s.`)
+  print(`Installed the packages in ${((performance.now() - began) / 1000).toFixed(1)} s.`)
 }
 
-/** The commands that lead to a running service. */
+/** The commands that start the service. */
 function nextCommands(path: string, from: string, isInstalled: boolean): readonly string[] {
   const shortest = relative(from, path)
   // `cd ../../../tmp/shop` says less than `cd /tmp/shop`.
@@ -90,10 +90,12 @@ async function create(args: Arguments, from: string): Promise<void> {
   writeProject(plan)
   const hasRepository = args.git && (await makeRepository(target.path))
   const repository = hasRepository ? ', in a new git repository' : ''
-  say(`Created ${target.name} from the template ${template}, with Portico ${versions.portico}${repository}.`)
+  print(
+    `Created ${target.name} from the template ${template}, with Portico ${versions.portico}${repository}.`,
+  )
   if (args.install) await install(plan)
   const commands = nextCommands(target.path, from, args.install).map(command => `  ${command}`)
-  say(`\nNext:\n\n${commands.join('\n')}\n`)
+  print(`\nNext:\n\n${commands.join('\n')}\n`)
 }
 
 /** Returns the exit code. */

@@ -1,16 +1,16 @@
-/** Which Node the project runs on: the machine's, or one that it brings as a package. */
+/** Which Node the project runs on: the machine's, or one that it installs as a package. */
 import { join } from 'node:path'
 import { Failure } from './failure.ts'
 import { machineEnvironment, run } from './programs.ts'
 import type { Versions } from './versions.ts'
 
-/** Of the Node that the project's commands will find; not of one that a package has brought for this command. */
+/** The version of the Node that the project's commands will find, not of one that npm has installed for this command. */
 export async function machineNodeVersion(): Promise<string> {
   const { code, output } = await run('node', ['--version'], process.cwd(), machineEnvironment())
   return code === 0 ? output.trim().replace(/^v/, '') : process.versions.node
 }
 
-/** The packages are made for the GNU C library, not for musl. */
+/** The packages are built for the GNU C library, not for musl. */
 function hasPackage(versions: Versions, platform: string, processor: string): boolean {
   if (platform === 'linux') {
     const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
@@ -19,7 +19,7 @@ function hasPackage(versions: Versions, platform: string, processor: string): bo
   return Object.keys(versions.node).some(name => name.endsWith(`${platform.replace('32', '')}-${processor}`))
 }
 
-/** Whether the project brings a Node. Throws a `Failure` where it needs one and there is no package. */
+/** Whether the project needs its own Node. Throws a `Failure` if there is no package for this platform. */
 export function needsOwnNode(
   versions: Versions,
   version: string,
@@ -33,7 +33,7 @@ export function needsOwnNode(
   )
 }
 
-/** What keeps the installed Node from running, in a sentence; undefined when it runs. */
+/** Why the installed Node does not run, as a sentence; undefined if it runs. */
 export async function ownNodeFault(folder: string, { oldestNode }: Versions): Promise<string | undefined> {
   const { code, output } = await run(join(folder, 'node_modules', '.bin', 'node'), ['--version'], folder)
   if (code === 0) return undefined

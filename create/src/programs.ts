@@ -3,14 +3,14 @@ import { spawn } from 'node:child_process'
 import { delimiter, join } from 'node:path'
 
 export interface Ended {
-  /** Undefined when the program is not there. */
+  /** Undefined if the program does not exist. */
   readonly code: number | undefined
   readonly output: string
 }
 
 const onWindows = process.platform === 'win32'
 
-/** Runs a program to its end, without a terminal. npm is a batch file on Windows, which needs the shell. */
+/** Runs a program without a terminal, and waits for its end. On Windows, npm is a batch file, which needs a shell. */
 export function run(
   program: string,
   args: readonly string[],
@@ -28,7 +28,7 @@ export function run(
   })
 }
 
-/** The environment without the programs of packages, which npm puts first. */
+/** The environment without the programs of packages, which npm puts first in the path. */
 export function machineEnvironment(): NodeJS.ProcessEnv {
   const folders = (process.env.PATH ?? '').split(delimiter)
   const ofMachine = folders.filter(folder => !folder.includes(join('node_modules', '.bin')))

@@ -18,12 +18,12 @@ export interface Plan {
 
 const sources = fileURLToPath(new URL('./templates/', import.meta.url))
 
-/** Where `--portico` leads. Throws a `Failure` unless it is a packed package. */
+/** The path that `--portico` names. Throws a `Failure` unless it is a packed package. */
 export function packedPath(file: string | undefined, from: string): string | undefined {
   if (file === undefined) return undefined
   const path = resolve(from, file)
   if (file.endsWith('.tgz') && statSync(path, { throwIfNoEntry: false })?.isFile()) return path
-  throw new Failure(`--portico ${file}: name the .tgz file that \`npm pack\` has made of Portico.`, 2)
+  throw new Failure(`--portico ${file}: name a .tgz file that \`npm pack\` created from Portico.`, 2)
 }
 
 function packageJson({ target, versions, packed, bringsNode }: Plan): string {
@@ -36,7 +36,7 @@ function packageJson({ target, versions, packed, bringsNode }: Plan): string {
     scripts: { dev: 'portico dev', start: 'portico start', test: 'node --test', check: 'tsc' },
     dependencies: { portico: packed === undefined ? `^${versions.portico}` : `file:${basename(packed)}` },
     devDependencies: { '@types/node': versions.typesOfNode, typescript: versions.typescript },
-    // npm installs the one for the machine and puts it first in the path of every script.
+    // npm installs the one for this machine, and puts it first in the path of every script.
     ...(bringsNode && { optionalDependencies: versions.node }),
   }
   return `${JSON.stringify(description, null, 2)}\n`
@@ -56,12 +56,12 @@ function writeCommonFiles(plan: Plan): void {
   }
   for (const name of readdirSync(from)) {
     const text = filled(readFileSync(join(from, name), 'utf8'), values)
-    // npm leaves files that begin with a dot out of a package, or reads them as its own.
+    // npm omits some files that begin with a dot from packages, or uses them itself.
     writeFileSync(join(plan.target.path, name.replace(/^_/, '.')), text)
   }
 }
 
-/** Throws a `Failure` when the folder cannot be written. */
+/** Throws a `Failure` if the folder cannot be written. */
 export function writeProject(plan: Plan): void {
   const { path } = plan.target
   try {
@@ -71,6 +71,6 @@ export function writeProject(plan: Plan): void {
     writeCommonFiles(plan)
     if (plan.packed !== undefined) copyFileSync(plan.packed, join(path, basename(plan.packed)))
   } catch (error) {
-    throw new Failure(`${path} cannot be written: ${error instanceof Error ? error.message : error}`)
+    throw new Failure(`Cannot write to ${path}: ${error instanceof Error ? error.message : error}`)
   }
 }

@@ -1,4 +1,4 @@
-/** Asks for what the command line leaves open. */
+/** Asks for what the command line does not say. */
 import { createInterface } from 'node:readline'
 import { Failure } from './failure.ts'
 import { defaultTemplate, isTemplate, type TemplateName, templateNames, templates } from './templates.ts'
@@ -8,7 +8,7 @@ export interface Terminal {
   readonly output: NodeJS.WritableStream
 }
 
-/** Why an answer does not do; undefined when it does. */
+/** Why an answer is not accepted; undefined if it is. */
 type FaultOf = (answer: string) => string | undefined
 
 export interface Questions {
@@ -17,7 +17,7 @@ export interface Questions {
   close(): void
 }
 
-/** A template by its number or its name. */
+/** Finds a template by its number or its name. */
 function templateIn(answer: string): TemplateName | undefined {
   return isTemplate(answer) ? answer : templateNames[Number(answer) - 1]
 }
@@ -31,7 +31,7 @@ export function questionsOn({ input, output }: Terminal): Questions {
   const lines = createInterface({ input, output })
   const answers = lines[Symbol.asyncIterator]()
 
-  /** Asks until the answer fits. The end of the input, or Ctrl-C, ends the command. */
+  /** Asks until the answer is accepted. The end of the input, or Ctrl-C, ends the command. */
   async function ask(question: string, fallback: string, faultOf: FaultOf): Promise<string> {
     lines.setPrompt(`${question} (${fallback}): `)
     for (;;) {

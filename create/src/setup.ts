@@ -1,26 +1,26 @@
-/** What follows the files: a git repository, and the packages. */
+/** Creates the git repository and installs the packages, after the files are written. */
 import { run } from './programs.ts'
 
-/** Git runs hooks with variables that name a repository, wherever a command is run. */
-function environmentOfAnyFolder(): NodeJS.ProcessEnv {
+/** Git sets variables for its hooks that name its repository, whatever the working folder is. */
+function environmentWithoutGit(): NodeJS.ProcessEnv {
   const { GIT_DIR: _dir, GIT_WORK_TREE: _tree, GIT_INDEX_FILE: _index, ...rest } = process.env
   return rest
 }
 
-/** Whether a repository was made: git is there, and the folder is not in one already. */
+/** Creates a repository, if git is installed and the folder is not in one already. Returns whether it did. */
 export async function makeRepository(folder: string): Promise<boolean> {
-  const env = environmentOfAnyFolder()
+  const env = environmentWithoutGit()
   const { code } = await run('git', ['rev-parse', '--is-inside-work-tree'], folder, env)
   // 128: not in a repository. Undefined: no git.
   if (code === 0 || code === undefined) return false
   return (await run('git', ['init', '--quiet'], folder, env)).code === 0
 }
 
-/** npm's codes when no registry answers. */
+/** npm's error codes if the registry cannot be reached. */
 const unreachable =
   /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ENOTCACHED|ERR_SOCKET_TIMEOUT)\b/
 
-/** Why npm failed, in a clause. */
+/** Why npm failed, as a clause. */
 function reasonIn(output: string): string {
   const [code] = unreachable.exec(output) ?? []
   if (code !== undefined) return `the package registry cannot be reached (${code})`
@@ -28,11 +28,11 @@ function reasonIn(output: string): string {
   return said.replace(/\.$/, '')
 }
 
-/** Installs the packages. Returns what went wrong, in a clause; undefined when they are there. */
+/** Installs the packages. Returns why that failed, as a clause; undefined if it succeeded. */
 export async function installPackages(folder: string): Promise<string | undefined> {
   const args = ['install', '--include=dev', '--include=optional']
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error', '--fetch-retry-mintimeout=1000']
   const { code, output } = await run('npm', [...args, ...quiet], folder)
   if (code === 0) return undefined
-  return code === undefined ? 'npm is not there' : reasonIn(output)
+  return code === undefined ? 'npm was not found' : reasonIn(output)
 }

@@ -1,6 +1,6 @@
-/** What a project can begin with. The files of each are those of `examples/`, copied by the build. */
+/** The templates of projects. The build copies the files of each from `examples/`. */
 export const templates = {
-  blog: 'posts that anyone reads and their authors write',
+  blog: 'posts that anyone can read and their authors can edit',
   tracker: 'organisations, projects and tasks, with rules, actions, reactions and jobs',
   empty: 'accounts and sign-in only',
 } as const

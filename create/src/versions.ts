@@ -1,14 +1,14 @@
-/** The versions that a project begins with. The build writes them beside the compiled code. */
+/** The versions that a new project uses. The build writes them beside the compiled code. */
 import { readFileSync } from 'node:fs'
 
 export interface Versions {
-  /** Of Portico and of this command. */
+  /** The version of Portico and of this command. */
   readonly portico: string
-  /** The oldest Node that Portico runs on: `24.15`. */
+  /** The oldest version of Node on which Portico runs: `24.15`. */
   readonly oldestNode: string
   readonly typescript: string
   readonly typesOfNode: string
-  /** The packages of the pinned Node, one for each platform, and its version. */
+  /** The packages of the pinned Node, one for each platform, with their version. */
   readonly node: Readonly<Record<string, string>>
 }
 

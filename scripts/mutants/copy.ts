@@ -1,4 +1,4 @@
-/** A copy of the repository in a temporary folder, in which mutants stand while their tests run. */
+/** A copy of the repository in a temporary folder, to which mutants are applied while their tests run. */
 import { spawn } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-const leftOut = new Set(['node_modules', '.git', 'dist'])
-/** Runs before each test. */
+const notCopied = new Set(['node_modules', '.git', 'dist'])
+/** Loaded before each test. */
 const firstFailure = fileURLToPath(new URL('first-failure.ts', import.meta.url))
-/** Of what a test printed, in characters. */
-const keptOutput = 20_000
+/** How much of a test's output is kept, in characters. */
+const maxOutput = 20_000
 
 export interface Run {
   readonly passed: boolean
@@ -22,14 +22,14 @@ export interface Run {
 export class Copy {
   readonly #folder = mkdtempSync(join(tmpdir(), 'mutants-'))
   readonly #root = join(this.#folder, 'repository')
-  /** What tests leave when they are ended goes with the copy. */
+  /** The temporary folder of the tests, which is removed with the copy even if they are killed. */
   readonly #temporary = join(this.#folder, 'tmp')
-  /** The process group of the test that runs. */
+  /** The process group of the running test. */
   #group: number | undefined
   readonly #onExit = () => this.remove()
 
   constructor() {
-    cpSync(root, this.#root, { recursive: true, filter: path => !leftOut.has(basename(path)) })
+    cpSync(root, this.#root, { recursive: true, filter: path => !notCopied.has(basename(path)) })
     symlinkSync(join(root, 'node_modules'), join(this.#root, 'node_modules'))
     mkdirSync(this.#temporary)
     process.once('exit', this.#onExit)
@@ -43,7 +43,7 @@ export class Copy {
     writeFileSync(join(this.#root, file), text)
   }
 
-  /** Runs one test file: see `Mutant.tests`. One that takes longer is ended, and has failed. */
+  /** Runs one test file: see `Mutant.tests`. A test that exceeds the limit is killed, and has failed. */
   async run(test: string, limitMs: number): Promise<Run> {
     const began = performance.now()
     const [file = '', only] = test.split('#')
@@ -58,7 +58,7 @@ export class Copy {
     let output = ''
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
-        output = (output + chunk).slice(-keptOutput)
+        output = (output + chunk).slice(-maxOutput)
       })
     }
     const timer = setTimeout(() => this.#endGroup(), limitMs)

@@ -1,12 +1,11 @@
 /**
- * Puts one mutant after another into a copy of the repository and runs the tests that must notice it.
+ * Mutation testing: applies one mutant after another to a copy of the repository, and runs the tests that must kill it.
  *
- *   npm run mutants                 all of them
- *   npm run mutants -- src/plan     those of a folder or file
- *   npm run mutants -- --text       whether each one's text occurs exactly once and its tests exist; runs no test
+ *   npm run mutants                 all mutants
+ *   npm run mutants -- src/plan     the mutants of a folder or file
+ *   npm run mutants -- --text       checks that each text occurs exactly once and the tests exist; runs no test
  *
- * Fails where fewer than nine in ten of those that matter are noticed, where a text is stale, and where a test fails
- * without any mutant.
+ * Fails if the score is below 90 %, if a text is stale, or if a test fails without any mutant.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -17,11 +16,11 @@ import type { Mutant } from './mutant.ts'
 import { faultOf, missingTest } from './placed.ts'
 import { type Outcome, type Result, report } from './report.ts'
 
-const wantedShare = 0.9
-/** The tests are given this many times as long as they took without a mutant, and at least `shortestLimitMs`. */
-const patience = 10
-const shortestLimitMs = 60_000
-/** Without a mutant. */
+const minScore = 0.9
+/** The time limit of a test, relative to its duration without a mutant. At least `minLimitMs`. */
+const limitFactor = 10
+const minLimitMs = 60_000
+/** For a test without a mutant. */
 const baselineLimitMs = 600_000
 const workers = Math.min(2, availableParallelism())
 
@@ -35,7 +34,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-/** Does `work` for all, with each of the copies one at a time. */
+/** Calls `work` for all items. Each copy works on one item at a time. */
 async function inParallel<T>(
   copies: readonly Copy[],
   items: readonly T[],
@@ -49,11 +48,11 @@ async function inParallel<T>(
   )
 }
 
-/** How long tests may take: each is run as things are before the first mutant that it must notice. */
+/** The time limits of tests. Each test runs once without a mutant, before the first mutant that it must kill. */
 class Limits {
   readonly #limits = new Map<string, Promise<number>>()
 
-  /** In milliseconds. `copy`: without any mutant. Rejects where the test fails. */
+  /** Returns milliseconds. `copy` has no mutant. Rejects if the test fails. */
   of(test: string, copy: Copy): Promise<number> {
     const known = this.#limits.get(test) ?? this.#measured(test, copy)
     this.#limits.set(test, known)
@@ -63,7 +62,7 @@ class Limits {
   async #measured(test: string, copy: Copy): Promise<number> {
     const { passed, output, ms } = await copy.run(test, baselineLimitMs)
     if (!passed) throw new Error(`${test} fails without any mutant:\n${output}`)
-    return Math.max(shortestLimitMs, patience * ms)
+    return Math.max(minLimitMs, limitFactor * ms)
   }
 }
 
@@ -73,10 +72,10 @@ async function tried(mutant: Mutant, copy: Copy, limits: Limits): Promise<Outcom
   if (fault !== undefined) return { kind: 'stale', fault }
   for (const test of mutant.tests) {
     const limitMs = await limits.of(test, copy)
-    copy.write(mutant.file, source.split(mutant.text).join(mutant.instead))
+    copy.write(mutant.file, source.split(mutant.text).join(mutant.replacement))
     const { passed } = await copy.run(test, limitMs)
     copy.write(mutant.file, source)
-    if (!passed) return { kind: 'noticed', by: test }
+    if (!passed) return { kind: 'killed', by: test }
   }
   return { kind: 'survived' }
 }
@@ -92,7 +91,7 @@ async function runAll(): Promise<readonly Result[]> {
       const outcome = await tried(mutant, copy, limits)
       results.push({ mutant, outcome })
       const seconds = ((performance.now() - began) / 1000).toFixed(1)
-      const by = outcome.kind === 'noticed' ? ` (by ${outcome.by})` : ''
+      const by = outcome.kind === 'killed' ? ` (by ${outcome.by})` : ''
       say(
         `${results.length}/${chosen.length} ${outcome.kind} ${mutant.file}: ${mutant.mistake}${by}, ${seconds} s`,
       )
@@ -116,7 +115,7 @@ if (args.includes('--text')) {
   say(report(stale).text)
   process.exitCode = stale.length === 0 ? 0 : 1
 } else {
-  const { text, share, stale } = report(await runAll())
+  const { text, score, stale } = report(await runAll())
   say(text)
-  process.exitCode = share >= wantedShare && stale === 0 ? 0 : 1
+  process.exitCode = score >= minScore && stale === 0 ? 0 : 1
 }

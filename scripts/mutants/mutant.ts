@@ -1,32 +1,32 @@
-/** A mistake that somebody could make, as a change of the sources that the tests must notice. */
+/** A plausible mistake, as a change of the sources that the tests must detect. */
 export interface Mutant {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string
-  /** What the mistake does, for whoever reads the report. */
+  /** A description of the mistake, for the report. */
   readonly mistake: string
-  /** The exact text, which occurs once in the file, and what stands in its place. */
+  /** The exact text, which occurs once in the file, and its replacement. */
   readonly text: string
-  readonly instead: string
-  /** The test files that must notice, run in this order until one fails; after `#` which of its tests, by a part of their names. */
+  readonly replacement: string
+  /** The test files of which one must fail, in the order in which they run; after `#` a part of the tests' names. */
   readonly tests: readonly string[]
-  /** Why nobody has to notice: it changes nothing that matters. */
-  readonly harmless: string | undefined
+  /** Why the mutant is equivalent, so that no test can kill it. */
+  readonly equivalent: string | undefined
 }
 
-/** The mistake; the text; what stands in its place; for one that nobody has to notice, why. */
-export type Row = readonly [mistake: string, text: string, instead: string, harmless?: string]
+/** The members of a mutant that differ within a file. */
+export type Row = readonly [mistake: string, text: string, replacement: string, equivalent?: string]
 
-/** The mutants of one file. `file` and `tests` lack what all have in common: `src/` and `.ts`, `test/` and `.test.ts`. */
+/** The mutants of one file. `file` and `tests` are given without `src/` and `.ts`, `test/` and `.test.ts`. */
 export function mutantsOf(file: string, tests: readonly string[], rows: readonly Row[]): readonly Mutant[] {
-  return rows.map(([mistake, text, instead, harmless]) => ({
+  return rows.map(([mistake, text, replacement, equivalent]) => ({
     file: `src/${file}.ts`,
     mistake,
     text,
-    instead,
+    replacement,
     tests: tests.map(name => {
       const [path, only] = name.split('#')
       return `test/${path}.test.ts${only === undefined ? '' : `#${only}`}`
     }),
-    harmless,
+    equivalent,
   }))
 }

@@ -1,8 +1,8 @@
-/** What the run of the mutants came to. */
+/** The results of a run of the mutants. */
 import type { Mutant } from './mutant.ts'
 
 export type Outcome =
-  | { readonly kind: 'noticed'; readonly by: string }
+  | { readonly kind: 'killed'; readonly by: string }
   | { readonly kind: 'survived' }
   | { readonly kind: 'stale'; readonly fault: string }
 
@@ -13,8 +13,8 @@ export interface Result {
 
 export interface Report {
   readonly text: string
-  /** Of the mutants that matter, those that were noticed. */
-  readonly share: number
+  /** The share of mutants that were killed, without equivalent ones. */
+  readonly score: number
   readonly stale: number
 }
 
@@ -24,38 +24,38 @@ function folderOf(file: string): string {
   return file.slice(0, file.lastIndexOf('/'))
 }
 
-function shareOf(results: readonly Result[]): number {
+function scoreOf(results: readonly Result[]): number {
   return results.length === 0
     ? 1
-    : results.filter(({ outcome }) => outcome.kind === 'noticed').length / results.length
+    : results.filter(({ outcome }) => outcome.kind === 'killed').length / results.length
 }
 
 function line(name: string, results: readonly Result[]): string {
   const count = (kind: Outcome['kind']) => results.filter(({ outcome }) => outcome.kind === kind).length
-  const matter = results.filter(({ mutant }) => mutant.harmless === undefined)
-  return `| ${name} | ${results.length} | ${matter.length} | ${count('noticed')} | ${count('survived')} | ${count('stale')} | ${percent(shareOf(matter))} |`
+  const counted = results.filter(({ mutant }) => mutant.equivalent === undefined)
+  return `| ${name} | ${results.length} | ${counted.length} | ${count('killed')} | ${count('survived')} | ${count('stale')} | ${percent(scoreOf(counted))} |`
 }
 
-function told({ mutant, outcome }: Result): string {
-  const why = outcome.kind === 'stale' ? `stale, ${outcome.fault}` : (mutant.harmless ?? 'not noticed')
+function resultLine({ mutant, outcome }: Result): string {
+  const why = outcome.kind === 'stale' ? `stale, ${outcome.fault}` : (mutant.equivalent ?? 'survived')
   return `- ${mutant.file}: ${mutant.mistake}: ${why}`
 }
 
-/** A table by folder, and every mutant that was not noticed. */
+/** A table by folder, and every mutant that was not killed. */
 export function report(results: readonly Result[]): Report {
-  const matter = results.filter(({ mutant }) => mutant.harmless === undefined)
+  const counted = results.filter(({ mutant }) => mutant.equivalent === undefined)
   const folders = Object.entries(Object.groupBy(results, ({ mutant }) => folderOf(mutant.file)))
   const rows = folders
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([folder, within = []]) => line(folder, within))
-  const rest = results.filter(({ outcome }) => outcome.kind !== 'noticed').map(told)
+  const rest = results.filter(({ outcome }) => outcome.kind !== 'killed').map(resultLine)
   const head = [
-    '| folder | mutants | matter | noticed | survived | stale | share |',
+    '| folder | mutants | not equivalent | killed | survived | stale | score |',
     '|---|---|---|---|---|---|---|',
   ]
   return {
     text: ['', ...head, ...rows, line('all', results), '', ...rest.toSorted()].join('\n'),
-    share: shareOf(matter),
+    score: scoreOf(counted),
     stale: results.filter(({ outcome }) => outcome.kind === 'stale').length,
   }
 }

@@ -14,7 +14,7 @@ export interface Option {
 export interface ParsedArgs {
   /** By option name. */
   text(name: string): string | undefined
-  /** For a required option. */
+  /** A required option. */
   needed(name: string): string
   list(name: string): readonly string[]
   flag(name: string): boolean
@@ -22,17 +22,17 @@ export interface ParsedArgs {
 }
 
 export interface Command {
-  /** Names of the positional arguments; the last one may be `name…`: one or more, or `name?`: one or none. */
+  /** The names of the positional arguments; the last one may be `name…` (one or more) or `name?` (optional). */
   readonly arguments?: readonly string[]
   readonly options: Readonly<Record<string, Option>>
-  /** Returns what is printed. */
+  /** Returns the text to print. */
   run(args: ParsedArgs): Promise<string>
 }
 
 /** A row of the table. */
 interface CommandEntry {
   readonly sentence: string
-  /** Imports its file: only what the given command needs is loaded. */
+  /** Imports the command's file, so that only what this command needs is loaded. */
   readonly load: () => Promise<Command>
 }
 
@@ -44,7 +44,7 @@ interface NamedCommand extends Command {
   readonly sentence: string
 }
 
-/** The command that the words name, and the words after it. */
+/** Returns the command that the words name, and the words after its name. */
 export async function findCommand(
   commands: Commands,
   words: readonly string[],
@@ -57,19 +57,19 @@ export async function findCommand(
   const names = Object.keys(commands)
   const group = names.filter(name => name.startsWith(`${words[0]} `))
   throw new Failure(
-    `There is no command \`${words.slice(0, 2).join(' ')}\`. There is ${(group.length > 0 ? group : names).join(', ')}.`,
+    `There is no command \`${words.slice(0, 2).join(' ')}\`. The commands are ${(group.length > 0 ? group : names).join(', ')}.`,
     2,
   )
 }
 
-/** Throws a `Failure` that says what is wrong with the arguments. */
+/** Throws a `Failure` if the arguments are wrong. */
 export function parseArguments(command: NamedCommand, rest: readonly string[]): ParsedArgs {
   const { values, positionals } = parse(command, rest)
   const expected = command.arguments ?? []
   const last = expected.at(-1) ?? ''
-  const least = expected.length - (last.endsWith('?') ? 1 : 0)
-  if (positionals.length < least || (positionals.length > expected.length && !last.endsWith('…'))) {
-    throw new Failure(`Write it as \`${usageOf(command)}\`.`, 2)
+  const minimum = expected.length - (last.endsWith('?') ? 1 : 0)
+  if (positionals.length < minimum || (positionals.length > expected.length && !last.endsWith('…'))) {
+    throw new Failure(`Usage: ${usageOf(command)}`, 2)
   }
   const missing = Object.keys(command.options).filter(
     name => command.options[name]?.required && values[name] === undefined,
@@ -100,8 +100,8 @@ function parse(
   try {
     return parseArgs({ args: [...rest], options, allowPositionals: true })
   } catch (error) {
-    const [said] = String(error instanceof Error ? error.message : error).split('. ')
-    throw new Failure(`${said?.replace(/\.$/, '')}.\nWrite it as \`${usageOf(command)}\`.`, 2)
+    const [sentence] = String(error instanceof Error ? error.message : error).split('. ')
+    throw new Failure(`${sentence?.replace(/\.$/, '')}.\nUsage: ${usageOf(command)}`, 2)
   }
 }
 

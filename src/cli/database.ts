@@ -1,4 +1,4 @@
-/** Opens the database for a command, beside a service that may be running. */
+/** Opens the database for a command. A service may use it at the same time. */
 import { openRecords } from '../auth/encryption/open-records.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
@@ -13,29 +13,29 @@ import { database, model, projectOf } from './options.ts'
 /** The options of every command that opens a database. */
 export const files: Readonly<Record<string, Option>> = { model, database }
 
-/** A model, and what runs plans on its database. */
+/** A model, and the function that runs plans on its database. */
 export interface OpenedModel {
   readonly model: Model
   readonly run: Run
 }
 
 export interface OpenedDatabase extends OpenedModel {
-  /** With their secrets decrypted. */
+  /** The records, with decrypted secrets. */
   readonly records: () => Promise<Records>
-  /** As they are stored, secrets encrypted. */
+  /** The records as they are stored, with encrypted secrets. */
   readonly stored: Records
   readonly settings: Settings
-  /** The newest event of the log. */
+  /** Returns the id of the newest event in the log. */
   readonly lastEvent: () => Awaitable<number>
 }
 
-/** Opens the database for `use`, and closes it afterwards. */
+/** Opens the database, calls `use`, and closes the database. */
 export async function withDatabase(
   args: ParsedArgs,
   use: (opened: OpenedDatabase) => Promise<string>,
 ): Promise<string> {
   const { settings, model } = await projectOf(args)
-  // A command asks for nothing twice.
+  // A command reads nothing twice.
   const store = await openStore(model, { ...settings, cacheBytes: 0 })
   const records = () => {
     const { secretKeys: keys, database: file } = settings

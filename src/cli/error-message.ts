@@ -1,37 +1,39 @@
-/** Turns errors that the operator can correct into a sentence. */
+/** Turns errors that the operator can correct into messages without a stack. */
 import { ApiError } from '../errors.ts'
 import { Failure } from './failure.ts'
 import { freePortAbove, portOwner } from './port-owner.ts'
 
-/** The names of errors whose message is enough. */
-const plain = [
+/** The names of errors of which only the message is printed. */
+const plainErrors = [
   'EnvFileError',
   'SettingsError',
   'ProjectError',
   'MigrationError',
   'EncryptionError',
   'CopyError',
+  'BackupError',
   'DocumentError',
   'OutgoingError',
 ]
 
 /** Why a database file, or its folder, cannot be opened. */
 function databaseFault(error: Error): Failure | undefined {
-  const unopened =
+  const isNoDatabase =
     'errstr' in error &&
     (error.errstr === 'file is not a database' || error.errstr === 'unable to open database file')
-  const unmade = 'syscall' in error && error.syscall === 'mkdir'
-  if (!unopened && !unmade) return undefined
+  const isFolderMissing = 'syscall' in error && error.syscall === 'mkdir'
+  if (!isNoDatabase && !isFolderMissing) return undefined
   return new Failure(
     `The database cannot be opened: ${error.message}. \`--database\` or DATABASE_URL names its file.`,
   )
 }
 
 const listenFaults: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not listen there. Set PORT to one above 1023.',
+  EACCES: 'this user may not listen on that port. Set PORT to a port above 1023.',
   EMFILE:
-    'this process may not open more files. Raise `ulimit -n` (under systemd LimitNOFILE) to 1024 or more.',
-  EADDRNOTAVAIL: 'this machine has no such address. HOST names one that it has, or 0.0.0.0 for all.',
+    'this process may not open more files. Raise `ulimit -n` (in systemd, LimitNOFILE) to 1024 or more.',
+  EADDRNOTAVAIL:
+    'this machine has no such address. Set HOST to an address of this machine, or to 0.0.0.0 for all.',
 }
 
 async function takenPort(error: NodeJS.ErrnoException & { readonly port?: number }): Promise<Failure> {
@@ -39,7 +41,9 @@ async function takenPort(error: NodeJS.ErrnoException & { readonly port?: number
   const [owner, free] = await Promise.all([portOwner(port), freePortAbove(port)])
   const who = owner === undefined ? '' : ` (${owner})`
   const example = free === undefined ? '' : `, e.g. PORT=${free}`
-  return new Failure(`${message}: another program listens there${who}. Set PORT to a free one${example}.`)
+  return new Failure(
+    `${message}: another program listens on this port${who}. Set PORT to a free one${example}.`,
+  )
 }
 
 /** Why the service cannot listen at the address of the settings. */
@@ -51,14 +55,13 @@ async function listenFault(error: NodeJS.ErrnoException): Promise<Failure | unde
   return advice === undefined ? undefined : new Failure(`${message}: ${advice}`)
 }
 
-/** Why something failed that clients are told nothing of: the messages of its causes, outermost first. */
+/** The messages of an internal error's causes, outermost first. Clients do not see them. */
 function causesOf({ cause }: Error): readonly string[] {
   if (!(cause instanceof Error)) return []
   return [cause.message, ...causesOf(cause)]
 }
 
-/** An `ApiError` as text. */
-function refusal(error: ApiError): Failure {
+function apiFailure(error: ApiError): Failure {
   const causes = error.code === 'INTERNAL_ERROR' ? causesOf(error) : []
   if (causes.length > 0) return new Failure(causes.join('\n  '))
   const details = (error.details ?? []).filter(fault => fault.message !== error.message)
@@ -66,11 +69,11 @@ function refusal(error: ApiError): Failure {
   return new Failure([error.message, ...faults].join('\n'))
 }
 
-/** Undefined for a defect, whose stack is printed. */
+/** Returns undefined for a defect: its stack is printed. */
 export async function failureOf(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Failure) return error
-  if (error instanceof ApiError) return refusal(error)
+  if (error instanceof ApiError) return apiFailure(error)
   if (!(error instanceof Error)) return undefined
-  if (plain.includes(error.name)) return new Failure(error.message)
+  if (plainErrors.includes(error.name)) return new Failure(error.message)
   return (await listenFault(error)) ?? databaseFault(error)
 }

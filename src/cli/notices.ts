@@ -1,23 +1,24 @@
-/** Mails that tell users what a command has done to their account. */
+/** Mails that notify users of what a command has done to their account. */
 import { createAddresses } from '../auth/accounts/addresses.ts'
 import type { NoticeParts } from '../auth/accounts/notifications.ts'
 import { createBackground } from '../auth/background.ts'
 import type { Settings } from '../config.ts'
+import { printable } from '../printable.ts'
 import type { Records } from '../records.ts'
 import { loadMailTemplates, openMailer } from '../serve/background/mailer.ts'
 
 export interface Notices {
-  /** Undefined without a mail server. */
+  /** Undefined if no mail server is configured. */
   readonly parts: NoticeParts | undefined
-  /** Waits for the mail server, and says whether a mail was sent. */
-  said(): Promise<string>
+  /** Waits for the mail server. Returns a sentence that says whether a mail was sent. */
+  outcome(): Promise<string>
 }
 
-const noServer = 'No mail was sent: there is no mail server (`mail.smtp`).\n'
+const noServer = 'No mail was sent: no mail server is configured (`mail.smtp`).\n'
 
-/** Called before a change of an account; `said` is called after it. */
+/** Called before the change of an account; `outcome` is called after it. */
 export async function openNotices(settings: Settings, records: Records): Promise<Notices> {
-  if (settings['mail.smtp'] === undefined) return { parts: undefined, said: async () => noServer }
+  if (settings['mail.smtp'] === undefined) return { parts: undefined, outcome: async () => noServer }
   const faults: string[] = []
   let sent = 0
   const fault = (error: unknown) => faults.push(error instanceof Error ? error.message : String(error))
@@ -30,11 +31,12 @@ export async function openNotices(settings: Settings, records: Records): Promise
   const issuer = settings.baseUrl ?? `http://localhost:${settings.port}`
   return {
     parts: { mail, background, issuer, addresses: createAddresses(records) },
-    async said() {
+    async outcome() {
       await idle()
-      if (sent > 0) return 'A mail was sent that says so.\n'
-      const why = faults[0] ?? 'their address was set only recently.'
-      return `No mail was sent: ${why}\n`
+      if (sent > 0) return 'A mail was sent to the user.\n'
+      const reason = faults[0] ?? 'the user’s address was changed only recently.'
+      // A mail server may have said it.
+      return `No mail was sent: ${printable(reason)}\n`
     },
   }
 }

@@ -1,15 +1,18 @@
-/** Options of many commands, and the settings and model that they name. */
+/** Options that several commands share, and the settings and model that they select. */
 import type { Settings, SettingsSources } from '../config.ts'
 import { defaultModel, type LoadedModel, loadModel, loadSettings } from '../project.ts'
 import type { Option, ParsedArgs } from './commands.ts'
 import { Failure } from './failure.ts'
 
-export const model: Option = { value: 'file', sentence: 'The model file; else PORTICO_MODEL, else model.ts.' }
-export const database: Option = { value: 'file', sentence: 'The database; else DATABASE_URL.' }
+export const model: Option = {
+  value: 'file',
+  sentence: 'The model file. Default: PORTICO_MODEL, then model.ts.',
+}
+export const database: Option = { value: 'file', sentence: 'The database. Default: DATABASE_URL.' }
 
-export const port: Option = { value: 'number', sentence: 'The port; else PORT.' }
+export const port: Option = { value: 'number', sentence: 'The port. Default: PORT.' }
 
-/** The settings that options give. */
+/** The settings that the options set. */
 export function givenSettings(args: ParsedArgs): Readonly<Record<string, unknown>> {
   const port = args.text('port')
   return {
@@ -28,12 +31,12 @@ export interface Project extends LoadedModel {
   readonly settings: Settings
 }
 
-/** The checked model of a command, with its settings. */
+/** Loads the settings and the model, and checks the model. */
 export function projectOf(args: ParsedArgs): Promise<Project> {
   return loadProject(givenSettings(args))
 }
 
-/** Throws a `Failure` where no model is named or found. `defaults`: see `loadSettings`. */
+/** Throws a `Failure` if no model is named or found. `defaults`: see `loadSettings`. */
 export async function loadProject(
   given: Readonly<Record<string, unknown>>,
   defaults?: SettingsSources['defaults'],
@@ -41,7 +44,7 @@ export async function loadProject(
   const settings = await loadSettings(given, defaults)
   if (settings.model === undefined) {
     throw new Failure(
-      `No model: this folder has no ${defaultModel}. Write one, or name another file with \`--model model.ts\` or in PORTICO_MODEL.`,
+      `No model: this folder has no ${defaultModel}. Create it, or name another file with \`--model model.ts\` or in PORTICO_MODEL.`,
       2,
     )
   }

@@ -1,4 +1,4 @@
-/** Finds which program listens on a port of this machine, and a port that is free. */
+/** Finds the program that listens on a port of this machine, and a free port. */
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -6,10 +6,10 @@ import { basename } from 'node:path'
 import { promisify } from 'node:util'
 import { printable } from '../printable.ts'
 
-/** `/proc/net/tcp`: a socket that listens. */
+/** The state of a listening socket in `/proc/net/tcp`. */
 const listenState = '0A'
 const lsofTimeoutMs = 1000
-/** How many ports above the wanted one are tried. */
+/** How many ports above the taken one are tried. */
 const triedPorts = 50
 
 function linesOf(file: string): readonly string[] {
@@ -36,7 +36,7 @@ function hasOpen(pid: string, sockets: ReadonlySet<string>): boolean {
     const folder = `/proc/${pid}/fd`
     return readdirSync(folder).some(fd => sockets.has(readlinkSync(`${folder}/${fd}`)))
   } catch {
-    // Of another user, or gone.
+    // The process belongs to another user, or has ended.
     return false
   }
 }
@@ -49,7 +49,7 @@ function folderOf(pid: string): string {
   }
 }
 
-/** The arguments may be secret: the program and its folder are enough. */
+/** Only the program and its folder: the arguments may be secret. */
 function describe(pid: string): string {
   const [program = ''] = linesOf(`/proc/${pid}/cmdline`).join('').split('\0')
   return printable(`${basename(program) || 'a program'}${folderOf(pid)}, process ${pid}`.slice(0, 200))
@@ -73,7 +73,7 @@ async function ownerByLsof(port: number): Promise<string | undefined> {
   }
 }
 
-/** Undefined if the system does not say. */
+/** Returns undefined if the system does not say. */
 export async function portOwner(port: number): Promise<string | undefined> {
   return process.platform === 'linux' ? ownerOnLinux(port) : ownerByLsof(port)
 }
@@ -86,7 +86,7 @@ function isFree(port: number): Promise<boolean> {
   })
 }
 
-/** A free port above this one. */
+/** Returns a free port above this one. */
 export async function freePortAbove(port: number): Promise<number | undefined> {
   for (let other = port + 1; other <= Math.min(port + triedPorts, 65_535); other++) {
     if (await isFree(other)) return other

@@ -4,7 +4,7 @@ import type { Progress } from '../store/copy.ts'
 const verbs = {
   copy: 'Copying',
   compare: 'Comparing',
-  finish: 'Making indexes and searches',
+  finish: 'Creating indexes and search tables',
   import: 'Importing',
   export: 'Exporting',
 } as const
@@ -13,17 +13,17 @@ const logIntervalMs = 10_000
 
 interface Reported extends Omit<Progress, 'doing'> {
   readonly doing: keyof typeof verbs
-  /** From 0 to 1, where it is not `done` of `of`. */
+  /** From 0 to 1, if it is not `done` of `of`. */
   readonly share?: number | undefined
 }
 
-/** Standard error, or a substitute. */
+/** The part of standard error that is needed. */
 export interface Stream {
   readonly isTTY?: boolean | undefined
   write(text: string): unknown
 }
 
-/** On a terminal, one line that is rewritten; elsewhere a line for each table, and one every ten seconds. */
+/** On a terminal, rewrites one line; elsewhere, prints a line for each table and one every ten seconds. */
 export class Reporter {
   readonly #stream: Stream
   readonly #now: () => number

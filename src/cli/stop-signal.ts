@@ -1,6 +1,6 @@
-/** The signals that end a service. */
+/** The signals that stop a service. */
 
-/** Ctrl-C reaches the whole process group, and npm and the scripts forward it too: within this time it counts once. */
+/** Ctrl-C reaches the whole process group, and npm and the scripts forward it again: within this time it counts once. */
 const repeatedSignalMs = 1000
 
 /** Resolves at the first SIGTERM or SIGINT; a later one ends the process at once. */

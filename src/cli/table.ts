@@ -1,15 +1,15 @@
-/** What a command lists, as a table of text. */
+/** Formats the lists that commands print as text tables. */
 import type { JsonValue } from '../model/fields/type.ts'
 import { printable } from '../printable.ts'
 
-/** What is shown of one item, by field name. */
+/** The shown values of one item, by field name. */
 export type Listed = Readonly<Record<string, JsonValue>>
 
 function cellOf(value: JsonValue | undefined): string {
   return printable(Array.isArray(value) ? value.join(' ') : String(value ?? '–'))
 }
 
-/** Aligned columns under their names. */
+/** Returns aligned columns with a header. */
 export function table(names: readonly string[], items: readonly Listed[]): string {
   const cells = [[...names], ...items.map(item => names.map(name => cellOf(item[name])))]
   // Not `Math.max(...)`: V8 bounds the number of arguments, and there may be more items.
@@ -26,7 +26,7 @@ export function table(names: readonly string[], items: readonly Listed[]): strin
     .join('\n')
 }
 
-/** The table, or a sentence where there is nothing to list. */
+/** Returns the table, or the sentence `empty` if there are no items. */
 export function tableOr(empty: string, names: readonly string[], items: readonly Listed[]): string {
   return items.length === 0 ? `${empty}\n` : `${table(names, items)}\n`
 }

@@ -1,4 +1,4 @@
-/** Sign-in, sign-up and reset in an app's own pages, by the service's session cookie. */
+/** Sign-in, sign-up and password reset in an app's own pages, with the service's session cookie. */
 import { ApiError } from './api-error.ts'
 import { Connection } from './connection.ts'
 import type { At, CollectionOf } from './types/api.ts'
@@ -6,11 +6,11 @@ import type { ApiOf, ApiSource } from './types/model.ts'
 import type { ClientOptions } from './types/options.ts'
 
 export interface AccountOptions extends Pick<ClientOptions, 'baseUrl' | 'fetch' | 'timeoutMs' | 'headers'> {
-  /** Called with the user who has signed in, and with undefined after `signOut`. */
+  /** Called with the user after a sign-in, and with undefined after `signOut`. */
   readonly onChange?: (user: AccountUser | undefined) => void
 }
 
-/** Who is signed in; `api.me()` gives every field. */
+/** The signed-in user; `api.me()` returns every field. */
 export interface AccountUser {
   readonly id: number
   readonly name: string
@@ -22,11 +22,11 @@ export interface AccountUser {
 export interface PasswordSignIn {
   readonly email: string
   readonly password: string
-  /** Left out: the session ends with the browser. */
+  /** If omitted, the session ends with the browser. */
   readonly remember?: boolean
 }
 
-/** Who is signed in now; or `secondFactor`, which takes a one-time or recovery code and signs in by it. */
+/** The signed-in user, or `secondFactor`, which completes the sign-in with a one-time code or a recovery code. */
 export type SignInResult =
   | { readonly user: AccountUser; readonly secondFactor?: undefined }
   | {
@@ -41,20 +41,20 @@ interface NewAccount {
   readonly password: string
 }
 
-/** With the fields of `users` that have `signUp: true`. Without the model's type they have any name. */
+/** Includes the fields of `users` that have `signUp: true`. Without the model's type, fields may have any name. */
 export type SignUpValues<T extends ApiSource = never> = NewAccount &
   ([T] extends [never]
     ? Readonly<Record<string, string | number | boolean>>
     : Partial<Omit<At<CollectionOf<ApiOf<T>, 'users'>, 'create'>, keyof NewAccount | 'role' | 'disabled'>>)
 
 export interface SignUpResult {
-  /** `confirm_address`: a link was sent, which creates the account. It never says whether the address was free. */
+  /** `confirm_address`: a link was sent that creates the account. The result never reveals whether the address is free. */
   readonly next: 'sign_in' | 'confirm_address'
-  /** To be shown. */
+  /** A message for the user. */
   readonly message: string
 }
 
-/** What a reset has ended. */
+/** What a reset has revoked. */
 export interface ResetResult {
   readonly ended: {
     readonly sessions: number
@@ -68,23 +68,23 @@ export interface ResetResult {
 }
 
 /**
- * For pages of the service's own origin. Calls reject with an `ApiError`: `UNAUTHORIZED` where the address and password,
- * code or passkey are not accepted, `VALIDATION_FAILED` with `details`, `RATE_LIMITED` with `retryAfter`, `FORBIDDEN` for
- * a page of another origin. No call is retried, because attempts are counted.
+ * For pages on the service's own origin. Calls reject with an `ApiError`: `UNAUTHORIZED` if the address and password, the
+ * code or the passkey is not accepted, `VALIDATION_FAILED` with `details`, `RATE_LIMITED` with `retryAfter`, `FORBIDDEN` for
+ * a page on another origin. No call is retried, because attempts are counted.
  */
 export interface AccountClient<T extends ApiSource = never> {
-  /** Undefined: nobody is signed in. */
+  /** Returns undefined if nobody is signed in. */
   user(): Promise<AccountUser | undefined>
   signIn(values: PasswordSignIn): Promise<SignInResult>
-  /** The browser asks for a passkey; rejects with its `NotAllowedError` where the person gives none. */
+  /** The browser asks for a passkey. Rejects with its `NotAllowedError` if the user cancels. */
   signInWithPasskey(): Promise<AccountUser>
-  /** Signs nobody in. */
+  /** Does not sign in. */
   signUp(values: SignUpValues<T>): Promise<SignUpResult>
-  /** Ends the session, and with it event streams and WebSockets that it has opened. */
+  /** Ends the session, and the event streams and WebSockets that it has opened. */
   signOut(): Promise<void>
-  /** Sends a link if there is such an account; gives the message to be shown. */
+  /** Sends a link if the account exists. Returns a message for the user. */
   requestReset(email: string): Promise<string>
-  /** `token`: of the link. Ends every session, and signs nobody in. */
+  /** `token`: from the link. Ends every session, and does not sign in. */
   reset(values: { readonly token: string; readonly password: string }): Promise<ResetResult>
 }
 
@@ -142,7 +142,7 @@ interface Passkey {
   toJSON(): object
 }
 
-/** Of a browser: see Web Authentication Level 3, 5.1.8 and 5.1.10. */
+/** The part of a browser's API that is used: Web Authentication Level 3, 5.1.8 and 5.1.10. */
 interface PasskeyBrowser {
   readonly PublicKeyCredential?: { parseRequestOptionsFromJSON?(options: object): object }
   readonly navigator?: {
@@ -154,6 +154,6 @@ async function passkeyFor(options: object): Promise<object> {
   const { PublicKeyCredential: passkeys, navigator } = globalThis as unknown as PasskeyBrowser
   const publicKey = passkeys?.parseRequestOptionsFromJSON?.(options)
   if (publicKey === undefined || !navigator?.credentials)
-    throw new TypeError('This browser cannot sign in by passkey.')
+    throw new TypeError('This browser does not support sign-in with a passkey.')
   return (await navigator.credentials.get({ publicKey })).toJSON()
 }

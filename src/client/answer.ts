@@ -1,32 +1,37 @@
-/** Responses → bodies and errors. */
+/** Turns responses into bodies and errors. */
 import { ApiError, type FieldFault } from './api-error.ts'
 
 export interface Answer {
-  /** The parsed JSON; undefined: none came. */
+  /** The parsed JSON; undefined if the body was empty. */
   readonly body: unknown
   readonly etag: string | undefined
 }
 
 /** Throws an `ApiError` for an error status, and for a body that is not JSON. */
 export async function answerOf(response: Response): Promise<Answer> {
-  const text = await response.text().catch(error => {
-    throw unreachable('The service', error)
-  })
-  const body = parsed(text)
+  const { text, body } = await bodyOf(response)
   if (!response.ok) throw errorOf(response, body)
-  if (text !== '' && body === undefined)
-    throw errorOf(
-      response,
-      body,
-      'UNEXPECTED_ANSWER',
-      'The response is not JSON: is `baseUrl` the address of the service?',
-    )
+  if (text !== '' && body === undefined) throw unexpected(response)
   return { body, etag: response.headers.get('etag') ?? undefined }
 }
 
-/** `what` gave no answer, or broke off. */
+/** The body as text and as JSON; undefined if it is not JSON. Throws an `ApiError` if it does not arrive completely. */
+export async function bodyOf(response: Response): Promise<{ readonly text: string; readonly body: unknown }> {
+  const text = await response.text().catch(error => {
+    throw unreachable('The service', error)
+  })
+  return { text, body: parsed(text) }
+}
+
+/** A successful response that does not come from the service. */
+export function unexpected(response: Response): ApiError {
+  const message = 'The response is not JSON: is `baseUrl` the address of the service?'
+  return errorOf(response, undefined, 'UNEXPECTED_ANSWER', message)
+}
+
+/** `what` sent no response, or not all of it. */
 export function unreachable(what: string, cause: unknown): ApiError {
-  const message = `${what} gave no answer: ${cause instanceof Error ? cause.message : String(cause)}`
+  const message = `${what} did not respond: ${cause instanceof Error ? cause.message : String(cause)}`
   return new ApiError({ status: 0, code: 'NETWORK_ERROR', message, cause })
 }
 
@@ -45,13 +50,13 @@ interface ErrorBody {
   readonly explain?: string
 }
 
-/** A body that does not have the form of the service's errors comes from a proxy. */
+/** A body without the form of the service's errors comes from a proxy. */
 export function errorOf(
   { status: received, headers }: Response,
   body: unknown,
   code = `HTTP_${received}`,
-  message = `HTTP ${received}, in an answer that is not the service’s: look at the proxies in between.`,
-  /** In place of 0, where browsers do not tell. */
+  message = `HTTP ${received}, in a response that is not from the service: check the proxies in between.`,
+  /** The status to report if a browser hides it. */
   hidden = 0,
 ): ApiError {
   const error = (body as { readonly error?: ErrorBody } | null | undefined)?.error

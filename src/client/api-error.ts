@@ -1,9 +1,9 @@
-/** The one error of every call. */
+/** The error with which every call rejects. */
 
-/** A fault of one field of a body, or of one parameter. */
+/** What is wrong with one field of a body, or with one parameter. */
 export interface FieldFault {
   readonly field: string
-  /** Stable: `required`, `too_long`. */
+  /** A stable code, e.g. `required` or `too_long`. */
   readonly code: string
   readonly message: string
 }
@@ -19,20 +19,20 @@ export interface ApiErrorFacts {
   readonly cause?: unknown
 }
 
-/** An answer that is an error, or none: `NETWORK_ERROR`, `TIMEOUT`. */
+/** An error response, or a missing response: `NETWORK_ERROR`, `TIMEOUT`. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
-  /** Of the answer; 0: there was none. */
+  /** The HTTP status; 0 if there was no response. */
   readonly status: number
-  /** `NOT_FOUND`, `VALIDATION_FAILED`; `HTTP_502` where what answered was not the service; `NETWORK_ERROR`, `TIMEOUT`. */
+  /** E.g. `NOT_FOUND`; `HTTP_502` if a proxy answered instead of the service; `NETWORK_ERROR`, `TIMEOUT`. */
   readonly code: string
-  /** Every fault of a body or of parameters. */
+  /** All faults of the body or of the parameters. */
   readonly details: readonly FieldFault[] | undefined
-  /** Which rule, scope or field refused, in words: from `portico dev` alone. */
+  /** Which rule, scope or field refused the request, in words. Only from `portico dev`. */
   readonly explain: string | undefined
-  /** Finds the request in the service's log. */
+  /** The id of the request in the service's log. */
   readonly requestId: string | undefined
-  /** Seconds after which another attempt makes sense. */
+  /** The seconds to wait before another attempt. */
   readonly retryAfter: number | undefined
 
   constructor({ status, code, message, details, explain, requestId, retryAfter, cause }: ApiErrorFacts) {

@@ -1,4 +1,4 @@
-/** Several calls as one request, `POST /api/v1/batch`: each is recorded, and settled with the answer. */
+/** Sends several calls as one request, `POST /api/v1/batch`: each call is recorded, and settled with its result. */
 import type { Answer } from './answer.ts'
 import { Reference } from './collection.ts'
 import type { ApiRequest, Send } from './connection.ts'
@@ -20,7 +20,7 @@ export class Recorder {
     return new Promise(resolve => this.#settle.push(resolve))
   }
 
-  /** The functions, with results that `reference` accepts. */
+  /** Returns the functions, whose results `reference` then accepts. */
   tracked<T extends object>(functions: T): T {
     const entries = Object.entries(functions).map(([name, call]) => [name, this.trackedCall(call)])
     return Object.fromEntries(entries)
@@ -35,18 +35,17 @@ export class Recorder {
     }
   }
 
-  /** A member of the result of a call. Throws a `TypeError` for anything but a call of this batch. */
+  /** A reference to a member of a call's result. Throws a `TypeError` for anything but a call of this batch. */
   readonly reference = (call: object, member = 'id'): Reference => {
     const index = this.#calls.get(call)
-    if (index === undefined)
-      throw new TypeError('Only results of earlier calls of this batch can be referred to.')
+    if (index === undefined) throw new TypeError('Only earlier calls of this batch can be referenced.')
     return new Reference(`$${nameOf(index)}.${member}`)
   }
 
-  /** If the batch fails, its calls are never settled: no rejection is left unhandled. */
+  /** Sends the batch. If it fails, its calls are never settled, so that no rejection is unhandled. */
   async sent(send: Send, calls: readonly unknown[], options: WriteOptions): Promise<readonly unknown[]> {
     const given = Promise.all(calls)
-    if (this.#requests.length < calls.length) await Promise.race([given, turn()])
+    await Promise.race([given, turn()])
     const operations = this.#requests.map(operationOf)
     const { body } = await send({ method: 'POST', path: '/batch', body: { operations }, options })
     for (const [index, result] of (body as Results).results.entries())
@@ -55,7 +54,7 @@ export class Recorder {
   }
 }
 
-/** By then, calls with invalid arguments have rejected. */
+/** After this, calls with invalid arguments have rejected. */
 const turn = () => new Promise(resolve => setTimeout(resolve))
 
 function operationOf({ method, path, body, ifMatch }: ApiRequest, index: number): object {
@@ -70,7 +69,7 @@ function operationOf({ method, path, body, ifMatch }: ApiRequest, index: number)
 
 const nameOf = (index: number) => `r${index}`
 
-/** Doubles a leading `$`, so that texts are not taken for references. */
+/** Doubles a leading `$`, so that texts do not count as references. */
 function escaped(value: unknown): unknown {
   if (value instanceof Reference) return value.text
   if (typeof value === 'string') return value.startsWith('$') ? `$${value}` : value

@@ -1,4 +1,4 @@
-/** The functions of one collection, as requests. */
+/** The functions of one collection, which send requests. */
 import type { Answer } from './answer.ts'
 import { ApiError } from './api-error.ts'
 import type { ApiRequest, Send } from './connection.ts'
@@ -43,18 +43,18 @@ const aggregateNames = {
 
 const largestPage = 100
 
-/** Entity tags of items as they were read. */
+/** The entity tags of items, by the object that was returned. */
 const etags = new WeakMap<object, string>()
 
 /**
  * The entity tag of an item that `get`, `create`, `update` or `replace` returned without `fields` and `include`, for
- * `ifMatch`. Undefined for any other object, copies among them.
+ * `ifMatch`. Undefined for any other object, including copies.
  */
 export function etagOf(item: object): string | undefined {
   return etags.get(item)
 }
 
-/** A reference to a value of an earlier call of a batch. */
+/** A reference to a value in the result of an earlier call of a batch. */
 export class Reference {
   readonly text: string
 
@@ -63,7 +63,7 @@ export class Reference {
   }
 }
 
-/** The id as a segment of a path. Throws a `TypeError`. */
+/** Returns the id as a path segment. Throws a `TypeError` for anything but a whole number. */
 export function idSegment(id: unknown): string {
   if (id instanceof Reference) return id.text
   if (Number.isSafeInteger(id)) return String(id)
@@ -177,7 +177,7 @@ export function selection(options: Reading): string {
   return queryString(parametersOf(options, readNames))
 }
 
-/** A query of the model, whose input is in the URL. */
+/** A query of the model. Its input is sent in the URL. */
 export function queryCall(send: Send, name: string): (...given: readonly unknown[]) => Promise<unknown> {
   return async (...given) => {
     const isOnItem = typeof given[0] === 'number' || given[0] instanceof Reference

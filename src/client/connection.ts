@@ -1,4 +1,4 @@
-/** Requests: credentials, time limits, retries. */
+/** Sends requests, with credentials, time limits and retries. */
 import { type Answer, answerOf, errorOf, unreachable } from './answer.ts'
 import { ApiError } from './api-error.ts'
 import { pause, pauseAfter } from './retry.ts'
@@ -6,7 +6,7 @@ import type { ClientOptions, WriteOptions } from './types/options.ts'
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** After the connection's root, with the query. */
+  /** The path below the connection's root, with the query. */
   readonly path: string
   readonly body?: unknown
   readonly ifMatch?: string | undefined
@@ -20,6 +20,8 @@ type HeaderValues = Record<string, string>
 
 const defaultTimeoutMs = 30_000
 const defaultRetries = 3
+/** The longest delay of a timer (HTML Living Standard, 8.6): one with a longer delay fires immediately. */
+const maxTimerMs = 2 ** 31 - 1
 
 export class Connection {
   readonly #base: string
@@ -45,14 +47,14 @@ export class Connection {
     }
   }
 
-  /** Opens an event stream; resolves when its headers have arrived. Without a time limit, and without retries. */
+  /** Opens an event stream, without a time limit and without retries. Resolves when the response's headers have arrived. */
   async open(path: string, headers: HeaderValues, signal: AbortSignal): Promise<Response> {
     const response = await this.#authorized(path, { headers, signal })
     if (!response.ok) await answerOf(response)
     if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body)
       return response
     await response.body?.cancel()
-    throw errorOf(response, undefined, 'UNEXPECTED_ANSWER', 'The answer is no event stream.')
+    throw errorOf(response, undefined, 'UNEXPECTED_ANSWER', 'The response is not an event stream.')
   }
 
   async #attempt({ method, path, body, options }: ApiRequest, headers: HeaderValues): Promise<Answer> {
@@ -71,7 +73,7 @@ export class Connection {
     }
   }
 
-  /** After a 401 it requests the token once more, because it may have expired. */
+  /** After a 401 requests the token once more, because it may have expired. */
   async #authorized(path: string, init: RequestInit & { headers: HeaderValues }): Promise<Response> {
     const token = await this.#token(init.signal)
     const response = await this.#fetch(path, init, token)
@@ -82,7 +84,7 @@ export class Connection {
     return this.#fetch(path, init, next)
   }
 
-  /** Waits until the attempt is aborted, at most. */
+  /** Waits for the token at most until the attempt is aborted. */
   async #token(signal: RequestInit['signal'], refused?: string): Promise<string | undefined> {
     const { token } = this.#options
     if (typeof token !== 'function') return token
@@ -96,7 +98,7 @@ export class Connection {
     token?: string,
   ): Promise<Response> {
     const credential: HeaderValues = token === undefined ? {} : { authorization: `Bearer ${token}` }
-    const headers = { ...this.#options.headers, ...init.headers, ...credential }
+    const headers = { ...lowerCased(this.#options.headers), ...init.headers, ...credential }
     const send = this.#options.fetch ?? globalThis.fetch
     try {
       // The API never redirects, and no other server may get the token. Some runtimes lack `redirect: 'error'`.
@@ -106,6 +108,11 @@ export class Connection {
       throw unreachable(this.#base, error)
     }
   }
+}
+
+/** `fetch` would join two names that differ only in case. */
+function lowerCased(headers: ClientOptions['headers'] = {}): HeaderValues {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }
 
 /** Rejects with the signal's reason. */
@@ -123,11 +130,11 @@ export function unredirected(response: Response): Response {
   const { status, type } = response
   if (type !== 'opaqueredirect' && (status < 300 || status > 399)) return response
   const message =
-    'What answers redirects to elsewhere: give `baseUrl` the address at which the service itself answers.'
+    'The server redirects to another address: set `baseUrl` to the address of the service itself.'
   throw errorOf(response, undefined, 'REDIRECTED', message, 300)
 }
 
-/** Ends an attempt after a time, or with the call's signal. */
+/** Aborts an attempt after a time, or with the call's signal. */
 class TimeLimit {
   readonly #controller = new AbortController()
   readonly #ms: number
@@ -138,7 +145,7 @@ class TimeLimit {
   constructor(ms: number, given: AbortSignal | undefined) {
     this.#ms = ms
     this.#given = given
-    this.#timer = setTimeout(() => this.#controller.abort(), ms)
+    this.#timer = setTimeout(() => this.#controller.abort(), Math.min(ms, maxTimerMs))
     if (given?.aborted) this.#stop()
     given?.addEventListener('abort', this.#stop)
   }
@@ -152,11 +159,11 @@ class TimeLimit {
     this.#given?.removeEventListener('abort', this.#stop)
   }
 
-  /** Why the attempt has failed. */
+  /** The reason for which the attempt failed. */
   reasonOf(error: unknown): unknown {
     if (this.#given?.aborted) return this.#given.reason
     if (!this.signal.aborted) return error
-    const message = `The service gave no answer within ${this.#ms} ms.`
+    const message = `The service did not respond within ${this.#ms} ms.`
     return new ApiError({ status: 0, code: 'TIMEOUT', message })
   }
 }
@@ -170,18 +177,18 @@ function headersOf({ method, body, ifMatch, options }: ApiRequest): HeaderValues
   }
 }
 
-/** 128 bits. Not `randomUUID`: browsers have that only on secure origins. */
+/** 128 random bits. Not `randomUUID`, which browsers have only on secure origins. */
 export function randomText(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Without a trailing slash. By default the page's or worker's own. Throws a `TypeError` for an invalid URL. */
+/** Returns the URL without a trailing slash, by default the page's or worker's origin. Throws a `TypeError` if it is invalid. */
 export function originOf(baseUrl: string | URL | undefined): string {
   const given =
     baseUrl ?? (globalThis as { readonly location?: { readonly origin: string } }).location?.origin
   const url = given !== undefined && URL.canParse(given) ? new URL(given) : undefined
-  // `localhost:3000` is a URL of the scheme `localhost`.
+  // `localhost:3000` is a URL with the scheme `localhost`.
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new TypeError("`baseUrl` must be the address of the service, e.g. 'https://api.example.com'.")
   const { origin, pathname } = url

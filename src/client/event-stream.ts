@@ -1,22 +1,22 @@
 /** Parses server-sent events (HTML Living Standard, 9.2.6). */
 
-/** A block of the stream. Without data it only moves the position, or shows that the connection lives. */
+/** A block of the stream. Without data, it only changes the position, or shows that the connection is alive. */
 export interface StreamBlock {
   readonly id: string | undefined
   readonly type: string
   readonly data: string
 }
 
-/** A block has at most so many characters. */
+/** The maximum number of characters in a block. */
 const maxBlockLength = 2 ** 26
 
 const lineEnd = /\r\n?|\n/
 
-/** Takes pieces of text as they arrive, and returns the blocks that they complete. */
+/** Parses pieces of text as they arrive. */
 export class StreamParser {
   /** The incomplete line at the end. */
   #rest = ''
-  /** Of the lines of the block. */
+  /** The length of the block's complete lines. */
   #length = 0
   #isAfterReturn = false
   #id: string | undefined
@@ -24,9 +24,9 @@ export class StreamParser {
   #data: string[] = []
   #isEmpty = true
 
-  /** Throws a `RangeError` for a block without end. */
+  /** Returns the blocks that the text completes. Throws a `RangeError` if a block becomes too long. */
   push(text: string): readonly StreamBlock[] {
-    // A line feed after a carriage return ends no second line.
+    // CR LF is one line end, even if the pieces are cut between the two.
     const given = this.#isAfterReturn && text.startsWith('\n') ? text.slice(1) : text
     if (text !== '') this.#isAfterReturn = text.endsWith('\r')
     const [first = '', ...others] = given.split(lineEnd)

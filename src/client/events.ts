@@ -1,4 +1,4 @@
-/** Options of events → requests. */
+/** Turns options of event calls into requests. */
 import type { Send } from './connection.ts'
 import { filtersOf, type Parameters, parametersOf, queryString } from './query.ts'
 import type { SubscribeOptions } from './types/events.ts'
@@ -13,7 +13,7 @@ interface Filter {
 
 export interface Following extends SubscribeOptions, Filter {}
 
-/** `collection`: the only collection to subscribe to. */
+/** `collection`: subscribes only to this collection. */
 export function subscription(options: Filter, collection?: string): Parameters {
   return [
     ...parametersOf(
@@ -28,7 +28,7 @@ interface PageOptions extends CallOptions, Filter {
   readonly wait?: number
 }
 
-/** Adds the waiting time of a long poll to the time limit. */
+/** The time limit includes the waiting time of a long poll. */
 export function logPage(send: Send) {
   return async (options: PageOptions = {}): Promise<unknown> => {
     const path = `/events${queryString([...parametersOf(options, pageNames), ...filtersOf(options.where)])}`

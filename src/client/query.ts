@@ -1,4 +1,4 @@
-/** Options of reads → the query string of REST. */
+/** Turns options of reads into the query string of REST. */
 
 export type Parameters = readonly (readonly [name: string, value: string])[]
 
@@ -13,7 +13,7 @@ export function queryString(parameters: Parameters): string {
   return `?${parameters.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')}`
 }
 
-/** The members that are set, under the names that REST has for them. Lists are joined by commas. */
+/** Returns the options that are set, under their names in REST. Lists are joined by commas. */
 export function parametersOf(options: object, names: Readonly<Record<string, string>>): Parameters {
   const entries = options as Entries
   return Object.entries(names).flatMap(([option, name]) => {
@@ -35,15 +35,16 @@ export function filtersOf(where: unknown): Parameters {
 
 function alternatives(or: unknown): Parameters {
   if (!Array.isArray(or)) throw new TypeError('where.or must be an array of conditions.')
+  if (or.length === 0) throw new TypeError('where.or lists no alternative: nothing would match.')
   return or.flatMap((alternative, index) => {
     const place = `where.or[${index}]`
     const found = literals(membersOf(alternative, place), `or[${index + 1}]`, place)
-    if (found.length === 0) throw new TypeError(`${place} has no condition: leave it out.`)
+    if (found.length === 0) throw new TypeError(`${place} has no condition: omit it.`)
     return found
   })
 }
 
-/** `around`: the brackets before the name, e.g. `or[1]`. */
+/** `around`: what encloses the name, e.g. `or[1]`. */
 function literals({ not, ...conditions }: Entries, around: string, place: string): Parameters {
   const negated = not === undefined ? [] : [not].flat()
   return [
@@ -75,7 +76,7 @@ function comparisons(conditions: Entries, path: readonly string[], place: string
   )
 }
 
-/** Only the model knows which names are relations: an object counts as one unless all of its members are operators. */
+/** Only the model knows which names are relations: an object counts as a relation unless all of its members are operators. */
 function comparison(path: readonly string[], value: unknown, place: string): readonly Literal[] {
   const field = path.join('.')
   if (value === null) return [{ field, operator: 'null', value: 'true' }]
@@ -104,10 +105,12 @@ function operation(field: string, operator: string, operand: unknown, place: str
 }
 
 function listed(values: readonly unknown[], place: string): string {
-  const unfit = values.find(value => value === null || String(value).includes(','))
-  if (unfit !== undefined)
+  const unfit = values.findIndex(
+    value => value === null || value === undefined || String(value).includes(','),
+  )
+  if (unfit !== -1)
     throw new TypeError(
-      `${place} cannot list ${JSON.stringify(unfit)}: write it as an alternative of \`or\`.`,
+      `${place} cannot list ${JSON.stringify(values[unfit])}: write it as an alternative of \`or\`.`,
     )
   if (values.length === 0) throw new TypeError(`${place} lists no value: nothing would match.`)
   return values.join(',')

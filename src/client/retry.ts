@@ -1,21 +1,21 @@
-/** When a request is sent again, and after how long. */
+/** Which requests are retried, and after how long. */
 import type { ApiError } from './api-error.ts'
 
 const firstPauseMs = 250
 const longestPauseMs = 8_000
-/** A longer `Retry-After` is not waited for: the call fails. */
+/** With a longer `Retry-After`, the call fails instead of waiting. */
 const longestWaitMs = 30_000
 
-const passing: ReadonlySet<number> = new Set([0, 408, 429, 502, 503, 504])
+const temporary: ReadonlySet<number> = new Set([0, 408, 429, 502, 503, 504])
 
-/** A conflict with `Retry-After`: the first request with this Idempotency-Key is still running. */
-function isPassing({ status, retryAfter }: ApiError): boolean {
-  return passing.has(status) || (status === 409 && retryAfter !== undefined)
+/** A 409 with `Retry-After` means that the first request with this Idempotency-Key is still running. */
+function isTemporary({ status, retryAfter }: ApiError): boolean {
+  return temporary.has(status) || (status === 409 && retryAfter !== undefined)
 }
 
-/** Milliseconds until the next attempt; undefined if a retry would not help. `attempt`: 0 for the first. */
+/** Returns the milliseconds until the next attempt; undefined if a retry would not help. `attempt`: 0 for the first. */
 export function pauseAfter(error: ApiError, attempt: number): number | undefined {
-  if (!isPassing(error)) return undefined
+  if (!isTemporary(error)) return undefined
   const { retryAfter } = error
   if (retryAfter === undefined) return backOff(attempt, firstPauseMs, longestPauseMs)
   // Jitter: clients with the same `Retry-After` must not all return at once.
@@ -23,12 +23,12 @@ export function pauseAfter(error: ApiError, attempt: number): number | undefined
   return wait > longestWaitMs ? undefined : wait
 }
 
-/** Exponential, with full jitter. */
+/** Exponential backoff with full jitter. */
 export function backOff(attempt: number, firstMs: number, longestMs: number): number {
   return Math.random() * Math.min(longestMs, firstMs * 2 ** attempt)
 }
 
-/** Rejects with the signal's reason. */
+/** Waits. Rejects with the signal's reason. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {

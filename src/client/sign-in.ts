@@ -1,4 +1,4 @@
-/** Sign-in of browsers: authorization code with PKCE, as RFC 9700 and RFC 8252 ask for. */
+/** Sign-in in browsers: the authorization code grant with PKCE, as RFC 9700 and RFC 8252 require. */
 import { ApiError } from './api-error.ts'
 import { originOf } from './connection.ts'
 import { openStorage, page } from './sign-in/page.ts'
@@ -7,39 +7,39 @@ import { AuthorizationServer, type Metadata, oauthError } from './sign-in/server
 import { TokenStore } from './sign-in/tokens.ts'
 
 export interface SignInOptions {
-  /** Of an app of the type `public`. */
+  /** The client id of an app of the type `public`. */
   readonly clientId: string
-  /** `openid` for an ID token, `offline_access` to stay signed in beyond an hour, and those of the data: `write:task`. */
+  /** `openid` for an ID token, `offline_access` to stay signed in for over an hour, and those for data, e.g. `write:task`. */
   readonly scopes: readonly string[]
-  /** One of the app's `redirect_uris`: a page that calls `handleRedirect`. Left out: the present page without its query. */
+  /** One of the app's `redirect_uris`: a page that calls `handleRedirect`. Default: the current page without its query. */
   readonly redirectUri?: string
-  /** The issuer: the address of the service as it calls itself. Left out: the page's origin. */
+  /** The issuer, i.e. the service's `BASE_URL`. Default: the page's origin. */
   readonly baseUrl?: string | URL
-  /** `session` (if left out): in the tab's `sessionStorage`, so a reload stays signed in. `memory`: until the page is left. */
+  /** `session`, the default: in the tab's `sessionStorage`, which a reload keeps. `memory`: until the page is left. */
   readonly storage?: 'session' | 'memory'
-  /** Called after a sign-in, and when nobody is signed in any longer. */
+  /** Called after a sign-in, and when the user is no longer signed in. */
   readonly onChange?: (isSignedIn: boolean) => void
   readonly fetch?: typeof globalThis.fetch
-  /** Opens the sign-in page. Left out: `location.assign`. */
+  /** Opens the sign-in page. Default: `location.assign`. */
   readonly navigate?: (url: string) => void
 }
 
 export interface SignIn {
   readonly isSignedIn: boolean
-  /** For `createClient({ token })`: gives the access token, refreshed where it has to be. Undefined: nobody is signed in. */
+  /** For `createClient({ token })`: returns the access token, refreshed if necessary; undefined if nobody is signed in. */
   readonly token: (refused?: string) => Promise<string | undefined>
-  /** Leaves the page for the service's sign-in. `returnTo` is what `handleRedirect` gives back. */
+  /** Leaves the page for the service's sign-in page. `handleRedirect` returns `returnTo`. */
   signIn(returnTo?: string): Promise<void>
   /**
-   * To be called when the page loads: ends a sign-in whose answer is in the URL, and takes it out of there. Undefined: the
-   * URL has none. Rejects with an `ApiError`, e.g. `ACCESS_DENIED`.
+   * Call this when the page loads: completes a sign-in whose authorization response is in the URL, and removes it from there.
+   * Returns undefined if the URL has none. Rejects with an `ApiError`, e.g. `ACCESS_DENIED`.
    */
   handleRedirect(url?: string): Promise<{ readonly returnTo: string | undefined } | undefined>
-  /** Forgets the tokens and revokes them (RFC 7009). */
+  /** Removes the tokens, and revokes them (RFC 7009). */
   signOut(): Promise<void>
 }
 
-/** A sign-in that is under way, by its `state`. */
+/** A sign-in in progress, stored by its `state`. */
 interface Pending {
   readonly verifier: string
   readonly nonce: string
@@ -68,7 +68,7 @@ class CodeFlow {
   readonly #options: SignInOptions
   readonly #server: AuthorizationServer
   readonly #name: string
-  /** Of the tab: the answer comes back to it. */
+  /** Stored in the tab, because the response returns to it. */
   readonly #pending = openStorage('session')
   #finishing: Promise<Finished> | undefined
 
@@ -108,7 +108,7 @@ class CodeFlow {
     navigate(`${authorization_endpoint}?${new URLSearchParams(query)}`)
   }
 
-  /** A second call, as some frameworks make it, waits for the first. */
+  /** Some frameworks call this twice: the second call waits for the first. */
   finish(url = page.location?.href ?? ''): Promise<Finished> {
     const answer = URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
     const state = answer.get('state')
@@ -122,7 +122,7 @@ class CodeFlow {
   async #finish(answer: URLSearchParams, state: string): Promise<Finished> {
     const text = this.#pending.getItem(this.#key(state))
     this.#pending.removeItem(this.#key(state))
-    if (text === null) throw refusal('UNKNOWN_STATE', 'This tab did not start this sign-in: sign in again.')
+    if (text === null) throw refusal('UNKNOWN_STATE', 'This tab did not start the sign-in: sign in again.')
     const { verifier, nonce, redirectUri, returnTo }: Pending = JSON.parse(text)
     checkIssuer(answer, await this.#server.metadata())
     const code = answer.get('code')
@@ -138,7 +138,7 @@ class CodeFlow {
 
   #redirectUri(): string {
     const given = this.#options.redirectUri ?? page.location?.href
-    if (given === undefined) throw new TypeError('`redirectUri` is required outside of a page.')
+    if (given === undefined) throw new TypeError('`redirectUri` is required outside a page.')
     return this.#options.redirectUri ?? given.replace(/[?#].*$/s, '')
   }
 
@@ -156,21 +156,21 @@ function errorIn(answer: URLSearchParams) {
   return { error: answer.get('error'), ...(description !== null && { error_description: description }) }
 }
 
-/** RFC 9207: an answer of another server would send the code to the wrong one. */
+/** RFC 9207: with the response of another server, the code would be sent to the wrong one. */
 function checkIssuer(answer: URLSearchParams, metadata: Metadata): void {
   const issuer = answer.get('iss')
   const isMissing = issuer === null && !metadata.authorization_response_iss_parameter_supported
   if (!isMissing && issuer !== metadata.issuer)
-    throw refusal('WRONG_ISSUER', `The answer comes from ${issuer}, not from ${metadata.issuer}.`)
+    throw refusal('WRONG_ISSUER', `The response comes from ${issuer}, not from ${metadata.issuer}.`)
 }
 
-/** OpenID Connect Core, 3.1.3.7: it comes from the token endpoint itself, so its signature needs no check. */
+/** OpenID Connect Core, 3.1.3.7: the token comes from the token endpoint over TLS, so its signature need not be checked. */
 function checkIdToken(idToken: string | undefined, expected: Readonly<Record<string, string>>): void {
   const payload = (idToken ?? '').split('.')[1] ?? ''
   const claims = payload === '' ? {} : JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
   for (const [claim, value] of Object.entries(expected)) {
     if (![claims[claim]].flat().includes(value))
-      throw refusal('WRONG_ID_TOKEN', `The ID token has another \`${claim}\` than this sign-in.`)
+      throw refusal('WRONG_ID_TOKEN', `The \`${claim}\` of the ID token does not belong to this sign-in.`)
   }
 }
 

@@ -1,4 +1,4 @@
-/** Follows the event log across reconnects: each connection resumes where the last one ended. */
+/** Follows the event log. After a disconnect, the next connection resumes where the last one ended. */
 import { unreachable } from './answer.ts'
 import { ApiError } from './api-error.ts'
 import type { Connection } from './connection.ts'
@@ -7,20 +7,19 @@ import { type Parameters, queryString } from './query.ts'
 import { backOff, pause } from './retry.ts'
 import type { SubscribeOptions } from './types/events.ts'
 
-/** The service sends something at least every 15 s: beyond this the connection is dead. */
+/** The service sends something at least every 15 s: after this time without data, the connection is dead. */
 const silenceMs = 40_000
 const firstPauseMs = 500
 const longestPauseMs = 30_000
-/** After a reconnect the service may repeat events: this many ids are remembered. */
-const rememberedIds = 1_000
+/** How many ids are kept to recognize events that the service repeats after a reconnect. */
+const maxSeenIds = 1_000
 
 interface LogEvent {
   readonly id: string
 }
 
 /**
- * Yields each event once. Ends when the signal is aborted. Throws an `ApiError` for errors that reconnecting would not
- * fix.
+ * Yields each event once. Ends when the signal is aborted. Throws an `ApiError` if reconnecting would not help.
  */
 export async function* subscribe(
   connection: Connection,
@@ -43,7 +42,7 @@ class Follower {
   #after: string | undefined
   #failures = 0
   #isConnected = false
-  /** Of the current connection. */
+  /** Aborts the current connection. */
   #controller = new AbortController()
   #silence: ReturnType<typeof setTimeout> | undefined
   readonly #stop = () => this.#controller.abort()
@@ -56,7 +55,7 @@ class Follower {
     options.signal?.addEventListener('abort', this.#stop)
   }
 
-  /** One connection until it breaks, and the pause after it. Throws errors that reconnecting would not fix. */
+  /** Yields the events of one connection until it breaks, and then pauses. Throws an error if reconnecting would not help. */
   async *connected(): AsyncGenerator<unknown, undefined, undefined> {
     let failure: ApiError | undefined
     this.#controller = new AbortController()
@@ -64,7 +63,7 @@ class Follower {
       yield* this.#events(await this.#open())
     } catch (error) {
       if (this.#options.signal?.aborted) return
-      if (!(this.#controller.signal.aborted || isPassing(error))) throw error
+      if (!(this.#controller.signal.aborted || isTemporary(error))) throw error
       failure = error instanceof ApiError ? error : undefined
     } finally {
       this.#disconnect()
@@ -83,7 +82,7 @@ class Follower {
     const path = `/events${queryString([...this.#parameters, ...after])}`
     const { signal } = this.#controller
     const response = await this.#connection.open(path, { accept: 'text/event-stream' }, signal)
-    this.#tell(true)
+    this.#report(true)
     return (response.body as ReadableStream<Uint8Array>).getReader()
   }
 
@@ -109,7 +108,7 @@ class Follower {
       const event: LogEvent = JSON.parse(data)
       if (this.#isNew(event.id)) yield event
     }
-    // The first block says where the stream begins; without an id the log is empty.
+    // The first block contains the position at which the stream begins; without an id, the log is empty.
     this.#after = id ?? this.#after ?? '0'
   }
 
@@ -117,7 +116,7 @@ class Follower {
     if (this.#seen.has(id)) return false
     this.#seen.add(id)
     const [oldest] = this.#seen
-    if (this.#seen.size > rememberedIds && oldest !== undefined) this.#seen.delete(oldest)
+    if (this.#seen.size > maxSeenIds && oldest !== undefined) this.#seen.delete(oldest)
     return true
   }
 
@@ -130,25 +129,25 @@ class Follower {
   #disconnect(): void {
     clearTimeout(this.#silence)
     this.#controller.abort()
-    this.#tell(false)
+    this.#report(false)
   }
 
-  #tell(isConnected: boolean): void {
+  #report(isConnected: boolean): void {
     if (this.#isConnected === isConnected) return
     this.#isConnected = isConnected
     this.#options.onConnection?.(isConnected)
   }
 
-  /** Before the next connection. */
+  /** Waits before the next connection. */
   async #wait(failure: ApiError | undefined): Promise<void> {
-    const least = Math.min((failure?.retryAfter ?? 0) * 1_000, longestPauseMs)
-    const ms = least + backOff(this.#failures++, firstPauseMs, longestPauseMs)
+    const minimum = Math.min((failure?.retryAfter ?? 0) * 1_000, longestPauseMs)
+    const ms = minimum + backOff(this.#failures++, firstPauseMs, longestPauseMs)
     await pause(ms, this.#options.signal).catch(() => undefined)
   }
 }
 
 /** Whether reconnecting may help. */
-function isPassing(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false
   const { status } = error
   return status === 0 || status === 408 || status === 429 || status >= 500

@@ -1,4 +1,4 @@
-/** The settings of accounts, of their pages and of the mail that they send. */
+/** The settings of accounts, their pages and their mails. */
 import { choice, flag, text } from './kinds.ts'
 import { type ProviderSettings, providerList } from './providers.ts'
 import { optional, setting } from './setting.ts'
@@ -10,7 +10,7 @@ export const accountSettings = {
     kind: choice('off', 'open', 'confirmed'),
     defaultText: '`confirmed` where `mail.smtp` is set, else `open`',
     description:
-      'Whether people can create accounts: not at all (`off`), immediately (`open`), or by a link that is sent to their address (`confirmed`), which also hides whether an address has an account.',
+      'Whether people can create accounts: not at all (`off`), immediately (`open`), or with a link that is sent to their address (`confirmed`), which also hides whether an address has an account.',
   }),
   'accounts.selfDeletion': setting({
     variable: 'PORTICO_SELF_DELETION',
@@ -26,7 +26,7 @@ export const accountSettings = {
     defaultText: 'none',
     secret: true,
     description:
-      'With whom people can sign in: Google, GitHub, Microsoft, Apple, and any OpenID Connect issuer. See [sign-in with others](sign-in-with-others.md). JSON in the variable.',
+      'The providers with which people can sign in: Google, GitHub, Microsoft, Apple, and any OpenID Connect issuer. See [sign-in with others](sign-in-with-others.md). JSON in the variable.',
   }),
   'theme.name': setting({
     variable: 'PORTICO_THEME_NAME',
@@ -38,21 +38,21 @@ export const accountSettings = {
     variable: 'PORTICO_THEME_LOGO',
     kind: webImage,
     defaultText: 'none',
-    description: 'The address of an image for the top of the pages.',
+    description: 'The URL of an image for the top of the pages.',
   }),
   'theme.colour': setting({
     variable: 'PORTICO_THEME_COLOUR',
     kind: colour,
     default: '#1f5fbf',
     description:
-      'The colour of buttons and links on the pages. If text in it or on it would not be readable, a darker or lighter one is used.',
+      'The colour of buttons and links on the pages. If text would not be readable in this colour or on it, a darker or lighter one is used.',
   }),
   'docs.guides': setting<'none' | 'callers' | 'all'>({
     variable: 'PORTICO_DOCS_GUIDES',
     kind: choice('none', 'callers', 'all'),
     default: 'callers',
     description:
-      'Which guides `/docs` shows to everybody: `none`, those for people whose programs call the service (`callers`), or also those for its operators (`all`). Administrators who are signed in see all, unless it is `none`.',
+      'Which guides `/docs` shows to everybody: `none`, those for developers who call the service (`callers`), or also those for its operators (`all`). Signed-in administrators see all guides, unless it is `none`.',
   }),
   'mail.smtp': optional({
     variable: 'PORTICO_SMTP',
@@ -73,13 +73,13 @@ export const accountSettings = {
     kind: language,
     default: 'en',
     description:
-      'The language of mails to people whose browser has not told one that there are mails in. Portico has `en` and `de`; `mail.templates` adds others.',
+      'The language of mails to people whose browser has requested no available language. Portico has `en` and `de`; `mail.templates` adds others.',
   }),
   'mail.templates': optional({
     variable: 'PORTICO_MAIL_TEMPLATES',
     kind: text,
     defaultText: 'none: Portico’s own texts',
     description:
-      'The file that replaces texts of mails, or adds a language: its default export is `defineMailTemplates({ … })`.',
+      'The file that replaces texts of mails or adds languages. Its default export is `defineMailTemplates({ … })`.',
   }),
 } as const

@@ -1,4 +1,4 @@
-/** Names of databases: a file, or the URL of a PostgreSQL server. */
+/** The name of a database: a file, or the URL of a PostgreSQL database. */
 import { isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Kind } from './kinds.ts'
@@ -8,7 +8,7 @@ export function isPostgres(name: string): boolean {
   return /^postgres(ql)?:/i.test(name)
 }
 
-/** The name without the passwords and options of a URL, as it may be logged. */
+/** The name for logs: a URL without its password and options. */
 export function publicName(name: string): string {
   if (!isPostgres(name)) return name
   return name.replace(/[?#].*$/s, '').replace(/(\/\/[^/]*?)(:[^/]*)@/, '$1@')
@@ -55,7 +55,7 @@ export const database: Kind<string> = {
   fromValue: databaseName,
 }
 
-/** Two URLs with a separator other than a comma would pass as one. */
+/** Rejects two URLs that are separated by something other than a comma: they would be parsed as one. */
 function isOneUrl(value: unknown): boolean {
   if (typeof value !== 'string' || !isPostgres(value) || value.split('://').length > 2) return false
   return postgresUrl(value) !== ''

@@ -1,4 +1,4 @@
-/** The settings of GraphQL: `graphql.documents` is also `documents` in an object `graphql`. */
+/** The settings of GraphQL: `graphql.documents` can also be `documents` in an object `graphql`. */
 import { choice, flag, integer, text } from './kinds.ts'
 import { setting } from './setting.ts'
 
@@ -14,7 +14,7 @@ export const graphqlSettings = {
     variable: 'PORTICO_GRAPHQL_DOCUMENTS_FILE',
     kind: text,
     default: './portico.documents.json',
-    description: 'The file of registered documents. It is read at the start.',
+    description: 'The file of registered documents. It is read when the service starts.',
   }),
   'graphql.introspection': setting({
     variable: 'PORTICO_GRAPHQL_INTROSPECTION',
@@ -78,14 +78,14 @@ export const graphqlSettings = {
     kind: integer(1024, 1_073_741_824),
     default: 262_144,
     description:
-      'The maximum memory of one open GraphQL subscription for its document and arguments, in bytes, estimated as 300 per token plus two per character.',
+      'The maximum memory that the document and arguments of one open GraphQL subscription may take, in bytes, estimated as 300 per token plus two per character.',
   }),
   'graphql.maxCallerBytes': setting({
     variable: 'PORTICO_GRAPHQL_MAX_CALLER_BYTES',
     kind: integer(1024, 68_719_476_736),
     default: 16_777_216,
     description:
-      'The maximum of that memory for all open subscriptions of each user, and of each client address without a credential, in each worker. Subscriptions with the same document count it once.',
+      'The maximum of that memory for all open subscriptions of each user, and of each client address without a credential, in each worker. Subscriptions with the same document count once.',
   }),
   'graphql.maxAnonymousConnections': setting({
     variable: 'PORTICO_GRAPHQL_MAX_ANONYMOUS_CONNECTIONS',

@@ -1,4 +1,4 @@
-/** Kinds of settings: what text of the environment and what value of a config file each takes. */
+/** Kinds of settings: which text of the environment and which value of a config file each accepts. */
 import { availableParallelism } from 'node:os'
 import { isLongerThan } from '../unicode.ts'
 import { type TrustProxy, trustedNetworks } from './networks.ts'
@@ -6,9 +6,9 @@ import { type TrustProxy, trustedNetworks } from './networks.ts'
 export interface Kind<T> {
   /** Completes "must be …". */
   readonly says: string
-  /** Undefined when the text stands for no value of this kind. A `RangeError` says more. */
+  /** Returns undefined if the text is not of this kind. Throws a `RangeError` with a more precise message. */
   fromText(text: string): T | undefined
-  /** Undefined when the value of a config file or argument is not of this kind. */
+  /** The same for the value of a config file or argument. */
   fromValue(value: unknown): T | undefined
 }
 
@@ -48,7 +48,7 @@ export const text: Kind<string> = {
   fromValue: value => (typeof value === 'string' && value !== '' ? value : undefined),
 }
 
-/** The same as for accounts. */
+/** The same maximum as for accounts. */
 const maxPasswordCharacters = 256
 
 function passwordText(value: unknown): string | undefined {
@@ -68,7 +68,7 @@ export function choice<const T extends string>(...values: readonly T[]): Kind<T>
 }
 
 function webAddress(value: unknown): string | undefined {
-  // `URL` forgives spaces, line breaks and a missing slash, which would stand in every link.
+  // `URL` accepts spaces, line breaks and a missing slash, which would then appear in every link.
   if (typeof value !== 'string' || !/^https?:\/\/[^\s?#]+$/i.test(value) || !URL.canParse(value))
     return undefined
   return value.replace(/\/+$/, '')
@@ -136,7 +136,7 @@ export const trustProxy: Kind<TrustProxy> = {
   },
 }
 
-/** Also of base64: what `openssl rand -base64 32` prints. */
+/** Includes base64, as `openssl rand -base64 32` prints it. */
 const longKey = /^[A-Za-z0-9._~+/=-]{32,200}$/
 
 function keyList(value: unknown): readonly string[] | undefined {
@@ -150,7 +150,7 @@ export const secretKeyList: Kind<readonly string[]> = {
   fromValue: keyList,
 }
 
-/** RFC 6750, 2.1: what a bearer token may consist of. */
+/** The characters of a bearer token (RFC 6750, 2.1). */
 function token(value: unknown): string | undefined {
   return typeof value === 'string' && /^[A-Za-z0-9._~+/-]{16,200}$/.test(value) ? value : undefined
 }

@@ -1,4 +1,4 @@
-/** The bounds of a product's own logic. */
+/** The limits of a model's own logic. */
 import { integer } from './kinds.ts'
 import { setting } from './setting.ts'
 
@@ -8,7 +8,7 @@ export const logicSettings = {
     kind: integer(10, 60_000),
     default: 1000,
     description:
-      'How long an action or a query of the model may take, in milliseconds; then it is undone and answered with 503. On SQLite, all requests of the thread wait for as long.',
+      'How long an action or a query of the model may take, in milliseconds. After that it is rolled back and answered with 503. On SQLite, all requests of the thread wait meanwhile.',
   }),
   'logic.actionOperations': setting({
     variable: 'PORTICO_ACTION_OPERATIONS',
@@ -21,6 +21,6 @@ export const logicSettings = {
     kind: integer(1, 100),
     default: 3,
     description:
-      'How often an action is tried on PostgreSQL where others change the same at the same moment; then it is answered with 409.',
+      'How often an action is attempted on PostgreSQL if it conflicts with concurrent changes. After that it is answered with 409.',
   }),
 } as const

@@ -1,9 +1,10 @@
+/** Networks of trusted proxies. */
 import { BlockList, isIP } from 'node:net'
 
-/** `false`: nobody; a number: that many proxies stand before us; a list: proxies at these addresses or networks. */
+/** `false`: no proxy is trusted; a number: so many proxies are in front; a list: proxies at these addresses or networks. */
 export type TrustProxy = false | number | readonly string[]
 
-/** Throws a `RangeError` that names the part which is neither an address nor a network in CIDR form. */
+/** Throws a `RangeError` that names the entry which is neither an address nor a network in CIDR notation. */
 export function trustedNetworks(list: readonly string[]): BlockList {
   const networks = new BlockList()
   for (const entry of list) {

@@ -1,4 +1,4 @@
-/** The settings of OAuth: `oauth.scopeSeparator` is also `scopeSeparator` in an object `oauth`. */
+/** The settings of OAuth: `oauth.scopeSeparator` can also be `scopeSeparator` in an object `oauth`. */
 import { choice, integer, type Kind, type RateLimit, rateLimit } from './kinds.ts'
 import { optional, setting } from './setting.ts'
 
@@ -20,7 +20,7 @@ const separator: Kind<',' | ' '> = {
 export interface TrustedIssuer {
   /** The `iss` claim, exactly. */
   readonly issuer: string
-  /** Where its keys are: an https URL. */
+  /** The https URL of its keys (JWKS). */
   readonly jwksUri: string
   /** The `aud` claim, which must name this service. */
   readonly audience: string
@@ -70,14 +70,14 @@ export const oauthSettings = {
     variable: 'PORTICO_OAUTH_ACCESS_TOKEN_FORMAT',
     kind: choice('opaque', 'jwt'),
     default: 'opaque',
-    description: 'The format of access tokens. An app can have its own.',
+    description: 'The format of access tokens. An app can override it.',
   }),
   'oauth.scopeSeparator': setting<',' | ' '>({
     variable: 'PORTICO_OAUTH_SCOPE_SEPARATOR',
     kind: separator,
     default: ',',
     description:
-      'The separator of scopes in token responses: a comma, or a space as in RFC 6749. An app can have its own.',
+      'The separator of scopes in token responses: a comma, or a space as in RFC 6749. An app can override it.',
   }),
   'oauth.accessTokenLife': setting({
     variable: 'PORTICO_OAUTH_ACCESS_TOKEN_LIFE',
@@ -89,7 +89,7 @@ export const oauthSettings = {
     variable: 'PORTICO_OAUTH_REFRESH_TOKEN_LIFE',
     kind: integer(60, yearSeconds),
     default: 2_592_000,
-    description: 'The lifetime of a refresh token, in seconds. Using it gives a new one.',
+    description: 'The lifetime of a refresh token, in seconds. Each use returns a new one.',
   }),
   'oauth.idTokenLife': setting({
     variable: 'PORTICO_OAUTH_ID_TOKEN_LIFE',

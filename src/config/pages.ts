@@ -1,4 +1,4 @@
-/** The generated pages of settings and of errors. */
+/** The generated references of settings and of errors. */
 import { settingsTable } from '../config.ts'
 import { catalogue } from '../errors.ts'
 
@@ -6,7 +6,7 @@ const settingsIntro = `# Settings
 
 This page is generated: \`portico print config\` prints it.
 
-Every setting can be given in three ways. The first one that has it wins:
+Every setting can be given in three ways. The first one takes precedence:
 
 1. as an argument of \`serve(model, settings)\`, by its name,
 2. as an environment variable, or as a line of the file \`.env\`: \`PORT=8080\`,
@@ -14,8 +14,8 @@ Every setting can be given in three ways. The first one that has it wins:
 
 A name with a dot is a member of a group: \`{ "graphql": { "documents": "registered" } }\`.
 
-Both files are read by the command line only, from the folder in which \`portico\` runs. A variable that is set wins
-over its line in \`.env\`. A value that does not fit stops the start with every fault at once. Times are in seconds unless a setting says otherwise, sizes in bytes.
+Only the command line reads the two files, from the folder in which \`portico\` runs. A variable that is set takes precedence
+over its line in \`.env\`. If values are invalid, the start fails and lists all of them. Times are in seconds unless a setting says otherwise, sizes in bytes.
 `
 
 function cell(text: string): string {
@@ -56,7 +56,7 @@ This page is generated from the table in \`src/errors.ts\`.
 
 Every error has the form \`{"error":{"code":"NOT_FOUND","message":"…"}}\`. With \`Accept: application/problem+json\`
 the same facts come as RFC 9457. The code is stable; the message is for people and may be more precise than here.
-The endpoints of OAuth that apps call tell their errors in [the words of RFC 6749](oauth.md#errors).
+The OAuth endpoints that apps call return [the errors of RFC 6749](oauth.md#errors).
 
 | status | code | message | what to do |
 |---|---|---|---|

@@ -1,10 +1,10 @@
-/** The setting `accounts.providers`: with whom people sign in besides their password. */
+/** The setting `accounts.providers`: the providers with which people sign in. */
 import type { Kind } from './kinds.ts'
 
 interface ProviderBase {
-  /** In the paths of the provider: `/account/sign-in/{id}`. */
+  /** The id in the provider's paths: `/account/sign-in/{id}`. */
   readonly id: string
-  /** On its button. */
+  /** The name on its button. */
   readonly name: string
   readonly clientId: string
 }
@@ -31,17 +31,17 @@ export interface AppleProvider extends ProviderBase {
   readonly kind: 'apple'
   readonly teamId: string
   readonly keyId: string
-  /** In PEM (PKCS #8), as Apple's `.p8` file has it. */
+  /** The contents of Apple's `.p8` file: PEM (PKCS #8). */
   readonly privateKey: string
 }
 
 export interface OpenidProvider extends ProviderBase {
   readonly kind: 'oidc'
-  /** Without one, the client is public. */
+  /** A client without a secret is public. */
   readonly clientSecret?: string | undefined
   readonly issuer: string
   readonly scopes: readonly string[]
-  /** Whether the issuer may have a private address, and speak http. */
+  /** Whether the issuer may have a private address and use http. */
   readonly allowPrivate: boolean
 }
 
@@ -107,7 +107,7 @@ const rows: Readonly<Record<ProviderSettings['kind'], Row>> = {
   },
 }
 
-/** Throws a `RangeError` that says what is wrong, without a value: some are secret. */
+/** Throws a `RangeError` that says what is wrong, without the value, which may be secret. */
 function providerOf(value: unknown, index: number): ProviderSettings {
   const place = `provider ${index + 1}`
   if (typeof value !== 'object' || value === null) throw new RangeError(`${place} is not an object`)

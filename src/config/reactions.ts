@@ -1,4 +1,4 @@
-/** The settings of reactions and jobs: `reactions.timeout` is also `timeout` in an object `reactions`. */
+/** The settings of reactions and jobs: `reactions.timeout` can also be `timeout` in an object `reactions`. */
 import { flag, integer } from './kinds.ts'
 import { setting } from './setting.ts'
 
@@ -8,20 +8,20 @@ export const reactionSettings = {
     kind: integer(1, 1000),
     default: 16,
     description:
-      'How many runs of reactions and jobs there may be at once, quick and slow ones each; no reaction or job has more than half of them.',
+      'The maximum number of concurrent runs of reactions and jobs, separately for quick and for slow ones. One reaction or job can have at most half of them.',
   }),
   'reactions.timeout': setting({
     variable: 'PORTICO_REACTIONS_TIMEOUT',
     kind: integer(1, 3600),
     default: 60,
     description:
-      'How long one run of a reaction or a job may take, in seconds. Then its `signal` is aborted, it has failed, and it is tried again later.',
+      'How long one run of a reaction or a job may take, in seconds. After that its `signal` is aborted, the run has failed, and it is retried later.',
   }),
   'reactions.allowPrivate': setting({
     variable: 'PORTICO_REACTIONS_PRIVATE',
     kind: flag,
     default: false,
     description:
-      'Whether `fetch` in reactions and jobs may reach private, loopback and link-local addresses. If it may, let no URL that it is given come from users.',
+      'Whether `fetch` in reactions and jobs may reach private, loopback and link-local addresses. If so, never pass it URLs from users.',
   }),
 } as const

@@ -1,10 +1,10 @@
-/** Reads a table of settings from the program's arguments, the environment and a file. */
+/** Reads settings from the program's arguments, the environment and a file. */
 import type { Setting } from './setting.ts'
 
 type Table = Readonly<Record<string, Setting<unknown>>>
 type GivenValues = Readonly<Record<string, unknown>>
 
-/** Replaces groups by their members under their full names: `graphql.documents`. */
+/** Replaces groups by their members, under their full names: `graphql.documents`. */
 function flat(table: Table, values: GivenValues): GivenValues {
   const groups = new Set(Object.keys(table).flatMap(name => name.split('.').slice(0, -1)))
   return Object.fromEntries(
@@ -22,7 +22,7 @@ interface SettingsFault {
   readonly message: string
 }
 
-/** All faults of the settings at once. */
+/** Contains all faults of the settings. */
 export class SettingsError extends Error {
   readonly faults: readonly SettingsFault[]
 
@@ -44,7 +44,7 @@ export interface SettingsSources {
   readonly defaults?: GivenValues | undefined
 }
 
-/** Reads every row of a table: given, else environment, else file, else default. Throws a `SettingsError`. */
+/** Reads every setting of a table from the first source that has it, or its default. Throws a `SettingsError`. */
 export function readTable(table: Table, sources: SettingsSources): GivenValues {
   const faults: SettingsFault[] = []
   const file = fileValues(table, sources.file, faults)
@@ -96,14 +96,14 @@ function unknownNames(table: Table, values: GivenValues, source: string): Settin
     }))
 }
 
-/** A value, its place, and how to parse it. */
+/** A value, its place, and the function that parses it. */
 interface Found {
   readonly place: string
   readonly value: unknown
   readonly parse: () => unknown
 }
 
-/** The first source that has the setting. */
+/** Returns the value of the first source that has the setting. */
 function find(
   name: string,
   { kind, variable }: Setting<unknown>,
@@ -146,7 +146,7 @@ function checked(
   return undefined
 }
 
-/** Hides the password of a URL that was written in the wrong setting. */
+/** Hides the password of a URL that was given to the wrong setting. */
 function withoutPassword(text: string | undefined): string | undefined {
   return text?.replace(/(:\/\/[^/@:]*):.*@/, '$1:…@')
 }

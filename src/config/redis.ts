@@ -1,4 +1,4 @@
-/** The settings of Redis, which several nodes share. */
+/** The settings of Redis, through which several nodes communicate. */
 import { integer, type Kind } from './kinds.ts'
 import { optional, setting } from './setting.ts'
 
@@ -19,7 +19,7 @@ function requireDecodable({ protocol, username, password, pathname }: URL): void
   try {
     for (const part of [username, password, protocol === 'unix:' ? pathname : '']) decodeURIComponent(part)
   } catch {
-    throw new RangeError('has a `%` that begins no code of a character: write `%25` for the sign itself')
+    throw new RangeError('has a `%` without the code of a character: write `%25` for the character `%`')
   }
 }
 
@@ -54,7 +54,7 @@ export const redisSettings = {
     secret: true,
     defaultText: 'none: a single node',
     description:
-      'The Redis or Valkey server by which several nodes share rate limits and notify each other of commits. Losing its contents loses nothing important.',
+      'The Redis or Valkey server through which several nodes share rate limits and notify each other of commits. Its contents may be lost without harm.',
   }),
   'redis.prefix': setting({
     variable: 'PORTICO_REDIS_PREFIX',
@@ -68,6 +68,6 @@ export const redisSettings = {
     kind: integer(5, 5000),
     default: 100,
     description:
-      'How long a request waits for Redis, in milliseconds. After that, this node counts for itself until Redis answers in time again.',
+      'How long a request waits for Redis, in milliseconds. After that, this node counts alone until Redis responds in time again.',
   }),
 } as const

@@ -1,8 +1,8 @@
-/** The requirement of row security. */
+/** Row security requires PostgreSQL. */
 import { type Settings, SettingsError } from '../config.ts'
 
-/** Throws a `SettingsError` if row security is on: for SQLite, which has none. */
-export function requireUnlocked({ rowSecurity }: Settings): void {
+/** Called for SQLite, which has no row security. Throws a `SettingsError` if it is on. */
+export function refuseRowSecurity({ rowSecurity }: Settings): void {
   if (!rowSecurity) return
   const message =
     'cannot be on with SQLite, which has no row security. Turn it off, or name a PostgreSQL database in DATABASE_URL.'

@@ -6,7 +6,7 @@ export interface Setting<T> {
   readonly variable: string
   readonly kind: Kind<T>
   readonly default: T
-  /** For the page of settings, where `default` depends on something. */
+  /** Describes the default in the reference of settings, if it depends on something. */
   readonly defaultText?: string
   readonly secret?: true
   readonly description: string

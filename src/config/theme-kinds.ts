@@ -1,7 +1,7 @@
 /** Kinds of settings for pages and mail. */
 import type { Kind } from './kinds.ts'
 
-/** The same for the text of a variable and for the value of a config file. */
+/** A kind that accepts the same in a variable and in a config file. */
 function textKind(says: string, parse: (text: string) => string | undefined): Kind<string> {
   return { says, fromText: parse, fromValue: value => (typeof value === 'string' ? parse(value) : undefined) }
 }

@@ -10,7 +10,7 @@ export const webhookSettings = {
     kind: flag,
     default: false,
     description:
-      'Whether webhooks may use http, and reach private, loopback and link-local addresses. For development only: whoever may make webhooks can then send requests into your network.',
+      'Whether webhooks may use http, and reach private, loopback and link-local addresses. For development only: users who may create webhooks can then send requests into your network.',
   }),
   'webhooks.maxPerUser': setting({
     variable: 'PORTICO_MAX_WEBHOOKS_PER_USER',

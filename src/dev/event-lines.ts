@@ -1,4 +1,4 @@
-/** What a developer sees besides the log of `portico start`: events as they are committed, and mails. */
+/** The log lines of `portico dev` for committed events and for mails. */
 import type { ChangeFeed, LoggedChange } from '../events/change-feed.ts'
 import { typeOf } from '../events/event-types.ts'
 import { LogReader } from '../events/log-reader.ts'
@@ -8,7 +8,7 @@ import type { Logger } from '../observability/log.ts'
 import type { ShownMail } from './mail/mailbox.ts'
 import { mailPath } from './mail/pages.ts'
 
-/** A mail as a line of the log, whatever the level of the log. `url`: of the service. */
+/** Formats a mail as a log line, which is shown at every log level. `url`: the service's address. */
 export function mailLine({ id, at, to, subject, isSent }: ShownMail, url: string): string {
   return JSON.stringify({ dev: 'mail', time: at, to, subject, link: `${url}${mailPath}/${id}`, isSent })
 }

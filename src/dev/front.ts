@@ -1,8 +1,8 @@
-/** The listening socket. It outlives the serving processes: connections wait here until one is ready. */
+/** The listening socket. It outlives the serving processes: connections wait here until a process is ready. */
 import { createServer, type Server, type Socket } from 'node:net'
 import { socketOptions } from '../http/listeners.ts'
 
-/** The maximum number of waiting connections; more are closed. */
+/** The maximum number of waiting connections. Further ones are closed. */
 const maxHeld = 1000
 
 export type TakeConnection = (socket: Socket) => void
@@ -14,13 +14,13 @@ export class Front {
   #take: TakeConnection | undefined
   readonly #held = new Set<Socket>()
 
-  /** The port that it listens on; 0: none yet. */
+  /** The port that it listens on; 0 if it does not listen yet. */
   get port(): number {
     const address = this.#server?.address()
     return typeof address === 'object' && address !== null ? address.port : 0
   }
 
-  /** Listens at this address alone. Rejects where it cannot, and goes on as before. */
+  /** Listens at this address instead of the earlier one. If that fails, rejects and keeps the earlier one. */
   async listen(host: string, port: number): Promise<void> {
     if (this.#server && host === this.#host && port === this.#wantedPort) return
     const server = createServer({ ...socketOptions, pauseOnConnect: true, allowHalfOpen: true }, socket =>
@@ -29,7 +29,7 @@ export class Front {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen({ host, port }, () => {
-        // A connection that cannot be accepted, e.g. without a free file descriptor, must not end the process.
+        // A connection that cannot be accepted, e.g. for lack of file descriptors, must not end the process.
         server.off('error', reject).on('error', () => {})
         resolve()
       })
@@ -40,7 +40,7 @@ export class Front {
     this.#wantedPort = port
   }
 
-  /** Passes connections on from now on, waiting ones first. */
+  /** Passes waiting connections to `take`, and from now on new ones too. */
   pass(take: TakeConnection): void {
     this.#take = take
     for (const socket of this.#held) {
@@ -50,7 +50,7 @@ export class Front {
     }
   }
 
-  /** Lets connections wait from now on. */
+  /** Makes new connections wait. */
   hold(): void {
     this.#take = undefined
   }
@@ -60,7 +60,7 @@ export class Front {
     for (const socket of this.#held) socket.destroy()
   }
 
-  /** Takes a new connection, or one that a process gives back. */
+  /** Accepts a new connection, or one that a process gave back. */
   accept(socket: Socket): void {
     socket.on('error', () => socket.destroy())
     if (this.#take) this.#take(socket)

@@ -1,4 +1,4 @@
-/** Which files of the project a process loads as modules, and which it looks for in vain. */
+/** Records which files of the project a process loads as modules, and which missing files it imports. */
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
@@ -9,7 +9,7 @@ import { configNames } from '../project.ts'
 import { isOwnSource } from '../source/error-place.ts'
 import type { FileHashes, Sources } from './messages.ts'
 
-/** Null where there is no such file. */
+/** Returns null for a file that cannot be read. */
 export function fileHash(path: string): string | null {
   try {
     return hash('sha256', readFileSync(path), 'base64')
@@ -24,14 +24,14 @@ function pathOf(url: string): string | undefined {
   return isOwnSource(path) ? path : undefined
 }
 
-/** The file that an import names in vain. */
+/** The missing file that an import names. */
 function missingFile(specifier: string, parent: string | undefined, error: unknown): string | undefined {
   if (error instanceof Error && 'url' in error && typeof error.url === 'string') return pathOf(error.url)
   const isRelative = /^\.{0,2}\//.test(specifier)
   return isRelative && parent !== undefined ? pathOf(new URL(specifier, parent).href) : undefined
 }
 
-/** Notes every file from now on. `onFile` is called with each file once. */
+/** Calls `onFile` once with each file that is loaded from now on, or that is missing. */
 export function recordFiles(onFile: (path: string, hash: string | null) => void): void {
   const seen = new Set<string>()
   const note = (path: string | undefined) => {
@@ -49,7 +49,7 @@ export function recordFiles(onFile: (path: string, hash: string | null) => void)
       }
     },
     load(url, context, next) {
-      // Before it is read: a later change makes another hash.
+      // Hashed before it is loaded: a later change gives another hash.
       note(pathOf(url))
       return next(url, context)
     },
@@ -58,7 +58,7 @@ export function recordFiles(onFile: (path: string, hash: string | null) => void)
 
 const isModule = /\.(?:[cm]?[jt]s|json)$/
 
-/** What the modules among these files contain. Undefined where one has changed since it had its hash. */
+/** Reads the modules among these files. Returns undefined if one of them no longer has its hash. */
 export function sourcesOf(files: FileHashes): Sources | undefined {
   const sources: (readonly [string, string])[] = []
   for (const [path, known] of files) {
@@ -69,7 +69,7 @@ export function sourcesOf(files: FileHashes): Sources | undefined {
   return sources
 }
 
-/** From now on these modules are what they were, also where their files have changed or are gone. */
+/** Loads these modules with the given texts, even if their files have changed or are missing. */
 export function loadSources(sources: Sources): void {
   const texts = new Map(sources)
   const textOf = (url: string) => texts.get(pathOf(url) ?? '')
@@ -96,7 +96,7 @@ export function hashesOf(paths: readonly string[]): FileHashes {
   return paths.map(path => [path, fileHash(path)])
 }
 
-/** What every project may have: settings, variables, and what a package manager writes when it has installed. */
+/** Files that any project may have: settings, variables, and what package managers write after an installation. */
 export function projectFiles(folder: string): readonly string[] {
   const installed = ['.package-lock.json', '.modules.yaml', '.yarn-state.yml']
   return [

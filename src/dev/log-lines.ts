@@ -1,4 +1,4 @@
-/** The log as a developer reads it: one line for each request, event, mail or note; more for errors. */
+/** Formats the log for developers: one line for each request, event, mail or note, and more for errors. */
 import { printable } from '../printable.ts'
 import { stackPlace } from '../source/error-place.ts'
 import { codeFrame } from '../source/frame.ts'
@@ -7,10 +7,10 @@ import { plainStyle, type Style } from './style.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 const maxPathCharacters = 300
-/** Of other texts in a line. */
+/** For other texts in a line. */
 const maxTextCharacters = 1000
-/** Fields that the line shows in its own way, or that say nothing here. */
-const plain = new Set(['level', 'time', 'msg', 'err', 'dev', 'request_id', 'method'])
+/** Fields that the line shows in another way, or that are not useful here. */
+const omitted = new Set(['level', 'time', 'msg', 'err', 'dev', 'request_id', 'method'])
 
 export function clock(time: unknown): string {
   const at = new Date(typeof time === 'number' ? time : Date.now())
@@ -19,10 +19,10 @@ export function clock(time: unknown): string {
     .join(':')
 }
 
-/** Control characters as their codes, line ends as well: one line stays one line. */
-function text(value: unknown, most = maxTextCharacters): string {
+/** Escapes control characters, including line breaks: a value cannot add a line. */
+function text(value: unknown, maxCharacters = maxTextCharacters): string {
   const whole = typeof value === 'string' ? value : JSON.stringify(value)
-  return printable((whole ?? '').slice(0, most))
+  return printable((whole ?? '').slice(0, maxCharacters))
 }
 
 function parsed(line: string): Fields | undefined {
@@ -40,7 +40,7 @@ function statusStyle(status: number): Parameters<Style>[0] {
   return status >= 300 ? 'cyan' : 'green'
 }
 
-/** Durations under ten milliseconds with one digit after the point. */
+/** Durations below ten milliseconds have one decimal. */
 function duration(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
 }
@@ -58,27 +58,27 @@ function eventLine({ event, type, id, userId, changed }: Fields, style: Style): 
 }
 
 function mailLine({ to, subject, link, isSent }: Fields, style: Style): string {
-  const how = isSent === true ? 'sent by the mail server' : 'not sent: no mail server is set'
+  const how = isSent === true ? 'sent by the mail server' : 'not sent: no mail server is configured'
   return `${style('blue', 'mail')}   to ${text(to)}: ${text(subject)} ${style('cyan', text(link))} ${style('dim', how)}`
 }
 
-/** The part of a stack that names the project's own files, or all of it. */
+/** The place in the project's own files where the error was thrown; without one, the whole stack. */
 function errorLines(err: Fields, style: Style): string {
   const { type, message, stack } = err
   const place = typeof stack === 'string' ? stackPlace(stack) : undefined
-  const said = `          ${style('red', `${text(type)}: ${text(message)}`)}`
-  if (place !== undefined) return `${said}\n${codeFrame(place).replaceAll(/^/gm, '          ')}`
+  const heading = `          ${style('red', `${text(type)}: ${text(message)}`)}`
+  if (place !== undefined) return `${heading}\n${codeFrame(place).replaceAll(/^/gm, '          ')}`
   const frames = String(stack ?? '')
     .split('\n')
     .filter(line => /^\s+at /.test(line))
-  return [said, ...frames.map(line => style('dim', `          ${printable(line.trim())}`))].join('\n')
+  return [heading, ...frames.map(line => style('dim', `          ${printable(line.trim())}`))].join('\n')
 }
 
 function noteLine(fields: Fields, style: Style): string {
   const { level, msg, err, method } = fields
   const severity =
     Number(level) >= 50 ? style('red', 'error') : Number(level) >= 40 ? style('yellow', 'warn ') : 'note '
-  const rest = Object.entries(fields).filter(([name]) => !plain.has(name))
+  const rest = Object.entries(fields).filter(([name]) => !omitted.has(name))
   const values = rest.map(([name, value]) => style('dim', ` ${text(name)}=${text(value)}`)).join('')
   const what = typeof method === 'string' ? `${text(method, 20)} ` : ''
   const line = `${severity}  ${what}${text(msg)}${values}`
@@ -91,18 +91,18 @@ function body(fields: Fields, style: Style): string {
   return fields.msg === 'request' && 'status' in fields ? requestLine(fields, style) : noteLine(fields, style)
 }
 
-/** One line of a serving process; what the model's own code prints stays as it is. */
+/** Formats a line of a serving process. What the model's own code prints stays unchanged. */
 export function shownLine(line: string, style: Style = plainStyle): string {
   const fields = parsed(line)
   if (fields === undefined || !('time' in fields)) return line
   return `${style('dim', clock(fields.time))}  ${body(fields, style)}`
 }
 
-/** Two processes may read the same event while one takes over from the other. */
+/** Recognizes repeated events: while one process replaces another, both may read the same event. */
 export class RecentEvents {
   readonly #shown = new Set<string>()
 
-  /** Whether the line is an event that was shown already. */
+  /** Whether the line is an event that was already shown. */
   isRepeated(line: string): boolean {
     const fields = line.includes('"dev":"event"') ? parsed(line) : undefined
     if (fields?.dev !== 'event') return false

@@ -1,46 +1,45 @@
-/** The messages between the supervisor and the processes that serve. Connections come with `connection`. */
-
+/** The messages between the supervisor and the serving processes. A `connection` message carries a socket. */
 import type { NewMail, ShownMail } from './mail/mailbox.ts'
 
-/** The hash of what a file contains; null: it cannot be read, or is not there. */
+/** The hash of each file's contents; null if the file cannot be read. */
 export type FileHashes = readonly (readonly [path: string, hash: string | null])[]
 
-/** What the command line says of every version. */
+/** What the command line sets for every version. */
 export interface VersionOptions {
-  /** Settings. */
+  /** Settings that the command line sets. */
   readonly given: Readonly<Record<string, unknown>>
-  /** The file for the types of the client, renewed with each version; undefined: none. */
+  /** The file for the client's types, which each version updates; undefined: none. */
   readonly client: string | undefined
-  /** Whether other machines may read the mails. */
+  /** Whether other machines may read mails. */
   readonly areMailsShared: boolean
 }
 
-/** What modules contained. */
+/** The texts of modules. */
 export type Sources = readonly (readonly [path: string, text: string])[]
 
 export type ToServing =
-  /** Loads the settings and the model. `sources`: of these files, whatever they contain now. */
+  /** Loads the settings and the model. `sources` replace the texts of these files. */
   | { readonly kind: 'load'; readonly version: VersionOptions; readonly sources: Sources | undefined }
-  /** Opens the database, and gets ready to serve at this port. */
+  /** Opens the database, and prepares to serve on this port. */
   | { readonly kind: 'open'; readonly port: number }
-  /** Does the migration that `migration` has shown. */
+  /** Applies the migration that a `migration` message has shown. */
   | { readonly kind: 'migrate' }
   | { readonly kind: 'connection' }
-  /** Of this run, also of earlier versions. */
+  /** Mails of this run, including those of earlier versions. */
   | { readonly kind: 'mails'; readonly mails: readonly ShownMail[] }
-  /** Gives every connection back as soon as it has no request. */
+  /** Gives back every connection once it has no running request. */
   | { readonly kind: 'give-back' }
-  /** Gives no more back. */
+  /** Stops giving back connections. */
   | { readonly kind: 'keep' }
-  /** Does that, finishes what runs, and ends. */
+  /** Gives back connections if another process takes over, finishes running requests, and exits. */
   | { readonly kind: 'stop'; readonly isReplaced: boolean }
 
-/** The addresses and sign-in that the terminal shows. */
+/** The addresses and the first sign-in, which the terminal shows. */
 export interface ServingAddresses {
   readonly url: string
-  /** A path that answers anyone; with the administrator's key, one that lists users. */
+  /** A path that needs no credential. */
   readonly openPath: string
-  /** The text that a first start shows. */
+  /** The text that the first start prints. */
   readonly welcome: string | undefined
 }
 
@@ -52,14 +51,14 @@ export type FromServing =
       readonly port: number
       readonly model: string
     }
-  /** `isPassing`: the same may succeed later by itself. */
+  /** `isPassing`: a retry without a change may succeed. */
   | {
       readonly kind: 'failed'
       readonly files: FileHashes
       readonly text: string
       readonly isPassing: boolean
     }
-  /** Takes a yes. `isFitting`: the data allows it. */
+  /** Needs a confirmation. `isFitting`: the data allows the migration. */
   | {
       readonly kind: 'migration'
       readonly text: string
@@ -67,10 +66,10 @@ export type FromServing =
       readonly mayRename: boolean
     }
   | { readonly kind: 'ready'; readonly migrated: readonly string[]; readonly addresses: ServingAddresses }
-  /** Files that were loaded later. */
+  /** Files that were loaded after `loaded`. */
   | { readonly kind: 'files'; readonly files: FileHashes }
   | { readonly kind: 'mail'; readonly mail: NewMail }
-  /** A sentence for the terminal. */
+  /** A message for the terminal. */
   | { readonly kind: 'note'; readonly text: string }
   /** Every connection was given back. */
   | { readonly kind: 'gave-back' }

@@ -1,6 +1,5 @@
-/** The supervisor's side of a process that serves. */
+/** A serving process, as the supervisor sees it. */
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { getCompileCacheDir } from 'node:module'
 import { Socket } from 'node:net'
 import { dirname } from 'node:path'
@@ -16,7 +15,7 @@ const program = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './serving.ts' : './serving.js', import.meta.url),
 )
 
-/** After `stop` it is ended by force: longer than `shutdownGrace` is by default. */
+/** This long after `stop` the process is killed. Longer than the default of `shutdownGrace`. */
 const stopGraceMs = 15_000
 
 export interface ProcessListeners {
@@ -24,17 +23,17 @@ export interface ProcessListeners {
   readonly onFiles: (files: FileHashes) => void
   readonly onNote: (sentence: string) => void
   readonly onMail: (mail: NewMail) => void
-  /** A connection that it could not take, or gives back. */
+  /** A connection that the process could not accept, or gave back. */
   readonly onReturned: (socket: Socket) => void
 }
 
-/** Every message but those that come by themselves. */
+/** Every message that replies to one of the supervisor's. */
 export type Reply = Exclude<
   FromServing,
   { readonly kind: 'files' | 'note' | 'mail' | 'connection' | 'gave-back' }
 >
 
-/** It ended by itself. */
+/** The process ended before it replied. */
 export class ProcessEnded extends Error {
   override readonly name = 'ProcessEnded'
 }
@@ -44,46 +43,52 @@ function environment(): NodeJS.ProcessEnv {
   return {
     ...givenEnvironment,
     ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) }),
-    // Its output is a pipe to ours.
+    // Its standard output is a pipe.
     ...(hasColours() ? { FORCE_COLOR: '1' } : {}),
   }
 }
 
 export class ServingProcess {
   readonly #child: ChildProcess
+  readonly #listeners: ProcessListeners
   readonly #replies: Reply[] = []
+  /** Connections that are being sent to the process. */
+  readonly #passing = new Set<Socket>()
   #wanted: PromiseWithResolvers<Reply> | undefined
-  /** Resolves with what its end looks like, e.g. `exit code 1`. */
+  #gaveBack = Promise.withResolvers<void>()
+  /** Resolves with how the process ended, e.g. `exit code 1`. */
   readonly ended: Promise<string>
   #isStopped = false
   #end: string | undefined
 
   constructor(listeners: ProcessListeners) {
+    this.#listeners = listeners
     this.#child = fork(program, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: environment() })
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       if (stream) createInterface({ input: stream }).on('line', listeners.onLine)
     }
     this.#child.on('message', (message, handle) => this.#receive(message as FromServing, handle))
-    // A message to a process that has just ended.
+    // It could not be started, or a message was sent just after its end: `close` follows.
     this.#child.on('error', () => {})
-    this.#listeners = listeners
-    this.ended = once(this.#child, 'close').then(([code, signal]) => {
-      const how = signal === null ? `exit code ${code}` : String(signal)
-      this.#end = how
-      this.#wanted?.reject(new ProcessEnded(how))
-      return how
+    this.ended = new Promise(resolve => {
+      this.#child.once('close', (code, signal) => {
+        const how = signal === null ? `exit code ${code}` : String(signal)
+        this.#end = how
+        this.#wanted?.reject(new ProcessEnded(how))
+        // Node sends one handle at a time, and forgets those that still wait.
+        for (const socket of this.#passing) listeners.onReturned(socket)
+        this.#passing.clear()
+        resolve(how)
+      })
     })
   }
 
-  readonly #listeners: ProcessListeners
-  #gaveBack = Promise.withResolvers<void>()
-
-  /** Whether it was told to end. */
+  /** Whether `stop` or `kill` was called. */
   get isStopped(): boolean {
     return this.#isStopped
   }
 
-  /** Whether it can take connections. */
+  /** Whether it can accept connections. */
   get isConnected(): boolean {
     return this.#child.connected
   }
@@ -93,30 +98,32 @@ export class ServingProcess {
   }
 
   pass(socket: Socket): void {
-    const taken = (error: Error | null) => {
-      if (error && !socket.destroyed) this.#listeners.onReturned(socket)
+    const passed = (error: Error | null) => {
+      if (this.#passing.delete(socket) && error && !socket.destroyed) this.#listeners.onReturned(socket)
     }
-    if (this.#child.connected) this.#child.send({ kind: 'connection' }, socket, { keepOpen: false }, taken)
-    else this.#listeners.onReturned(socket)
+    if (this.#child.connected) {
+      this.#passing.add(socket)
+      this.#child.send({ kind: 'connection' }, socket, { keepOpen: false }, passed)
+    } else this.#listeners.onReturned(socket)
   }
 
   /** The next reply. Rejects with a `ProcessEnded`. */
   reply(): Promise<Reply> {
-    const there = this.#replies.shift()
-    if (there) return Promise.resolve(there)
+    const received = this.#replies.shift()
+    if (received) return Promise.resolve(received)
     this.#wanted = Promise.withResolvers<Reply>()
     if (this.#end !== undefined) this.#wanted.reject(new ProcessEnded(this.#end))
     return this.#wanted.promise
   }
 
-  /** Resolves when it has given back all its connections. */
+  /** Resolves when the process has given back all of its connections. */
   giveBack(): Promise<void> {
     this.#gaveBack = Promise.withResolvers()
     this.send({ kind: 'give-back' })
     return this.#gaveBack.promise
   }
 
-  /** Finishes what runs, and ends. */
+  /** Lets the process finish running requests, and exit. */
   stop(isReplaced: boolean): void {
     this.#isStopped = true
     this.send({ kind: 'stop', isReplaced })
@@ -124,7 +131,7 @@ export class ServingProcess {
     this.ended.then(() => clearTimeout(timer))
   }
 
-  /** Ends at once. For a process that serves nothing. */
+  /** Ends the process at once. Only for a process that does not serve. */
   kill(): void {
     this.#isStopped = true
     this.#child.kill('SIGKILL')

@@ -1,8 +1,7 @@
 /**
- * A process that serves one version of the model, as the supervisor starts it: modules cannot be unloaded, so every version
- * has a process of its own. It starts before it is needed, and waits for `load` with Portico's modules loaded.
+ * A process that serves one version of the model. Modules cannot be unloaded, so the supervisor starts a process for every
+ * version. It is started before it is needed: it loads Portico's modules, and waits for `load`.
  */
-
 import type { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -28,15 +27,15 @@ import { Mailbox, type ShownMail } from './mail/mailbox.ts'
 import { createMailPages } from './mail/routes.ts'
 import type { FileHashes, FromServing, Sources, ToServing, VersionOptions } from './messages.ts'
 
-/** How long requests get to be answered before their connections end with them: long polls take longer. */
-const longestAnswerMs = 5000
-/** How often a migration that waits for a yes looks whether `portico migrate` has done it. */
+/** How long a replaced process waits for running requests before it closes their connections. Long polls may take longer. */
+const handoverMs = 5000
+/** How often a migration that waits for a confirmation checks whether `portico migrate` has applied it. */
 const migrationPollMs = 1000
 
-/** Only the developer's machine reaches the service unless `HOST` says otherwise. */
+/** Unless `HOST` says otherwise, only the developer's machine reaches the service. */
 const developmentDefaults = { host: '127.0.0.1' }
 
-/** At once, unlike the log of `portico start`, which collects lines. */
+/** Writes each line at once; the log of `portico start` collects lines. */
 const output = { write: (lines: string) => void process.stdout.write(lines) }
 
 function report(message: FromServing): void {
@@ -69,7 +68,7 @@ function sent(socket: Socket): Promise<void> {
   })
 }
 
-/** A path that answers without a credential. */
+/** Returns a path that needs no credential. */
 function openPath({ collections }: Model): string {
   const readable = [...collections.values()].find(({ access }) => access.read.kind === 'anyone')
   return readable ? `/api/v1/${readable.name}` : '/api/v1/openapi.json'
@@ -77,9 +76,9 @@ function openPath({ collections }: Model): string {
 
 function settingsOfDevelopment(settings: Settings, port: number): Settings {
   const guides = settings['docs.guides']
-  // Whoever develops is the operator too.
+  // The developer is the operator too.
   const shown = guides === 'callers' ? 'all' : guides
-  // As the address that is printed, and in links.
+  // This name is printed, and used in links.
   const host = settings.host === developmentDefaults.host ? 'localhost' : settings.host
   return { ...settings, host, port, autoMigrate: true, workers: 1, 'docs.guides': shown }
 }
@@ -93,11 +92,11 @@ class ServingProcess {
   #service: OpenService | undefined
   #events: EventLines | undefined
   readonly #mailbox = new Mailbox()
-  /** The connections that were given back. */
+  /** Resolve when the connections that were given back are sent. */
   readonly #sending: Promise<void>[] = []
-  readonly #permission = Promise.withResolvers<true>()
+  readonly #confirmation = Promise.withResolvers<true>()
 
-  /** `sources`: of an earlier version; undefined: the files as they are. */
+  /** `sources`: the modules of an earlier version; undefined: the files as they are now. */
   async load({ given, client, areMailsShared }: VersionOptions, sources: Sources | undefined): Promise<void> {
     this.#client = client
     this.#areMailsShared = areMailsShared
@@ -137,17 +136,17 @@ class ServingProcess {
     }
   }
 
-  /** Of this run. */
+  /** Adds mails of this run. */
   show(mails: readonly ShownMail[]): void {
     for (const mail of mails) this.#mailbox.put(mail)
   }
 
-  permit(): void {
-    this.#permission.resolve(true)
+  confirm(): void {
+    this.#confirmation.resolve(true)
   }
 
   accept(socket: Socket): void {
-    // Node makes it anew here, without the options that it was accepted with.
+    // Node creates the socket in this process without the options with which it was accepted.
     socket.allowHalfOpen = true
     socket.setNoDelay(true)
     this.#service?.http.movingConnections().accept(socket)
@@ -163,13 +162,13 @@ class ServingProcess {
     this.#service?.http.movingConnections().keep()
   }
 
-  /** `isReplaced`: another one serves on, so that connections need not end. */
+  /** `isReplaced`: another process takes over the connections. */
   async stop(isReplaced: boolean): Promise<void> {
     if (this.#service) {
       if (isReplaced) {
-        // Else a connection with a stream would wait for the time to end.
+        // A connection with a stream would otherwise be kept until the time limit.
         this.#service.endStreams()
-        await Promise.race([this.giveBack(), wait(longestAnswerMs)])
+        await Promise.race([this.giveBack(), wait(handoverMs)])
       }
       this.#events?.stop()
       await this.#service.service.close()
@@ -198,14 +197,13 @@ class ServingProcess {
     if (file === undefined) return
     const { renewClient } = await import('../cli/commands/generate.ts')
     try {
-      if (renewClient(file, project))
-        report({ kind: 'note', text: `${file} written: the types of the client.` })
+      if (renewClient(file, project)) report({ kind: 'note', text: `${file} written: the client’s types.` })
     } catch (error) {
       report({ kind: 'note', text: (await failureOf(error))?.message ?? describeCrash(error) })
     }
   }
 
-  /** Waits for a yes where steps do more than add. Returns what the start itself will do. */
+  /** Applies steps that do more than add, once they are confirmed. Returns the steps that the start will apply. */
   async #migrate({ model, settings }: Project): Promise<readonly string[]> {
     const migration = await migrationOf(model, settings)
     let shown: string | undefined
@@ -216,8 +214,8 @@ class ServingProcess {
       const text = JSON.stringify(message)
       if (text !== shown) report(message)
       shown = text
-      const isPermitted = await Promise.race([this.#permission.promise, wait(migrationPollMs, false)])
-      if (!isPermitted) continue
+      const isConfirmed = await Promise.race([this.#confirmation.promise, wait(migrationPollMs, false)])
+      if (!isConfirmed) continue
       await migration.apply({ allowDestructive: true })
       return []
     }
@@ -252,18 +250,18 @@ const serving = new ServingProcess()
 function receive(message: ToServing, socket?: Socket): void {
   if (message.kind === 'load') void serving.load(message.version, message.sources)
   else if (message.kind === 'open') void serving.open(message.port)
-  else if (message.kind === 'migrate') serving.permit()
+  else if (message.kind === 'migrate') serving.confirm()
   else if (message.kind === 'give-back') void serving.giveBack()
   else if (message.kind === 'keep') serving.keep()
   else if (message.kind === 'mails') serving.show(message.mails)
   else if (message.kind === 'stop') void serving.stop(message.isReplaced)
-  // The client may be gone already.
+  // Undefined if the client has already disconnected.
   else if (socket) serving.accept(socket)
 }
 
 process.on('message', receive)
 process.on('disconnect', () => void serving.stop(false))
-// Ctrl-C reaches the whole process group: the supervisor says when to stop.
+// Ctrl-C reaches the whole process group, but the supervisor decides when to stop.
 process.on('SIGINT', () => {})
 process.on('uncaughtException', error => {
   process.stderr.write(`${describeCrash(error)}\n`, () => process.exit(1))

@@ -1,22 +1,22 @@
 /**
- * Notices when files change. The system's notifications of their folders say when to look; a look compares what the files
- * contain, so that editors may write as they like: in place, by a rename, several files at once.
+ * Detects changes of files. Notifications for their folders trigger a check, which compares the contents of the files. So it
+ * does not matter how an editor writes: in place, by a rename, or several files at once.
  */
 import { existsSync, type FSWatcher, statSync, watch } from 'node:fs'
 import { dirname, relative, sep } from 'node:path'
 import { fileHash } from './loaded-files.ts'
 import type { FileHashes } from './messages.ts'
 
-/** A look waits for so long without another notification. */
+/** A check waits until this time has passed without a notification. */
 const quietMs = 25
-/** A file that has just become empty or gone is looked at again: it is probably being written. */
+/** A file that is suddenly empty or missing is checked again after this time: it is probably being written. */
 const settleMs = 150
-/** Some file systems notify of nothing: network drives, folders of another system. */
+/** Some file systems send no notifications, e.g. network drives and folders of another system. */
 const pollMs = 1000
 
 interface Watched {
   hash: string | null
-  /** What `stat` says of the file that has this hash; undefined: it was not asked. */
+  /** The result of `stat` when the file had this hash; undefined: unknown. */
   signature: string | undefined
 }
 
@@ -29,7 +29,7 @@ function isUnfinished(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
 }
 
-/** The nearest folder that exists, and the name in it that leads to the file. */
+/** The nearest existing folder above the file, and the entry in it that leads to the file. */
 function watchPoint(path: string): readonly [folder: string, name: string] {
   let folder = dirname(path)
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
@@ -50,17 +50,17 @@ export class SourceWatcher {
   /** `onChange` is called once for each change. */
   constructor(onChange: (paths: readonly string[]) => void) {
     this.#onChange = onChange
-    this.#poll = setInterval(() => this.#look(), pollMs).unref()
+    this.#poll = setInterval(() => this.#check(), pollMs).unref()
   }
 
-  /** Watches these files as well, and compares with these hashes. */
+  /** Also watches these files. A different hash counts as a change. */
   add(files: FileHashes): void {
     for (const [path, hash] of files) this.#files.set(path, { hash, signature: undefined })
     this.#watchFolders()
-    this.#lookSoon(0)
+    this.#checkSoon(0)
   }
 
-  /** Watches these files alone. */
+  /** Watches only these files. */
   replace(files: FileHashes): void {
     this.#files.clear()
     this.add(files)
@@ -84,11 +84,11 @@ export class SourceWatcher {
       this.#folders.set(folder, { names, watcher: this.#watch(folder, names) })
   }
 
-  /** Undefined where the system has no more watches: the poll has to do. */
+  /** Returns undefined if the system allows no more watches: polling remains. */
   #watch(folder: string, names: ReadonlySet<string>): FSWatcher | undefined {
     try {
       const watcher = watch(folder, { persistent: false }, (_, name) => {
-        if (name === null || names.has(name)) this.#lookSoon(quietMs)
+        if (name === null || names.has(name)) this.#checkSoon(quietMs)
       })
       return watcher.on('error', () => watcher.close())
     } catch {
@@ -96,22 +96,22 @@ export class SourceWatcher {
     }
   }
 
-  #lookSoon(ms: number): void {
+  #checkSoon(ms: number): void {
     if (this.#isSettling) return
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#look(), ms)
+    this.#timer = setTimeout(() => this.#check(), ms)
   }
 
-  #look(): void {
+  #check(): void {
     const wasSettling = this.#isSettling
     this.#isSettling = false
     const changed = [...this.#files]
       .filter(([path, watched]) => isChanged(path, watched))
       .map(([path]) => path)
-    this.#renewFolders()
+    this.#updateFolders()
     if (changed.length === 0) return
     if (!wasSettling && changed.some(path => this.#files.get(path)?.hash !== null && isUnfinished(path))) {
-      this.#lookSoon(settleMs)
+      this.#checkSoon(settleMs)
       this.#isSettling = true
       return
     }
@@ -121,8 +121,8 @@ export class SourceWatcher {
     this.#onChange(changed)
   }
 
-  /** A folder that was missing may be there now, or the other way round. */
-  #renewFolders(): void {
+  /** Folders may have been created or removed. */
+  #updateFolders(): void {
     const isSame = [...this.#files.keys()].every(path => {
       const [folder, name] = watchPoint(path)
       return this.#folders.get(folder)?.names.has(name)

@@ -5,7 +5,7 @@ export type Style = (format: Parameters<typeof styleText>[0], text: string) => s
 
 export const plainStyle: Style = (_, text) => text
 
-/** Colours only where standard output is a terminal that takes them, and NO_COLOR is not set. */
+/** Colours only if standard output is a terminal that supports them, and NO_COLOR is not set. */
 export const terminalStyle: Style = (format, text) => styleText(format, text, { stream: process.stdout })
 
 export function hasColours(): boolean {

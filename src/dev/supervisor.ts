@@ -1,6 +1,6 @@
 /**
- * `portico dev`: holds the listening socket, and starts a process for every version of the model. A version serves once it
- * is ready; until then, and where it has faults, the one before it serves on (decisions/development-mode.md).
+ * `portico dev`: holds the listening socket, and starts a process for every version of the model. The previous version keeps
+ * serving until the next one is ready, and if that has faults (decisions/development-mode.md).
  */
 import type { Socket } from 'node:net'
 import { resolve } from 'node:path'
@@ -16,21 +16,21 @@ import type { FileHashes, Sources, VersionOptions } from './messages.ts'
 import { ServingProcess } from './serving-process.ts'
 import { SourceWatcher } from './source-watcher.ts'
 import type { Terminal } from './terminal.ts'
-import { aborted, type Outcome, startVersion } from './version.ts'
+import { aborted, keepsServing, type Outcome, startVersion } from './version.ts'
 
 export interface DevOptions {
   readonly version: VersionOptions
-  /** Migrations that do more than add are applied unasked. */
+  /** Whether to apply migrations that do more than add without asking. */
   readonly isYes: boolean
   readonly terminal: Terminal
 }
 
-/** Pauses before a start is tried again. */
+/** The pauses before the retries of a start. */
 const pausesMs = [250, 500, 1000, 2000, 5000]
-/** A version that has served for so long begins with the shortest pause again. */
+/** After a version has served for this long, retries begin with the shortest pause again. */
 const healthyMs = 10_000
-/** How long requests get to be answered before a migration that the version which serves does not expect. */
-const answerMs = 500
+/** How long running requests may take before a migration that the serving version does not expect. */
+const drainMs = 500
 
 export class Supervisor {
   readonly #options: DevOptions
@@ -38,17 +38,17 @@ export class Supervisor {
   readonly #front = new Front()
   readonly #watcher: SourceWatcher
   readonly #mailbox = new Mailbox()
-  /** All that have not ended. */
+  /** All processes that have not ended. */
   readonly #processes = new Set<ServingProcess>()
   #current: ServingProcess | undefined
-  /** Waits for the next version with everything but the model loaded. */
+  /** The process for the next version, with everything but the model loaded. */
   #standby: ServingProcess | undefined
-  /** Aborted when there is reason for another version. */
+  /** Aborted when another version has to be started. */
   #attempt = new AbortController()
   readonly #changed = new Set<string>()
-  /** Of the version that is being loaded. */
+  /** The files of the version that was loaded last. */
   #loaded: FileHashes = []
-  /** The modules of the last version that has served, for when the files have a fault. */
+  /** The modules of the last version that served, in case the files have a fault. */
   #lastGood: Sources | undefined
   #failures = 0
   #lastFault = ''
@@ -64,7 +64,7 @@ export class Supervisor {
     this.#watcher.add(hashesOf([first, ...projectFiles(process.cwd())]))
   }
 
-  /** Serves until `close`. Rejects where it cannot listen at first. */
+  /** Serves until `close`. Rejects if it cannot listen at the start. */
   async run(): Promise<void> {
     while (!this.#isClosing) {
       this.#attempt = new AbortController()
@@ -74,7 +74,7 @@ export class Supervisor {
     }
   }
 
-  /** Lets running requests end. */
+  /** Lets running requests finish. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#watcher.close()
@@ -87,30 +87,31 @@ export class Supervisor {
     await Promise.all([...this.#processes].map(one => one.ended))
   }
 
-  /** Returns whether the same may succeed later without a change. */
+  /** Returns whether a retry without a change may succeed. */
   async #nextVersion(signal: AbortSignal): Promise<boolean> {
-    const beganAt = performance.now()
+    const startedAt = performance.now()
     const changed = [...this.#changed]
     this.#changed.clear()
     const outcome = await this.#try(signal, undefined)
     if (outcome.kind === 'ready') {
       this.#lastGood = sourcesOf(this.#loaded)
-      this.#showReady(outcome, changed, Math.round(performance.now() - beganAt))
+      this.#showReady(outcome, changed, Math.round(performance.now() - startedAt))
     }
     if (outcome.kind !== 'failed') return false
-    const isBack = !outcome.isPassing && (await this.#serveLastGood(signal))
+    const isRestored = !outcome.isPassing && (await this.#serveLastGood(signal))
     this.#showFault(outcome.text)
-    if (isBack) this.#terminal.note('The last good model serves again: the files have a fault.')
+    if (isRestored)
+      this.#terminal.note('The last good model is served again, because the files have a fault.')
     return outcome.isPassing
   }
 
-  /** Returns whether it serves, where nothing else does. */
+  /** Serves the last good version if nothing else serves. Returns whether it does. */
   async #serveLastGood(signal: AbortSignal): Promise<boolean> {
     if (this.#current || this.#lastGood === undefined || this.#isClosing) return false
     return (await this.#try(signal, this.#lastGood)).kind === 'ready'
   }
 
-  /** Starts a version, which serves once it is ready. */
+  /** Starts a version, which takes over once it is ready. */
   async #try(signal: AbortSignal, sources: Sources | undefined): Promise<Outcome> {
     const next = this.#standby ?? this.#start()
     this.#standby = undefined
@@ -120,7 +121,7 @@ export class Supervisor {
       this.#serve(next)
     } else {
       next.kill()
-      // It may have given back its connections.
+      // The current version may have given back its connections.
       this.#resume()
     }
     if (!this.#isClosing) this.#standby = this.#start()
@@ -135,18 +136,18 @@ export class Supervisor {
         isServing: this.#current !== undefined,
         onFiles: (files, isWhole) => this.#onFiles(files, isWhole, sources !== undefined),
         listen: (host, port) => this.#listen(host, port),
-        beforeMigration: () => this.#quiet(),
+        beforeMigration: () => this.#drain(),
       })
     } catch (error) {
       next.kill()
       const failure = this.#front.port === 0 ? undefined : await failureOf(error)
       if (failure === undefined) throw error
-      // The settings name another address, which cannot be had: the one before stays.
+      // The settings name another address, at which it cannot listen: the earlier one is kept.
       return { kind: 'failed', text: failure.message, isPassing: true }
     }
   }
 
-  /** `isEarlier`: they are not the files that a version is made of now. */
+  /** `isEarlier`: the files belong to an earlier version. */
   #onFiles(files: FileHashes, isWhole: boolean, isEarlier: boolean): void {
     if (isEarlier) return
     if (isWhole) this.#loaded = files
@@ -159,12 +160,13 @@ export class Supervisor {
     return this.#front.port
   }
 
-  async #quiet(): Promise<void> {
+  /** Holds connections, and lets running requests finish. */
+  async #drain(): Promise<void> {
     this.#front.hold()
-    await Promise.race([this.#current?.giveBack(), wait(answerMs)])
+    await Promise.race([this.#current?.giveBack(), wait(drainMs)])
   }
 
-  /** The version that serves goes on. */
+  /** Lets the current version continue to serve. */
   #resume(): void {
     if (this.#current === undefined) return
     this.#current.send({ kind: 'keep' })
@@ -175,7 +177,7 @@ export class Supervisor {
     const one = new ServingProcess({
       onLine: line => this.#terminal.line(line),
       onFiles: files => this.#watcher.add(files),
-      // After what the same chunk of messages says of readiness, which takes some turns of promises.
+      // After the `ready` message of the same chunk, which is handled a few promise turns later.
       onNote: sentence => setImmediate(() => this.#terminal.note(sentence)),
       onMail: mail => this.#onMail(mail),
       onReturned: socket => this.#onReturned(one, socket),
@@ -185,13 +187,13 @@ export class Supervisor {
     return one
   }
 
-  /** A process that is about to end takes no more: its connections wait for the next one. */
+  /** A process that is about to end accepts no more: its connections wait for the next one. */
   #onReturned(one: ServingProcess, socket: Socket): void {
     if (one === this.#current && !one.isConnected) this.#front.hold()
     this.#front.accept(socket)
   }
 
-  /** Every version shows it, the next one too. */
+  /** Sends a mail to every process, since the next version shows it too. */
   #onMail(mail: NewMail): void {
     const shown = this.#mailbox.add(mail)
     for (const one of this.#processes) one.send({ kind: 'mails', mails: [shown] })
@@ -226,7 +228,7 @@ export class Supervisor {
     if (one !== this.#current || this.#isClosing) return
     this.#current = undefined
     this.#front.hold()
-    this.#terminal.note(`The service ended by itself (${how}). It starts again; connections wait meanwhile.`)
+    this.#terminal.note(`The service has exited (${how}). It is restarted; connections wait meanwhile.`)
     const { signal } = this.#attempt
     const attempt = this.#attempt
     Promise.race([aborted(signal), this.#pause()]).then(() => attempt.abort())
@@ -254,13 +256,11 @@ export class Supervisor {
     }
   }
 
-  /** What fails again in the same way is not shown again. */
+  /** Does not show the same fault again. */
   #showFault(text: string): void {
     if (this.#isClosing || text === this.#lastFault) return
     this.#lastFault = text
-    const served = this.#current
-      ? 'The last good model serves on.'
-      : 'Nothing is served until this is mended.'
-    this.#terminal.fault(text, served)
+    const consequence = this.#current ? keepsServing : 'Nothing is served until this is fixed.'
+    this.#terminal.fault(text, consequence)
   }
 }

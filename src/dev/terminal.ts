@@ -1,4 +1,4 @@
-/** What `portico dev` says at the terminal, and the questions that it asks there. */
+/** The output of `portico dev`, and the questions that it asks. */
 import { createInterface } from 'node:readline/promises'
 import { clock, RecentEvents, shownLine } from './log-lines.ts'
 import type { ServingAddresses } from './messages.ts'
@@ -12,7 +12,7 @@ export class Terminal {
     this.#style = style
   }
 
-  /** A line of a process that serves. */
+  /** Prints a line of a serving process. */
   line(line: string): void {
     if (!this.#events.isRepeated(line)) this.#print(shownLine(line, this.#style))
   }
@@ -21,7 +21,7 @@ export class Terminal {
     this.#print(`${this.#style('dim', clock(Date.now()))}  ${this.#style('bold', sentence)}`)
   }
 
-  /** `text`: what is wrong, in lines. */
+  /** `text`: one or more lines. */
   fault(text: string, consequence: string): void {
     this.#print(
       `${this.#style('dim', clock(Date.now()))}  ${this.#style('red', 'fault')}  ${text.trimEnd()}\n`,
@@ -33,7 +33,7 @@ export class Terminal {
     this.#print(text.trimEnd())
   }
 
-  /** Shown once the first version serves. */
+  /** Prints the addresses once the first version serves. */
   addresses({ url, openPath, welcome }: ServingAddresses, model: string, ms: number): void {
     const rows = [
       ['REST', '/api/v1'],
@@ -42,21 +42,21 @@ export class Terminal {
       ['Account', '/account'],
       ['Mails', '/dev/mail'],
     ].map(([name = '', path = '']) => `  ${name.padEnd(9)}${this.#style('cyan', url + path)}`)
-    const head = `${this.#style('bold', 'Portico dev')} serves ${model}, after ${ms} ms. It reloads when a file changes; Ctrl-C ends it.`
+    const head = `${this.#style('bold', 'Portico dev')} serves ${model}, ready in ${ms} ms. It reloads when a file changes; press Ctrl-C to stop.`
     this.text(['', head, '', ...rows, ''].join('\n'))
     this.text(welcome ?? `\nTry it:\n\n  curl ${url}${openPath}\n`)
     this.text('')
   }
 
-  /** Whether somebody can be asked. */
+  /** Whether a question can be answered. */
   get canAsk(): boolean {
     return process.stdin.isTTY === true && process.stdout.isTTY === true
   }
 
-  /** Undefined where `signal` takes the question back. */
+  /** Returns undefined if `signal` withdraws the question. */
   async ask(question: string, signal: AbortSignal): Promise<boolean | undefined> {
     const reader = createInterface({ input: process.stdin, output: process.stdout })
-    // In raw mode Ctrl-C is a key: it must still end the whole.
+    // In raw mode, Ctrl-C is only a key. It must still stop the command.
     reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
     try {
       return /^y(es)?$/i.test((await reader.question(`${question} [y/N] `, { signal })).trim())

@@ -1,4 +1,5 @@
-/** One version of the model on its way from the files to a process that is ready to serve. */
+/** Starts one version of the model: from its files to a process that is ready to serve. */
+import { doesNotFit } from '../cli/commands/migrate.ts'
 import type { FileHashes, Sources, VersionOptions } from './messages.ts'
 import { ProcessEnded, type Reply, type ServingProcess } from './serving-process.ts'
 import type { Terminal } from './terminal.ts'
@@ -10,24 +11,24 @@ export interface VersionParts {
   readonly version: VersionOptions
   /** See `ToServing`. */
   readonly sources: Sources | undefined
-  /** Aborted when the files change: what still waits is given up. */
+  /** Aborted when the files change: a version that still waits is abandoned. */
   readonly signal: AbortSignal
   readonly terminal: Terminal
-  /** Migrations that do more than add are applied unasked. */
+  /** Whether to apply migrations that do more than add without asking. */
   readonly isYes: boolean
   /** Whether another version serves meanwhile. */
   readonly isServing: boolean
-  /** `isWhole`: the model could be loaded, so that these are all files. */
+  /** `isWhole`: the model was loaded, so these are all of its files. */
   readonly onFiles: (files: FileHashes, isWhole: boolean) => void
   /** Returns the port. */
   readonly listen: (host: string, port: number) => Promise<number>
-  /** Before a migration that the version which serves does not expect: lets its requests end. */
+  /** Called before a migration that the serving version does not expect: lets its requests finish. */
   readonly beforeMigration: () => Promise<void>
 }
 
 export type Outcome =
   | { readonly kind: 'ready'; readonly ready: ReplyOf<'ready'>; readonly model: string }
-  /** `isPassing`: the same may succeed later without a change. */
+  /** `isPassing`: a retry without a change may succeed. */
   | { readonly kind: 'failed'; readonly text: string; readonly isPassing: boolean }
   | { readonly kind: 'abandoned' }
 
@@ -39,7 +40,7 @@ export function aborted(signal: AbortSignal): Promise<undefined> {
   return new Promise(resolve => signal.addEventListener('abort', () => resolve(undefined), { once: true }))
 }
 
-/** Rejects where the port is taken, and with defects. */
+/** Rejects if it cannot listen, and with defects. */
 export async function startVersion(parts: VersionParts): Promise<Outcome> {
   const { process, version, sources, signal, onFiles, listen } = parts
   let isOpening = false
@@ -58,7 +59,7 @@ export async function startVersion(parts: VersionParts): Promise<Outcome> {
     return reply.kind === 'ready' ? { kind: 'ready', ready: reply, model: loaded.model } : failedBy(reply)
   } catch (error) {
     if (!(error instanceof ProcessEnded)) throw error
-    const when = isOpening ? 'when it opened the database' : 'while it loaded the model'
+    const when = isOpening ? 'while it opened the database' : 'while it loaded the model'
     return { kind: 'failed', text: `The process ended ${when} (${error.message}).`, isPassing: isOpening }
   }
 }
@@ -68,57 +69,62 @@ function failedBy(reply: Reply): Outcome {
   return { kind: 'failed', text: reply.text, isPassing: reply.isPassing }
 }
 
-/** Asks for what a migration needs. Undefined where a change comes while it waits. */
+/** Confirms migrations until the process is ready. Returns undefined if the files change while a migration waits. */
 async function untilReady(parts: VersionParts): Promise<Reply | undefined> {
   const { process, signal, beforeMigration } = parts
   let next = process.reply()
   for (;;) {
-    // Once nobody is asked it is not given up any more: it may be writing already.
+    // Without a question it is not abandoned: the process may already be writing.
     const reply = await next
     if (reply.kind !== 'migration') return reply
     next = process.reply()
-    if (await isAllowed(parts, reply, next)) {
+    // The process may end before the reply is awaited.
+    next.catch(() => {})
+    if (await isConfirmed(parts, reply, next)) {
       await beforeMigration()
       process.send({ kind: 'migrate' })
       return afterMigration(process, next)
     }
-    // `portico migrate` in another terminal may do it, or the next change makes it unnecessary.
+    // `portico migrate` may apply it in another terminal, or a change of the files may make it unnecessary.
     if ((await Promise.race([next, aborted(signal)])) === undefined) return undefined
   }
 }
 
-/** A look at the database that was under way may report the plan once more. */
+/** A check of the database that was already running may report the plan once more. */
 async function afterMigration(process: ServingProcess, first: Promise<Reply>): Promise<Reply> {
   let reply = await first
   while (reply.kind === 'migration') reply = await process.reply()
   return reply
 }
 
-const whenAgain =
-  'The plan is looked at again when a file changes, or when `portico migrate` has changed the database.'
+/** The consequence of a fault while an earlier version serves. */
+export const keepsServing = 'The last good model keeps serving.'
 
-async function isAllowed(
+const whenAgain =
+  'The plan is checked again when a file changes, or when `portico migrate` has changed the database.'
+
+async function isConfirmed(
   { terminal, isYes, isServing, signal }: VersionParts,
   { text, isFitting, mayRename }: ReplyOf<'migration'>,
   next: Promise<Reply>,
 ): Promise<boolean> {
   const hint = mayRename
-    ? "\nIf something only got another name, say so in the model: `renamedFrom: 'old_name'` keeps the data.\n"
+    ? "\nIf something was only renamed, declare that in the model: `renamedFrom: 'old_name'` keeps the data.\n"
     : ''
   const plan = `The model changes the database; steps marked ! lose data:\n${text}${hint}`
-  const anew = `${isServing ? 'The last good model serves on. ' : ''}${whenAgain}`
+  const outlook = `${isServing ? `${keepsServing} ` : ''}${whenAgain}`
   if (!isFitting) {
-    terminal.fault(plan, `The data does not fit where a line is marked x: mend that first. ${anew}`)
+    terminal.fault(plan, `${doesNotFit} ${outlook}`)
     return false
   }
   if (isYes) {
-    terminal.text(`${plan}\nApplied, as --yes says.`)
+    terminal.text(`${plan}\nApplied because of --yes.`)
     return true
   }
   if (!terminal.canAsk) {
     terminal.fault(
       plan,
-      `Nothing is done: run \`portico migrate --apply --allow-destructive\`, or start with --yes. ${anew}`,
+      `Nothing was changed: run \`portico migrate --apply --allow-destructive\`, or start with --yes. ${outlook}`,
     )
     return false
   }
@@ -129,6 +135,6 @@ async function isAllowed(
     () => answered.abort(),
   )
   const answer = await terminal.ask('Apply it?', AbortSignal.any([signal, answered.signal]))
-  if (answer === false) terminal.note(`Nothing is done. ${anew}`)
+  if (answer === false) terminal.note(`Nothing was changed. ${outlook}`)
   return answer === true
 }

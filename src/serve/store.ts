@@ -4,7 +4,7 @@ import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
 import type { EncryptedRecords } from '../auth/encryption/encrypted-records.ts'
 import { openRecords } from '../auth/encryption/open-records.ts'
 import { isPostgres, publicName } from '../config/database.ts'
-import { requireUnlocked } from '../config/row-security.ts'
+import { refuseRowSecurity } from '../config/row-security.ts'
 import { type Settings, SettingsError } from '../config.ts'
 import { registerRuns } from '../logic/runner.ts'
 import type { Model } from '../model/model.ts'
@@ -56,7 +56,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
     return openPostgres(model, { url: database, connections, replicas, timeout, rowSecurity, ...shared })
   }
   refuseReplicas(settings)
-  requireUnlocked(settings)
+  refuseRowSecurity(settings)
   const otherThreads = serving?.worker?.otherThreads
   const unsafe = serving && { onUnsafe: (cause: unknown) => endProcess(cause, serving.worker) }
   const readers = serving && readersOf(settings, serving.log)

@@ -9,18 +9,18 @@ import { commitsIndex, failuresIndex } from './shared-memory.ts'
 import { markAlive, WriteLock } from './write-lock.ts'
 
 export interface WorkerContext {
-  /** Its number among the workers of the process, from 0. A restarted worker keeps it. */
+  /** The worker's number in the process, from 0. A restarted worker keeps it. */
   readonly index: number
   /** The workers of this process as a cluster. */
   readonly cluster: Cluster & { readonly counters: MemoryCounters }
   readonly otherThreads: OtherThreads
   /** Accepts whole lines of the log. */
   readonly log: { write(text: string): void }
-  /** The metrics of all workers as one text. */
+  /** Returns the metrics of all workers as one text. */
   allMetrics(): Promise<string>
   /** Ends the process at once, without closing a file. Does not return. */
   abort(): never
-  /** `own` returns this worker's part of the metrics. */
+  /** Registers `own`, which returns this worker's metrics. */
   reportMetricsBy(own: () => Promise<string>): void
 }
 
@@ -137,7 +137,7 @@ class OwnContext implements WorkerContext {
 }
 
 const logBlockCharacters = 8192
-/** How long a line waits for others. */
+/** How long a line is buffered. */
 const logDelayMs = 100
 
 /** Sends lines to the main thread in blocks. Only the main thread writes, so that lines are not interleaved. */

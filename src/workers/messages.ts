@@ -39,7 +39,7 @@ export type ToWorker =
   | { readonly kind: 'report-metrics'; readonly id: number }
   | { readonly kind: 'collected-metrics'; readonly id: number; readonly text: string }
 
-/** What one worker tells another: that it now has the write lock, or that something was committed. */
+/** What one worker notifies another of: that it now holds the write lock, or that there was a commit. */
 export type Notification = 'lock' | 'commit'
 
 export function serializeError(error: unknown): SerializedError {

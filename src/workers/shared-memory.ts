@@ -10,7 +10,7 @@ export interface SharedMemory {
 
 /** Grows with each commit. */
 export const commitsIndex = 0
-/** The holder of the write lock: a worker's number plus one; 0: nobody. */
+/** The holder of the write lock: the worker's number plus one; 0 if the lock is free. */
 export const writerIndex = 1
 /** Grows with each write that the database could not store. */
 export const failuresIndex = 2

@@ -1,10 +1,10 @@
 /**
- * The write lock: which worker of this process may write to the SQLite file. Without it a worker would sleep in SQLite's
- * busy handler, and answer nobody, while another one commits.
+ * The write lock decides which worker of this process may write to the SQLite file. Without it, a worker would sleep in
+ * SQLite's busy handler, and answer no request, while another one commits.
  */
 import { aliveIndex, waitingIndex, workersIn, writerIndex } from './shared-memory.ts'
 
-/** The next worker after `worker` that is alive and waits; `worker` itself is the last candidate. */
+/** Returns the next worker after `worker` that is alive and waits; `worker` itself is the last candidate. */
 function nextWaiting(words: Int32Array, worker: number): number | undefined {
   const workers = workersIn(words)
   for (let step = 1; step <= workers; step++) {
@@ -28,7 +28,7 @@ function handOn(words: Int32Array, worker: number): number | undefined {
     }
     Atomics.store(words, waitingIndex(next), 0)
     Atomics.store(words, writerIndex, next + 1)
-    // It may have ended in between: then `markDead` saw that `worker` had the lock.
+    // If the worker ended in between, `markDead` saw that `worker` had the lock.
     if (Atomics.load(words, aliveIndex(next)) === 1) return next
     if (Atomics.compareExchange(words, writerIndex, next + 1, worker + 1) !== next + 1) return undefined
   }
@@ -50,7 +50,7 @@ export function markDead(words: Int32Array, worker: number): void {
 interface WriteLockOptions {
   /** Tells a worker that it has the lock. */
   readonly notify: (worker: number) => void
-  /** After this time another worker is considered stuck, and the write goes on without the lock. */
+  /** After this time the holder is considered stuck, and the write proceeds without the lock. */
   readonly timeoutMs?: number
 }
 

@@ -18,7 +18,7 @@ test('an app’s secrets are made, listed and ended, at once in a running servic
     assert.ok(await works(first))
     const rotated = await portico('apps', 'rotate-secret', id)
     const [, second = ''] = /client_secret +(\S+)/.exec(rotated.out) ?? []
-    assert.match(rotated.out, /The secrets before it work for 86400 s more/)
+    assert.match(rotated.out, /Older secrets remain valid for 86400 s/)
     assert.ok((await works(first)) && (await works(second)))
     const { out } = await portico('apps', 'secrets', id)
     const rows = out.trim().split('\n').slice(1)

@@ -61,15 +61,15 @@ const mistakes: readonly (readonly [string[], Environment, number, RegExp])[] = 
   [['start'], { DATABASE_URL: '/dev/zero' }, 1, /\/dev\/zero is not a file/],
   [['start'], { DATABASE_URL: '.' }, 1, /is not a file/],
   [['start'], { HOST: 'nowhere.invalid' }, 1, /^HOST: .*nowhere\.invalid: there is no such host\.$/m],
-  [['start'], { HOST: '192.0.2.1' }, 1, /192\.0\.2\.1: this machine has no such address\. HOST names/],
+  [['start'], { HOST: '192.0.2.1' }, 1, /192\.0\.2\.1: this machine has no such address\. Set HOST to/],
   [['start'], { REDIS_URL: 'redis://:hunter2%zz@127.0.0.1:1' }, 1, /REDIS_URL \(environment\): .*`%25`/],
   [['documents', 'register', '.'], {}, 1, /^\. is a folder: name the files in it/],
-  [['keys', 'create', '--user', 'a@b.example', '--scopes', ','], {}, 2, /`--scopes` names none\. The scopes/],
-  [['keys', 'create', '--user', 'a@b.example', '--expires', '0d'], {}, 2, /has passed already/],
+  [['keys', 'create', '--user', 'a@b.example', '--scopes', ','], {}, 2, /`--scopes` is empty\. The scopes/],
+  [['keys', 'create', '--user', 'a@b.example', '--expires', '0d'], {}, 2, /is in the past/],
   [['backup'], {}, 2, /portico backup <file>/],
   [['backup', 'copy.db'], { DATABASE_URL: './none.db' }, 1, /no database at .*none\.db/],
   [['restore', 'copy.db'], { DATABASE_URL: './none.db' }, 1, /no backup at copy\.db/],
-  [['events', 'restored'], { DATABASE_URL: './none.db' }, 1, /no database .*none\.db/],
+  [['events', 'restored'], { DATABASE_URL: './none.db' }, 1, /no Portico database at .*none\.db/],
   [['start'], { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/d' }, 1, /^The database cannot be reached/],
 ]
 
@@ -257,7 +257,7 @@ test('backup copies a running service, and restore brings it back', async () => 
     await post(url, 'before')
     assert.match(
       (await portico(['backup', 'copy.db'], environment)).out,
-      /^copy\.db: a sound copy of live\.db/,
+      /^copy\.db: a verified copy of live\.db/,
     )
     await post(url, 'after')
     lastSeen = await end(url)
@@ -285,7 +285,7 @@ test('backup copies a running service, and restore brings it back', async () => 
 
 test('migrate shows, does, and asks before it destroys', async () => {
   const environment = { DATABASE_URL: join(folder, 'migrate.db'), NODE_ENV: 'production' }
-  assert.match((await portico(['migrate'], environment)).out, /posts.*\n\nNothing is done yet.*--apply/s)
+  assert.match((await portico(['migrate'], environment)).out, /posts.*\n\nNothing was changed.*--apply/s)
   assert.match((await portico(['migrate', '--apply'], environment)).out, /Done/)
   assert.match((await portico(['migrate'], environment)).out, /nothing to do/)
   const file = join(folder, 'less.ts')
@@ -304,7 +304,7 @@ test('times of expiry', () => {
   assert.equal(expiry('30d', now), '2026-01-31T00:00:00.000Z')
   assert.equal(expiry('12h', now), '2026-01-01T12:00:00.000Z')
   assert.equal(expiry('2026-02-01T00:00:00+01:00', now), '2026-01-31T23:00:00.000Z')
-  for (const wrong of ['', '30', '30m', 'tomorrow', '2025-01-01', '-1d', '2026-13-01']) {
+  for (const wrong of ['', '30', '30m', 'tomorrow', '2025-01-01', '-1d', '2026-13-01', '2026-02-30']) {
     assert.throws(() => expiry(wrong, now), { name: 'Failure' }, wrong)
   }
 })

@@ -79,7 +79,12 @@ describe('portico documents', () => {
     })
   }
   it('names a file that is not there', async () => {
-    await assert.rejects(register(join(folder, 'none.graphql')), /there is no such file/)
+    await assert.rejects(register(join(folder, 'none.graphql')), /There is no file/)
+  })
+  it('says that the file cannot be written', async () => {
+    const elsewhere = { ...settings, 'graphql.documentsFile': join(folder, 'nowhere', 'documents.json') }
+    const registered = registerDocuments(model, elsewhere, [file('one.graphql', query)])
+    await assert.rejects(registered, { name: 'Failure', message: /^Cannot write to .*nowhere.*: ENOENT/ })
   })
   it('writes what it reads', () => {
     const text = readFileSync(settings['graphql.documentsFile'], 'utf8')

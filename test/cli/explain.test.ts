@@ -34,7 +34,7 @@ test('the arguments stand for a request', () => {
     [['/tasks'], /one argument, e\.g\./],
     [['GET', '/tasks'], /one argument, e\.g\./],
     [['POST /tasks', '{'], /The body is not JSON: \{/],
-    [['--as', '3', '--api-key', '12', 'GET /tasks'], /a key has a user already/],
+    [['--as', '3', '--api-key', '12', 'GET /tasks'], /a key belongs to a user/],
   ] as const) {
     assert.throws(
       () => asked(...words),

@@ -40,7 +40,7 @@ async function served(listener: RequestListener, use: (url: string) => Promise<v
 describe('portico generate client', () => {
   it('writes the file of the model, and --check tells whether it is current', async () => {
     const model = ['--model', blog, '--out', out]
-    await assert.rejects(generate(...model, '--check'), { message: /there is no such file/ })
+    await assert.rejects(generate(...model, '--check'), { message: /There is no file/ })
     assert.equal(await generate(...model), `${out} written.\n`)
     assert.equal(await generate('--model', blog), readFileSync(out, 'utf8'))
     assert.equal(await generate(...model), `${out} is current.\n`)
@@ -135,14 +135,14 @@ describe('portico generate client', () => {
       [/must not contain a user name or password/, '--from', 'http://ada:secret@localhost:1'],
       [/cannot be reached\. Is the service running there\?/, '--from', closed],
       [/cannot be resolved\. Is the name right\?/, '--from', 'http://no-such-host.invalid'],
-      [/Give `--from` or `--model`, not both/, '--from', closed, '--model', blog],
+      [/Use `--from` or `--model`, not both/, '--from', closed, '--model', blog],
       [/Write a header as/, '--from', closed, '--header', 'no colon'],
       [/Write a header as/, '--from', closed, '--header', 'X: a\r\nY: b'],
       [/`--check` needs `--out`/, '--check', '--model', blog],
       [/`--standalone` needs `--out`/, '--standalone', '--model', blog],
       [/`--standalone` needs the package as it is built/, '--standalone', '--model', blog, '--out', out],
-      [/cannot be written/, '--model', blog, '--out', join(blog, 'api.ts')],
-      [/cannot be read/, '--model', blog, '--out', folder],
+      [/Cannot write to/, '--model', blog, '--out', join(blog, 'api.ts')],
+      [/Cannot read/, '--model', blog, '--out', folder],
     ]
     for (const [message, ...words] of cases) await assert.rejects(generate(...words), { message })
   })

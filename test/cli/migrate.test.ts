@@ -60,11 +60,11 @@ test('what only adds is shown first, and then done without a flag', async () => 
   const shown = await portico('migrate')
   assert.equal(shown.code, 0)
   assert.match(shown.out, /^ {2}- .*notes\.mood/m)
-  assert.match(shown.out, /Nothing is done yet: run `portico migrate --apply`/)
+  assert.match(shown.out, /Nothing was changed: run `portico migrate --apply`/)
   assert.throws(() => query('SELECT mood FROM notes'), /no such column/)
   assert.match((await portico('migrate', '--apply')).out, /Done\.\n$/)
   assert.deepEqual(query('SELECT title, mood FROM notes'), [{ title: 'One', mood: 'calm' }])
-  assert.equal((await portico('migrate')).out, 'The database fits the model: there is nothing to do.\n')
+  assert.equal((await portico('migrate')).out, 'The database matches the model: nothing to do.\n')
 })
 
 test('a rename keeps the data, and a service starts on it', async () => {
@@ -93,7 +93,7 @@ test('what loses data is marked, refused without the flag, and then done', async
   )
   const refused = await portico('migrate', '--apply')
   assert.equal(refused.code, 1)
-  assert.match(refused.err, /--allow-destructive.*Nothing was done/s)
+  assert.match(refused.err, /--allow-destructive.*Nothing was changed/s)
   assert.deepEqual(query('SELECT stars FROM notes'), [{ stars: 5 }])
   assert.equal((await portico('migrate', '--apply', '--allow-destructive')).code, 0)
   assert.throws(() => query('SELECT stars FROM notes'), /no such column/)
@@ -119,7 +119,10 @@ test('what the data does not allow is told in the plan, and no flag does it', as
   assert.equal(shown.code, 0)
   assert.match(shown.out, /^ {2}- Make notes\.stars required\.$/m)
   assert.match(shown.out, fault)
-  assert.match(shown.out, /marked x: mend that first\. Nothing is done yet\.\n$/)
+  assert.match(
+    shown.out,
+    /marked x: the data does not fit\. Correct the data first\. Nothing was changed\.\n$/,
+  )
   const refused = await portico('migrate', '--apply', '--allow-destructive')
   assert.equal(refused.code, 1)
   assert.match(refused.err, fault)
@@ -182,17 +185,17 @@ test('a PostgreSQL database is shown and changed as a file is', () =>
     const refused = await portico('start', '--port', '0', ...on)
     assert.match(refused.err, /does not fit the model.*notes\.mood.*portico migrate/s)
     assert.match((await portico('migrate', '--apply', ...on)).out, /Done\.\n$/)
-    assert.equal(
-      (await portico('migrate', ...on)).out,
-      'The database fits the model: there is nothing to do.\n',
-    )
+    assert.equal((await portico('migrate', ...on)).out, 'The database matches the model: nothing to do.\n')
     const prepared = 'ALTER TABLE notes ADD CONSTRAINT "_new_stars__required" CHECK (stars > 9) NOT VALID'
     await onPostgres(url, prepared)
-    assert.match((await portico('migrate', '--apply', ...on)).out, /there is nothing to do/)
+    assert.match((await portico('migrate', '--apply', ...on)).out, /nothing to do/)
     await onPostgres(url, 'UPDATE notes SET stars = 6')
     assert.deepEqual(await onPostgres(url, 'SELECT title, mood FROM notes'), [{ title: 'One', mood: 'calm' }])
     declare('notes', '', 'title: string()')
-    assert.match((await portico('migrate', '--apply', ...on)).err, /--allow-destructive.*Nothing was done/s)
+    assert.match(
+      (await portico('migrate', '--apply', ...on)).err,
+      /--allow-destructive.*Nothing was changed/s,
+    )
     assert.equal((await portico('migrate', '--apply', '--allow-destructive', ...on)).code, 0)
     assert.deepEqual(await onPostgres(url, 'SELECT * FROM notes').then(([row]) => Object.keys(row ?? {})), [
       'id',
@@ -242,8 +245,8 @@ test('a database that is none, or cannot be made, is one sentence', async () => 
   }
 })
 
-test('an option that is none is named, with how to write the command', async () => {
+test('an unknown option is named, with the usage of the command', async () => {
   const { code, err } = await portico('check', '--modle', 'x')
   assert.equal(code, 2)
-  assert.equal(err, "Unknown option '--modle'.\nWrite it as `portico check [options]`.\n")
+  assert.equal(err, "Unknown option '--modle'.\nUsage: portico check [options]\n")
 })

@@ -70,9 +70,9 @@ describe('portico reactions', () => {
       const metrics = await (await fetch(`${service.url}/metrics`)).text()
       assert.match(metrics, /^portico_reaction_runs_skipped_total 1$/m)
       assert.match(metrics, /^portico_reaction_runner 1$/m)
-      assert.match(await run('retry', 'told/999'), /Nothing waits under `told\/999`/)
+      assert.match(await run('retry', 'told/999'), /There is no run `told\/999`/)
       assert.match(await run('skip', 'told'), /The model has `told`/)
-      assert.match(await run('skip', 'gone'), /Nothing is stored of `gone`/)
+      assert.match(await run('skip', 'gone'), /Nothing is stored for `gone`/)
     } finally {
       await service.end()
     }
@@ -84,7 +84,7 @@ describe('portico reactions', () => {
     try {
       await until(async () => service.said().includes('the model does not have a reaction'))
       assert.match(await run('list'), /^told +not in the model/m)
-      assert.match(await run('skip', 'told'), /Everything of told is dropped/)
+      assert.match(await run('skip', 'told'), /Removed everything stored for told/)
       await until(async () => !/^told/m.test(await run('list')))
     } finally {
       await service.end()

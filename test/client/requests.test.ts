@@ -67,7 +67,9 @@ test('a condition that REST cannot express is refused before it is sent, with it
   const refused: readonly [where: object, message: RegExp][] = [
     [{ title: ['a,b'] }, /^where\.title cannot list "a,b"/],
     [{ assignee_id: [null] }, /^where\.assignee_id cannot list null/],
+    [{ assignee_id: [undefined] }, /^where\.assignee_id cannot list undefined/],
     [{ id: [] }, /^where\.id lists no value/],
+    [{ or: [] }, /^where\.or lists no alternative/],
     [{ not: { status: 'done', urgent: true } }, /^where\.not takes one condition/],
     [{ or: [{ status: 'done' }, {}] }, /^where\.or\[1\] has no condition/],
     [{ or: { status: 'done' } }, /^where\.or must be an array/],
@@ -82,6 +84,35 @@ test('a condition that REST cannot express is refused before it is sent, with it
   assert.equal(sent.length, 0)
   assert.throws(() => createClient({ baseUrl: 'api' }), /`baseUrl` must be the address of the service/)
   assert.throws(() => createClient(), /`baseUrl` must be the address of the service/)
+})
+
+test('a batch with an invalid call sends nothing, even if it has other calls than those that it returns', async () => {
+  const { api, sent } = recording(() => Response.json({ results: [] }))
+  const calls = api.batch(tx => {
+    tx.labels.create({ organization_id: 1, name: 'a' })
+    return [tx.labels.update('1' as never, { name: 'b' })]
+  })
+  await assert.rejects(calls, /^TypeError: An id must be a whole number/)
+  assert.equal(sent.length, 0)
+})
+
+test('a header of a call replaces that of the client, whatever its case', async () => {
+  const sent: Request[] = []
+  const api = createClient<typeof tracker>({
+    baseUrl: 'https://api.example.com',
+    token: 'key',
+    headers: { Authorization: 'Bearer other', Accept: 'text/html', 'X-Tenant': 'a' },
+    fetch: async (url, init) => {
+      sent.push(new Request(url, init))
+      return Response.json({ data: [], meta: {} })
+    },
+  })
+  await api.tasks.list()
+  const names = ['authorization', 'accept', 'x-tenant']
+  assert.deepEqual(
+    names.map(name => sent[0]?.headers.get(name)),
+    ['Bearer key', 'application/json', 'a'],
+  )
 })
 
 test('each write has its own Idempotency-Key, and its retries the same', async () => {
@@ -199,6 +230,20 @@ test('waiting for a token counts against the time limit', async () => {
   await assert.rejects(api.tasks.list({ timeoutMs: 5, retries: 0 }), { code: 'TIMEOUT' })
   const signal = AbortSignal.abort(new Error('left'))
   await assert.rejects(api.tasks.list({ signal }), { message: 'left' })
+})
+
+test('a time limit may be longer than a timer can run', async () => {
+  const api = createClient<typeof tracker>({
+    baseUrl: 'https://api.example.com',
+    timeoutMs: Number.POSITIVE_INFINITY,
+    retries: 0,
+    fetch: (_, init) =>
+      new Promise((resolve, reject) => {
+        init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))
+        setTimeout(() => resolve(Response.json({ data: [], meta: {} })), 20)
+      }),
+  })
+  assert.deepEqual((await api.tasks.list()).data, [])
 })
 
 test('an address that browsers would take for a path of the page is refused', () => {

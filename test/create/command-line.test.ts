@@ -32,7 +32,7 @@ describe('the command line', () => {
 
   it('says in a sentence what does not fit', () => {
     const faults: readonly (readonly [string[], RegExp])[] = [
-      [['a', 'b'], /^One folder at a time: leave out "b"\.$/],
+      [['a', 'b'], /^Name one folder only: remove "b"\.$/],
       [['--template', 'shop'], /^Template "shop" does not exist: choose blog, tracker, empty\.$/],
       [['--colour'], /^Unknown option '--colour'\. `npm create portico -- --help` lists the options\.$/],
       [['--template'], /^Option '-t, --template <value>' argument missing\. `npm create/],

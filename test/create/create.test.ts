@@ -187,7 +187,7 @@ describe('npm create portico', () => {
     assert.deepEqual(JSON.parse(text('brings', 'package.json')).optionalDependencies, optionalDependencies)
     assert.match(
       said,
-      /^Portico needs Node \S+ or later, and this is Node 22\.18\.0: the project brings Node \S+\.$/m,
+      /^Portico needs Node \S+ or later, and this is Node 22\.18\.0: the project includes Node \S+\.$/m,
     )
   })
 

@@ -49,7 +49,7 @@ test('edits are served, however they are written, and faults are shown while the
     await dev.says(
       /model\.ts: the model file cannot be loaded[\s\S]*> +8 \| +body: text\(\{ optional: true \),[\s\S]*\^/,
     )
-    await dev.says(/The last good model serves on/)
+    await dev.says(/The last good model keeps serving/)
     assert.ok((await fieldsOf(dev)).includes('body'))
 
     dev.edit('{ optional: true )', '{ optional: true, maxx: 3 } as never)')
@@ -377,7 +377,7 @@ test('a migration that loses data takes a yes, or the command', () =>
     await dev.says(/! Drop the field notes\.body[\s\S]*portico migrate --apply --allow-destructive/)
     assert.ok((await fieldsOf(dev)).includes('body'))
     dev.edit('title: string({ max: longest }),', added('content'))
-    await dev.says(/! Drop the field notes\.body[\s\S]*renamedFrom[\s\S]*The last good model serves on/)
+    await dev.says(/! Drop the field notes\.body[\s\S]*renamedFrom[\s\S]*The last good model keeps serving/)
     dev.edit('notes: collection', 'papers: collection')
     await dev.says(/! Drop the collection notes[\s\S]*renamedFrom/)
     dev.edit('papers: collection', 'notes: collection')
@@ -413,12 +413,12 @@ test('a process that dies is started again, with the last good model where the f
     assert.equal(fault.status, 500)
     await dev.says(/notes\.prepare has failed\.: by the model[\s\S]*> +9 \|/)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
-    await dev.says(/ended by itself \(SIGKILL\)/)
+    await dev.says(/has exited \(SIGKILL\)/)
     assert.equal((await dev.call('/api/v1/notes')).status, 200)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'detach' } }).catch(() => {})
     const others = Array.from({ length: 10 }, () => dev.call('/api/v1/notes'))
     for (const { status } of await Promise.all(others)) assert.equal(status, 200)
-    await dev.says(/ended by itself \(exit code 0\)/)
+    await dev.says(/has exited \(exit code 0\)/)
     dev.write('parts.ts', 'export const word: string = "detach"\n')
     dev.write(
       'model.ts',
@@ -427,9 +427,9 @@ test('a process that dies is started again, with the last good model where the f
     await dev.says(/Reloaded/)
     rmSync(join(dev.folder, 'parts.ts'))
     dev.write('model.ts', 'export default model({')
-    await dev.says(/The last good model serves on/)
+    await dev.says(/The last good model keeps serving/)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
-    await dev.says(/ended by itself \(SIGKILL\)[\s\S]*The last good model serves again/)
+    await dev.says(/has exited \(SIGKILL\)[\s\S]*The last good model is served again/)
     assert.equal((await dev.call('/api/v1/notes')).status, 200)
     dev.write('model.ts', crashing.replace('PORTICO', join(import.meta.dirname, '../../src/index.ts')))
     await dev.says(/Reloaded in \d+ ms: model\.ts/)
@@ -440,7 +440,7 @@ test('a process that dies is started again, with the last good model where the f
       assert.equal(other.code, 1)
       assert.match(
         other.err,
-        /EADDRINUSE.*another program listens there \(.*process \d+\)\. Set PORT to a free one, e\.g\. PORT=\d+/,
+        /EADDRINUSE.*another program listens on this port \(.*process \d+\)\. Set PORT to a free one, e\.g\. PORT=\d+/,
       )
     }
   }))

@@ -37,7 +37,7 @@ test('at a terminal a migration that loses data is asked for, and Ctrl-C ends it
       dev.edit('body: text({ optional: true }),', '')
       await dev.says(/! Drop the field notes\.body[\s\S]*Apply it\? \[y\/N\]/)
       dev.process.stdin?.write('n\n')
-      await dev.says(/Nothing is done/)
+      await dev.says(/Nothing was changed/)
       const kept = await dev.call('/api/v1/notes')
       assert.match(kept.text, /"body":"kept"/)
 

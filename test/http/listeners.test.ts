@@ -71,7 +71,7 @@ for (const workers of ['1', '2']) {
           assert.equal(ended[0]?.code, 1)
           assert.match(
             ended[0]?.said ?? '',
-            /EADDRINUSE.*: another program listens there \(node in .*\)\. Set PORT to a free one, e\.g\. PORT=\d+/,
+            /EADDRINUSE.*: another program listens on this port \(node in .*\)\. Set PORT to a free one, e\.g\. PORT=\d+/,
           )
         } finally {
           for (const child of children) child.kill('SIGKILL')

@@ -193,5 +193,5 @@ test('what a command prints, and nobody reads to its end, is no fault; what cann
     encoding: 'utf8',
   })
   assert.equal(full.status, 1)
-  assert.match(full.stderr, /^Standard output cannot be written: ENOSPC[^\n]*\n$/)
+  assert.match(full.stderr, /^Cannot write to standard output: ENOSPC[^\n]*\n$/)
 })

@@ -1,4 +1,4 @@
-/** What the run of the mutants makes of its results, and which mutants it refuses to count. */
+/** The report of the mutants, and which mutants cannot be applied. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { mutantsOf } from '../../scripts/mutants/mutant.ts'
 import { faultOf, missingTest } from '../../scripts/mutants/placed.ts'
 import { type Outcome, report } from '../../scripts/mutants/report.ts'
 
-const [wrong = assert.fail(), harmless = assert.fail()] = mutantsOf(
+const [wrong = assert.fail(), equivalent = assert.fail()] = mutantsOf(
   'plan/x',
   ['plan/x'],
   [
@@ -16,16 +16,16 @@ const [wrong = assert.fail(), harmless = assert.fail()] = mutantsOf(
   ],
 )
 
-test('a mutant names its file and the tests that must notice it', () => {
+test('a mutant names its file and the tests that must kill it', () => {
   assert.deepEqual([wrong.file, wrong.tests], ['src/plan/x.ts', ['test/plan/x.test.ts']])
 })
 
-test('a mutant that does not fit the sources is stale, and so is one that no file could be loaded with', () => {
+test('a mutant that does not apply to the sources is stale, and so is one that is not valid TypeScript', () => {
   assert.equal(faultOf(wrong, 'const c: boolean = a < b'), undefined)
   assert.match(faultOf(wrong, 'const c = a > b') ?? '', /occurs 0 times/)
   assert.match(faultOf(wrong, 'const c = a < b && a < b') ?? '', /occurs 2 times/)
-  assert.match(faultOf({ ...wrong, instead: 'a < b' }, 'a < b') ?? '', /changes nothing/)
-  assert.match(faultOf({ ...wrong, instead: 'a <' }, 'if (a < b) c()') ?? '', /no TypeScript/)
+  assert.match(faultOf({ ...wrong, replacement: 'a < b' }, 'a < b') ?? '', /changes nothing/)
+  assert.match(faultOf({ ...wrong, replacement: 'a <' }, 'if (a < b) c()') ?? '', /not valid TypeScript/)
 })
 
 test('a mutant whose test file does not exist is stale', () => {
@@ -39,20 +39,20 @@ test('a mutant whose test file does not exist is stale', () => {
   )
 })
 
-test('only mutants that matter count, a survivor is told with why, and stale ones are counted apart', () => {
-  const noticed: Outcome = { kind: 'noticed', by: 'test/plan/x.test.ts' }
+test('equivalent mutants do not count, survivors are listed with the reason, and stale ones are counted separately', () => {
+  const killed: Outcome = { kind: 'killed', by: 'test/plan/x.test.ts' }
   const results = [
-    { mutant: wrong, outcome: noticed },
+    { mutant: wrong, outcome: killed },
     { mutant: wrong, outcome: { kind: 'survived' } as const },
-    { mutant: harmless, outcome: { kind: 'survived' } as const },
-    { mutant: { ...wrong, file: 'src/auth/y.ts' }, outcome: noticed },
+    { mutant: equivalent, outcome: { kind: 'survived' } as const },
+    { mutant: { ...wrong, file: 'src/auth/y.ts' }, outcome: killed },
     { mutant: wrong, outcome: { kind: 'stale', fault: 'its text occurs 0 times' } as const },
   ]
-  const { text, share, stale } = report(results)
-  assert.deepEqual([share, stale], [0.5, 1])
+  const { text, score, stale } = report(results)
+  assert.deepEqual([score, stale], [0.5, 1])
   assert.ok(text.includes('| src/plan | 4 | 3 | 1 | 2 | 1 | 33.3 % |'))
   assert.ok(text.includes('| src/auth | 1 | 1 | 1 | 0 | 0 | 100.0 % |'))
-  assert.ok(text.includes('- src/plan/x.ts: off by one: not noticed'))
+  assert.ok(text.includes('- src/plan/x.ts: off by one: survived'))
   assert.ok(text.includes('- src/plan/x.ts: in other words: it says the same'))
   assert.ok(text.includes('- src/plan/x.ts: off by one: stale, its text occurs 0 times'))
 })

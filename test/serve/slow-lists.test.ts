@@ -117,8 +117,8 @@ test('`Server-Timing` says what a list looked at, and `portico explain-queries` 
       return command.run(parseArguments(named, [...options, '--model', model, '--database', database]))
     }
     const [head, first, advice] = (await printed()).split('\n')
-    assert.equal(head, '    runs  rows looked at  rows given  request')
-    assert.match(String(first), /^ {7}1 {12}2000 {10}(?:20|10) {2}(?:GET|GraphQL) \/posts\?sort=title$/)
+    assert.equal(head, '    runs  rows scanned  rows returned  request')
+    assert.match(String(first), /^ {7}1 {10}2000 {13}(?:20|10) {2}(?:GET|GraphQL) \/posts\?sort=title$/)
     assert.equal(advice, "          It scans about 2000 posts. In collection `posts`, add `index('title')`.")
     const requests = JSON.parse(await printed('--json')).map(({ request }: { request: string }) => request)
     assert.deepEqual(requests.toSorted(), ['GET /posts?sort=title', 'GraphQL /posts?sort=title'])

@@ -1,4 +1,4 @@
-/** `portico apps`: OAuth apps and their secrets, beside a service that may be running. */
+/** `portico apps`: manages OAuth apps and their secrets. A service may run at the same time. */
 import { newAppHook } from '../../auth/server/clients/app-hooks.ts'
 import { AppSecrets } from '../../auth/server/clients/app-secrets.ts'
 import { bodyValidator } from '../../model/validate.ts'
@@ -18,7 +18,7 @@ import type { Command, ParsedArgs } from '../commands.ts'
 import { files, type OpenedDatabase, type OpenedModel, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { type Listed, tableOr } from '../table.ts'
-import { userIdOf } from './users.ts'
+import { requireUser } from '../user.ts'
 
 const columns = ['id', 'name', 'type', 'client_id', 'redirect_uris', 'scopes', 'first_party', 'created_at']
 const everyApp = listShape('oauth_apps', columns)
@@ -34,11 +34,11 @@ async function listApps({ run }: OpenedModel, email: string | undefined): Promis
   const apps =
     email === undefined
       ? await readAll<Listed>(run, everyApp)
-      : await readAll<Listed>(run, appsOfUser, await userIdOf(run, email))
+      : await readAll<Listed>(run, appsOfUser, (await requireUser(run, email)).id)
   return tableOr('There are no OAuth apps.', columns, apps)
 }
 
-function listed(text: string): readonly string[] {
+function scopesIn(text: string): readonly string[] {
   return [...new Set(text.split(/[\s,]+/).filter(one => one !== ''))]
 }
 
@@ -55,53 +55,59 @@ async function createApp(opened: OpenedDatabase, args: ParsedArgs): Promise<stri
     name,
     redirect_uris: [...args.list('redirect-uri')],
     ...(type === undefined ? undefined : { type }),
-    ...(scopes === undefined ? undefined : { scopes: [...listed(scopes)] }),
+    ...(scopes === undefined ? undefined : { scopes: [...scopesIn(scopes)] }),
     ...(args.flag('first-party') && { first_party: true }),
   })
   const makeApp = newAppHook(settings['theme.name'])
   const { computed, revealed, afterwards } = await makeApp(values, system)
-  const owner = await userIdOf(run, args.needed('user'))
-  const plan = createPlan('oauth_apps', values, { ...computed, user_id: owner })
+  const { id: userId } = await requireUser(run, args.needed('user'))
+  const plan = createPlan('oauth_apps', values, { ...computed, user_id: userId })
   const { id } = await run.write(plan, system, afterwards && writeWith(afterwards))
   const secret = 'client_secret' in revealed ? `client_secret  ${revealed.client_secret} (shown once)\n` : ''
   return `Created app ${id}, ${name}\nclient_id      ${computed.client_id}\n${secret}`
 }
 
-/** By client id, or by the id that a list shows. */
-async function appNamed({ run }: OpenedModel, named: string): Promise<Listed> {
+interface App {
+  readonly id: number
+  readonly name: string
+  readonly type: string
+}
+
+/** `named`: a client id, or the id that the list shows. */
+async function requireApp({ run }: OpenedModel, named: string): Promise<App> {
   const isId = /^\d{1,15}$/.test(named)
   const app = await (isId
-    ? readItem<Listed>(run, appById, Number(named))
-    : readFirst<Listed>(run, appByClientId, named))
+    ? readItem<App>(run, appById, Number(named))
+    : readFirst<App>(run, appByClientId, named))
   if (app) return app
   throw new Failure(`There is no app ${named.slice(0, 60)}. \`portico apps list\` shows all.`)
 }
 
-async function confidentialApp(opened: OpenedModel, named: string) {
-  const app = await appNamed(opened, named)
+async function requireConfidentialApp(opened: OpenedModel, named: string): Promise<App> {
+  const app = await requireApp(opened, named)
   if (app.type === 'public') throw new Failure(`${app.name} is a public app: it has no secret.`)
-  return { id: Number(app.id), name: String(app.name) }
+  return app
 }
 
-/** Makes a new secret; those before it end after the setting `oauth.secretOverlap`. */
+/** Creates a secret; older ones expire after `oauth.secretOverlap`. */
 async function makeSecret(opened: OpenedDatabase, named: string): Promise<string> {
-  const { id } = await confidentialApp(opened, named)
+  const { id } = await requireConfidentialApp(opened, named)
   const secret = await secretsOf(opened).rotate(id)
   const overlap = opened.settings['oauth.secretOverlap']
-  return `client_secret  ${secret} (shown once)\nThe secrets before it work for ${overlap} s more.\n`
+  return `client_secret  ${secret} (shown once)\nOlder secrets remain valid for ${overlap} s.\n`
 }
 
-/** The secrets of an app, those that have ended too. */
+/** Lists the secrets of an app, including expired ones. */
 async function listSecretsOf(opened: OpenedDatabase, named: string): Promise<string> {
-  const { id, name } = await confidentialApp(opened, named)
+  const { id, name } = await requireConfidentialApp(opened, named)
   await secretsOf(opened).settle(id)
   const secrets = await readAll<Listed>(opened.run, secretsOfApp, id)
   return tableOr(`${name} has no secret.`, secretColumns, secrets)
 }
 
-/** Ends a secret at once, by the id that the list of secrets shows. */
+/** Ends a secret at once. `secret`: the id that the list of secrets shows. */
 async function endSecretOf(opened: OpenedDatabase, named: string, secret: string): Promise<string> {
-  const { id, name } = await confidentialApp(opened, named)
+  const { id, name } = await requireConfidentialApp(opened, named)
   const secrets = secretsOf(opened)
   await secrets.settle(id)
   const found = await readAll<Listed>(opened.run, secretsOfApp, id)
@@ -114,12 +120,12 @@ async function endSecretOf(opened: OpenedDatabase, named: string, secret: string
 }
 
 async function deleteApp(opened: OpenedModel, named: string): Promise<string> {
-  const app = await appNamed(opened, named)
-  await opened.run.write({ shape: removal, args: [Number(app.id)] }, system)
-  return `Deleted app ${app.id}, ${app.name}; its tokens work no more.\n`
+  const { id, name } = await requireApp(opened, named)
+  await opened.run.write({ shape: removal, args: [id] }, system)
+  return `Deleted app ${id}, ${name}; its tokens are no longer valid.\n`
 }
 
-/** A command on the app that its first argument names. */
+/** A command for the app that its first argument names. */
 function onApp(
   names: readonly string[],
   run: (opened: OpenedDatabase, ...given: string[]) => Promise<string>,
@@ -133,23 +139,29 @@ function onApp(
 
 export const create: Command = {
   options: {
-    user: { value: 'email', sentence: 'Whose app it is.', required: true },
-    name: { value: 'text', sentence: 'What users see.', required: true },
-    type: { value: 'type', sentence: 'confidential or public; else confidential.' },
+    user: { value: 'email', sentence: 'The owner of the app.', required: true },
+    name: { value: 'text', sentence: 'The name that users see.', required: true },
+    type: { value: 'type', sentence: 'confidential or public. Default: confidential.' },
     'redirect-uri': {
       value: 'url',
-      sentence: 'Where browsers come back; can be given again.',
+      sentence: 'A redirect URI. Can be repeated.',
       multiple: true,
     },
-    'first-party': { value: undefined, sentence: 'It is the service’s own: no consent is asked for.' },
-    scopes: { value: 'list', sentence: 'What it may ask for, separated by commas; else any scope.' },
+    'first-party': {
+      value: undefined,
+      sentence: 'The app belongs to the service: users are not asked for consent.',
+    },
+    scopes: {
+      value: 'list',
+      sentence: 'The scopes that it may request, separated by commas. Default: all scopes.',
+    },
     ...files,
   },
   run: args => withDatabase(args, opened => createApp(opened, args)),
 }
 
 export const list: Command = {
-  options: { user: { value: 'email', sentence: 'Whose apps; else everybody’s.' }, ...files },
+  options: { user: { value: 'email', sentence: 'Only the apps of this user.' }, ...files },
   run: args => withDatabase(args, opened => listApps(opened, args.text('user'))),
 }
 

@@ -7,6 +7,6 @@ export const command: Command = {
   async run(args) {
     const { model: checked, path, settings } = await projectOf(args)
     await loadMailTemplates(settings)
-    return `${path}: the model is right: ${[...checked.collections.keys()].join(', ')}.\n`
+    return `${path}: the model is valid: ${[...checked.collections.keys()].join(', ')}.\n`
   },
 }

@@ -8,18 +8,18 @@ import { model, projectOf } from '../options.ts'
 import { Reporter } from '../progress.ts'
 import { table } from '../table.ts'
 
-interface CopyWords {
+interface CopyOptions {
   readonly from: string
   readonly to: string
   readonly live: boolean
 }
 
 function placeOf(text: string, option: string): Place {
-  const at = named(text, option)
+  const at = parsed(text, option)
   return { at, kind: isPostgres(at) ? 'postgres' : 'sqlite', name: publicName(at) }
 }
 
-function named(text: string, option: string): string {
+function parsed(text: string, option: string): string {
   let reason = `takes ${kind.says}`
   try {
     const at = kind.fromText(text)
@@ -31,8 +31,8 @@ function named(text: string, option: string): string {
   throw new Failure(`--${option} ${reason}.`, 2)
 }
 
-/** Returns what is printed at the end. */
-async function copy(model: Model, { from, to, live }: CopyWords): Promise<string> {
+/** Returns the final message. */
+async function copy(model: Model, { from, to, live }: CopyOptions): Promise<string> {
   const reporter = new Reporter(process.stderr)
   const places = { from: placeOf(from, 'from'), to: placeOf(to, 'to') }
   try {
@@ -41,19 +41,21 @@ async function copy(model: Model, { from, to, live }: CopyWords): Promise<string
       live,
       onProgress: progress => reporter.report(progress),
     })
-    return `${summary(copied)}\nDone: ${places.to.name} holds all of ${places.from.name}.\n`
+    return `${summary(copied)}\nDone: copied ${places.from.name} to ${places.to.name}.\n`
   } finally {
     reporter.end()
   }
 }
 
+const checksumHeader = 'checksum, the same in both databases'
+
 function summary(copied: readonly Copied[]): string {
   return table(
-    ['table', 'rows', 'checksum, the same on both sides'],
+    ['table', 'rows', checksumHeader],
     copied.map(({ table: name, count, checksum }) => ({
       table: name,
       rows: count,
-      'checksum, the same on both sides': checksum.slice(0, 16),
+      [checksumHeader]: checksum.slice(0, 16),
     })),
   )
 }
@@ -64,7 +66,7 @@ export const command: Command = {
   options: {
     from: place,
     to: place,
-    live: { value: undefined, sentence: 'Leave behind what is written to the source meanwhile.' },
+    live: { value: undefined, sentence: 'Ignore what is written to the source during the copy.' },
     model,
   },
   async run(args) {

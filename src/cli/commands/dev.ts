@@ -10,12 +10,12 @@ export const command: Command = {
     model,
     database,
     port,
-    client: { value: 'file', sentence: 'Write the types of the client there, as `generate client` does.' },
+    client: { value: 'file', sentence: 'The file for the client’s types, as `generate client` writes it.' },
     'share-mails': {
       value: undefined,
-      sentence: 'Show /dev/mail to every machine that reaches the port, e.g. from outside of a container.',
+      sentence: 'Show /dev/mail to every machine that reaches the port, e.g. from outside a container.',
     },
-    yes: { value: undefined, sentence: 'Apply every migration unasked, also those that lose data.' },
+    yes: { value: undefined, sentence: 'Apply every migration without asking, even if it loses data.' },
   },
   async run(args) {
     const terminal = new Terminal()

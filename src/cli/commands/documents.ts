@@ -1,4 +1,4 @@
-/** `portico documents`: registers the GraphQL documents that a service with `graphql.documents: 'registered'` accepts. */
+/** `portico documents`: manages the GraphQL documents that a service with `graphql.documents: 'registered'` accepts. */
 import { readFileSync } from 'node:fs'
 import type { Settings } from '../../config.ts'
 import {
@@ -12,11 +12,12 @@ import type { Engine } from '../../graphql/engine.ts'
 import type { Model } from '../../model/model.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Command } from '../commands.ts'
+import { counted } from '../counted.ts'
 import { Failure } from '../failure.ts'
 import { model, projectOf, settingsOf } from '../options.ts'
 
 function unused(): never {
-  throw new Error('a document is checked without being executed')
+  throw new Error('documents are checked, not executed')
 }
 
 const noRun: Run = {
@@ -46,14 +47,14 @@ function textOf(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') throw new Failure(`${file}: there is no such file.`)
+    if (code === 'ENOENT') throw new Failure(`There is no file ${file}.`)
     if (code === 'EISDIR')
       throw new Failure(`${file} is a folder: name the files in it, e.g. ${file}/*.graphql.`)
-    throw new Failure(`${file} cannot be read: ${message}.`)
+    throw new Failure(`Cannot read ${file}: ${message}.`)
   }
 }
 
-/** A manifest of documents, or one document: its trimmed text. */
+/** Reads a manifest of documents, or a file with one document, which is trimmed. */
 function readDocuments(file: string): Manifest {
   const text = textOf(file).trim()
   if (!file.endsWith('.json')) return new Map([[documentHash(text), text]])
@@ -68,7 +69,7 @@ async function faultsOf(engine: Engine, text: string): Promise<readonly string[]
   try {
     const { operationNames } = await import('../../graphql/documents/operation-names.ts')
     const names = operationNames(text)
-    if (names.length === 0) return ['There is no operation in it.']
+    if (names.length === 0) return ['The document contains no operation.']
     const prepared = names.map(name => engine.prepare(text, name))
     const messages = prepared.flatMap(one =>
       one.outcome === 'request error' ? one.errors.map(error => error.message) : [],
@@ -79,7 +80,7 @@ async function faultsOf(engine: Engine, text: string): Promise<readonly string[]
   }
 }
 
-/** Registers the documents of files. Each must fit the model and the limits. */
+/** Registers the documents of files. Each must be valid for the model and within the limits. */
 export async function registerDocuments(
   model: Model,
   settings: Settings,
@@ -98,8 +99,8 @@ export async function registerDocuments(
   }
   if (faults.length > 0) throw new Failure(['Nothing was registered:', ...faults].join('\n'))
   const target = settings['graphql.documentsFile']
-  writeManifest(target, registered)
-  return `${registered.size - size} documents added; ${target} has ${registered.size}. A running service reads it at its next start.\n`
+  writeRegistered(target, registered)
+  return `${counted(registered.size - size, 'document')} added; ${target} now has ${registered.size}. A running service reads it at its next start.\n`
 }
 
 function readRegistered(settings: Settings): Manifest {
@@ -107,6 +108,14 @@ function readRegistered(settings: Settings): Manifest {
     return readManifest(settings['graphql.documentsFile'])
   } catch (error) {
     throw new Failure(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function writeRegistered(file: string, registered: Manifest): void {
+  try {
+    writeManifest(file, registered)
+  } catch (error) {
+    throw new Failure(`Cannot write to ${file}: ${error instanceof Error ? error.message : error}.`)
   }
 }
 

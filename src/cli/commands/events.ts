@@ -1,4 +1,4 @@
-/** `portico events`: the event log of a database that was put in place by hand. */
+/** `portico events`: the event log of a database that was restored by hand. */
 import { isPostgres } from '../../config/database.ts'
 import type { Command } from '../commands.ts'
 import { Failure } from '../failure.ts'
@@ -10,7 +10,7 @@ async function raiseLog(database: string): Promise<void> {
     return raisePostgresLog(database)
   }
   const { raiseSqliteLog } = await import('../../store/sqlite.ts')
-  if (!raiseSqliteLog(database)) throw new Failure(`There is no database of Portico's at ${database}.`)
+  if (!raiseSqliteLog(database)) throw new Failure(`There is no Portico database at ${database}.`)
 }
 
 export const restored: Command = {
@@ -18,6 +18,6 @@ export const restored: Command = {
   async run(args) {
     const settings = await settingsOf(args)
     await raiseLog(settings.database)
-    return 'New events are numbered far above all earlier ones. Whoever resumes from an earlier one is told RESYNC_REQUIRED.\n'
+    return 'New events are numbered far above all earlier ones. Clients that resume from an earlier event get RESYNC_REQUIRED.\n'
   },
 }

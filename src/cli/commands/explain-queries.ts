@@ -1,4 +1,4 @@
-/** `portico explain-queries`: the lists that read many rows, and the index that makes each fast. */
+/** `portico explain-queries`: the lists that scanned many rows, and the index that makes each one fast. */
 import type { Model } from '../../model/model.ts'
 import { type StoredList, storedLists } from '../../serve/monitoring/slow-lists.ts'
 import { countAdvice } from '../../store/advice/counts.ts'
@@ -6,7 +6,10 @@ import type { Command } from '../commands.ts'
 import { files, withDatabase } from '../database.ts'
 
 export const command: Command = {
-  options: { ...files, json: { value: undefined, sentence: 'Print JSON: an array of objects, one a list.' } },
+  options: {
+    ...files,
+    json: { value: undefined, sentence: 'Print JSON: an array with an object for each list.' },
+  },
   run: args =>
     withDatabase(args, async ({ stored, model }) => {
       const lists = await storedLists(stored)
@@ -14,33 +17,33 @@ export const command: Command = {
     }),
 }
 
-const none = `No slow list ran in the last 7 days: none that looked at 1,000 rows or more for far fewer.
-A running service stores what it has seen once a minute, and when it stops.
+const none = `No slow list ran in the last 7 days: none scanned 1,000 rows or more to return far fewer.
+A running service stores its findings once a minute, and when it stops.
 `
 
 function table(lists: readonly StoredList[]): string {
   if (lists.length === 0) return none
-  return [['runs', 'rows looked at', 'rows given', 'request'], ...lists.map(cellsOf)]
+  return [['runs', 'rows scanned', 'rows returned', 'request'], ...lists.map(cellsOf)]
     .map((cells, at) => `${aligned(cells)}\n${adviceOf(lists[at - 1])}`)
     .join('')
 }
 
-/** Of limits and computed fields. */
+/** Advice on the counts of limits and of computed fields. */
 function counts(model: Model): string {
   const advice = countAdvice(model)
   if (advice.length === 0) return ''
   const lines = advice.map(
     ({ place, collection, index }) => `  ${place}: in collection \`${collection}\`, add \`${index}\`.\n`,
   )
-  return `\nCounted without an index of its own, which matters where thousands of items are looked through:\n${lines.join('')}`
+  return `\nCounted without an index, which matters where thousands of items are counted:\n${lines.join('')}`
 }
 
 function cellsOf({ runs, looked, given, request }: StoredList): readonly string[] {
   return [String(runs), String(looked), String(given), request]
 }
 
-function aligned([runs = '', looked = '', given = '', request = '']: readonly string[]): string {
-  return `${runs.padStart(8)}  ${looked.padStart(14)}  ${given.padStart(10)}  ${request}`
+function aligned([runs = '', scanned = '', returned = '', request = '']: readonly string[]): string {
+  return `${runs.padStart(8)}  ${scanned.padStart(12)}  ${returned.padStart(13)}  ${request}`
 }
 
 function adviceOf(list: StoredList | undefined): string {

@@ -1,4 +1,4 @@
-/** `portico explain`: why a request of a user is allowed or refused, beside a service that may be running. */
+/** `portico explain`: why a request of a user is allowed or refused. A service may run at the same time. */
 import { existsSync } from 'node:fs'
 import { isPostgres } from '../../config/database.ts'
 import type { Explanation } from '../../explain/explanation.ts'
@@ -12,7 +12,7 @@ import { Failure } from '../failure.ts'
 import { projectOf } from '../options.ts'
 import { print } from '../output.ts'
 
-/** The body of `POST /api/v1/explain` that the arguments stand for. */
+/** Returns the body of `POST /api/v1/explain` that the arguments describe. */
 export function requestOf(args: ParsedArgs): Readonly<Record<string, unknown>> {
   const [line = '', body] = args.arguments
   const [method = '', path, ...rest] = line.trim().split(/\s+/)
@@ -26,7 +26,7 @@ export function requestOf(args: ParsedArgs): Readonly<Record<string, unknown>> {
   const key = args.text('api-key')
   const as = args.text('as') ?? 'anonymous'
   if (key !== undefined && args.text('as') !== undefined) {
-    throw new Failure('Give `--as` or `--api-key`: a key has a user already.', 2)
+    throw new Failure('Use `--as` or `--api-key`, not both: a key belongs to a user.', 2)
   }
   return {
     method,
@@ -49,13 +49,13 @@ function bodyOf(text: string): unknown {
 export const command: Command = {
   arguments: ['request', 'body?'],
   options: {
-    as: { value: 'user', sentence: 'A user id, an e-mail address, or anonymous; else anonymous.' },
-    scopes: { value: 'list', sentence: 'The scopes of the credential; else all.' },
-    'api-key': { value: 'id', sentence: 'The id of an API key, in place of --as and --scopes.' },
+    as: { value: 'user', sentence: 'A user id, an e-mail address, or anonymous. Default: anonymous.' },
+    scopes: { value: 'list', sentence: 'The scopes of the credential. Default: all.' },
+    'api-key': { value: 'id', sentence: 'The id of an API key, instead of --as and --scopes.' },
     json: {
       value: undefined,
       sentence:
-        'Print JSON. The exit status is 0 where it is allowed, 1 where it is refused, 2 where it is not known.',
+        'Print JSON. The exit status is 0 if the request is allowed, 1 if it is refused, 2 if that is unknown.',
     },
     ...files,
   },
@@ -69,7 +69,7 @@ export const command: Command = {
   },
 }
 
-/** Throws a `Failure` with the exit status 2, which no verdict has. */
+/** Throws failures with the exit status 2, which no verdict has. */
 async function verdict(args: ParsedArgs): Promise<Explanation> {
   try {
     return await explained(args, requestOf(args))
@@ -79,7 +79,7 @@ async function verdict(args: ParsedArgs): Promise<Explanation> {
   }
 }
 
-/** Nothing is made or migrated: the database is that of a service which may be running. */
+/** Creates and migrates nothing: a service may be running on the database. */
 async function explained(args: ParsedArgs, asked: object): Promise<Explanation> {
   const { model, settings } = await projectOf(args)
   const { database } = settings

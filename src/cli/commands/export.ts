@@ -9,18 +9,19 @@ import { type Principal, system } from '../../principal.ts'
 import { CollectionView, createViews, type ListScope } from '../../rest/query/collection-view.ts'
 import { parseList } from '../../rest/query/list.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
+import { counted } from '../counted.ts'
 import { files, type OpenedModel, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { Reporter } from '../progress.ts'
 import { csvRow } from '../transfer/csv.ts'
-import { collectionOf, counted, format, formatOf, principalOf } from '../transfer/options.ts'
+import { collectionOf, format, formatOf, principalOf } from '../transfer/options.ts'
 import type { Format } from '../transfer/records.ts'
 
 type Item = Readonly<Record<string, JsonValue>>
 
 const pageSize = 1000
 
-/** The collection as the principal may name it. Nobody names what is internal, or cannot be read. */
+/** The fields that the principal may export: never internal ones, or those that cannot be read. */
 function scopeOf({ model }: OpenedModel, collection: Collection, principal: Principal): ListScope {
   const views = createViews(model, new Set())(principal.access)
   const view = views.get(collection.name)
@@ -30,35 +31,35 @@ function scopeOf({ model }: OpenedModel, collection: Collection, principal: Prin
   return new CollectionView(views, { ...view, fields }, false).list
 }
 
-/** Parameters of a list that an export decides itself. */
-const own = new Set(['page', 'per_page', 'cursor', 'sort', 'fields', 'include', 'total', 'q'])
+/** Parameters of a list that are not filters. */
+const listParameters = new Set(['page', 'per_page', 'cursor', 'sort', 'fields', 'include', 'total', 'q'])
 
 function filterQuery(filters: readonly string[]): string {
   return filters
     .map(text => {
       const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []
-      if (name === '' || own.has(name)) {
-        throw new Failure(`\`--filter ${text}\` is no filter: write field=value or field[operator]=value.`, 2)
+      if (name === '' || listParameters.has(name)) {
+        throw new Failure(
+          `\`--filter ${text}\` is not a filter: write field=value or field[operator]=value.`,
+          2,
+        )
       }
       return `&${encodeURIComponent(name)}=${encodeURIComponent(value)}`
     })
     .join('')
 }
 
-function fieldsOf(scope: ListScope, asked: string | undefined): readonly Field[] {
+function fieldsOf(scope: ListScope, names: string | undefined): readonly Field[] {
   const { fields, collection } = scope.target
-  if (asked === undefined) return [...fields.values()]
-  return asked.split(',').map(name => {
+  if (names === undefined) return [...fields.values()]
+  return names.split(',').map(name => {
     const field = fields.get(name.trim())
     if (field) return field
-    throw new Failure(
-      `--fields names ${name}, which is no field of ${collection.name} that can be exported.`,
-      2,
-    )
+    throw new Failure(`--fields: ${name} is not a field of ${collection.name} that can be exported.`, 2)
   })
 }
 
-/** Pages of items, by keyset: each is as it is when its page is read. */
+/** Yields pages of items, by keyset. Each page shows its items as they are when it is read. */
 async function* pages(
   run: Run,
   principal: Principal,
@@ -84,7 +85,7 @@ function textOf(value: JsonValue | undefined): string | undefined {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** JSON fields are JSON texts in CSV, those that hold a text as well. */
+/** In CSV, a JSON field is always JSON text, even if its value is a string. */
 function cellOf({ name, type }: Field, item: Item): string | undefined {
   const value = item[name]
   return type.isDocument && value !== null && value !== undefined ? JSON.stringify(value) : textOf(value)
@@ -104,46 +105,53 @@ function rendererOf(
 interface Output {
   readonly stream: Writable
   finish(): Promise<void>
-  /** Leaves nothing behind. */
+  /** Removes what was written. */
   discard(): void
 }
 
 function standardOutput(): Output {
   const { stdout: stream } = process
-  // `write` tells of it.
+  // `write` reports it.
   stream.on('error', () => {})
   return { stream, async finish() {}, discard() {} }
 }
 
-/** A file that is there as a whole or not at all. Only its owner reads it. */
+/** A file that appears when it is complete, and that only its owner can read. */
 function fileOutput(file: string, overwrite: boolean): Output {
-  if (existsSync(file) && !overwrite) throw new Failure(`${file} is there already: --overwrite replaces it.`)
-  const part = `${file}.part`
+  if (existsSync(file) && !overwrite) throw new Failure(`${file} already exists: --overwrite replaces it.`)
+  // Its own name: another export of the same file must not write to it, rename it or remove it.
+  const part = `${file}.${process.pid}.part`
   const stream = createWriteStream(part, { mode: 0o600 })
   stream.on('error', () => {})
+  const discard = () => {
+    stream.destroy()
+    rmSync(part, { force: true })
+  }
+  const interrupted = () => {
+    discard()
+    process.exit(1)
+  }
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
   return {
     stream,
     async finish() {
       await new Promise<void>(done => stream.end(done))
       renameSync(part, file)
     },
-    discard() {
-      stream.destroy()
-      rmSync(part, { force: true })
-    },
+    discard,
   }
 }
 
-/** Nobody reads any more, as with `head`. */
+/** The reader of standard output has closed it, as `head` does. */
 class Unread extends Error {}
 
-/** Resolves when it is written, so that no more than a page waits. */
+/** Resolves when the text is written, so that at most one page is buffered. */
 function write(stream: Writable, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(text, error => {
       if (!error) resolve()
       else if ('code' in error && error.code === 'EPIPE') reject(new Unread())
-      else reject(new Failure(`The export cannot be written: ${error.message}.`))
+      else reject(new Failure(`Cannot write the export: ${error.message}.`))
     })
   })
 }
@@ -202,14 +210,17 @@ export const command: Command = {
   arguments: ['collection', 'file?'],
   options: {
     format,
-    fields: { value: 'name,name', sentence: 'Only these fields, in this order; else all that can be read.' },
+    fields: {
+      value: 'name,name',
+      sentence: 'Only these fields, in this order. Default: all readable fields.',
+    },
     filter: {
       value: 'field=value',
-      sentence: 'Only items that fulfil it, as in a REST list; can be given again.',
+      sentence: 'Only items that match, as in a REST list. Can be repeated.',
       multiple: true,
     },
-    as: { value: 'email', sentence: 'Only what this user may read; else everything.' },
-    overwrite: { value: undefined, sentence: 'Replace a file that is there.' },
+    as: { value: 'email', sentence: 'Only what this user may read. By default, everything.' },
+    overwrite: { value: undefined, sentence: 'Replace an existing file.' },
     ...files,
   },
   run: args => withDatabase(args, opened => exportTo(opened, args)),

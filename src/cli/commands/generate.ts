@@ -1,4 +1,4 @@
-/** `portico generate client`: the types of a service's client, from its address or from the model file. */
+/** `portico generate client`: writes the types of a service's client, from its address or from the model file. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
@@ -8,11 +8,12 @@ import {
   standaloneFiles,
   standaloneFolder,
 } from '../../generate.ts'
+import { printable } from '../../printable.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
 import { Failure } from '../failure.ts'
 import { model, type Project, projectOf } from '../options.ts'
 
-/** `Authorization: Bearer x`, as curl takes it. */
+/** Parses `Authorization: Bearer x`, as curl does. */
 function headersOf(args: ParsedArgs): Readonly<Record<string, string>> {
   const entries = args.list('header').map(text => {
     const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*([^\r\n\0]+)$/.exec(text) ?? []
@@ -30,17 +31,17 @@ async function typesOf(args: ParsedArgs, options: GenerateOptions): Promise<stri
     const { model: checked, path } = await projectOf(args)
     return clientTypesOfModel(checked, path, options)
   }
-  if (args.text('model') !== undefined) throw new Failure('Give `--from` or `--model`, not both.', 2)
+  if (args.text('model') !== undefined) throw new Failure('Use `--from` or `--model`, not both.', 2)
   return clientTypesOfService(from, headersOf(args), options)
 }
 
-/** The file, without carriage returns that a checkout may have put in. */
+/** Reads the file, without the carriage returns that a checkout may have added. */
 function stored(out: string): string | undefined {
   if (!existsSync(out)) return undefined
   try {
     return readFileSync(out, 'utf8').replaceAll('\r\n', '\n')
   } catch (error) {
-    throw new Failure(`${out} cannot be read: ${(error as Error).message}.`)
+    throw new Failure(`Cannot read ${out}: ${(error as Error).message}.`)
   }
 }
 
@@ -49,11 +50,11 @@ function write(out: string, text: string): void {
     mkdirSync(dirname(out), { recursive: true })
     writeFileSync(out, text)
   } catch (error) {
-    throw new Failure(`${out} cannot be written: ${(error as Error).message}.`)
+    throw new Failure(`Cannot write to ${out}: ${(error as Error).message}.`)
   }
 }
 
-/** Writes the types of the model where the file has others. Returns whether it did. */
+/** Writes the model's types if the file differs. Returns whether it did. */
 export function renewClient(out: string, { model: checked, path }: Pick<Project, 'model' | 'path'>): boolean {
   const text = clientTypesOfModel(checked, path)
   if (stored(out) === text) return false
@@ -61,18 +62,19 @@ export function renewClient(out: string, { model: checked, path }: Pick<Project,
   return true
 }
 
-/** What is wrong when the file is not what would be written. */
+/** Says how the file differs from what would be written. */
 function difference(out: string, before: string | undefined, after: string): string {
-  const again = `\`portico generate client\` without \`--check\` writes it.`
-  if (before === undefined) return `${out}: there is no such file. ${again}`
+  const advice = `\`portico generate client\` without \`--check\` writes it.`
+  if (before === undefined) return `There is no file ${out}. ${advice}`
   const [old, made] = [before.split('\n'), after.split('\n')]
   const at = made.findIndex((line, index) => line !== old[index])
   const line = at === -1 ? made.length : at
-  const shown = (text: string | undefined) => (text === undefined ? '(nothing)' : text)
-  return `${out} is not current: line ${line + 1} is\n  ${shown(old[line])}\nand would be\n  ${shown(made[line])}\n${again}`
+  // The description may come from another service.
+  const shown = (text: string | undefined) => (text === undefined ? '(nothing)' : printable(text))
+  return `${out} is not current: line ${line + 1} is\n  ${shown(old[line])}\nand would be\n  ${shown(made[line])}\n${advice}`
 }
 
-/** Texts by file. */
+/** The texts to write, by file. */
 async function filesOf(args: ParsedArgs, out: string): Promise<ReadonlyMap<string, string>> {
   const standalone = args.flag('standalone')
   const text = await typesOf(args, { standalone })
@@ -82,7 +84,7 @@ async function filesOf(args: ParsedArgs, out: string): Promise<ReadonlyMap<strin
   return new Map([[out, text], ...others])
 }
 
-/** Writes what is not current; with `isCheck`, fails instead. */
+/** Writes the files that are not current; with `isCheck`, throws a `Failure` instead. */
 function renew(files: ReadonlyMap<string, string>, out: string, isCheck: boolean): string {
   const stale = [...files].filter(([file, text]) => stored(file) !== text)
   for (const [file, text] of stale) {
@@ -94,15 +96,19 @@ function renew(files: ReadonlyMap<string, string>, out: string, isCheck: boolean
 
 export const client: Command = {
   options: {
-    from: { value: 'url', sentence: 'The address of a service, in place of the model file.' },
-    header: { value: 'header', sentence: 'Sent to it, e.g. "Authorization: Bearer …".', multiple: true },
+    from: { value: 'url', sentence: 'The address of a service, instead of the model file.' },
+    header: {
+      value: 'header',
+      sentence: 'A header for that request, e.g. "Authorization: Bearer …".',
+      multiple: true,
+    },
     model,
-    out: { value: 'file', sentence: 'The file to write; else standard output.' },
+    out: { value: 'file', sentence: 'The file to write. Default: standard output.' },
     standalone: {
       value: undefined,
-      sentence: 'Write the client too, into a folder beside --out, so that the package is not needed.',
+      sentence: 'Also write the client into a folder beside --out, so that the package is not needed.',
     },
-    check: { value: undefined, sentence: 'Write nothing; fail unless --out is current.' },
+    check: { value: undefined, sentence: 'Write nothing, and fail unless --out is current.' },
   },
   async run(args) {
     const out = args.text('out')

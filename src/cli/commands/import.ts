@@ -1,25 +1,27 @@
 /** `portico import`: the rows of a CSV or NDJSON file as new items of a collection. */
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, statSync } from 'node:fs'
 import { isPostgres } from '../../config/database.ts'
 import { ApiError } from '../../errors.ts'
 import type { Collection } from '../../model/model.ts'
 import type { Principal } from '../../principal.ts'
+import { printable } from '../../printable.ts'
 import { IdReservation } from '../../store/postgres/id-reservation.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
+import { counted } from '../counted.ts'
 import { files, type OpenedDatabase, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { Reporter } from '../progress.ts'
 import { Importer, type Rejected, Stopped } from '../transfer/importer.ts'
 import { type Input, openInput } from '../transfer/input.ts'
-import { collectionOf, counted, format, formatOf, principalOf } from '../transfer/options.ts'
+import { collectionOf, format, formatOf, principalOf } from '../transfer/options.ts'
 import { findProgress, type Position, ProgressRecord } from '../transfer/progress-record.ts'
 import { splitRecords } from '../transfer/records.ts'
 import { RowReader } from '../transfer/rows.ts'
 
-/** Faults that are listed; the others are counted. */
+/** How many invalid rows are listed; the others are only counted. */
 const maxListed = 100
 
-/** What an import is, apart from its database. */
+/** An import, apart from its database. */
 interface Task {
   readonly collection: Collection
   readonly principal: Principal
@@ -29,26 +31,28 @@ interface Task {
   readonly faults: Faults
 }
 
-/** Lists rows with faults, or writes them to a file. */
+/** The reasons may quote the file. */
+function faultLine({ line, reasons }: Rejected): string {
+  return printable(`line ${line}: ${reasons.join(' ')}`)
+}
+
+/** Lists invalid rows, or writes them to a file. */
 class Faults {
   readonly #listed: Rejected[] = []
   readonly #file: string | undefined
   readonly #prints: boolean
   #count = 0
 
-  /** `prints`: each is written to standard error at once, where there is no file. */
+  /** `prints`: without a file, each row is written to standard error at once. */
   constructor(file: string | undefined, prints: boolean) {
     this.#file = file
     this.#prints = prints
   }
 
   add(rejected: Rejected): void {
-    const { line, reasons, record } = rejected
     this.#count += 1
-    if (this.#file !== undefined) {
-      const row = record.bytes.toString('utf8').replace(/\r?\n$/, '')
-      appendFileSync(this.#file, `${JSON.stringify({ line, reasons, row })}\n`, { mode: 0o600 })
-    } else if (this.#prints) console.error(`line ${line}: ${reasons.join(' ')}`)
+    if (this.#file !== undefined) appendRejected(this.#file, rejected)
+    else if (this.#prints) console.error(faultLine(rejected))
     else if (this.#listed.length < maxListed) this.#listed.push(rejected)
   }
 
@@ -57,20 +61,30 @@ class Faults {
   }
 
   get text(): string {
+    if (this.#file !== undefined) return `  ${this.#file} lists them.`
     const more = this.#count - this.#listed.length
     const sorted = this.#listed.toSorted((one, other) => one.line - other.line)
-    const lines = sorted.map(({ line, reasons }) => `  line ${line}: ${reasons.join(' ')}`)
+    const lines = sorted.map(rejected => `  ${faultLine(rejected)}`)
     return [...lines, ...(more > 0 ? [`  and ${counted(more, 'row')} more`] : [])].join('\n')
   }
 }
 
-/** Items of these are made with secrets or by Portico alone. */
+function appendRejected(file: string, { line, reasons, record }: Rejected): void {
+  const row = record.bytes.toString('utf8').replace(/\r?\n$/, '')
+  try {
+    appendFileSync(file, `${JSON.stringify({ line, reasons, row })}\n`, { mode: 0o600 })
+  } catch (error) {
+    throw new Failure(`Cannot write to ${file}: ${(error as Error).message}.`)
+  }
+}
+
+/** Throws a `Failure` for a collection whose items have secrets, or are created by Portico alone. */
 function requireImportable(collection: Collection): void {
   const { name, fields } = collection
   const secret = [...fields.values()].find(field => field.internal && !field.optional && !field.default)
   if (!secret && !unimportable.has(name)) return
   throw new Failure(
-    `${name} cannot be imported: Portico makes them itself, with secrets that no file has.`,
+    `${name} cannot be imported: Portico creates its items itself, with secrets that no file contains.`,
     2,
   )
 }
@@ -83,18 +97,24 @@ const unimportable = new Set([
   'webhook_deliveries',
 ])
 
-function requireFitting(args: ParsedArgs): void {
+/** Rejected rows would be appended to the rows that are still to be read. */
+function isSameFile(one: string, other: string): boolean {
+  const [first, second] = [one, other].map(file => statSync(file, { bigint: true, throwIfNoEntry: false }))
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev
+}
+
+function requireCompatible(args: ParsedArgs): void {
   const exclusive = (one: string, other: string, reason: string) => {
     const given = [one, other].every(name => args.flag(name) || args.text(name) !== undefined)
     if (given) throw new Failure(`--${one} and --${other} exclude each other: ${reason}.`, 2)
   }
   exclusive('keep-ids', 'as', 'no user may choose ids')
   const conflict = args.text('on-conflict')
-  if (conflict !== undefined && conflict !== 'skip') throw new Failure('--on-conflict takes only skip.', 2)
-  if (args.text('rejects') !== undefined && !args.flag('skip-invalid')) {
-    throw new Failure('--rejects goes with --skip-invalid.', 2)
-  }
-  if (args.text('rejects') !== undefined && args.text('rejects') === args.arguments[1]) {
+  if (conflict !== undefined && conflict !== 'skip') throw new Failure('--on-conflict accepts only skip.', 2)
+  const [rejects, [, file]] = [args.text('rejects'), args.arguments]
+  if (rejects === undefined) return
+  if (!args.flag('skip-invalid')) throw new Failure('--rejects requires --skip-invalid.', 2)
+  if (file !== undefined && isSameFile(rejects, file)) {
     throw new Failure('--rejects must not be the file that is imported.', 2)
   }
 }
@@ -103,7 +123,7 @@ async function taskOf(opened: OpenedDatabase, args: ParsedArgs, input: Input, fi
   const format = formatOf(args, file)
   const collection = collectionOf(opened.model, args.arguments[0] ?? '')
   requireImportable(collection)
-  requireFitting(args)
+  requireCompatible(args)
   const isDryRun = args.flag('dry-run')
   const principal = await principalOf(args, opened.run)
   const of = { collection: collection.name, format }
@@ -122,10 +142,10 @@ async function importFrom(opened: OpenedDatabase, args: ParsedArgs): Promise<str
     const task = await taskOf(opened, args, input, file)
     const { position } = task.progress
     if (position?.isDone) {
-      return `The file was imported already: ${counted(position.imported, 'row')}. --restart imports it once more.\n`
+      return `This file was already imported: ${counted(position.imported, 'row')}. --restart imports it again.\n`
     }
     if (position && position.imported > 0)
-      console.error(`The import goes on after ${counted(position.imported, 'row')} that are stored already.`)
+      console.error(`Resuming after ${counted(position.imported, 'row')} that are already stored.`)
     return await importWith(opened, args, task)
   } finally {
     input.close()
@@ -140,7 +160,7 @@ async function importWith(opened: OpenedDatabase, args: ParsedArgs, task: Task):
     const importer = importerOf(opened, args, task, ids, signal)
     const { input, reader } = task
     const position = await importer.run(splitRecords(input.all(), reader.format, bodyLimit))
-    noteLeftOut(reader)
+    noteIgnored(reader)
     return args.flag('dry-run') ? dryRunText(task, position) : doneText(task, position)
   } catch (error) {
     throw explained(error)
@@ -158,7 +178,7 @@ function importerOf(
   signal: { readonly isGiven: boolean },
 ): Importer {
   const isDryRun = args.flag('dry-run')
-  const goesOn = isDryRun || args.flag('skip-invalid')
+  const skipsInvalid = isDryRun || args.flag('skip-invalid')
   const reporter = process.stderr.isTTY ? new Reporter(process.stderr) : undefined
   return new Importer({
     run,
@@ -169,7 +189,7 @@ function importerOf(
     progress,
     isDryRun,
     skipsConflicts: args.text('on-conflict') === 'skip',
-    onRejected: goesOn ? rejected => faults.add(rejected) : undefined,
+    onRejected: skipsInvalid ? rejected => faults.add(rejected) : undefined,
     onChunk({ imported, bytes, isDone }) {
       const share = input.sizeBytes === undefined ? undefined : bytes / Math.max(1, input.sizeBytes)
       reporter?.report({ doing: 'import', table: collection.name, done: imported, of: 0, share })
@@ -179,7 +199,7 @@ function importerOf(
   })
 }
 
-/** The first SIGINT or SIGTERM lets the chunk under way finish; a second one ends the process at once. */
+/** The first SIGINT or SIGTERM lets the current chunk finish; a second one ends the process at once. */
 function stopSignal() {
   let isGiven = false
   const stop = () => {
@@ -196,12 +216,10 @@ function stopSignal() {
   }
 }
 
-function noteLeftOut({ leftOut }: RowReader): void {
-  if (leftOut.size === 0) return
-  const are = leftOut.size === 1 ? 'is' : 'are'
-  console.error(
-    `${[...leftOut].join(', ')} ${are} read-only and ${are} not taken from the file; --keep-ids takes them.`,
-  )
+function noteIgnored({ ignored }: RowReader): void {
+  if (ignored.size === 0) return
+  const [are, were] = ignored.size === 1 ? ['is', 'was'] : ['are', 'were']
+  console.error(`${[...ignored].join(', ')} ${are} read-only and ${were} ignored; --keep-ids imports them.`)
 }
 
 function dryRunText({ faults }: Task, { imported, skipped }: Position): string {
@@ -213,29 +231,32 @@ function dryRunText({ faults }: Task, { imported, skipped }: Position): string {
 }
 
 function skippedText(skipped: number): string {
-  return skipped === 0 ? '' : `, ${counted(skipped, 'row')} left out because of a conflict`
+  return skipped === 0 ? '' : `, ${counted(skipped, 'row')} skipped because of conflicts`
 }
 
 function doneText({ collection }: Task, { imported, skipped, rejected, isDone }: Position): string {
-  const invalid = rejected === 0 ? '' : `, ${counted(rejected, 'row')} left out because of faults`
+  const invalid = rejected === 0 ? '' : `, ${counted(rejected, 'invalid row')} skipped`
   const sum = `${counted(imported, 'row')} of ${collection.name} imported${skippedText(skipped)}${invalid}.`
   if (isDone) return `${sum}\n`
-  throw new Failure(`Stopped: ${sum} The same command goes on there.`)
+  throw new Failure(`Stopped: ${sum} Run the same command to resume.`)
 }
 
 function explained(error: unknown): unknown {
   if (error instanceof Stopped) return stoppedFailure(error)
   if (!(error instanceof ApiError) || error.code !== 'UNAVAILABLE') return error
-  return new Failure(`${error.message} The same command goes on where the import was.`)
+  return new Failure(`${error.message} Run the same command to resume the import.`)
 }
 
 function stoppedFailure({ rejected, position }: Stopped): Failure {
   const faults = new Faults(undefined, false)
   for (const each of rejected) faults.add(each)
-  const stored =
-    position.imported === 0 ? 'Nothing is' : `The ${counted(position.imported, 'row')} before it are`
+  const { imported } = position
+  const before =
+    imported === 0
+      ? 'Nothing was imported'
+      : `${counted(imported, 'row')} before it ${imported === 1 ? 'was' : 'were'} imported`
   return new Failure(
-    `The import stops at line ${rejected[0]?.line}. ${stored} imported. Correct the file and run the same command, which goes on there; or add --skip-invalid.\n${faults.text}`,
+    `The import stopped at line ${rejected[0]?.line}. ${before}. Correct the file and run the same command to resume, or add --skip-invalid.\n${faults.text}`,
   )
 }
 
@@ -243,19 +264,28 @@ export const command: Command = {
   arguments: ['collection', 'file?'],
   options: {
     format,
-    'dry-run': { value: undefined, sentence: 'Check every row, and change nothing.' },
+    'dry-run': { value: undefined, sentence: 'Check every row without changing anything.' },
     'skip-invalid': {
       value: undefined,
-      sentence: 'Leave out rows with faults; else the first one ends the import.',
+      sentence: 'Skip invalid rows. By default, the first one stops the import.',
     },
-    rejects: { value: 'file', sentence: 'Where those rows are written, with reasons; else standard error.' },
-    'on-conflict': { value: 'skip', sentence: 'Leave out rows whose unique values are taken.' },
+    rejects: {
+      value: 'file',
+      sentence: 'The file for skipped invalid rows, with reasons. Default: standard error.',
+    },
+    'on-conflict': { value: 'skip', sentence: 'Skip rows whose unique values are taken.' },
     'keep-ids': {
       value: undefined,
-      sentence: 'Take id, created_at and other read-only fields from the file.',
+      sentence: 'Import id, created_at and other read-only fields.',
     },
-    as: { value: 'email', sentence: 'With the rights of this user; else with all.' },
-    restart: { value: undefined, sentence: 'Import from the first row, also what was imported already.' },
+    as: {
+      value: 'email',
+      sentence: 'Import with the rights of this user. By default, no access rule applies.',
+    },
+    restart: {
+      value: undefined,
+      sentence: 'Start from the first row, even if the file was already imported.',
+    },
     ...files,
   },
   run: args => withDatabase(args, opened => importFrom(opened, args)),

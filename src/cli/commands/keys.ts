@@ -1,9 +1,10 @@
-/** `portico keys`: the API keys of users, and the keys that sign tokens. */
+/** `portico keys`: manages the API keys of users, and the keys that sign tokens. */
 import { createKey } from '../../auth/bootstrap.ts'
 import { generateKey } from '../../auth/key.ts'
 import { lastUsesOf } from '../../auth/last-use.ts'
 import { rotateKeys } from '../../auth/server/tokens/signing-keys.ts'
 import type { Settings } from '../../config.ts'
+import { isDate } from '../../model/fields/date.ts'
 import type { Model } from '../../model/model.ts'
 import { deleteShape, listShape, readAll, where } from '../../plan/system-plans.ts'
 import { system } from '../../principal.ts'
@@ -12,21 +13,26 @@ import type { Command, Option } from '../commands.ts'
 import { files, type OpenedDatabase, type OpenedModel, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { type Listed, tableOr } from '../table.ts'
-import { userIdOf } from './users.ts'
+import { requireUser } from '../user.ts'
 
 const columns = ['id', 'name', 'prefix', 'scopes', 'expires_at', 'created_at']
 const shownColumns = [...columns, 'last_used_at']
 const keysOfUser = listShape('api_keys', columns, where('user_id'))
 const removal = deleteShape('api_keys')
 
-/** `30d`, `12h`, or a time as ISO 8601. */
+/** NaN unless the text is a time in ISO 8601. `Date.parse` alone takes February 31 for March 3. */
+function timeIn(text: string): number {
+  return isDate(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
+}
+
+/** Parses `30d`, `12h`, or a time in ISO 8601. */
 export function expiry(text: string, now: number): string {
   const [, count, unit] = /^(\d{1,5})([dh])$/.exec(text) ?? []
-  const date = () => (/^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN)
-  const time = count === undefined ? date() : now + Number(count) * (unit === 'd' ? 86_400_000 : 3_600_000)
+  const time =
+    count === undefined ? timeIn(text) : now + Number(count) * (unit === 'd' ? 86_400_000 : 3_600_000)
   if (Number.isNaN(time))
-    throw new Failure(`\`--expires ${text}\` is no time: write e.g. 30d, 12h or 2027-01-31T00:00:00Z.`, 2)
-  if (time <= now) throw new Failure(`\`--expires ${text}\` has passed already.`, 2)
+    throw new Failure(`\`--expires ${text}\` is not a time: write e.g. 30d, 12h or 2027-01-31T00:00:00Z.`, 2)
+  if (time <= now) throw new Failure(`\`--expires ${text}\` is in the past.`, 2)
   return new Date(time).toISOString()
 }
 
@@ -34,7 +40,7 @@ function scopeList(model: Model, text: string): readonly string[] {
   const scopes = [...new Set(text.split(/[\s,]+/).filter(scope => scope !== ''))]
   const wrong = scopes.filter(scope => scope !== '*' && !model.scopes.has(scope))
   if (wrong.length === 0 && scopes.length > 0) return scopes
-  const fault = wrong.length === 0 ? '`--scopes` names none' : `There is no scope ${wrong.join(', ')}`
+  const fault = wrong.length === 0 ? '`--scopes` is empty' : `There is no scope ${wrong.join(', ')}`
   throw new Failure(`${fault}. The scopes are *, ${[...model.scopes.keys()].join(', ')}.`, 2)
 }
 
@@ -45,11 +51,11 @@ interface KeyOptions {
   readonly expires: string | undefined
 }
 
-/** Makes a key and returns the text that shows it. */
+/** Creates a key. Returns the key as text. */
 export async function createKeyFor({ model, run }: OpenedModel, options: KeyOptions): Promise<string> {
   const scopes = scopeList(model, options.scopes ?? '*')
   const expires = options.expires === undefined ? null : expiry(options.expires, Date.now())
-  const id = await userIdOf(run, options.user)
+  const { id } = await requireUser(run, options.user)
   const key = await createKey(run, id, {
     name: options.name ?? 'Made by an operator',
     scopes,
@@ -58,9 +64,9 @@ export async function createKeyFor({ model, run }: OpenedModel, options: KeyOpti
   return `${key}\n`
 }
 
-/** With when each was last used, to the hour. */
+/** Lists the keys of a user. `last_used_at` is exact to the hour. */
 async function listKeys({ run, stored }: OpenedDatabase, email: string): Promise<string> {
-  const userId = await userIdOf(run, email)
+  const { id: userId } = await requireUser(run, email)
   const keys = await readAll<Listed>(run, keysOfUser, userId)
   const uses = await lastUsesOf(stored, 'KeyUse', userId)
   const rows = keys.map(key => {
@@ -70,37 +76,41 @@ async function listKeys({ run, stored }: OpenedDatabase, email: string): Promise
   return tableOr('This user has no API keys.', shownColumns, rows)
 }
 
-/** `key`: an id, the first characters of a key as a list shows them, or the whole key. */
+/** `key`: an id, the prefix that the list shows, or the whole key. */
 async function revokeKey({ run }: OpenedModel, email: string, key: string): Promise<string> {
-  const owned = await readAll<Listed>(run, keysOfUser, await userIdOf(run, email))
+  const { id: userId } = await requireUser(run, email)
+  const owned = await readAll<Listed>(run, keysOfUser, userId)
   const [found, another] = owned.filter(
     ({ id, prefix }) => String(id) === key || (key.startsWith('pk_') && key.startsWith(String(prefix))),
   )
   if (found === undefined)
     throw new Failure(`The user has no key ${key.slice(0, 10)}. \`portico keys list\` shows all.`)
-  if (another !== undefined) throw new Failure('Two keys begin like that: name one by its id.')
+  if (another !== undefined) throw new Failure('Several keys begin with this: name one by its id.')
   await run.write({ shape: removal, args: [Number(found.id)] }, system)
   return `Revoked key ${found.id}, ${found.prefix}…\n`
 }
 
-/** New keys sign from now on. Unless `endsOld`, what the old ones signed stays valid. */
+/** Creates new signing keys. Unless `endsOld`, tokens that the older keys signed stay valid. */
 async function rotateSigningKeys(records: Records, settings: Settings, endsOld: boolean): Promise<string> {
   const longestLife = Math.max(settings['oauth.accessTokenLife'], settings['oauth.idTokenLife'])
   const made = await rotateKeys(records, longestLife, Date.now(), endsOld)
   const older = endsOld
-    ? 'The older ones have ended: no JWT that they signed is taken.'
-    : 'Older ones stay published until what they signed has expired.'
+    ? 'The older keys were removed: JWTs that they signed are no longer accepted.'
+    : 'The older keys stay published until the tokens that they signed have expired.'
   return `New signing keys: ${made.join(', ')}. ${older}\n`
 }
 
-const user: Option = { value: 'email', sentence: 'Whose keys.', required: true }
+const user: Option = { value: 'email', sentence: 'The owner of the keys.', required: true }
 
 export const create: Command = {
   options: {
     user,
-    name: { value: 'text', sentence: 'What the key is for.' },
-    scopes: { value: 'list', sentence: 'Scopes, separated by commas; else all: *.' },
-    expires: { value: 'time', sentence: 'E.g. 30d, 12h or 2027-01-31T00:00:00Z; else never.' },
+    name: { value: 'text', sentence: 'The name of the key.' },
+    scopes: { value: 'list', sentence: 'Scopes, separated by commas. Default: *, all scopes.' },
+    expires: {
+      value: 'time',
+      sentence: 'When it expires, e.g. 30d, 12h or 2027-01-31T00:00:00Z. Default: never.',
+    },
     ...files,
   },
   run: args =>
@@ -132,7 +142,10 @@ export const generate: Command = {
 
 export const rotate: Command = {
   options: {
-    'end-old': { value: undefined, sentence: 'End the older keys at once, and every JWT that they signed.' },
+    'end-old': {
+      value: undefined,
+      sentence: 'Remove the older keys at once, which invalidates every JWT that they signed.',
+    },
     ...files,
   },
   run: args =>

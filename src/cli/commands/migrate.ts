@@ -1,6 +1,6 @@
 /** `portico migrate`: shows what the model changes in the database, and applies it. */
 import { isPostgres } from '../../config/database.ts'
-import { requireUnlocked } from '../../config/row-security.ts'
+import { refuseRowSecurity } from '../../config/row-security.ts'
 import type { Settings } from '../../config.ts'
 import type { Model } from '../../model/model.ts'
 import { printable } from '../../printable.ts'
@@ -9,7 +9,7 @@ import type { Command } from '../commands.ts'
 import { Failure } from '../failure.ts'
 import { database, model, projectOf } from '../options.ts'
 
-/** A step is all that happens to one table; each of its sentences gets a line, with a mark where it loses data. */
+/** Formats steps. A step is everything that happens to one table: a line for each sentence, with `!` if it loses data. */
 export function shownSteps(steps: readonly Step[], withSql: boolean): string {
   const mark = (destructive: boolean, at: number) => (destructive ? '! ' : at === 0 ? '- ' : '  ')
   const statements = (sql: readonly string[]) =>
@@ -24,7 +24,7 @@ export function shownSteps(steps: readonly Step[], withSql: boolean): string {
     .join('')
 }
 
-const doesNotFit = 'The data does not fit where a line is marked x: mend that first.'
+export const doesNotFit = 'Lines marked x: the data does not fit. Correct the data first.'
 
 export interface Migration {
   plan(): Promise<readonly Step[]>
@@ -40,7 +40,7 @@ export async function migrationOf(model: Model, settings: Settings): Promise<Mig
       apply: options => applyPostgres(database, model, { ...options, isLocked }),
     }
   }
-  requireUnlocked(settings)
+  refuseRowSecurity(settings)
   const { applyMigration, planMigration } = await import('../../store/schema/sqlite/migrate.ts')
   return {
     plan: async () => planMigration(database, model),
@@ -48,11 +48,11 @@ export async function migrationOf(model: Model, settings: Settings): Promise<Mig
   }
 }
 
-/** The SQL that creates the tables, for the database of the settings. */
+/** Returns the SQL that creates the tables, in the dialect of the configured database. */
 export async function printedSql(model: Model, settings: Settings): Promise<string> {
   const { database, rowSecurity } = settings
   if (!isPostgres(database)) {
-    requireUnlocked(settings)
+    refuseRowSecurity(settings)
     return (await import('../../store/schema/sqlite/migrate.ts')).schemaSql(model)
   }
   return (await import('../../store/schema/postgres/migrate.ts')).postgresSchemaSql(model, rowSecurity)
@@ -61,31 +61,31 @@ export async function printedSql(model: Model, settings: Settings): Promise<stri
 interface MigrateOptions {
   readonly apply: boolean
   readonly allowDestructive: boolean
-  /** Whether the statements are shown. */
+  /** Whether to show the statements. */
   readonly sql: boolean
 }
 
-/** Returns what is printed. Throws a `Failure` when a step loses data and the options do not allow it. */
+/** Returns the text to print. Throws a `Failure` if a step loses data and the options do not allow it. */
 async function migrate(model: Model, settings: Settings, options: MigrateOptions): Promise<string> {
   const migration = await migrationOf(model, settings)
   const steps = await migration.plan()
   if (steps.length === 0) {
-    // Removes what an abandoned migration has prepared.
+    // Removes what an interrupted migration has prepared.
     if (options.apply) await migration.apply({ allowDestructive: false })
-    return 'The database fits the model: there is nothing to do.\n'
+    return 'The database matches the model: nothing to do.\n'
   }
   const plan = `The model changes the database:\n${shownSteps(steps, options.sql)}`
-  const destroys = steps.some(step => step.destructive)
+  const losesData = steps.some(step => step.destructive)
   const isFitting = steps.every(step => step.faults === undefined)
   if (!options.apply) {
-    const flags = destroys ? '--apply --allow-destructive' : '--apply'
-    const warning = destroys ? 'Steps marked ! lose data. ' : ''
-    if (!isFitting) return `${plan}\n${warning}${doesNotFit} Nothing is done yet.\n`
-    return `${plan}\n${warning}Nothing is done yet: run \`portico migrate ${flags}\` to do it, all or nothing.\n`
+    const flags = losesData ? '--apply --allow-destructive' : '--apply'
+    const warning = losesData ? 'Steps marked ! lose data. ' : ''
+    if (!isFitting) return `${plan}\n${warning}${doesNotFit} Nothing was changed.\n`
+    return `${plan}\n${warning}Nothing was changed: run \`portico migrate ${flags}\` to apply the steps, all or nothing.\n`
   }
-  if (destroys && !options.allowDestructive) {
+  if (losesData && !options.allowDestructive) {
     throw new Failure(
-      `${plan}\nSteps marked ! lose data: add \`--allow-destructive\` if that is meant. Nothing was done.`,
+      `${plan}\nSteps marked ! lose data: add \`--allow-destructive\` if that is intended. Nothing was changed.`,
     )
   }
   if (!isFitting) throw new Failure(`${plan}\n${doesNotFit} Nothing was changed.`)
@@ -95,8 +95,8 @@ async function migrate(model: Model, settings: Settings, options: MigrateOptions
 
 export const command: Command = {
   options: {
-    apply: { value: undefined, sentence: 'Do it, all or nothing.' },
-    'allow-destructive': { value: undefined, sentence: 'Also the steps that lose data.' },
+    apply: { value: undefined, sentence: 'Apply the steps, all or nothing.' },
+    'allow-destructive': { value: undefined, sentence: 'Also apply steps that lose data.' },
     sql: { value: undefined, sentence: 'Show the SQL of each step.' },
     model,
     database,

@@ -1,4 +1,4 @@
-/** `portico print`: what follows from the model, and the pages that follow from the code. Each loads what it prints. */
+/** `portico print`: prints what is generated from the model and from the code. Each command loads only what it prints. */
 import type { Command } from '../commands.ts'
 import { database, model, projectOf } from '../options.ts'
 

@@ -1,4 +1,4 @@
-/** `portico reactions`: reactions and jobs, what waits to be tried again, and what was given up. */
+/** `portico reactions`: lists reactions, jobs and their waiting and failed runs; retries or drops runs. */
 import { ApiError } from '../../errors.ts'
 import { hasRuns } from '../../logic/runner.ts'
 import { type Place, positionKey } from '../../logic/runs/place.ts'
@@ -9,11 +9,12 @@ import { scheduleOf } from '../../model/logic/schedule.ts'
 import type { Model } from '../../model/model.ts'
 import { type Records, recordsOf } from '../../records.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
+import { counted } from '../counted.ts'
 import { files, type OpenedDatabase, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { type Listed, tableOr } from '../table.ts'
 
-const maxListed = 500
+const pageSize = 500
 
 function listedRun({ id, state, collection, item_id: item, attempts, at, error }: ShownRun): Listed {
   return { run: id, state, item: collection && `${collection}/${item}`, attempts, at, error }
@@ -45,24 +46,24 @@ async function listAll({ model, stored, lastEvent }: OpenedDatabase): Promise<st
   const place = await placeOf(stored)
   const overview = overviewOf(model, place, await lastEvent())
   const names = ['name', 'on', 'events_behind', 'next']
-  const { data, meta } = await new RunView(stored).page({ limit: maxListed })
+  const { data, meta } = await new RunView(stored).page({ limit: pageSize })
   const runs = data.map(listedRun)
   const columns = ['run', 'state', 'item', 'attempts', 'at', 'error']
   const waiting = runs.length === 0 ? '' : `\n${tableOr('', columns, runs)}`
-  const more = meta.next_after === null ? '' : `These are the first ${maxListed}.\n`
+  const more = meta.next_after === null ? '' : `Only the first ${pageSize} runs are shown.\n`
   return `${tableOr('The model has no reactions and no jobs.', names, overview)}${waiting}${more}`
 }
 
-/** The ids that arguments name: a run's, or with `--dead` those of all dead letters. */
+/** Returns the id that the argument names, or with `--dead` the ids of all dead letters. */
 async function idsOf(args: ParsedArgs, view: RunView): Promise<readonly string[]> {
   const [id] = args.arguments
   if (!args.flag('dead')) {
-    if (id === undefined) throw new Failure('Name a run, or give --dead for all dead letters.', 2)
+    if (id === undefined) throw new Failure('Name a run, or use --dead for all dead letters.', 2)
     return [id]
   }
   const ids: string[] = []
   for (let after: string | null | undefined; after !== null; ) {
-    const { data, meta }: RunPage = await view.page({ state: 'dead', limit: maxListed, after })
+    const { data, meta }: RunPage = await view.page({ state: 'dead', limit: pageSize, after })
     ids.push(...data.map(run => run.id))
     after = meta.next_after
   }
@@ -74,7 +75,7 @@ async function ask(view: RunView, action: RunAction, ids: readonly string[]): Pr
     await view.ask(action, ids)
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
-    throw new Failure(`Nothing waits under \`${ids[0]}\`. \`portico reactions list\` shows what does.`)
+    throw new Failure(`There is no run \`${ids[0]}\`. \`portico reactions list\` shows all.`)
   }
 }
 
@@ -87,12 +88,12 @@ async function request(action: RunAction, args: ParsedArgs, opened: OpenedDataba
   await ask(view, action, ids)
   const what = action === 'retry' ? 'run again' : 'dropped'
   const when = hasRuns(opened.model)
-    ? 'within a second where the service runs, else when it starts'
+    ? 'within a second if the service is running, else when it starts'
     : 'once the model has reactions'
   return `${ids.length === 1 ? ids[0] : `${ids.length} runs`} will be ${what}, ${when}\n`
 }
 
-/** Removes what is stored of a reaction or job that the model does not have any more. */
+/** Removes the stored state of a reaction or job that is no longer in the model. */
 async function forget(name: string, { model, stored }: OpenedDatabase): Promise<string> {
   const { reactions, jobs } = model.logic
   if (reactions.has(name) || jobs.has(name)) {
@@ -108,26 +109,26 @@ async function forget(name: string, { model, stored }: OpenedDatabase): Promise<
       if (runOf(record).name === name && (await stored.delete(kind, record.id))) count++
     }
   }
-  if (!isKnown && count === 0) throw new Failure(`Nothing is stored of \`${name}\`.`)
+  if (!isKnown && count === 0) throw new Failure(`Nothing is stored for \`${name}\`.`)
   if (isKnown) await stored.put(requestRecord('skip', name))
-  return `Everything of ${name} is dropped: ${count} runs${isKnown ? ', and how far it was' : ''}\n`
+  return `Removed everything stored for ${name}: ${counted(count, 'run')}${isKnown ? ', and its position in the log' : ''}\n`
 }
 
 export const list: Command = { options: files, run: args => withDatabase(args, listAll) }
 
-const chosen = {
+const selection = {
   dead: { value: undefined, sentence: 'All dead letters.' },
   ...files,
 }
 
 export const retry: Command = {
   arguments: ['run?'],
-  options: chosen,
+  options: selection,
   run: args => withDatabase(args, opened => request('retry', args, opened)),
 }
 
 export const skip: Command = {
   arguments: ['run?'],
-  options: chosen,
+  options: selection,
   run: args => withDatabase(args, opened => request('skip', args, opened)),
 }

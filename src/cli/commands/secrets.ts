@@ -1,13 +1,14 @@
-/** `portico secrets`: the keys that encrypt secrets in the database. */
+/** `portico secrets`: manages the keys that encrypt secrets in the database. */
 import { setTimeout } from 'node:timers/promises'
 import { forgetSecrets, type KeyRotation, rotateSecrets } from '../../auth/encryption/open-records.ts'
 import { newKeyText } from '../../auth/encryption/record-cipher.ts'
 import type { Settings } from '../../config.ts'
 import type { Records } from '../../records.ts'
 import type { Command } from '../commands.ts'
+import { counted } from '../counted.ts'
 import { files, withDatabase } from '../database.ts'
 
-/** Every running service has read the key file again after this time. */
+/** Within this time, every running service has read the changed key file. */
 const keyFileNoticedMs = 1500
 
 function keyRotation(records: Records, { secretKeys: keys, database }: Settings): KeyRotation {
@@ -19,13 +20,13 @@ async function encryptAgain(records: Records, settings: Settings): Promise<strin
   const rest =
     settings.secretKeys === undefined
       ? '`portico secrets forget` removes the older keys from the key file.'
-      : 'Once every node runs with this order of keys, leave only the first one in PORTICO_SECRET_KEY.'
-  return `${count} records are encrypted with the newest key now. ${rest}\n`
+      : 'Once every node runs with the keys in this order, leave only the first one in PORTICO_SECRET_KEY.'
+  return `Encrypted ${counted(count, 'record')} with the newest key. ${rest}\n`
 }
 
 async function removeOlderKeys(records: Records, settings: Settings): Promise<string> {
   const count = await forgetSecrets(keyRotation(records, settings))
-  return `${count} older keys are gone from the key file. Backups from before still need them.\n`
+  return `Removed ${counted(count, 'older key')} from the key file. Earlier backups still need them.\n`
 }
 
 export const generate: Command = {

@@ -6,12 +6,12 @@ import { database, model, type Project, port, projectOf } from '../options.ts'
 import { printSurely } from '../output.ts'
 import { stopSignal } from '../stop-signal.ts'
 
-/** The first start prints this, once. */
+/** The text that the first start prints, once. */
 export function welcome(made: FirstAdministrator, url: string): string {
   const key = made.key ?? '$PORTICO_ADMIN_API_KEY'
   return [
     '',
-    'The first start has made an administrator. This is shown once:',
+    'The first start created an administrator. This is shown once:',
     '',
     `  e-mail    ${made.email}`,
     `  password  ${made.password ?? '(the one in PORTICO_ADMIN_PASSWORD)'}`,

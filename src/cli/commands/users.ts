@@ -1,4 +1,4 @@
-/** `portico users`: accounts, beside a service that may be running. */
+/** `portico users`: manages accounts. A service may run at the same time. */
 import {
   type AdministrationParts,
   disableUser,
@@ -19,25 +19,18 @@ import { withWebhookEnds } from '../../auth/webhooks/grants.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'
-import type { Run } from '../../plan/run.ts'
-import { listShape, readAll, readFirst, updateShape, where } from '../../plan/system-plans.ts'
+import { listShape, readAll, updateShape } from '../../plan/system-plans.ts'
 import { system } from '../../principal.ts'
 import type { Command, ParsedArgs } from '../commands.ts'
+import { counted } from '../counted.ts'
 import { files, type OpenedModel, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { openNotices } from '../notices.ts'
 import { type Listed, tableOr } from '../table.ts'
+import { requireUser } from '../user.ts'
 
 const columns = ['id', 'name', 'email', 'role', 'disabled', 'created_at']
-const idByEmail = listShape('users', ['id'], where('email'))
 const newRole = updateShape('users', ['role'])
-
-/** Throws a `Failure` when nobody has the address. */
-export async function userIdOf(run: Run, email: string): Promise<number> {
-  const found = await readFirst<{ readonly id: number }>(run, idByEmail, email.toLowerCase())
-  if (found) return found.id
-  throw new Failure(`No user has the e-mail address ${email}. \`portico users list\` shows all.`)
-}
 
 function usersOf(model: Model): Collection {
   const users = model.collections.get('users')
@@ -45,7 +38,7 @@ function usersOf(model: Model): Collection {
   return users
 }
 
-/** The body of a new user; `--set` gives further fields, each as `name=value`. */
+/** The body of a new user. Each `--set name=value` adds a field. */
 function userBody(model: Model, args: ParsedArgs): Readonly<Record<string, JsonValue>> {
   const users = usersOf(model)
   const email = args.needed('email')
@@ -59,7 +52,10 @@ function userBody(model: Model, args: ParsedArgs): Readonly<Record<string, JsonV
     const [name = '', ...rest] = pair.split('=')
     const value = users.fields.get(name)?.type.fromText(rest.join('='))
     if (value === undefined)
-      throw new Failure(`\`--set ${pair}\` is no field of users with a value that fits it.`, 2)
+      throw new Failure(
+        `\`--set ${pair}\`: write field=value, with a field of users and a value of its type.`,
+        2,
+      )
     body[name] = value
   }
   return bodyValidator(users).create(body).values
@@ -80,9 +76,10 @@ async function listUsers({ run }: OpenedModel): Promise<string> {
   return tableOr('There are no users.', columns, await readAll<Listed>(run, listShape('users', columns)))
 }
 
-async function giveRole({ model, run }: OpenedModel, email: string, role: string): Promise<string> {
+async function assignRole({ model, run }: OpenedModel, email: string, role: string): Promise<string> {
   const { values } = bodyValidator(usersOf(model)).merge({ role })
-  const args = [await userIdOf(run, email), values.role ?? role]
+  const { id } = await requireUser(run, email)
+  const args = [id, values.role ?? role]
   await run.write({ shape: newRole, args }, system)
   return `${email} now has the role ${role}\n`
 }
@@ -90,13 +87,13 @@ async function giveRole({ model, run }: OpenedModel, email: string, role: string
 export const create: Command = {
   options: {
     email: { value: 'email', sentence: 'The e-mail address.', required: true },
-    name: { value: 'text', sentence: 'The name; else the part before the @.' },
-    role: { value: 'role', sentence: 'The role; else the default one.' },
+    name: { value: 'text', sentence: 'The name. Default: the part of the address before the @.' },
+    role: { value: 'role', sentence: 'The role. Default: the model’s default role.' },
     password: {
       value: 'text',
-      sentence: 'The password, of at most 256 characters; else one is made and printed once.',
+      sentence: 'The password, at most 256 characters. Default: a generated one, printed once.',
     },
-    set: { value: 'field=value', sentence: 'Another field of users; can be given again.', multiple: true },
+    set: { value: 'field=value', sentence: 'Another field of the user. Can be repeated.', multiple: true },
     ...files,
   },
   run: args => withDatabase(args, opened => createUserAs(opened, args)),
@@ -111,22 +108,21 @@ export const setRole: Command = {
   arguments: ['email', 'role'],
   options: files,
   run: args =>
-    withDatabase(args, opened => giveRole(opened, args.arguments[0] ?? '', args.arguments[1] ?? '')),
+    withDatabase(args, opened => assignRole(opened, args.arguments[0] ?? '', args.arguments[1] ?? '')),
 }
 
 interface Administered {
   readonly parts: AdministrationParts
   readonly email: string
   readonly id: number
-  /** Whether a mail has told the person. */
-  readonly told: () => Promise<string>
+  /** Returns a sentence that says whether the user was notified. */
+  readonly noticeOutcome: () => Promise<string>
 }
 
 type UserCommand = (administered: Administered) => Promise<string>
 
-/** For commands whose first argument is the user's address. */
+/** For commands whose first argument is a user's e-mail address. */
 function administer(args: ParsedArgs, act: UserCommand): Promise<string> {
-  const email = args.arguments[0] ?? ''
   return withDatabase(args, async ({ run, records, settings }) => {
     const denying = withDenials(await records(), settings['oauth.accessTokenLife'])
     const notices = await openNotices(settings, denying)
@@ -136,7 +132,8 @@ function administer(args: ParsedArgs, act: UserCommand): Promise<string> {
       sessionLife: settings['oauth.sessionLife'],
       notices: notices.parts,
     }
-    return act({ parts, email, id: await userIdOf(run, email), told: notices.said })
+    const { id, email } = await requireUser(run, args.arguments[0] ?? '')
+    return act({ parts, email, id, noticeOutcome: notices.outcome })
   })
 }
 
@@ -144,10 +141,10 @@ export const disable: Command = {
   arguments: ['email'],
   options: files,
   run: args =>
-    administer(args, async ({ parts, email, id, told }) => {
+    administer(args, async ({ parts, email, id, noticeOutcome }) => {
       const isNew = await disableUser(parts, id)
-      if (!isNew) return `${email} is disabled already\n`
-      return `${email} is disabled: no credential of this user is accepted any more\n${await told()}`
+      if (!isNew) return `${email} is already disabled\n`
+      return `${email} is disabled: their credentials are no longer accepted\n${await noticeOutcome()}`
     }),
 }
 
@@ -157,37 +154,37 @@ export const enable: Command = {
   run: args =>
     administer(args, async ({ parts, email, id }) => {
       await enableUser(parts, id)
-      return `${email} is enabled; their paused webhooks have to be enabled too\n`
+      return `${email} is enabled; their paused webhooks must be enabled separately\n`
     }),
 }
 
-async function givePassword(
-  { parts, email, id, told }: Administered,
+async function changePassword(
+  { parts, email, id, noticeOutcome }: Administered,
   given: string | undefined,
   isOnlyWay: boolean,
 ): Promise<string> {
   const password = given ?? generatePassword()
   const fault = passwordFault(password, email)
   if (fault !== undefined) throw new Failure(`\`--password\`: ${fault}`, 2)
-  await setPassword(parts, { id, email: email.toLowerCase() }, password, isOnlyWay)
+  await setPassword(parts, { id, email }, password, isOnlyWay)
   const shown = given === undefined ? `: ${password} (shown once)` : ''
   const others = isOnlyWay ? ', passkeys, sign-ins with providers and one-time codes' : ''
-  return `${email} has a new password${shown}\nTheir sessions, tokens, connected apps and API keys${others} have ended.\n${await told()}`
+  return `${email} has a new password${shown}\nTheir sessions, tokens, connected apps and API keys${others} were revoked.\n${await noticeOutcome()}`
 }
 
 export const newPassword: Command = {
   arguments: ['email'],
   options: {
-    password: { value: 'text', sentence: 'The password; else one is made and printed once.' },
+    password: { value: 'text', sentence: 'The password. Default: a generated one, printed once.' },
     'only-way': {
       value: undefined,
-      sentence: 'Passkeys, sign-ins with providers and one-time codes end too.',
+      sentence: 'Also remove passkeys, sign-ins with providers and one-time codes.',
     },
     ...files,
   },
   run: args =>
     administer(args, administered =>
-      givePassword(administered, args.text('password'), args.flag('only-way')),
+      changePassword(administered, args.text('password'), args.flag('only-way')),
     ),
 }
 
@@ -201,19 +198,20 @@ async function listSessions(parts: AdministrationParts, email: string, id: numbe
     address: one.address,
     browser: one.userAgent,
   }))
-  return tableOr(`${email} is signed in nowhere.`, sessionColumns, rows)
+  return tableOr(`${email} has no sessions.`, sessionColumns, rows)
 }
 
 export const sessions: Command = {
   arguments: ['email'],
   options: {
     end: { value: 'id', sentence: 'End this session, by its id in the list.' },
-    'end-all': { value: undefined, sentence: 'End all of them, and every sign-in under way.' },
+    'end-all': { value: undefined, sentence: 'End all sessions, and sign-ins in progress.' },
     ...files,
   },
   run: args =>
     administer(args, async ({ parts, email, id }) => {
-      if (args.flag('end-all')) return `Ended ${await endSessions(parts, id)} sessions of ${email}\n`
+      if (args.flag('end-all'))
+        return `Ended ${counted(await endSessions(parts, id), 'session')} of ${email}\n`
       const one = args.text('end')
       if (one === undefined) return listSessions(parts, email, id)
       if (await endSession(parts, id, one)) return `Ended the session ${one}\n`
@@ -227,25 +225,28 @@ async function listGrants(parts: AdministrationParts, email: string, id: number)
     scopes: scopes.join(' '),
     allowed_at: new Date(at).toISOString(),
   }))
-  return tableOr(`${email} has allowed no app anything.`, ['client_id', 'scopes', 'allowed_at'], rows)
+  return tableOr(`${email} has granted no app access.`, ['client_id', 'scopes', 'allowed_at'], rows)
 }
 
 export const grants: Command = {
   arguments: ['email'],
   options: {
-    revoke: { value: 'client_id', sentence: 'End everything that this app was allowed.' },
-    'revoke-all': { value: undefined, sentence: 'End everything that any app was allowed.' },
+    revoke: { value: 'client_id', sentence: 'Revoke the access of this app.' },
+    'revoke-all': { value: undefined, sentence: 'Revoke the access of every app.' },
     ...files,
   },
   run: args =>
     administer(args, async ({ parts, email, id }) => {
       if (args.flag('revoke-all')) {
         await revokeGrants(parts, id)
-        return `Revoked what ${email} had allowed apps\n`
+        return `Revoked the access of all apps to the account of ${email}\n`
       }
       const app = args.text('revoke')
       if (app === undefined) return listGrants(parts, email, id)
-      if (await revokeGrant(parts, id, app)) return `Revoked what ${email} had allowed ${app}\n`
-      throw new Failure(`${email} has allowed ${app} nothing. \`portico users grants ${email}\` shows all.`)
+      if (await revokeGrant(parts, id, app))
+        return `Revoked the access of ${app} to the account of ${email}\n`
+      throw new Failure(
+        `${email} has granted ${app} no access. \`portico users grants ${email}\` shows all grants.`,
+      )
     }),
 }

@@ -1,16 +1,16 @@
-/** One row of CSV (RFC 4180), in both directions. An empty cell without quotes is null; with quotes it is an empty text. */
+/** Parses and writes one row of CSV (RFC 4180). An empty cell is null; an empty cell in quotes is an empty text. */
 
 export interface Cell {
   readonly text: string
   readonly isQuoted: boolean
 }
 
-/** The message names the cell, from 1. */
+/** The message names the cell; the first is 1. */
 export class CsvFault extends Error {}
 
 const QUOTE = '"'
 
-/** Where the quote that closes a cell stands. */
+/** The index of the quote that closes a cell. */
 function closingQuote(text: string, from: number, cell: number): number {
   for (let at = text.indexOf(QUOTE, from); at >= 0; at = text.indexOf(QUOTE, at + 2)) {
     if (text[at + 1] !== QUOTE) return at
@@ -26,7 +26,7 @@ function plainCell(text: string, cell: number): Cell {
   return { text, isQuoted: false }
 }
 
-/** The cells of a row without its line end. */
+/** Parses a row without its line end. */
 export function parseCsvRow(row: string): readonly Cell[] {
   const cells: Cell[] = []
   let at = 0
@@ -50,13 +50,12 @@ export function parseCsvRow(row: string): readonly Cell[] {
 
 const needsQuotes = /[",\r\n]|^\s|\s$|^$/
 
-/** `undefined`: null. */
 function csvCell(text: string | undefined): string {
   if (text === undefined) return ''
   return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** With its line end. */
+/** Returns a row with its line end. `undefined` is null. */
 export function csvRow(cells: readonly (string | undefined)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`
 }

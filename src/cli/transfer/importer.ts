@@ -1,4 +1,4 @@
-/** Imports the rows of a file, a chunk of them in one transaction together with the position that it reaches. */
+/** Imports the rows of a file in chunks: one transaction stores the rows of a chunk and the position after it. */
 import { createHash, type Hash } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import type { Collection } from '../../model/model.ts'
@@ -12,7 +12,7 @@ import type { Counts, Position, ProgressRecord } from './progress-record.ts'
 import type { RawRecord } from './records.ts'
 import { type Row, type RowReader, reasonsIn } from './rows.ts'
 
-/** A row that is not imported, and why. */
+/** A row that was not imported, and why. */
 export interface Rejected {
   readonly line: number
   readonly reasons: readonly string[]
@@ -21,24 +21,26 @@ export interface Rejected {
 
 export interface ImportOptions {
   readonly run: Run
-  /** Called before rows are stored whose ids are given, with the greatest of them. */
+  /** Called with the greatest id of a chunk, before rows with given ids are stored. */
   readonly reserveIds: ((collection: string, lastId: number) => Promise<void>) | undefined
   readonly collection: Collection
   readonly principal: Principal
   readonly reader: RowReader
   readonly progress: ProgressRecord
-  /** Checks everything and changes nothing. */
+  /** Checks every row without changing anything. */
   readonly isDryRun: boolean
-  /** Whether rows whose unique values are taken are left out. */
+  /** Whether rows whose unique values are taken are skipped. */
   readonly skipsConflicts: boolean
-  /** Called for each row with a fault, before the position after it is stored. Undefined: the first one ends the import. */
+  /** Called for each invalid row, before the position after it is stored. Undefined: the first one stops the import. */
   readonly onRejected: ((rejected: Rejected) => void) | undefined
-  /** Called after each chunk. Returns whether to go on. */
+  /** Called after each chunk. Returns whether to continue. */
   readonly onChunk: (position: Position) => boolean
 }
 
 const maxChunkRows = 500
 const maxChunkBytes = 1_048_576
+/** How many shapes are cached. */
+const maxShapes = 1000
 
 type Entry = { readonly record: RawRecord } & (
   | { readonly row: Row }
@@ -53,21 +55,22 @@ interface Planned {
   readonly row: Row
 }
 
-/** How far the steps of a transaction have come. The store tells of what they throw only that it failed. */
+/** The progress of a transaction's steps: the store reports only that they failed, not where or why. */
 interface Reached {
-  /** Of the plan that is being run; -1: none. */
+  /** The index of the plan that is running; -1: none. */
   index: number
-  /** Why the steps themselves have undone the transaction. */
+  /** Why the steps rolled back the transaction themselves. */
   undoneBy: 'dry run' | 'other import' | undefined
 }
 
-/** A row with a fault has ended the import; the rows before it are stored. Tells what else was found near it. */
+/** An invalid row stopped the import; the rows before it are stored. */
 export class Stopped extends Error {
+  /** All invalid rows of the same chunk. */
   readonly rejected: readonly Rejected[]
   readonly position: Position
 
   constructor(rejected: readonly Rejected[], position: Position) {
-    super('a row has a fault')
+    super('a row is invalid')
     this.rejected = rejected
     this.position = position
   }
@@ -77,13 +80,13 @@ export class Importer {
   readonly #options: ImportOptions
   readonly #shapes = new Map<string, CreateShape>()
   readonly #isInTurn: boolean
-  /** Of everything before the chunk. */
+  /** The hash of everything before the chunk. */
   #hash: Hash = createHash('sha256')
   #bytes = 0
   #counts: Counts = { imported: 0, skipped: 0, rejected: 0 }
   #chunk: Entry[] = []
   #chunkBytes = 0
-  /** The bytes at the beginning that an earlier run has imported. */
+  /** How many bytes at the beginning an earlier run has processed. */
   readonly #doneBytes: number
 
   constructor(options: ImportOptions) {
@@ -94,7 +97,7 @@ export class Importer {
     if (position) this.#counts = position
   }
 
-  /** Returns where it ended; `isDone` unless `onChunk` has ended it. */
+  /** Returns the final position; its `isDone` is false if `onChunk` stopped the import. */
   async run(batches: AsyncIterable<readonly RawRecord[]>): Promise<Position> {
     for await (const records of batches) {
       for (const record of records) {
@@ -114,7 +117,7 @@ export class Importer {
       this.#chunkBytes += record.bytes.length
       return
     }
-    // The header of a file whose import goes on.
+    // A resumed import still needs the header.
     if (this.#bytes === 0) this.#entry(record)
     this.#pass(record)
   }
@@ -162,7 +165,7 @@ export class Importer {
     )
   }
 
-  /** Every row is written at most twice: what comes before a row that is refused is committed by itself. */
+  /** Writes every row at most twice: the rows before a refused row are committed separately. */
   async #store(chunk: readonly Entry[], planned: readonly Planned[], isLast: boolean): Promise<void> {
     const failed = await this.#commit(planned, chunk, isLast)
     if (failed === undefined) return
@@ -194,7 +197,7 @@ export class Importer {
     this.#counts = { ...this.#counts, rejected: this.#counts.rejected + 1 }
   }
 
-  /** Commits the rows with the position after the chunk. Returns the row that was refused, in which case nothing is changed. */
+  /** Commits the rows with the position after the chunk. If a row is refused, changes nothing and returns its index. */
   async #commit(
     planned: readonly Planned[],
     chunk: readonly Entry[],
@@ -229,7 +232,7 @@ export class Importer {
     return undefined
   }
 
-  /** So that no item that is created later gets an id of the file. */
+  /** Ensures that items that are created later get no id of the file. */
   async #reserveIds(planned: readonly Planned[]): Promise<void> {
     const { reserveIds, collection, isDryRun } = this.#options
     if (isDryRun) return
@@ -246,7 +249,7 @@ export class Importer {
     const key = `${set.join(' ')}|${computed.join(' ')}`
     const known = this.#shapes.get(key)
     const shape = known ?? createShape(name, set, computed)
-    // As many as there are sets of fields, which a hostile file makes many of.
+    // A hostile file may have a different set of fields in every row.
     if (!known && this.#shapes.size < maxShapes) this.#shapes.set(key, shape)
     const args = [...set.map(field => values[field]), ...computed.map(field => readOnly[field])]
     return { shape, args: args.map(value => value ?? null) }
@@ -258,9 +261,7 @@ export class Importer {
   }
 }
 
-const maxShapes = 1000
-
-/** Whether a row may need one before it: it refers to it, or a rule looks at it. */
+/** Whether a row may depend on an earlier one: by a relation, or by an access rule. */
 function needsEarlierRows({ relations, name }: Collection, { access }: Principal): boolean {
   const refersToItself = [...relations.values()].some(({ kind, target }) => kind === 'one' && target === name)
   return refersToItself || !access.system
@@ -279,7 +280,7 @@ function createShape(collection: string, set: readonly string[], computed: reado
 }
 
 function overtaken(): Failure {
-  return new Failure('Another import of the same file is running. What it has imported stays; this one ends.')
+  return new Failure('Another import of the same file is running. It continues; this one has stopped.')
 }
 
 function* inTurn(plans: readonly Plan<CreateShape>[], reached: Reached): ProgramSteps<void> {
@@ -299,7 +300,7 @@ function together(plans: readonly Plan<CreateShape>[], reached: Reached): Togeth
   }
 }
 
-/** `change` undefined: a dry run. */
+/** `change` is undefined in a dry run. */
 function* steps(
   plans: readonly Plan<CreateShape>[],
   isInTurn: boolean,

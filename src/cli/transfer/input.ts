@@ -3,22 +3,23 @@ import { createReadStream, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { Failure } from '../failure.ts'
 
 export interface Input {
-  /** Undefined if it is not known before the end. */
+  /** Undefined if it is unknown until the end. */
   readonly sizeBytes: number | undefined
   /** The first bytes, up to `maxBytes`. Called at most once, before `all`. */
   head(maxBytes: number): AsyncIterable<Buffer>
-  /** All bytes, those of `head` included. */
+  /** All bytes, including those of `head`. Both throw a `Failure` if the input cannot be read. */
   all(): AsyncIterable<Buffer>
-  /** Removes temporary files. */
+  /** Removes temporary files, and stops reading: an open pipe would keep the process alive. */
   close(): void
 }
 
-/** Throws a `Failure` where there is no such file. */
+/** Throws a `Failure` if the file does not exist. */
 export function openInput(file: string): Input {
-  return file === '-' ? new StandardInput(process.stdin) : fileInput(file)
+  return file === '-' ? new PipedInput(process.stdin, 'standard input') : fileInput(file)
 }
 
 function fileInput(file: string): Input {
@@ -26,24 +27,40 @@ function fileInput(file: string): Input {
   if (!stats) throw new Failure(`There is no file ${file}.`)
   if (stats.isDirectory()) throw new Failure(`${file} is a folder.`)
   // A named pipe can be read only once.
-  if (!stats.isFile()) return new StandardInput(createReadStream(file))
+  if (!stats.isFile()) return new PipedInput(createReadStream(file), file)
   return {
     sizeBytes: stats.size,
-    head: maxBytes => (maxBytes === 0 ? nothing() : createReadStream(file, { end: maxBytes - 1 })),
-    all: () => createReadStream(file),
+    head: maxBytes => (maxBytes === 0 ? nothing() : chunksOf(file, { end: maxBytes - 1 })),
+    all: () => chunksOf(file),
     close() {},
   }
 }
 
 async function* nothing(): AsyncGenerator<Buffer> {}
 
-/** Reads a stream once; what `head` has read of it stays in a temporary file, however long it is. */
-class StandardInput implements Input {
+async function* chunksOf(file: string, range: { readonly end?: number } = {}): AsyncGenerator<Buffer> {
+  try {
+    yield* createReadStream(file, range)
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+}
+
+function unreadable(name: string, error: unknown): Failure {
+  return new Failure(`Cannot read ${name}: ${error instanceof Error ? error.message : error}.`)
+}
+
+/** Reads a stream once. What `head` has read is kept in a temporary file, because it may be large. */
+class PipedInput implements Input {
   readonly sizeBytes = undefined
+  readonly #stream: Readable
+  readonly #name: string
   readonly #chunks: AsyncIterator<Buffer>
   #folder: string | undefined
 
-  constructor(stream: AsyncIterable<Buffer>) {
+  constructor(stream: Readable, name: string) {
+    this.#stream = stream
+    this.#name = name
     this.#chunks = stream[Symbol.asyncIterator]()
   }
 
@@ -53,7 +70,7 @@ class StandardInput implements Input {
     const kept = await open(join(this.#folder, 'head'), 'wx', 0o600)
     try {
       for (let length = 0; length < maxBytes; ) {
-        const { done, value } = await this.#chunks.next()
+        const { done, value } = await this.#next()
         if (done) return
         await kept.writeFile(value)
         yield value.subarray(0, maxBytes - length)
@@ -67,13 +84,20 @@ class StandardInput implements Input {
   async *all(): AsyncGenerator<Buffer> {
     if (this.#folder !== undefined) yield* createReadStream(join(this.#folder, 'head'))
     for (;;) {
-      const { done, value } = await this.#chunks.next()
+      const { done, value } = await this.#next()
       if (done) return
       yield value
     }
   }
 
+  #next(): Promise<IteratorResult<Buffer>> {
+    return this.#chunks.next().catch(error => {
+      throw unreadable(this.#name, error)
+    })
+  }
+
   close(): void {
+    this.#stream.destroy()
     if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true })
   }
 }

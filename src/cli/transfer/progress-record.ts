@@ -1,8 +1,8 @@
 /**
- * How far an import has come, as a record that is committed with the rows. It tells the file by its content: where the
- * bytes up to the position have the same hash, the rows in them were imported.
+ * The progress of an import, as a record that is committed with the rows. It identifies the file by its content: if the bytes
+ * up to the position have the same hash, their rows were imported.
  */
-import { createHash, type Hash, randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { RecordChange } from '../../plan/transaction.ts'
 import { type Records, recordsOf } from '../../records.ts'
 import type { Input } from './input.ts'
@@ -13,17 +13,18 @@ const lifetimeMs = 30 * 24 * 60 * 60 * 1000
 
 export interface Counts {
   readonly imported: number
-  /** Rows that `--on-conflict skip` left out, and rows with faults that `--skip-invalid` left out. */
+  /** Rows that `--on-conflict skip` skipped. */
   readonly skipped: number
+  /** Invalid rows that `--skip-invalid` skipped. */
   readonly rejected: number
 }
 
-/** A position in a file, after the last row that is done. */
+/** A position in a file, after the last row that was processed. */
 export interface Position extends Counts {
   readonly bytes: number
-  /** SHA-256 of the bytes up to it, in hexadecimal. */
+  /** SHA-256 of the bytes up to the position, in hexadecimal. */
   readonly hash: string
-  /** The whole file is done. */
+  /** Whether the whole file was processed. */
   readonly isDone: boolean
 }
 
@@ -32,11 +33,11 @@ interface Stored extends Position {
   readonly format: Format
 }
 
-/** Of one import. */
+/** The record of one import. */
 export class ProgressRecord {
   readonly #id: string
   readonly #of: Pick<Stored, 'collection' | 'format'>
-  /** What is stored now; undefined: nothing yet. */
+  /** The stored payload; undefined before the first commit. */
   #payload: string | undefined
   readonly position: Position | undefined
 
@@ -47,7 +48,10 @@ export class ProgressRecord {
     this.position = found?.position
   }
 
-  /** The change to commit with the rows, and what to call once it is. The change's answer is false where another import was faster. */
+  /**
+   * Returns the change to commit with the rows, and a function to call after the commit. The change returns false if another
+   * import has changed the record meanwhile.
+   */
   moveTo(position: Position): { readonly change: RecordChange; readonly stored: () => void } {
     const payload = JSON.stringify({ ...this.#of, ...position } satisfies Stored)
     const key = { kind, id: this.#id }
@@ -81,7 +85,7 @@ async function candidatesOf(records: Records, collection: string, format: Format
   return found
 }
 
-/** Hashes a stream, and tells the hash of its first bytes at given lengths. */
+/** Hashes a stream, and yields the hash of its beginning at each of the given lengths, which are in ascending order. */
 async function* hashesAt(
   stream: AsyncIterable<Buffer>,
   lengths: readonly number[],
@@ -92,7 +96,8 @@ async function* hashesAt(
   for await (const chunk of stream) {
     let from = 0
     for (let at = lengths[next]; at !== undefined && at <= length + chunk.length; at = lengths[next]) {
-      from = addUpTo(hash, chunk, from, at - length)
+      hash.update(chunk.subarray(from, at - length))
+      from = at - length
       yield { length: at, hash: hash.copy().digest('hex') }
       next += 1
     }
@@ -101,12 +106,7 @@ async function* hashesAt(
   }
 }
 
-function addUpTo(hash: Hash, chunk: Buffer, from: number, to: number): number {
-  hash.update(chunk.subarray(from, to))
-  return to
-}
-
-/** The earlier import of the same file that came furthest; undefined: there is none. Deletes it where `restarts`. */
+/** Finds the earlier import of the same file that came furthest, or starts a new record. `restarts` deletes earlier ones. */
 export async function findProgress(
   records: Records,
   input: Input,
@@ -120,22 +120,22 @@ export async function findProgress(
   return new ProgressRecord(of)
 }
 
-/** In the order of their positions. A finished one matches only the whole file. */
+/** Sorted by position. The record of a finished import matches only the whole file. */
 async function matchingOf(input: Input, candidates: readonly Found[]): Promise<readonly Found[]> {
   if (candidates.length === 0) return []
   const sorted = candidates.toSorted((a, b) => a.position.bytes - b.position.bytes)
   const lengths = [...new Set(sorted.map(({ position }) => position.bytes))]
   const hashes = new Map<number, string>()
   const total = { bytes: 0 }
-  // One byte more shows whether the file ends there.
-  const head = counted(input.head((lengths.at(-1) ?? 0) + 1), total)
+  // One more byte shows whether the file ends there.
+  const head = counting(input.head((lengths.at(-1) ?? 0) + 1), total)
   for await (const { length, hash } of hashesAt(head, lengths)) hashes.set(length, hash)
   return sorted.filter(({ position: { bytes, hash, isDone } }) => {
     return hashes.get(bytes) === hash && (!isDone || total.bytes === bytes)
   })
 }
 
-async function* counted(stream: AsyncIterable<Buffer>, total: { bytes: number }): AsyncGenerator<Buffer> {
+async function* counting(stream: AsyncIterable<Buffer>, total: { bytes: number }): AsyncGenerator<Buffer> {
   for await (const chunk of stream) {
     total.bytes += chunk.length
     yield chunk

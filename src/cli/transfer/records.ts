@@ -4,9 +4,9 @@ import { Failure } from '../failure.ts'
 export type Format = 'csv' | 'ndjson'
 
 export interface RawRecord {
-  /** With its line end. Concatenated, the records are the file. */
+  /** With its line end: the records, concatenated, are the file. */
   readonly bytes: Buffer
-  /** The line on which it begins, from 1. */
+  /** The number of its first line, from 1. */
   readonly line: number
 }
 
@@ -18,11 +18,11 @@ const byteOrderMark = [0xef, 0xbb, 0xbf]
 const CELL_START = 0
 const PLAIN = 1
 const QUOTED = 2
-/** After a quote within a quoted cell: its end, or the first of two that stand for one. */
+/** After a quote in a quoted cell: the closing quote, or the first of a doubled one. */
 const QUOTE_SEEN = 3
 
 interface Scanner {
-  /** The index of the line feed that ends the record, or -1. Calls continue where the last one stopped. */
+  /** Returns the index of the line feed that ends the record, or -1. Each call continues where the last one stopped. */
   endOf(chunk: Buffer, from: number): number
 }
 
@@ -34,15 +34,15 @@ class LineScanner implements Scanner {
 
 class CsvScanner implements Scanner {
   #state = CELL_START
-  /** Bytes of the file that may still be a byte order mark. */
-  #seen = 0
+  /** How many bytes of a byte order mark have been seen. */
+  #markBytes = 0
 
   endOf(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at += 1) {
       const byte = chunk[at]
-      if (this.#seen < byteOrderMark.length) {
-        const isMark = byte === byteOrderMark[this.#seen]
-        this.#seen = isMark ? this.#seen + 1 : byteOrderMark.length
+      if (this.#markBytes < byteOrderMark.length) {
+        const isMark = byte === byteOrderMark[this.#markBytes]
+        this.#markBytes = isMark ? this.#markBytes + 1 : byteOrderMark.length
         if (isMark) continue
       }
       if (byte === LF && this.#state !== QUOTED) {
@@ -59,7 +59,7 @@ function after(state: number, byte: number | undefined): number {
   if (state === QUOTED) return byte === QUOTE ? QUOTE_SEEN : QUOTED
   if (byte === COMMA) return CELL_START
   if (byte === QUOTE && state !== PLAIN) return QUOTED
-  // A carriage return before the line feed.
+  // A carriage return may stand between the closing quote and the line feed.
   return state === QUOTE_SEEN ? QUOTE_SEEN : PLAIN
 }
 
@@ -69,7 +69,7 @@ function linesIn(bytes: Buffer): number {
   return lines
 }
 
-/** Splits chunks into records, and keeps the bytes of an incomplete one. */
+/** Splits chunks into records, and buffers an incomplete one. */
 class Splitter {
   readonly #scanner: Scanner
   readonly #maxBytes: number
@@ -94,7 +94,7 @@ class Splitter {
     }
   }
 
-  /** The last record, where no line feed ends it. */
+  /** Returns the last record if no line feed ends it. */
   end(): readonly RawRecord[] {
     return this.#length === 0 ? [] : [this.#take()]
   }
@@ -105,7 +105,7 @@ class Splitter {
     this.#length += part.length
     if (this.#length <= this.#maxBytes) return
     throw new Failure(
-      `The row that begins in line ${this.#line} is longer than ${this.#maxBytes.toLocaleString('en')} bytes (PORTICO_BODY_LIMIT). Is a closing quote missing, or a line feed at the ends of lines?`,
+      `The row that begins at line ${this.#line} is longer than ${this.#maxBytes.toLocaleString('en')} bytes (PORTICO_BODY_LIMIT). Is a closing quote missing, or do lines end without a line feed?`,
     )
   }
 
@@ -120,7 +120,7 @@ class Splitter {
   }
 }
 
-/** The records of a stream, several at a time. Throws a `Failure` for a record of more than `maxBytes`. */
+/** Yields the records of a stream in batches. Throws a `Failure` for a record of more than `maxBytes`. */
 export async function* splitRecords(
   source: AsyncIterable<Buffer>,
   format: Format,

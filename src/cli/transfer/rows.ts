@@ -1,4 +1,4 @@
-/** Records of a file → the values of new items, checked as REST checks a body. */
+/** Turns the records of a file into the values of new items, which are checked as REST checks a body. */
 import { isUtf8 } from 'node:buffer'
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -13,13 +13,13 @@ import type { Format, RawRecord } from './records.ts'
 type Values = Readonly<Record<string, JsonValue>>
 
 export interface Row {
-  /** What a client could set. */
+  /** Fields that a client can set. */
   readonly values: Values
-  /** Fields that only Portico sets, such as `id` and `created_at`. */
+  /** Fields that otherwise only Portico sets, such as `id` and `created_at`. */
   readonly readOnly: Values
 }
 
-/** What is wrong with one row, a sentence for each fault. */
+/** Why a row is invalid: one sentence for each fault. */
 export class RowFault extends Error {
   readonly reasons: readonly string[]
 
@@ -29,7 +29,7 @@ export class RowFault extends Error {
   }
 }
 
-/** The reasons in an error that a row may cause; undefined for others. */
+/** The reasons in an error that an invalid row causes; undefined for any other error. */
 export function reasonsIn(error: unknown): readonly string[] | undefined {
   if (error instanceof RowFault) return error.reasons
   if (error instanceof CsvFault) return [error.message]
@@ -39,14 +39,17 @@ export function reasonsIn(error: unknown): readonly string[] | undefined {
   return details.map(({ field, message }) => (message.includes(field) ? message : `${field}: ${message}`))
 }
 
-/** Parses the records of one file, in order. Throws what `reasonsIn` knows, or a `Failure` for a wrong header. */
+/**
+ * Parses the records of one file, in order. An invalid row throws an error that `reasonsIn` understands, an invalid header a
+ * `Failure`.
+ */
 export class RowReader {
   readonly #collection: Collection
   readonly format: Format
   readonly #keepsReadOnly: boolean
   #columns: readonly Field[] | undefined
-  /** Read-only fields that the file has and the import leaves out. */
-  readonly leftOut = new Set<string>()
+  /** Read-only fields of the file that were ignored. */
+  readonly ignored = new Set<string>()
 
   constructor(collection: Collection, format: Format, keepsReadOnly: boolean) {
     this.#collection = collection
@@ -54,7 +57,7 @@ export class RowReader {
     this.#keepsReadOnly = keepsReadOnly
   }
 
-  /** Undefined for a record that is no row: the header, an empty line. */
+  /** Returns undefined for the header and for an empty line. */
   read({ bytes, line }: RawRecord): Row | undefined {
     if (!isUtf8(bytes)) throw new RowFault(['The row is not valid UTF-8.'])
     const text = withoutLineEnd(bytes.toString('utf8'), line === 1)
@@ -96,14 +99,14 @@ export class RowReader {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       throw new RowFault(['The row must be a JSON object with the fields of the item.'])
     }
-    // Not by assignment: a member may be called `__proto__`.
+    // Not by assignment: a member may have the name `__proto__`.
     const given: [string, JsonValue][] = []
     const readOnly: [string, JsonValue][] = []
     for (const [name, value] of Object.entries(body)) {
       const field = this.#collection.fields.get(name)
       if (!field?.readOnly || field.internal) given.push([name, value])
       else if (this.#keepsReadOnly) readOnly.push([name, readOnlyValue(field, value)])
-      else this.leftOut.add(name)
+      else this.ignored.add(name)
     }
     const { values } = bodyValidator(this.#collection).create(Object.fromEntries(given))
     return { values, readOnly: Object.fromEntries(readOnly) }
@@ -136,7 +139,7 @@ function valuesOf(columns: readonly Field[], cells: readonly Cell[]): Values {
   return values
 }
 
-/** A text that the type does not take stays as it is: the validator says what it must be. */
+/** Returns a text that the type cannot parse unchanged: the validator says what is wrong with it. */
 function cellValue({ name, type }: Field, text: string): JsonValue {
   if (!type.isDocument) return type.fromText(text) ?? text
   try {
@@ -146,13 +149,13 @@ function cellValue({ name, type }: Field, text: string): JsonValue {
   }
 }
 
-const isValid = new WeakMap<Field, (value: JsonValue) => boolean>()
+const validators = new WeakMap<Field, (value: JsonValue) => boolean>()
 
 function readOnlyValue(field: Field, value: JsonValue): JsonValue {
   if (value === null && field.optional) return null
-  const fits = isValid.get(field) ?? compile(field.type.schema)
-  isValid.set(field, fits as (value: JsonValue) => boolean)
-  if (fits(value)) return canonical(field, value)
+  const isValid = validators.get(field) ?? compile(field.type.schema)
+  validators.set(field, isValid as (value: JsonValue) => boolean)
+  if (isValid(value)) return canonical(field, value)
   throw new RowFault([`${field.name} has a value that does not fit the field.`])
 }
 

@@ -1,4 +1,4 @@
-/** Globals of a page that workers and Node may lack. */
+/** Globals of pages, which workers and Node may lack. */
 
 interface TextStorage {
   getItem(key: string): string | null
@@ -29,7 +29,7 @@ interface Page {
 
 export const page = globalThis as unknown as Partial<Page>
 
-/** Browsers may refuse access to it. */
+/** Browsers may deny access to it. */
 function sessionStorage(): TextStorage | undefined {
   try {
     return page.sessionStorage
@@ -40,7 +40,7 @@ function sessionStorage(): TextStorage | undefined {
 
 export type { TextStorage }
 
-/** `session`: the tab's `sessionStorage`, if there is one; otherwise values last as long as the page. */
+/** `session`: the tab's `sessionStorage`, if available. Otherwise values are kept until the page is left. */
 export function openStorage(kind: 'session' | 'memory'): TextStorage {
   const kept = kind === 'session' ? sessionStorage() : undefined
   if (kept !== undefined) return kept

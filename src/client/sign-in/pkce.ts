@@ -4,10 +4,10 @@ export function unguessable(): string {
   return base64Url(crypto.getRandomValues(new Uint8Array(32)))
 }
 
-/** S256. Throws where the page is not served over HTTPS or from localhost: browsers hash nothing there. */
+/** The challenge of the method S256. Browsers have Web Crypto only on HTTPS and localhost: throws elsewhere. */
 export async function challengeOf(verifier: string): Promise<string> {
   if (!crypto.subtle)
-    throw new TypeError('Sign-in needs a page that is served over HTTPS, or from localhost.')
+    throw new TypeError('Sign-in requires a page that is served over HTTPS or from localhost.')
   return base64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
 }
 

@@ -1,5 +1,5 @@
 /** The authorization server: its metadata (RFC 8414), and its token and revocation endpoints. */
-import { unreachable } from '../answer.ts'
+import { bodyOf, unexpected, unreachable } from '../answer.ts'
 import { ApiError } from '../api-error.ts'
 import { unredirected } from '../connection.ts'
 import { pause } from '../retry.ts'
@@ -20,10 +20,10 @@ export interface TokenResponse {
   readonly id_token?: string
 }
 
-/** Attempts to refresh, in quick succession, so that the service takes them for one. */
+/** Attempts to refresh, in quick succession: with `oauth.refreshReplay`, the service answers them as one. */
 const refreshAttempts = 3
 const refreshPauseMs = 300
-/** While a tab waits for a response, no other tab can refresh. */
+/** Bounded, because no other tab can refresh while one waits for a response. */
 const timeoutMs = 10_000
 
 export class AuthorizationServer {
@@ -36,7 +36,7 @@ export class AuthorizationServer {
     this.#fetch = send
   }
 
-  /** Fetched once. */
+  /** Fetches the metadata once. */
   metadata(): Promise<Metadata> {
     this.#metadata ??= this.#discovered().catch(error => {
       this.#metadata = undefined
@@ -47,18 +47,24 @@ export class AuthorizationServer {
 
   async token(parameters: Readonly<Record<string, string>>): Promise<TokenResponse> {
     const { token_endpoint } = await this.metadata()
-    return (await this.#send(token_endpoint, parameters)) as TokenResponse
+    const found = (await this.#send(token_endpoint, parameters)) as TokenResponse | null | undefined
+    if (typeof found?.access_token === 'string') return found
+    throw new ApiError({
+      status: 200,
+      code: 'UNEXPECTED_ANSWER',
+      message: 'The token response has no access token.',
+    })
   }
 
-  /** Retries immediately if no response came: a refresh token works once, and a later attempt would count as reuse. */
+  /** Retries soon if no complete response came: a refresh token works once, and a later attempt would count as reuse. */
   async refreshed(clientId: string, refreshToken: string): Promise<TokenResponse> {
     const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId }
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.token(form)
       } catch (error) {
-        const isPassing = error instanceof ApiError && (error.status === 0 || error.status >= 500)
-        if (!isPassing || attempt === refreshAttempts) throw error
+        const isTemporary = error instanceof ApiError && (error.status === 0 || error.status >= 500)
+        if (!isTemporary || attempt === refreshAttempts) throw error
         await pause(refreshPauseMs)
       }
     }
@@ -76,7 +82,7 @@ export class AuthorizationServer {
     const found = (await this.#send(`${origin}/.well-known/oauth-authorization-server${path}`)) as Metadata
     if (found?.issuer !== this.#issuer)
       throw wrongIssuer(
-        `The service calls itself ${found?.issuer}: give that as \`baseUrl\`, in place of ${this.#issuer}.`,
+        `The service’s issuer is ${found?.issuer}: use that as \`baseUrl\` instead of ${this.#issuer}.`,
       )
     const { authorization_endpoint, token_endpoint, revocation_endpoint = token_endpoint } = found
     for (const endpoint of [authorization_endpoint, token_endpoint, revocation_endpoint])
@@ -98,9 +104,11 @@ export class AuthorizationServer {
       if (error instanceof ApiError) throw error
       throw unreachable(this.#issuer, error)
     }
-    const body: unknown = await response.json().catch(() => undefined)
-    if (response.ok) return body
-    throw oauthError(body as ErrorBody | undefined, response.status)
+    const { text, body } = await bodyOf(response)
+    if (!response.ok) throw oauthError(body as ErrorBody | undefined, response.status)
+    // A revocation is answered without a body.
+    if (text !== '' && body === undefined) throw unexpected(response)
+    return body
   }
 }
 
@@ -117,5 +125,5 @@ interface ErrorBody {
 export function oauthError(body: ErrorBody | undefined, status = 0): ApiError {
   const { error, error_description } = body ?? {}
   const code = typeof error === 'string' ? error.toUpperCase() : `HTTP_${status}`
-  return new ApiError({ status, code, message: error_description ?? `Signing in has failed: ${code}.` })
+  return new ApiError({ status, code, message: error_description ?? `Sign-in failed: ${code}.` })
 }

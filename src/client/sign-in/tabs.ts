@@ -1,6 +1,6 @@
 /**
- * The tabs of one app. A duplicated tab has a copy of the tokens, and a refresh token works once: a tab that refreshes asks
- * the others first, and notifies them afterwards. Tokens pass between pages of one origin only.
+ * Coordinates the tabs of one app. A duplicated tab has a copy of the tokens, and a refresh token works once: before a tab
+ * refreshes, it asks the others, and afterwards it notifies them. Tokens are passed only between pages of one origin.
  */
 import { randomText } from '../connection.ts'
 import { type Channel, type Locks, page } from './page.ts'
@@ -8,13 +8,13 @@ import { type Channel, type Locks, page } from './page.ts'
 export interface Tokens {
   readonly access: string
   readonly refresh: string | undefined
-  /** When it has to be refreshed, in milliseconds since 1970. */
+  /** When the access token has to be refreshed, in milliseconds since 1970. */
   readonly refreshAt: number
-  /** Refresh tokens that came before it. */
+  /** The refresh tokens that these tokens replaced. */
   readonly former: readonly string[]
 }
 
-/** The tokens that replaced a refresh token. Null: it was revoked; undefined: no tab knows of a replacement. */
+/** The tokens that replaced a refresh token; null if it was revoked; undefined if no tab knows of either. */
 export type Successor = Tokens | null | undefined
 
 interface Message {
@@ -29,8 +29,8 @@ export interface TabsParts {
   readonly adopt: (refresh: string, by: Tokens | null) => void
 }
 
-/** Browsers suspend background tabs, which then do not answer. */
-const patienceMs = 1_000
+/** How long to wait for other tabs: browsers suspend background tabs, which then do not answer. */
+const answerTimeoutMs = 1_000
 
 export class Tabs {
   readonly #parts: TabsParts
@@ -43,35 +43,35 @@ export class Tabs {
     this.#locks = locks
     this.#channel = channel
     channel.onmessage = ({ data }) => this.#receive(data as Message)
-    // Held as long as the tab exists, so that others can count it.
+    // Held as long as the tab exists, so that other tabs can count it.
     locks
       .request(`${this.#prefix}${randomText()}`, () => new Promise<void>(() => undefined))
       .catch(() => undefined)
   }
 
-  /** Undefined if the browser lacks Web Locks or `BroadcastChannel`. */
+  /** Returns undefined if the browser lacks Web Locks or `BroadcastChannel`. */
   static open(parts: TabsParts): Tabs | undefined {
     const { locks } = page.navigator ?? {}
     if (locks === undefined || page.BroadcastChannel === undefined) return undefined
     return new Tabs(parts, locks, new page.BroadcastChannel(parts.name))
   }
 
-  /** In one tab of the app at a time. */
+  /** Runs `work` in one tab of the app at a time. */
   exclusively(work: () => Promise<void>): Promise<void> {
     return this.#locks.request(this.#parts.name, work)
   }
 
-  tell(refresh: string, by: Tokens | null): void {
+  notify(refresh: string, by: Tokens | null): void {
     this.#post({ kind: 'replaced', refresh, by })
   }
 
-  /** Asks all other tabs what replaced the refresh token. */
+  /** Asks all other tabs which tokens replaced the refresh token. */
   async ask(refresh: string): Promise<Successor> {
     const { held = [] } = await this.#locks.query()
     let others = held.filter(({ name }) => name?.startsWith(this.#prefix)).length - 1
     if (others < 1) return undefined
     return new Promise(resolve => {
-      const timer = setTimeout(() => resolve(undefined), patienceMs)
+      const timer = setTimeout(() => resolve(undefined), answerTimeoutMs)
       this.#heard = answer => {
         if (answer.refresh !== refresh || (answer.by === undefined && --others > 0)) return
         clearTimeout(timer)

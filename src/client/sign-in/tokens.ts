@@ -1,4 +1,4 @@
-/** The tokens of one tab: kept, and refreshed once at a time. */
+/** Stores the tokens of one tab, and runs one refresh at a time. */
 import { ApiError } from '../api-error.ts'
 import { openStorage, type TextStorage } from './page.ts'
 import type { AuthorizationServer, TokenResponse } from './server.ts'
@@ -7,7 +7,7 @@ import { type Successor, Tabs, type Tokens } from './tabs.ts'
 interface TokensParts {
   readonly server: AuthorizationServer
   readonly clientId: string
-  /** Distinguishes the stored tokens of several apps of one origin. */
+  /** The key of the stored tokens: several apps may share an origin. */
   readonly name: string
   readonly storage: 'session' | 'memory'
   readonly onChange: (isSignedIn: boolean) => void
@@ -15,14 +15,14 @@ interface TokensParts {
 
 /** Tokens are refreshed this long before they expire; short-lived ones after half of their lifetime. */
 const marginMs = 30_000
-/** If the server does not say. */
+/** The lifetime to assume if the server does not send one. */
 const lifetimeMs = 3_600_000
 const maxFormer = 20
 
 export class TokenStore {
   readonly #parts: TokensParts
   readonly #storage: TextStorage
-  /** Undefined with `memory`: only `sessionStorage` is copied with a tab. */
+  /** Undefined for `memory`: duplicating a tab copies only `sessionStorage`. */
   readonly #tabs: Tabs | undefined
   /** Refresh tokens that were revoked in this tab. */
   readonly #revoked = new Set<string>()
@@ -47,7 +47,7 @@ export class TokenStore {
     this.#keep(tokensOf(response, []))
   }
 
-  /** `refused`: the token that the service refused. Undefined: nobody is signed in. */
+  /** `refused`: the token that the service refused. Returns undefined if nobody is signed in. */
   async access(refused?: string): Promise<string | undefined> {
     const tokens = this.#tokens
     if (tokens === undefined) return undefined
@@ -82,7 +82,7 @@ export class TokenStore {
     this.#drop()
     if (refresh === undefined) return
     this.#revoked.add(refresh)
-    this.#tabs?.tell(refresh, null)
+    this.#tabs?.notify(refresh, null)
   }
 
   #drop(): void {
@@ -123,11 +123,11 @@ export class TokenStore {
     const next = tokensOf({ refresh_token: refresh, ...response }, former)
     if (this.#holds(tokens)) {
       this.#keep(next)
-      this.#tabs?.tell(refresh, next)
+      this.#tabs?.notify(refresh, next)
     } else if (!this.isSignedIn) await this.#revoke(next).catch(() => undefined)
   }
 
-  /** Undefined: the server has refused the refresh token, so the user must sign in again. */
+  /** Returns undefined if the server refuses the refresh token: the user must sign in again. */
   async #refreshed(tokens: Tokens, refresh: string): Promise<TokenResponse | undefined> {
     try {
       return await this.#parts.server.refreshed(this.#parts.clientId, refresh)
@@ -138,7 +138,7 @@ export class TokenStore {
     }
   }
 
-  /** Whether these are still the tokens of the tab: the user may have signed out meanwhile. */
+  /** Whether these are still the tab's tokens: the user may have signed out meanwhile. */
   #holds({ access }: Tokens): boolean {
     return this.#tokens?.access === access
   }

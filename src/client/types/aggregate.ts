@@ -1,4 +1,4 @@
-/** Figures of groups of items. */
+/** Aggregates of groups of items. */
 import type { ApiTypes, Flat } from './api.ts'
 import type { CallOptions } from './options.ts'
 import type { FieldName, Filtering } from './read.ts'
@@ -13,20 +13,20 @@ type NumberName<A extends ApiTypes, N> = {
 /** A field, or a part of a date or time, in UTC: `created_at:month`. */
 export type GroupKey<A extends ApiTypes, N> = FieldName<A, N> | `${FieldName<A, N>}:${TimePart}`
 
-/** `Groups`, `Sums`, … : the names given. */
+/** `Groups`, `Sums`, …: the names that the call gives. */
 export interface AggregateOptions<A extends ApiTypes, N, Groups, Sums, Averages, Minima, Maxima>
   extends CallOptions,
     Filtering<A, N> {
-  /** At most 3. Left out: all items are one group. */
+  /** At most 3. If omitted, all items are one group. */
   readonly groupBy?: readonly Groups[]
   readonly sum?: readonly Sums[]
   readonly avg?: readonly Averages[]
   readonly min?: readonly Minima[]
   readonly max?: readonly Maxima[]
-  /** Keys of the groups, `count`, `sum.points`; `-` reverses. */
+  /** Group keys, `count`, `sum.points`; `-` sorts in descending order. */
   readonly sort?: readonly `${'' | '-'}${NoInfer<SortKey<Groups, Sums, Averages, Minima, Maxima>>}`[]
   readonly page?: number
-  /** Groups; 100 at most, and if left out. */
+  /** The number of groups on a page. Default and maximum: 100. */
   readonly perPage?: number
 }
 
@@ -61,7 +61,7 @@ type Group<A extends ApiTypes, N, Groups, Sums, Averages, Minima, Maxima> = Flat
     Figures<'max', Maxima, ValuesOf<FullItem<A, N>, Maxima>>
 >
 
-/** Counts the items of each group, and adds up or compares their fields. */
+/** Counts the items of each group, and computes sums, averages, minima and maxima of their fields. */
 export type Aggregate<A extends ApiTypes, N> = <
   const G extends GroupKey<A, N> = never,
   const S extends NumberName<A, N> = never,

@@ -1,8 +1,8 @@
-/** What the client knows of a service: a model's type becomes it, and `portico generate client` writes it. */
+/** The types of a service: derived from a model's type, or written by `portico generate client`. */
 
 /**
- * A service, by name: `interface Api { collections: { tasks: TasksTypes }; actions: {}; queries: {} }`. The members are
- * `object`, since TypeScript does not let an interface stand for a `Record`: each is a `CollectionTypes` or an
+ * The types of a service: `interface Api { collections: { tasks: TasksTypes }; actions: {}; queries: {} }`. The members are
+ * `object`, because TypeScript does not accept an interface as a `Record`: each member of them is a `CollectionTypes` or an
  * `OperationTypes`.
  */
 export interface ApiTypes {
@@ -13,13 +13,13 @@ export interface ApiTypes {
 }
 
 export interface CollectionTypes {
-  /** The name of one item, which begins the types of events: `task`. */
+  /** The name of one item, with which event types begin: `task`. */
   readonly singular: string
-  /** What a read gives unless it names `fields`. A field that not every reader may read is optional, and may be null. */
+  /** What a read returns without `fields`. A field that not every reader may read is optional, and may be null. */
   readonly item: object
-  /** Fields that are given only where `fields` names them. `{}`: none. */
+  /** Fields that are returned only if `fields` names them. `{}`: none. */
   readonly computed: object
-  /** What only the answer to a create has, once: the `key` of an API key. Left out: nothing. */
+  /** What only the response to a create contains, e.g. the `key` of an API key. Default: nothing. */
   readonly revealed?: object
   /** The body of POST and PUT. */
   readonly create: object
@@ -29,7 +29,7 @@ export interface CollectionTypes {
   readonly one: object
   /** Relations to several items: `{ comments: 'comments' }`. */
   readonly many: object
-  /** Each an `OperationTypes`. */
+  /** The actions, each an `OperationTypes`. */
   readonly actions: object
   /** Events that actions emit, each with its values: `{ 'project.archived': { dropped: number } }`. */
   readonly emits: object
@@ -37,15 +37,15 @@ export interface CollectionTypes {
 
 /** An action or a query. */
 export interface OperationTypes {
-  /** `'item'`: it is done to an item, whose id is the first argument. */
+  /** `'item'`: the operation is called on an item, whose id is the first argument. */
   readonly target: 'item' | 'collection' | 'none'
-  /** An item is sent as its id. `{}`: it takes no input. */
+  /** Items are sent as their ids. `{}`: no input. */
   readonly input: object
-  /** `undefined`: it answers with nothing. */
+  /** `undefined`: no output. */
   readonly output: unknown
 }
 
-/** A member of a type of which it is not known that it has it. */
+/** The type of a member that `T` may lack. */
 export type At<T, K> = K extends keyof T ? T[K] : never
 
 export type CollectionOf<A extends ApiTypes, N> = At<A['collections'], N>

@@ -21,7 +21,7 @@ type Input<O> = keyof At<O, 'input'> extends never ? Record<string, never> : At<
 type Arguments<In> =
   Record<never, never> extends In ? [input?: In, options?: WriteOptions] : [input: In, options?: WriteOptions]
 
-/** On an item, whose id comes first, or not. */
+/** A call on an item takes the item's id first. */
 type Call<O> =
   'item' extends At<O, 'target'>
     ? (id: number, ...given: Arguments<Input<O>>) => Promise<At<O, 'output'>>
@@ -33,7 +33,7 @@ type Name<A extends ApiTypes, N> = FieldName<A, N> | '*'
 type Create<A extends ApiTypes, N> = At<CollectionOf<A, N>, 'create'>
 type Revealed<A extends ApiTypes, N> = At<CollectionOf<A, N>, 'revealed'>
 
-/** With `fields`, what is named. */
+/** The result of a create: with `fields`, only the named fields. */
 type Created<A extends ApiTypes, N, F, I> = [Revealed<A, N>] extends [never]
   ? ReadItem<A, N, F, I>
   : ReadItem<A, N, F, I> & ([F] extends [never] ? Revealed<A, N> : unknown)
@@ -42,16 +42,16 @@ type Update<A extends ApiTypes, N> = At<CollectionOf<A, N>, 'update'>
 
 /** Calls reject with an `ApiError`. */
 interface Reads<A extends ApiTypes, N> {
-  /** Null where there is no such item, or none that you may read. */
+  /** Returns null if the item does not exist or you may not read it. */
   get<const F extends Name<A, N> = never, const I extends IncludePath<A, N> = never>(
     id: number,
     options?: Reading<F, I>,
   ): Promise<ReadItem<A, N, F, I> | null>
-  /** The first that matches; null: none does. */
+  /** Returns the first item that matches; null if none does. */
   first<const F extends Name<A, N> = never, const I extends IncludePath<A, N> = never>(
     options?: Listing<A, N, F, I>,
   ): Promise<ReadItem<A, N, F, I> | null>
-  /** A page. */
+  /** Returns one page. */
   list<
     const F extends Name<A, N> = never,
     const I extends IncludePath<A, N> = never,
@@ -63,18 +63,18 @@ interface Reads<A extends ApiTypes, N> {
 }
 
 interface Writes<A extends ApiTypes, N> {
-  /** Of an item that you may write but not read, only the `id` is given. */
+  /** Returns only the `id` of an item that you may create but not read. */
   create<const F extends Name<A, N> = never, const I extends IncludePath<A, N> = never>(
     values: Create<A, N>,
     options?: Reading<F, I> & WriteOptions,
   ): Promise<Created<A, N, F, I>>
-  /** Changes the given fields. `null` clears an optional one. */
+  /** Changes the given fields. `null` clears an optional field. */
   update<const F extends Name<A, N> = never, const I extends IncludePath<A, N> = never>(
     id: number,
     values: Update<A, N>,
     options?: Reading<F, I> & ChangeOptions,
   ): Promise<ReadItem<A, N, F, I>>
-  /** Fields that are left out get their default, or null. */
+  /** Omitted fields get their default, or null. */
   replace<const F extends Name<A, N> = never, const I extends IncludePath<A, N> = never>(
     id: number,
     values: Create<A, N>,
@@ -84,18 +84,18 @@ interface Writes<A extends ApiTypes, N> {
 }
 
 interface Walks<A extends ApiTypes, N> {
-  /** Walks all that match, by cursor. */
+  /** Iterates over all items that match, by cursor. */
   all<const F extends Name<A, N> = never, const I extends IncludePath<A, N> = never>(
     options?: Listing<A, N, F, I> & { readonly perPage?: number },
   ): AsyncIterableIterator<ReadItem<A, N, F, I>>
-  /** Creates all, or none: 1 to 1,000. */
+  /** Creates 1 to 1,000 items, all or none. */
   createMany<const F extends Name<A, N> = never, const I extends IncludePath<A, N> = never>(
     values: readonly Create<A, N>[],
     options?: Reading<F, I> & WriteOptions,
   ): Promise<readonly ReadItem<A, N, F, I>[]>
   /**
-   * The changes, in the order of each item's changes. Reconnects by itself, and resumes where it was. Ends with an
-   * `ApiError`: `RESYNC_REQUIRED` where events may be missing; `UNAUTHORIZED` where the token is refused.
+   * Iterates over changes; those of one item are in order. Reconnects and resumes automatically. Ends with an `ApiError`:
+   * `RESYNC_REQUIRED` if events may be missing, `UNAUTHORIZED` if the token is refused.
    */
   subscribe(options?: CollectionSubscription<A, N>): AsyncIterableIterator<CollectionEvent<A, N>>
 }
@@ -107,15 +107,15 @@ type BatchCollection<A extends ApiTypes, N> = Reads<A, N> &
 /** A collection: `api.tasks.list()`, `api.tasks.archive(7, { why: 'old' })`. */
 export type CollectionClient<A extends ApiTypes, N> = BatchCollection<A, N> & Walks<A, N>
 
-/** The calls of a batch. They are settled with the batch: await the batch, not them. */
+/** The calls of a batch. They settle with the batch: await the batch, not the calls. */
 export type BatchClient<A extends ApiTypes> = { readonly [N in NameOf<A>]: BatchCollection<A, N> } & {
   readonly actions: Calls<A['actions']>
   readonly queries: Calls<A['queries']>
 }
 
 /**
- * A member of the result of an earlier call of the batch, to be sent as an id or within a body: `reference(task)` is its
- * `id`.
+ * Refers to a member of the result of an earlier call of the batch, as an id or within a body: `reference(task)` is the
+ * task's `id`.
  */
 type Refer = <T, const K extends keyof NonNullable<T> = 'id' & keyof NonNullable<T>>(
   call: Promise<T>,
@@ -133,7 +133,7 @@ interface Common<A extends ApiTypes> {
   me<const F extends Name<A, 'users'> = never, const I extends IncludePath<A, 'users'> = never>(
     options?: Reading<F, I>,
   ): Promise<ReadItem<A, 'users', F, I>>
-  /** Up to 100 calls in one transaction: all of them, or none. */
+  /** Executes up to 100 calls in one transaction, all or none. */
   batch<const R extends readonly Promise<unknown>[]>(
     operations: (tx: BatchClient<A>, reference: Refer) => R,
     options?: WriteOptions,
@@ -144,10 +144,10 @@ export type ClientOf<A extends ApiTypes> = {
   readonly [N in NameOf<A>]: CollectionClient<A, N>
 } & Common<A>
 
-/** A service as a caller sees it: `Client<typeof model>`, or of the types that `portico generate client` writes. */
+/** A client of a service: `Client<typeof model>`, or with the types that `portico generate client` writes. */
 export type Client<T> = ClientOf<ApiOf<T>>
 
-/** An item as a read gives it: `ItemOf<typeof model, 'tasks'>`. Of generated types too, as are those below. */
+/** An item as a read returns it: `ItemOf<typeof model, 'tasks'>`. This type and those below also accept generated types. */
 export type ItemOf<T, N extends NameOf<ApiOf<T>>> = At<CollectionOf<ApiOf<T>, N>, 'item'>
 
 /** The body that creates an item. */
@@ -156,8 +156,8 @@ export type CreateOf<T, N extends NameOf<ApiOf<T>>> = Create<ApiOf<T>, N>
 /** The body that changes an item. */
 export type UpdateOf<T, N extends NameOf<ApiOf<T>>> = Update<ApiOf<T>, N>
 
-/** Which items. */
+/** The conditions of a list. */
 export type WhereOf<T, N extends NameOf<ApiOf<T>>> = Where<ApiOf<T>, N>
 
-/** What a subscription gives. */
+/** An event of a subscription. */
 export type EventOf<T, N extends NameOf<ApiOf<T>>> = CollectionEvent<ApiOf<T>, N>

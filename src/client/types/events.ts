@@ -1,13 +1,13 @@
-/** Events as listeners get them, typed by the collection. */
+/** Events as subscribers receive them, typed by the collection. */
 import type { ApiTypes, At, CollectionOf, NameOf } from './api.ts'
 import type { CallOptions } from './options.ts'
 import type { Where } from './where.ts'
 
 interface CommonEvent<N, Type> {
-  /** Grows with each change of an item. The same id means the same event. */
+  /** Increases with each change of an item. Equal ids mean the same event. */
   readonly id: string
   readonly type: Type
-  /** When it was committed, ISO 8601 UTC. */
+  /** When the change was committed, in ISO 8601 and UTC. */
   readonly created_at: string
   readonly collection: N
   readonly item_id: number
@@ -26,7 +26,7 @@ interface UpdatedEvent<Item, N, Type> extends CommonEvent<N, Type> {
 }
 
 interface DeletedEvent<Item, N, Type> extends CommonEvent<N, Type> {
-  /** The item as it was. Null: it has left the listener's view. */
+  /** The item before its deletion; null if it still exists but no longer matches, or may no longer be read. */
   readonly data: Item | null
 }
 
@@ -43,7 +43,7 @@ type EmittedEvents<A extends ApiTypes, N> = {
   [Type in keyof EmitsOf<A, N>]: EmittedEvent<ItemOf<A, N>, N, Type, EmitsOf<A, N>[Type]>
 }[keyof EmitsOf<A, N>]
 
-/** An event of a collection: `type` tells which. */
+/** An event of a collection, discriminated by `type`. */
 export type EventOf<A extends ApiTypes, N> =
   N extends NameOf<A>
     ?
@@ -59,14 +59,14 @@ type TypeOf<A extends ApiTypes, N> =
     : never
 
 interface EventOptions {
-  /** The id of the last event that you have. Left out: from now on. */
+  /** The id of the last event that you have. If omitted, only new events are returned. */
   readonly after?: string | undefined
 }
 
 export interface SubscribeOptions extends EventOptions {
   /** Ends the subscription without an error. `break` does too. */
   readonly signal?: AbortSignal | undefined
-  /** Called when the stream is connected, and when it breaks; it then reconnects by itself. */
+  /** Called when the stream connects, and when it disconnects. It reconnects automatically. */
   readonly onConnection?: (isConnected: boolean) => void
 }
 
@@ -82,7 +82,7 @@ export interface CollectionSubscription<A extends ApiTypes, N>
     CollectionFilter<A, N> {}
 
 interface LogFilter<A extends ApiTypes, N> {
-  /** Left out: all that you may read. */
+  /** Default: all collections that you may read. */
   readonly collections?: readonly N[]
   readonly types?: readonly TypeOf<A, NameOf<A>>[]
 }
@@ -90,7 +90,7 @@ interface LogFilter<A extends ApiTypes, N> {
 interface LogSubscription<A extends ApiTypes, N> extends SubscribeOptions, LogFilter<A, N> {}
 
 interface LogPageOptions<A extends ApiTypes, N> extends CallOptions, EventOptions, LogFilter<A, N> {
-  /** 1 to 1,000; 100 if left out. */
+  /** 1 to 1,000. Default: 100. */
   readonly limit?: number
   /** Seconds to wait for an event, up to 30. */
   readonly wait?: number
@@ -99,14 +99,14 @@ interface LogPageOptions<A extends ApiTypes, N> extends CallOptions, EventOption
 interface LogPage<Event> {
   readonly data: readonly Event[]
   readonly meta: {
-    /** `after` of the next page, or of a subscription. */
+    /** The `after` of the next page, or of a subscription. */
     readonly next_after: string
     readonly has_more: boolean
   }
 }
 
 export interface EventsClient<A extends ApiTypes> {
-  /** A page of the log. Without `after` it is empty, and `meta.next_after` is the end of the log. */
+  /** Returns a page of the log. Without `after` it is empty, and `meta.next_after` is the end of the log. */
   list<const N extends NameOf<A> = NameOf<A>>(options?: LogPageOptions<A, N>): Promise<LogPage<EventOf<A, N>>>
   /** See `CollectionClient.subscribe`. */
   subscribe<const N extends NameOf<A> = NameOf<A>>(

@@ -1,4 +1,4 @@
-/** A model's type as `ApiTypes`: nothing is generated. `C`: the model's collections, `L`: its logic. */
+/** Derives `ApiTypes` from a model's type. `C`: the model's collections; `L`: its logic. */
 import type { AnyCollections, Declaration } from '../../model/declared-model.ts'
 import type { ActionTypes, OperationTypes } from '../../model/logic/builders.ts'
 import type { ActionDeclaration, QueryDeclaration } from '../../model/logic.ts'
@@ -28,7 +28,7 @@ type QueryOf<C, Q> =
     ? Operation<C, On, Of, In, Out>
     : never
 
-/** The collection of an action; `undefined`: it has none. */
+/** The collection of an action; `undefined` if it has none. */
 type PlaceOf<A> =
   A extends ActionDeclaration<ActionTypes<infer On, infer Of, unknown, unknown, unknown>>
     ? [On | Of] extends [never]
@@ -90,7 +90,7 @@ interface ApiIn<C, L> {
 
 type LogicOf<M> = M extends { readonly logic: infer L } ? L : never
 
-/** What a client can be typed by: `typeof model`, or the types that `portico generate client` writes. */
+/** The types of a client: `typeof model`, or the types that `portico generate client` writes. */
 export type ApiSource = Declaration | ApiTypes
 
 export type ApiOf<T> =

@@ -1,39 +1,39 @@
 /** Options of clients and of calls. */
 
 /**
- * A token or key, sent as `Authorization: Bearer …`, or a function that is called before each request. After a 401 it is
- * called once more, with the token that was refused.
+ * A token or key, sent as `Authorization: Bearer …`, or a function that returns it. The function is called before each
+ * request, and once more after a 401, with the refused token.
  */
 export type TokenSource = string | ((refused?: string) => string | undefined | Promise<string | undefined>)
 
 export interface ClientOptions {
-  /** Where the service is: `https://api.example.com`. Left out: the origin of the page or worker. */
+  /** The address of the service: `https://api.example.com`. Default: the origin of the page or worker. */
   readonly baseUrl?: string | URL
-  /** Left out: no credential is sent, except the session cookie of a page of the same origin. */
+  /** If omitted, no credential is sent, except the session cookie of a page on the same origin. */
   readonly token?: TokenSource | undefined
-  /** In place of the global one. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
-  /** Of each attempt; 30,000 if left out. Event streams have none. */
+  /** The time limit of each attempt, in milliseconds. Default: 30,000. Event streams have none. */
   readonly timeoutMs?: number
-  /** Further attempts after the first; 3 if left out. 0: none. */
+  /** The number of attempts after the first. Default: 3. */
   readonly retries?: number
-  /** Sent with every request. */
+  /** Headers to send with every request. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface CallOptions {
-  /** Ends the call: it rejects with the signal's reason. */
+  /** Aborts the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number
   readonly retries?: number
 }
 
 export interface WriteOptions extends CallOptions {
-  /** A key of your own makes a write happen once even if the program restarts. By default a random one for each call. */
+  /** Your own key ensures that a write happens once even if the program restarts. Default: a random key for each call. */
   readonly idempotencyKey?: string
 }
 
 export interface ChangeOptions extends WriteOptions {
-  /** An entity tag (see `etagOf`): the call rejects with `PRECONDITION_FAILED` where the item has changed since. */
+  /** An entity tag (see `etagOf`): the call rejects with `PRECONDITION_FAILED` if the item has changed since. */
   readonly ifMatch?: string | undefined
 }

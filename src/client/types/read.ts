@@ -11,7 +11,7 @@ type Below<A extends ApiTypes, N, R> = R extends keyof Relations<A, N>
   ? `${R & string}.${RelationName<A, Relations<A, N>[R]>}`
   : never
 
-/** A relation, or a path along several: `author.posts`. */
+/** A relation, or a path over several: `author.posts`. */
 export type IncludePath<A extends ApiTypes, N> =
   | RelationName<A, N>
   | Below<A, N, RelationName<A, N>>
@@ -32,11 +32,11 @@ type Included<A extends ApiTypes, N, Paths> = {
 
 type Named<Item, Names> = { readonly [K in Names & keyof Item]: Exclude<Item[K], undefined> }
 
-/** What is named is given, computed fields too. `*`: every field that is not computed. */
+/** The named fields, including computed ones. `*`: all fields that are not computed. */
 type Selected<A extends ApiTypes, N, Names> = Named<FullItem<A, N>, Names> &
   ('*' extends Names ? At<CollectionOf<A, N>, 'item'> : unknown)
 
-/** An item as a read gives it. `Names`: of `fields`; `Paths`: of `include`; `never`: left out. */
+/** An item as a read returns it. `Names`: those in `fields`; `Paths`: those in `include`; `never`: the option is omitted. */
 export type ReadItem<A extends ApiTypes, N, Names, Paths> = [Names | Paths] extends [never]
   ? At<CollectionOf<A, N>, 'item'>
   : Flat<
@@ -45,9 +45,9 @@ export type ReadItem<A extends ApiTypes, N, Names, Paths> = [Names | Paths] exte
     >
 
 export interface Reading<Names, Paths> extends CallOptions {
-  /** Fields, computed ones too; `*`: all that are not computed, which are given where this is left out. */
+  /** The fields to return, which may be computed; `*`: all that are not computed. Default: `*`. */
   readonly fields?: readonly Names[]
-  /** Relations whose items come too, also along several: `author.posts`. */
+  /** The relations whose items are included, also over several: `author.posts`. */
   readonly include?: readonly Paths[]
 }
 
@@ -58,7 +58,7 @@ export interface Filtering<A extends ApiTypes, N> {
 }
 
 export interface Listing<A extends ApiTypes, N, Names, Paths> extends Reading<Names, Paths>, Filtering<A, N> {
-  /** `['-created_at', 'title']`. `['-q']`: the best matches of a search first. */
+  /** E.g. `['-created_at', 'title']`. `['-q']` sorts by relevance to the search terms. */
   readonly sort?: readonly (FieldName<A, N> | `-${FieldName<A, N>}` | '-q')[]
 }
 
@@ -66,11 +66,11 @@ export type Total = 'exact' | 'estimate' | 'none'
 
 export interface ListOptions<A extends ApiTypes, N, Names, Paths, Cursor, T>
   extends Listing<A, N, Names, Paths> {
-  /** 1 to 100; 20 if left out. */
+  /** 1 to 100. Default: 20. */
   readonly perPage?: number
-  /** From 1. Not beside `cursor`. */
+  /** The page number, from 1. Not with `cursor`. */
   readonly page?: [Cursor] extends [never] ? number : never
-  /** `''`: the first page. Then each `next_cursor`. */
+  /** `''` for the first page, then each `next_cursor`. */
   readonly cursor?: Cursor
   /** How `meta.total` is counted. */
   readonly total?: T
@@ -85,11 +85,11 @@ interface PageMeta<T> {
 
 interface CursorMeta {
   readonly per_page: number
-  /** Null: this is the last page. */
+  /** Null on the last page. */
   readonly next_cursor: string | null
 }
 
-/** A list as REST answers it. */
+/** A list as REST returns it. */
 export interface ListPage<Item, Cursor = never, T = 'exact'> {
   readonly data: readonly Item[]
   readonly meta: [Cursor] extends [never] ? PageMeta<T> : CursorMeta

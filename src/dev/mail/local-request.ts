@@ -1,15 +1,15 @@
 /**
- * Who may read the mails of `portico dev`, which have links that take over accounts: browsers and programs on this machine,
- * and no web page of another origin in them.
+ * Who may read the mails of `portico dev`, whose links give access to accounts: browsers and programs on this machine, but no
+ * web page of another origin.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 
 export interface LocalRequest {
   readonly headers: IncomingHttpHeaders
-  /** Of the connection, whatever a header says. */
+  /** The address of the connection's other end, whatever a header says. */
   readonly peer: string | undefined
-  /** The address that the peer has connected to. */
+  /** The address to which the peer connected. */
   readonly local: string | undefined
 }
 
@@ -23,21 +23,21 @@ function isLoopback(address: string): boolean {
   return address === '::1' || (isIP(address) === 4 && address.startsWith('127.'))
 }
 
-/** The host that the URL names, without its port; undefined where it is none. */
+/** The host name in a `Host` header; undefined if the header is invalid. */
 function hostnameOf(host: string | undefined): string | undefined {
   const url = `http://${host}`
   if (host === undefined || /[/?#@\\\s]/.test(host) || !URL.canParse(url)) return undefined
   return new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
-/** DNS rebinding: a page of another site may have made its own name lead here. */
+/** Against DNS rebinding: a page of another site may make its own host name resolve to this machine. */
 function isOwnHost(hostname: string, local: string, baseUrl: string | undefined): boolean {
   if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true
   if (isLoopback(hostname) || hostname === local) return true
   return baseUrl !== undefined && new URL(baseUrl).hostname === hostname
 }
 
-/** Fetch metadata: whether a page of another origin asks for more than to be left for this one. */
+/** Whether a page of another origin sends the request, other than by navigating to it (Fetch Metadata). */
 function isForeign(headers: IncomingHttpHeaders): boolean {
   const { origin, host } = headers
   if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return true
@@ -46,8 +46,8 @@ function isForeign(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Whether error answers may say which rule refused, with values: to programs of this machine, and to pages that stand on
- * it, whatever their port.
+ * Whether error answers may explain which rule refused, with values: to programs on this machine, and to pages served from
+ * it, on any port.
  */
 export function isOfDeveloper({ headers, peer, local }: LocalRequest, baseUrl: string | undefined): boolean {
   const [from, to] = [withoutPrefix(peer), withoutPrefix(local)]
@@ -64,24 +64,24 @@ export function isOfDeveloper({ headers, peer, local }: LocalRequest, baseUrl: s
 
 export interface MailReaders {
   readonly baseUrl: string | undefined
-  /** Every machine that reaches the port. */
+  /** Whether every machine that reaches the port may read them. */
   readonly isShared: boolean
 }
 
-/** Why the request is refused; undefined: it is not. */
+/** Why the request is refused; undefined if it is allowed. */
 export function refusalOf(
   { headers, peer, local }: LocalRequest,
   { baseUrl, isShared }: MailReaders,
 ): string | undefined {
   const [from, to] = [withoutPrefix(peer), withoutPrefix(local)]
   if (!isShared && (from === '' || !(isLoopback(from) || from === to)))
-    return 'Mails are shown on the machine on which `portico dev` runs, and nowhere else. `--share-mails` shows them to others too.'
+    return 'Mails are shown only on the machine on which `portico dev` runs. `--share-mails` shows them to other machines too.'
   if (!isShared && proxyHeaders.some(name => headers[name] !== undefined))
     return 'Mails are not shown through a proxy: open the address of this machine.'
   const hostname = hostnameOf(headers.host)
   const isOwn = hostname !== undefined && isOwnHost(hostname, to, baseUrl)
-  // No name leads to an address that stands there itself.
+  // An IP address in the URL cannot be rebound.
   if (!isOwn && !(isShared && isIP(hostname ?? '') !== 0))
-    return 'Mails are not shown under this host name: open them at localhost.'
+    return 'Mails are not shown at this host name: open them at localhost.'
   return isForeign(headers) ? 'Mails are not shown to pages of other origins.' : undefined
 }

@@ -1,10 +1,10 @@
-/** The mails that `portico dev` shows. The supervisor numbers and keeps them, each version that serves has a copy. */
+/** The mails that `portico dev` shows. The supervisor numbers and stores them; each serving process has a copy. */
 import type { Message } from '../../auth/mail.ts'
 
 export interface NewMail extends Message {
   /** Milliseconds since 1970. */
   readonly at: number
-  /** Whether a mail server took it. */
+  /** Whether a mail server accepted it. */
   readonly isSent: boolean
 }
 
@@ -13,7 +13,7 @@ export interface ShownMail extends NewMail {
 }
 
 const maxMails = 200
-/** Of all mails together; a single longer mail is kept too. */
+/** For all mails together. A single longer mail is kept too. */
 const maxCharacters = 16_000_000
 
 function lengthOf({ subject, text, html = '' }: NewMail): number {
@@ -25,14 +25,14 @@ export class Mailbox {
   #characters = 0
   #last = 0
 
-  /** Numbers a new one. */
+  /** Adds a new mail, and numbers it. */
   add(mail: NewMail): ShownMail {
     const shown = { ...mail, id: this.#last + 1 }
     this.put(shown)
     return shown
   }
 
-  /** Adds a numbered mail, unless it is there already. */
+  /** Adds a numbered mail, unless it was already added. */
   put(mail: ShownMail): void {
     if (this.#mails.has(mail.id)) return
     this.#mails.set(mail.id, mail)

@@ -1,4 +1,4 @@
-/** The pages of `/dev/mail`. They need no script. */
+/** The pages of `/dev/mail`. They need no JavaScript. */
 import { attributes, type Html, html, named, type Part } from '../../auth/pages/components/html.ts'
 import { printable } from '../../printable.ts'
 import type { ShownMail } from './mailbox.ts'
@@ -58,20 +58,20 @@ function row({ id, at, to, subject, language }: ShownMail): Html {
 
 export function listPage(mails: readonly ShownMail[], delivers: boolean): string {
   const how = delivers
-    ? html`They were given to the mail server of <code>mail.smtp</code>.`
-    : 'They were not sent: no mail server is set.'
+    ? html`They were sent by the mail server of <code>mail.smtp</code>.`
+    : 'They were not sent: no mail server is configured.'
   const table = html`<div class="card scroll"><table>
 <thead><tr><th scope="col">Time</th><th scope="col">To</th><th scope="col">Subject</th><th scope="col">Language</th></tr></thead>
 <tbody>${mails.map(row)}</tbody></table></div>`
   const content = html`<h1>Sent mails</h1>
-<p class="faint">The mails of this run, the newest first. ${how}</p>
+<p class="faint">The mails since <code>portico dev</code> was started, newest first. ${how}</p>
 ${mails.length === 0 ? html`<p>None yet. Sign up at <a href="/account/sign-up">/account/sign-up</a>, or ask for a <a href="/account/reset">new password</a>.</p>` : table}`
   return page('Sent mails', mailPath, content)
 }
 
 const address = /https?:\/\/[^\s<>"']+[^\s<>"'.,:;!?)]/g
 
-/** Text whose links can be followed. */
+/** Text with clickable links. */
 function linked(text: string): readonly Part[] {
   const parts: Part[] = []
   let end = 0
@@ -86,17 +86,17 @@ function linked(text: string): readonly Part[] {
 export interface MailPage {
   readonly subject: string
   readonly text: string
-  /** Where the HTML part is; undefined: there is none. */
+  /** The path of the HTML part; undefined if there is none. */
   readonly htmlPath: string | undefined
   readonly facts: readonly (readonly [name: string, value: Part])[]
-  /** Of this one, where it stands in the menu, and next to what. */
+  /** The menu entry that is current. */
   readonly here: string
   readonly links: readonly (readonly [path: string, label: string])[]
 }
 
 export function mailPage({ subject, text, htmlPath, facts, here, links }: MailPage): string {
   const preview = html`<h2>HTML part</h2>
-<p class="faint"><a href="${htmlPath ?? ''}">By itself</a>, as wide as the window. The frame can be resized at its corner.</p>
+<p class="faint"><a href="${htmlPath ?? ''}">Open it alone</a>, as wide as the window. Drag the corner of the frame to resize it.</p>
 <div class="card preview"><iframe title="The HTML part" src="${htmlPath ?? ''}" sandbox="allow-popups allow-popups-to-escape-sandbox"></iframe></div>`
   const content = html`<nav class="pager" aria-label="Other mails">${links.map(([path, label]) => html`<a href="${path}">${label}</a>`)}</nav>
 <h1>${shown(subject)}</h1>
@@ -130,12 +130,12 @@ export function sentPage(
     facts: [
       ['To', shown(to)],
       ['Time', time(at)],
-      ['Sent', isSent ? 'by the mail server' : 'no: no mail server is set'],
+      ['Sent', isSent ? 'by the mail server' : 'no: no mail server is configured'],
       ...(language === undefined ? [] : [['Language', languageName(language)] as const]),
       [
         'Template',
         template === undefined
-          ? 'none: the model’s code has sent it'
+          ? 'none: the model’s code sent it'
           : html`<a href="${templatesPath}/${template}/${language ?? 'en'}">${template}</a>`,
       ],
     ],
@@ -154,7 +154,7 @@ export function templatesPage(rows: readonly TemplateRow[], languages: readonly 
         html`<td${attributes({ lang: language })}><a href="${templatesPath}/${name}/${language}">${subject}</a></td>`,
     )
   const content = html`<h1>Templates</h1>
-<p class="faint">Every mail that Portico sends, with sample values. A file that <code>mail.templates</code> names replaces texts and adds languages.</p>
+<p class="faint">Every mail that Portico sends, with sample values. The file in <code>mail.templates</code> can replace texts and add languages.</p>
 <div class="card scroll"><table>
 <thead><tr><th scope="col">Mail</th>${languages.map(language => html`<th scope="col">${languageName(language)}</th>`)}</tr></thead>
 <tbody>${rows.map(one => html`<tr><th scope="row">${one.name}</th>${cells(one)}</tr>`)}</tbody></table></div>`

@@ -1,4 +1,4 @@
-/** `/dev/mail`: the mails that were sent, and every template. */
+/** `/dev/mail`: the sent mails, and all templates. */
 import type { MailCatalogue } from '../../auth/mail/catalogue.ts'
 import { type ComposedMail, compose } from '../../auth/mail/compose.ts'
 import { type MailName, mailNames, sampleValues } from '../../auth/mail/values.ts'
@@ -24,7 +24,7 @@ export interface MailPagesParts extends MailReaders {
   readonly mailbox: Mailbox
   readonly catalogue: MailCatalogue
   readonly theme: Theme
-  /** Whether there is a mail server. */
+  /** Whether a mail server is configured. */
   readonly delivers: boolean
 }
 
@@ -36,7 +36,7 @@ const common = [
 const pagePolicy =
   "default-src 'none'; style-src 'self'; img-src data:; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** Content Security Policy Level 3: whatever the mail contains, nothing in it runs, and it is of no origin. */
+/** Whatever the mail contains, nothing in it runs, and its origin is opaque (Content Security Policy Level 3). */
 const previewPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox"
 
@@ -45,7 +45,7 @@ function pageReply(body: string, status = 200): Reply {
   return { status, headers: [...headers, ...common], body }
 }
 
-/** Links open in a tab of their own: in the frame, the pages that they lead to refuse to be shown. */
+/** Links open in a new tab: the linked pages refuse to be framed. */
 function previewReply(mail: string): Reply {
   const base = '<base target="_blank">'
   const body = /<head[^>]*>/i.test(mail) ? mail.replace(/<head[^>]*>/i, start => start + base) : base + mail
@@ -62,10 +62,7 @@ function styleReply(): Reply {
 }
 
 function notFound(): Reply {
-  return pageReply(
-    problemPage('There is nothing here', 'Mails of earlier runs are not kept, and the oldest make room.'),
-    404,
-  )
+  return pageReply(problemPage('Not found', 'Mails of earlier runs and the oldest mails are not kept.'), 404)
 }
 
 type Part = 'page' | 'html' | 'text'
@@ -77,9 +74,9 @@ export function createMailPages(parts: MailPagesParts): OwnPages {
     answer({ method, path, headers, req }: Exchange): Reply {
       const { remoteAddress: peer, localAddress: local } = req.socket
       const refusal = refusalOf({ headers, peer, local }, parts)
-      if (refusal !== undefined) return pageReply(problemPage('This is not shown here', refusal), 403)
+      if (refusal !== undefined) return pageReply(problemPage('Not shown here', refusal), 403)
       if (method !== 'GET' && method !== 'HEAD') {
-        const reply = pageReply(problemPage('This does not work', 'Mails can only be looked at.'), 405)
+        const reply = pageReply(problemPage('Method not allowed', 'Mails can only be read.'), 405)
         return { ...reply, headers: [...reply.headers, 'Allow', 'GET, HEAD'] }
       }
       if (path === mailPath) return pageReply(listPage(mailbox.list(), parts.delivers))

@@ -70,5 +70,5 @@ test('RFC 4180 in the cases where readers differ', () => {
 
 test('a row has a bound: a quote that is never closed does not read the rest of the file into memory', async () => {
   const bytes = Buffer.from(`a,b\n1,"${'x\n'.repeat(600)}`)
-  await assert.rejects(rowsOf(bytes, 100), { message: /begins in line 2 is longer than 1,000 bytes/ })
+  await assert.rejects(rowsOf(bytes, 100), { message: /begins at line 2 is longer than 1,000 bytes/ })
 })

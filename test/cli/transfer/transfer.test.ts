@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { bin } from '../../processes/command.ts'
@@ -46,6 +47,11 @@ const things = [
 ]
 const ndjson = things.map(thing => `${JSON.stringify(thing)}\n`).join('')
 
+/** The unfinished files of exports. */
+function partsIn(folder: string): readonly string[] {
+  return readdirSync(folder).filter(name => name.endsWith('.part'))
+}
+
 async function countOf({ rows }: Project): Promise<number> {
   const [row] = await rows('SELECT count(*) AS "n", count(DISTINCT "name") AS "names" FROM "things"')
   assert.equal(Number(row?.n), Number(row?.names))
@@ -78,8 +84,8 @@ for (const kind of kinds) {
     }
     assert.doesNotMatch(readFileSync(join(folder, 'out.csv'), 'utf8'), /pin/)
     const there = await portico('export', 'things', 'out.csv')
-    assert.match(there.err, /^out\.csv is there already: --overwrite replaces it\.$/m)
-    assert.ok(!existsSync(join(folder, 'out.csv.part')))
+    assert.match(there.err, /^out\.csv already exists: --overwrite replaces it\.$/m)
+    assert.deepEqual(partsIn(folder), [])
   })
 
   scenario(
@@ -103,10 +109,7 @@ for (const kind of kinds) {
       const users = await portico('export', 'users', '--format', 'ndjson', '--as', 'ann@example.com')
       assert.deepEqual(Object.keys(JSON.parse(users.out)), ['id', 'name', 'email', 'role', 'created_at'])
       const hidden = await portico('export', 'users', '--format', 'csv', '--fields', 'id,password_hash')
-      assert.match(
-        hidden.err,
-        /^--fields names password_hash, which is no field of users that can be exported/,
-      )
+      assert.match(hidden.err, /^--fields: password_hash is not a field of users that can be exported/)
       assert.equal(hidden.code, 2)
     },
   )
@@ -141,18 +144,18 @@ for (const kind of kinds) {
     write('rows.csv', text('many'))
     const stopped = await portico('import', 'things', 'rows.csv')
     assert.equal(stopped.code, 1)
-    assert.match(stopped.err, /^The import stops at line 702\. The 700 rows before it are imported\./)
+    assert.match(stopped.err, /^The import stopped at line 702\. 700 rows before it were imported\./)
     assert.match(stopped.err, /^ {2}line 702: size must be a whole number/m)
     assert.equal(await countOf(project), 700)
     write('rows.csv', text('7'))
     const done = await portico('import', 'things', 'rows.csv')
-    assert.match(done.err, /^The import goes on after 700 rows that are stored already\.$/m)
+    assert.match(done.err, /^Resuming after 700 rows that are already stored\.$/m)
     assert.equal(done.out, '1,200 rows of things imported.\n')
     assert.equal(await countOf(project), 1200)
     const again = await portico('import', 'things', 'rows.csv')
-    assert.match(again.out, /^The file was imported already: 1,200 rows\. --restart imports it once more\.$/m)
+    assert.match(again.out, /^This file was already imported: 1,200 rows\. --restart imports it again\.$/m)
     const restarted = await portico('import', 'things', 'rows.csv', '--restart', '--on-conflict', 'skip')
-    assert.equal(restarted.out, '0 rows of things imported, 1,200 rows left out because of a conflict.\n')
+    assert.equal(restarted.out, '0 rows of things imported, 1,200 rows skipped because of conflicts.\n')
     assert.equal(await countOf(project), 1200)
   })
 
@@ -164,7 +167,7 @@ for (const kind of kinds) {
     )
     const skipped = ['--skip-invalid', '--rejects', 'rejected.ndjson']
     const { code, out } = await portico('import', 'things', 'rows.ndjson', ...skipped)
-    assert.deepEqual([code, out], [0, '2 rows of things imported, 6 rows left out because of faults.\n'])
+    assert.deepEqual([code, out], [0, '2 rows of things imported, 6 invalid rows skipped.\n'])
     const rejected = readFileSync(join(folder, 'rejected.ndjson'), 'utf8')
       .trim()
       .split('\n')
@@ -180,10 +183,7 @@ for (const kind of kinds) {
     const { portico, write } = project
     write('ids.csv', 'id,name,created_at\n7,seven,2020-01-01T00:00:00Z\n5000,last,2020-01-02T00:00:00Z\n')
     const without = await portico('import', 'things', 'ids.csv', '--dry-run')
-    assert.match(
-      without.err,
-      /^id, created_at are read-only and are not taken from the file; --keep-ids takes them\.$/m,
-    )
+    assert.match(without.err, /^id, created_at are read-only and were ignored; --keep-ids imports them\.$/m)
     assert.equal((await portico('import', 'things', 'ids.csv', '--keep-ids')).code, 0)
     write('more.csv', 'name\nnext\n')
     await portico('import', 'things', 'more.csv')
@@ -230,7 +230,7 @@ for (const kind of kinds) {
       const words = ['import', 'things', file, '--format', 'ndjson']
       const { code, out, err } = file === '-' ? await piped(input, ...words) : await portico(...words)
       assert.deepEqual([code, out], [0, '20,000 rows of things imported.\n'], err)
-      assert.match(err, /^The import goes on after [\d,]+ rows that are stored already/)
+      assert.match(err, /^Resuming after [\d,]+ rows that are already stored/)
       assert.equal(await countOf(project), before + 20_000)
     }
     const [events] = await project.rows('SELECT count(*) AS "n" FROM "_events"')
@@ -305,7 +305,7 @@ test('what is written wrongly is one sentence', () =>
     write('twice.csv', 'name,name\n')
     write('other.csv', 'name;size\n')
     const faults: readonly (readonly [words: string[], code: number, message: RegExp])[] = [
-      [['import', 'things'], 2, /^Standard input and output have no ending/],
+      [['import', 'things'], 2, /^Standard input and output have no extension/],
       [['import', 'thing', 'x.csv'], 1, /^There is no file x\.csv/],
       [['import', 'thing', 'wrong.csv'], 2, /^The model has no collection thing\. Did you mean `?things/],
       [['import', 'things', 'wrong.csv'], 1, /^The header: There is no field nam\. Did you mean `?name/],
@@ -313,14 +313,14 @@ test('what is written wrongly is one sentence', () =>
       [['import', 'things', 'other.csv'], 1, /Columns are separated by commas/],
       [['import', 'things', 'wrong.csv', '--format', 'xml'], 2, /^--format is csv or ndjson, not xml/],
       [['import', 'api_keys', 'wrong.csv'], 2, /^api_keys cannot be imported/],
-      [['import', 'things', 'wrong.csv', '--rejects', 'x'], 2, /^--rejects goes with --skip-invalid/],
-      [['import', 'things', 'wrong.csv', '--on-conflict', 'x'], 2, /^--on-conflict takes only skip/],
+      [['import', 'things', 'wrong.csv', '--rejects', 'x'], 2, /^--rejects requires --skip-invalid/],
+      [['import', 'things', 'wrong.csv', '--on-conflict', 'x'], 2, /^--on-conflict accepts only skip/],
       [['import', 'things', 'wrong.csv', '--keep-ids', '--as', 'a@b.c'], 2, /^--keep-ids and --as exclude/],
       [['import', 'things', 'wrong.csv', '--as', 'a@b.c'], 1, /^No user has the e-mail address a@b\.c/],
       [['import', 'things', 'a.csv', 'b.csv'], 2, /portico import <collection> \[file\] \[options\]/],
-      [['export', 'things', 'x.csv', '--filter', 'sort=id'], 2, /is no filter/],
+      [['export', 'things', 'x.csv', '--filter', 'sort=id'], 2, /is not a filter/],
       [['export', 'things', 'x.csv', '--filter', 'nam=1'], 1, /"nam" is not known/],
-      [['export', 'things', 'nowhere/x.csv'], 1, /^The export cannot be written/],
+      [['export', 'things', 'nowhere/x.csv'], 1, /^Cannot write the export/],
     ]
     for (const [words, code, message] of faults) {
       const ended = await portico(...words)
@@ -328,6 +328,94 @@ test('what is written wrongly is one sentence', () =>
       assert.equal(ended.code, code, `${words}: ${ended.err}`)
       assert.doesNotMatch(ended.err, /\n {4}at /)
     }
+  }))
+
+test('an export leaves the unfinished file of another export alone', () =>
+  withProject('SQLite', async ({ portico, folder }) => {
+    const other = join(folder, 'things.csv.part')
+    writeFileSync(other, 'half')
+    const exported = await portico('export', 'things', 'things.csv')
+    assert.equal(exported.code, 0, exported.err)
+    assert.equal(readFileSync(other, 'utf8'), 'half')
+    const failed = await portico('export', 'things', 'things.csv', '--overwrite', '--filter', 'nam=1')
+    assert.equal(failed.code, 1)
+    assert.deepEqual(partsIn(folder), ['things.csv.part'])
+  }))
+
+test('an interrupted export leaves no file behind', () =>
+  withProject('SQLite', async ({ portico, write, folder, environment }) => {
+    const note = 'x'.repeat(90_000)
+    const rows = Array.from({ length: 500 }, (_, at) => `{"name":"thing ${at}","note":"${note}"}\n`)
+    write('things.ndjson', rows.join(''))
+    await portico('import', 'things', 'things.ndjson')
+    const child = spawn(
+      process.execPath,
+      ['--conditions=portico-source', bin, 'export', 'things', 'out.csv'],
+      {
+        cwd: folder,
+        env: { ...inheritedEnvironment, ...environment },
+        stdio: 'ignore',
+      },
+    )
+    const ended = once(child, 'close')
+    while (partsIn(folder).length === 0 && child.exitCode === null) await wait(1)
+    child.kill('SIGINT')
+    const [code] = await ended
+    assert.deepEqual([code, readdirSync(folder).filter(name => name.startsWith('out.csv'))], [1, []])
+  }))
+
+test('rejected rows are not appended to the file that is imported, whatever its path', () =>
+  withProject('SQLite', async ({ portico, write, folder }) => {
+    const rows = 'name,size\none,x\ntwo,2\n'
+    write('rows.csv', rows)
+    symlinkSync('rows.csv', join(folder, 'link.csv'))
+    for (const rejects of ['rows.csv', './rows.csv', join(folder, 'rows.csv'), 'link.csv']) {
+      const words = ['import', 'things', 'rows.csv', '--skip-invalid', '--rejects', rejects]
+      const { code, err } = await portico(...words)
+      assert.deepEqual([code, err], [2, '--rejects must not be the file that is imported.\n'], rejects)
+      assert.equal(readFileSync(join(folder, 'rows.csv'), 'utf8'), rows)
+    }
+  }))
+
+test('a file that cannot be read or written is one sentence', { skip: process.platform !== 'linux' }, () =>
+  withProject('SQLite', async ({ portico, write }) => {
+    write('rows.csv', 'name,size\none,x\n')
+    const unwritable = ['--skip-invalid', '--rejects', 'nowhere/rejected.ndjson']
+    const written = await portico('import', 'things', 'rows.csv', ...unwritable)
+    assert.match(written.err, /^Cannot write to nowhere\/rejected\.ndjson: ENOENT[^\n]*\n$/)
+    const read = await portico('import', 'things', '/proc/self/mem', '--format', 'csv')
+    assert.match(read.err, /^Cannot read \/proc\/self\/mem: EIO[^\n]*\n$/)
+    assert.deepEqual([written.code, read.code], [1, 1])
+  }),
+)
+
+test('an import that fails ends although its standard input stays open', () =>
+  withProject('SQLite', async ({ folder, environment }) => {
+    const words = ['--conditions=portico-source', bin, 'import', 'things', '--format', 'csv']
+    const child = spawn(process.execPath, words, {
+      cwd: folder,
+      env: { ...inheritedEnvironment, ...environment },
+      stdio: ['pipe', 'ignore', 'pipe'],
+    })
+    const ended = once(child, 'close', { signal: AbortSignal.timeout(20_000) })
+    child.stdin.on('error', () => {})
+    child.stdin.write('nam\n')
+    try {
+      const [said, [code]] = await Promise.all([text(child.stderr), ended])
+      assert.match(said, /^The header: There is no field nam/)
+      assert.equal(code, 1)
+    } finally {
+      child.kill('SIGKILL')
+    }
+  }))
+
+test('what a file says does nothing to the terminal', () =>
+  withProject('SQLite', async ({ portico, write }) => {
+    write('rows.ndjson', `${JSON.stringify({ name: 'a', '\u001b[2J\u009b': 1 })}\n`)
+    const { err } = await portico('import', 'things', 'rows.ndjson')
+    assert.match(err, /^ {2}line 1: /m)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may reach a terminal
+    assert.doesNotMatch(err, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/)
   }))
 
 test(
@@ -348,10 +436,10 @@ test(
         })
       }
       const full = shell('> /dev/full')
-      assert.match(full.stderr, /^The export cannot be written: ENOSPC/m)
+      assert.match(full.stderr, /^Cannot write the export: ENOSPC/m)
       assert.equal(full.status, 1)
       const head = shell('| true')
       assert.equal(head.status, 0, head.stderr)
-      assert.doesNotMatch(head.stderr, /cannot be written|\n {4}at /)
+      assert.doesNotMatch(head.stderr, /Cannot write|\n {4}at /)
     }),
 )

@@ -1,0 +1,67 @@
+/** Token responses that do not arrive completely, or do not come from the service. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createSignIn } from '../../src/client.ts'
+
+const issuer = 'https://id.example.com'
+const redirectUri = 'https://app.example.com/back'
+
+const metadata = {
+  issuer,
+  authorization_endpoint: `${issuer}/authorize`,
+  token_endpoint: `${issuer}/token`,
+}
+
+/** A response whose connection breaks within the body. */
+function broken(): Response {
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"access_token":'))
+      controller.error(new Error('reset'))
+    },
+  })
+  return new Response(body, { headers: { 'content-type': 'application/json' } })
+}
+
+/** Someone who has signed in at a server that answers refreshes so. */
+async function signedIn(refreshes: (() => Response)[]) {
+  let opened = new URLSearchParams()
+  const sent: string[] = []
+  const session = createSignIn({
+    baseUrl: issuer,
+    clientId: 'app',
+    scopes: ['offline_access'],
+    redirectUri,
+    storage: 'memory',
+    navigate: url => {
+      opened = new URL(url).searchParams
+    },
+    fetch: async (url, init) => {
+      if (String(url).includes('/.well-known/')) return Response.json(metadata)
+      const form = new URLSearchParams(String(init?.body))
+      if (form.get('grant_type') === 'authorization_code')
+        return Response.json({ access_token: 'first', refresh_token: 'r1', expires_in: 3600 })
+      sent.push(form.get('refresh_token') ?? '')
+      return refreshes.shift()?.() ?? Response.error()
+    },
+  })
+  await session.signIn()
+  await session.handleRedirect(`${redirectUri}?code=c&state=${opened.get('state')}`)
+  return { session, sent }
+}
+
+test('a refresh is retried when its response breaks off: the token was used, and the new one is lost', async () => {
+  const answer = () => Response.json({ access_token: 'second', refresh_token: 'r2', expires_in: 3600 })
+  const { session, sent } = await signedIn([broken, answer])
+  assert.equal(await session.token('first'), 'second')
+  assert.deepEqual(sent, ['r1', 'r1'])
+})
+
+test('a refresh that something else answers is an error, and ends no sign-in', async () => {
+  const page = () => new Response('<h1>Welcome</h1>', { headers: { 'content-type': 'text/html' } })
+  for (const answer of [page, () => Response.json({}), () => Response.json(null), () => new Response()]) {
+    const { session, sent } = await signedIn([answer])
+    await assert.rejects(session.token('first'), { name: 'ApiError', code: 'UNEXPECTED_ANSWER', status: 200 })
+    assert.deepEqual([session.isSignedIn, sent], [true, ['r1']])
+  }
+})
