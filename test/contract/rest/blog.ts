@@ -1,4 +1,4 @@
-/** The rows of the interface on the reference model: users and posts. */
+/** Scenarios of the REST API on the reference model: users and posts. */
 import { checkModel } from '../../../src/model/check.ts'
 import { anonymous, user } from '../../../src/principal.ts'
 import blog from '../../models/blog.ts'
@@ -39,7 +39,7 @@ function error(code: string, message?: RegExp) {
 
 const reading: readonly Scenario[] = [
   {
-    name: 'a list is an envelope',
+    name: 'a list is an object with data and meta',
     as: nobody,
     url: '/api/v1/posts',
     status: 200,
@@ -50,14 +50,14 @@ const reading: readonly Scenario[] = [
     sends: { 'Content-Type': json, 'Cache-Control': open, Vary: vary, ETag: /^"[\w-]+"$/ },
   },
   {
-    name: 'with a credential the answer is the reader’s own',
+    name: 'a response to an authenticated request is private',
     as: ann,
     url: '/api/v1/posts',
     status: 200,
     sends: { 'Cache-Control': own },
   },
   {
-    name: 'the second page',
+    name: 'the second page links to the first, next, previous and last page',
     as: nobody,
     url: '/api/v1/posts?page=2&per_page=10',
     status: 200,
@@ -67,7 +67,7 @@ const reading: readonly Scenario[] = [
     },
   },
   {
-    name: 'the last page has no next',
+    name: 'the last page has no next link',
     as: nobody,
     url: '/api/v1/posts?page=2',
     status: 200,
@@ -75,7 +75,7 @@ const reading: readonly Scenario[] = [
     sends: { Link: /^(?!.*"next").*rel="prev"/ },
   },
   {
-    name: 'a page behind the last is empty, and prev leads back',
+    name: 'a page beyond the last is empty and links back to the last one',
     as: nobody,
     url: '/api/v1/posts?page=9',
     status: 200,
@@ -83,7 +83,7 @@ const reading: readonly Scenario[] = [
     sends: { Link: /<\/api\/v1\/posts\?page=2&per_page=20>; rel="prev"/ },
   },
   {
-    name: 'without a total, the page after is found all the same',
+    name: 'without a total, a full page still links to the next page',
     as: nobody,
     url: '/api/v1/posts?page=2&per_page=10&total=none',
     status: 200,
@@ -93,7 +93,7 @@ const reading: readonly Scenario[] = [
     },
   },
   {
-    name: 'and the last page has none',
+    name: 'without a total, the last page has no next link',
     as: nobody,
     url: '/api/v1/posts?page=3&per_page=10&total=none',
     status: 200,
@@ -101,7 +101,7 @@ const reading: readonly Scenario[] = [
     sends: { Link: /^(?!.*"next")(?!.*"last").*rel="prev"/ },
   },
   {
-    name: 'what is soon counted is not estimated',
+    name: 'total=estimate returns the exact total when counting is cheap',
     as: ann,
     url: '/api/v1/posts?title[contains]=Post&total=estimate',
     status: 200,
@@ -109,21 +109,21 @@ const reading: readonly Scenario[] = [
     sends: { Link: /<[^>]*&page=2&per_page=20>; rel="last"/ },
   },
   {
-    name: 'within a parent alike',
+    name: 'total=estimate also returns the exact total of a related list',
     as: ann,
     url: '/api/v1/users/2/posts?total=estimate&per_page=3&fields=id',
     status: 200,
     has: { data: { length: 3 }, meta: { total_is_estimate: undefined, page: 1 } },
   },
   {
-    name: 'an exact total may be asked for by its name',
+    name: 'total=exact returns the exact total',
     as: nobody,
     url: '/api/v1/posts?total=exact&fields=id',
     status: 200,
     has: { meta: { total: 25 } },
   },
   {
-    name: 'a total of another kind',
+    name: 'an unknown value of total is refused',
     as: nobody,
     url: '/api/v1/posts?total=no',
     status: 400,
@@ -135,21 +135,21 @@ const reading: readonly Scenario[] = [
     },
   },
   {
-    name: 'a cursor with a total',
+    name: 'a cursor cannot be combined with total=exact',
     as: nobody,
     url: '/api/v1/posts?cursor=&total=exact',
     status: 400,
     has: { error: { details: [{ field: 'total', code: 'excluded' }] } },
   },
   {
-    name: 'a cursor with none',
+    name: 'a cursor can be combined with total=none',
     as: nobody,
     url: '/api/v1/posts?cursor=&total=none&per_page=10',
     status: 200,
     has: { data: { length: 10 }, meta: { total: undefined, per_page: 10 } },
   },
   {
-    name: 'a cursor list has no total',
+    name: 'a cursor page has no total',
     as: nobody,
     url: '/api/v1/posts?cursor=&per_page=10',
     status: 200,
@@ -160,7 +160,7 @@ const reading: readonly Scenario[] = [
     sends: { Link: /^<\/api\/v1\/posts\?cursor=[\w-]+&per_page=10>; rel="next", .*rel="first"$/ },
   },
   {
-    name: 'the last cursor page',
+    name: 'the last cursor page has no next cursor',
     as: nobody,
     url: '/api/v1/posts?cursor=&per_page=100',
     status: 200,
@@ -174,14 +174,14 @@ const reading: readonly Scenario[] = [
     has: error('BAD_REQUEST', /"page" and "cursor"/),
   },
   {
-    name: 'a cursor that was made up',
+    name: 'a forged cursor is refused',
     as: nobody,
     url: '/api/v1/posts?cursor=abc',
     status: 400,
     has: error('INVALID_CURSOR'),
   },
   {
-    name: 'an item',
+    name: 'an item is returned with its fields and caching headers',
     as: nobody,
     url: '/api/v1/posts/1',
     status: 200,
@@ -197,7 +197,7 @@ const reading: readonly Scenario[] = [
     sends: { 'Content-Type': json, 'Cache-Control': open, Vary: vary, ETag: /^"/, Deprecation: null },
   },
   {
-    name: 'HEAD is GET',
+    name: 'HEAD sends the headers of GET',
     as: nobody,
     method: 'HEAD',
     url: '/api/v1/posts/1',
@@ -205,14 +205,14 @@ const reading: readonly Scenario[] = [
     sends: { ETag: /^"/, 'Content-Type': json },
   },
   {
-    name: 'an item that is not there',
+    name: 'a missing item responds 404',
     as: nobody,
     url: '/api/v1/posts/99',
     status: 404,
     has: error('NOT_FOUND'),
   },
   {
-    name: 'users are not for everybody',
+    name: 'listing users requires a credential',
     as: nobody,
     url: '/api/v1/users',
     status: 401,
@@ -221,14 +221,14 @@ const reading: readonly Scenario[] = [
     lacks: ['ann@'],
   },
   {
-    name: 'nor is one of them, there or not',
+    name: 'without a credential, a missing user responds 401 like an existing one',
     as: nobody,
     url: '/api/v1/users/99',
     status: 401,
     has: error('UNAUTHORIZED'),
   },
   {
-    name: 'the signed-in see users, never a hash',
+    name: 'a signed-in caller reads users without their password hash',
     as: ann,
     url: '/api/v1/users/1',
     status: 200,
@@ -236,16 +236,16 @@ const reading: readonly Scenario[] = [
     lacks: ['h4sh', 'password_hash'],
   },
   {
-    name: 'a token without the scope',
+    name: 'a token without the read scope is refused',
     as: reader,
     url: '/api/v1/users',
     status: 403,
     has: error('INSUFFICIENT_SCOPE', /read:user/),
     sends: { 'WWW-Authenticate': /error="insufficient_scope", scope="read:user"/ },
   },
-  { name: 'write covers read', as: writer, url: '/api/v1/posts/1', status: 200 },
+  { name: 'a write scope includes reading', as: writer, url: '/api/v1/posts/1', status: 200 },
   {
-    name: 'me',
+    name: 'the caller reads their own account',
     as: ann,
     url: '/api/v1/me',
     status: 200,
@@ -253,14 +253,14 @@ const reading: readonly Scenario[] = [
     sends: { ETag: /^"/, 'Cache-Control': own },
   },
   {
-    name: 'me, of one’s fields',
+    name: 'fields selects fields of the caller’s own account',
     as: ann,
     url: '/api/v1/me?fields=name',
     status: 200,
     has: { name: 'Ann', id: undefined },
   },
   {
-    name: 'me is nobody',
+    name: 'anonymous callers have no account of their own',
     as: nobody,
     url: '/api/v1/me',
     status: 401,
@@ -268,42 +268,42 @@ const reading: readonly Scenario[] = [
     sends: { 'WWW-Authenticate': /^Bearer realm="api"(, resource_metadata="[^"]+")?$/ },
   },
   {
-    name: 'what belongs to a parent',
+    name: 'a related list contains the parent’s items only',
     as: ann,
     url: '/api/v1/users/3/posts',
     status: 200,
     has: { data: [{ id: 2, author_id: 3 }], meta: { total: 1, page: 1, per_page: 20 } },
   },
   {
-    name: 'of a parent that is not there',
+    name: 'the related list of a missing parent responds 404',
     as: ann,
     url: '/api/v1/users/99/posts',
     status: 404,
     has: error('NOT_FOUND'),
   },
   {
-    name: 'of a parent that one may not read',
+    name: 'the related list of an unreadable parent responds 401',
     as: nobody,
     url: '/api/v1/users/3/posts',
     status: 401,
     has: error('UNAUTHORIZED'),
   },
   {
-    name: 'a to-one relation is no list',
+    name: 'a to-one relation has no list',
     as: ann,
     url: '/api/v1/posts/1/author',
     status: 404,
     has: error('NOT_FOUND'),
   },
   {
-    name: 'a parent’s list with everything',
+    name: 'a related list combines sorting, paging, filters and includes',
     as: ann,
     url: '/api/v1/users/2/posts?sort=-id&per_page=2&title[contains]=Post&include=author',
     status: 200,
     has: { data: [{ id: 25, author: { name: 'Ann' } }, { id: 24 }], meta: { total: 24 } },
   },
   {
-    name: 'a parent’s list by cursor',
+    name: 'a related list is paged by cursor',
     as: ann,
     url: '/api/v1/users/2/posts?cursor=&per_page=2',
     status: 200,
@@ -313,7 +313,7 @@ const reading: readonly Scenario[] = [
 
 const selecting: readonly Scenario[] = [
   {
-    name: 'fewer fields',
+    name: 'fields selects the fields of an item',
     as: nobody,
     url: '/api/v1/posts/1?fields=id,title',
     status: 200,
@@ -321,14 +321,14 @@ const selecting: readonly Scenario[] = [
     lacks: ['created_at'],
   },
   {
-    name: 'fewer fields in a list',
+    name: 'fields selects the fields of a list',
     as: nobody,
     url: '/api/v1/posts?fields=title&per_page=1',
     status: 200,
     has: { data: [{ title: 'Post 1', id: undefined }] },
   },
   {
-    name: 'a relation in place',
+    name: 'include embeds a to-one relation',
     as: ann,
     url: '/api/v1/posts/2?include=author',
     status: 200,
@@ -336,7 +336,7 @@ const selecting: readonly Scenario[] = [
     lacks: ['password'],
   },
   {
-    name: 'a relation that one may not read',
+    name: 'include of a relation that requires a credential responds 401',
     as: nobody,
     url: '/api/v1/posts/2?include=author',
     status: 401,
@@ -344,91 +344,91 @@ const selecting: readonly Scenario[] = [
     lacks: ['Ben'],
   },
   {
-    name: 'a relation outside the scopes',
+    name: 'include of a relation outside the token’s scopes responds 403',
     as: reader,
     url: '/api/v1/posts/2?include=author',
     status: 403,
     has: error('INSUFFICIENT_SCOPE'),
   },
   {
-    name: 'many in place',
+    name: 'include embeds a to-many relation',
     as: ann,
     url: '/api/v1/users/3?include=posts',
     status: 200,
     has: { id: 3, posts: [{ id: 2 }] },
   },
   {
-    name: 'further than one relation',
+    name: 'include follows nested relations',
     as: ann,
     url: '/api/v1/posts/2?include=author.posts',
     status: 200,
     has: { author: { posts: [{ id: 2 }] } },
   },
   {
-    name: 'more than one to-many in a path',
+    name: 'include refuses two to-many relations in one path',
     as: ann,
     url: '/api/v1/users/2?include=posts.author.posts',
     status: 400,
     has: error('BAD_REQUEST', /include/),
   },
   {
-    name: 'too deep',
+    name: 'include refuses a path that is too deep',
     as: ann,
     url: '/api/v1/posts/2?include=author.posts.author.posts',
     status: 400,
     has: error('BAD_REQUEST', /include/),
   },
   {
-    name: 'no such relation',
+    name: 'include refuses an unknown relation',
     as: ann,
     url: '/api/v1/posts/2?include=editor',
     status: 400,
     has: error('BAD_REQUEST', /"editor"/),
   },
   {
-    name: 'no such field',
+    name: 'fields refuses an unknown field',
     as: ann,
     url: '/api/v1/posts/2?fields=id,colour',
     status: 400,
     has: error('BAD_REQUEST', /"colour"/),
   },
   {
-    name: 'a field twice',
+    name: 'fields refuses a field given twice',
     as: ann,
     url: '/api/v1/posts/2?fields=id,id',
     status: 400,
     has: error('BAD_REQUEST', /"id" twice/),
   },
   {
-    name: 'a hidden field is no field',
+    name: 'fields treats a hidden field as unknown',
     as: admin,
     url: '/api/v1/users?fields=password_hash',
     status: 400,
     has: error('BAD_REQUEST', /"password_hash", which is no field of users/),
   },
   {
-    name: 'sorting turned round',
+    name: 'a minus sign sorts in descending order',
     as: nobody,
     url: '/api/v1/posts?sort=-id&per_page=2',
     status: 200,
     has: { data: [{ id: 25 }, { id: 24 }] },
   },
   {
-    name: 'sorting by two',
+    name: 'sort takes several fields',
     as: nobody,
     url: '/api/v1/posts?sort=author_id,-title&per_page=1',
     status: 200,
     has: { data: [{ title: 'Post 9' }] },
   },
   {
-    name: 'sorting by nothing known',
+    name: 'sort refuses an unknown field',
     as: nobody,
     url: '/api/v1/posts?sort=rank',
     status: 400,
     has: error('BAD_REQUEST', /"rank"/),
   },
   {
-    name: 'sorting by what is hidden',
+    name: 'sort refuses a hidden field',
     as: admin,
     url: '/api/v1/users?sort=password_hash',
     status: 400,
@@ -438,7 +438,7 @@ const selecting: readonly Scenario[] = [
 
 const filtering: readonly Scenario[] = [
   {
-    name: 'equal',
+    name: 'a plain filter tests equality',
     as: nobody,
     url: '/api/v1/posts?author_id=3',
     status: 200,
@@ -446,63 +446,63 @@ const filtering: readonly Scenario[] = [
     sends: { Link: /author_id=3&page=1/ },
   },
   {
-    name: 'not equal',
+    name: 'ne tests inequality',
     as: nobody,
     url: '/api/v1/posts?author_id[ne]=2',
     status: 200,
     has: { data: [{ id: 2 }] },
   },
   {
-    name: 'in',
+    name: 'in tests membership of a list',
     as: nobody,
     url: '/api/v1/posts?id[in]=3,1,77',
     status: 200,
     has: { data: [{ id: 1 }, { id: 3 }] },
   },
   {
-    name: 'a range',
+    name: 'two operators on one field form a range',
     as: nobody,
     url: '/api/v1/posts?id[gte]=3&id[lt]=5',
     status: 200,
     has: { data: [{ id: 3 }, { id: 4 }] },
   },
   {
-    name: 'escaped brackets',
+    name: 'escaped brackets name an operator',
     as: nobody,
     url: '/api/v1/posts?id%5Bgt%5D=24',
     status: 200,
     has: { data: [{ id: 25 }] },
   },
   {
-    name: 'containing',
+    name: 'contains finds a substring',
     as: nobody,
     url: '/api/v1/posts?title[contains]=st+2&id[lt]=21',
     status: 200,
     has: { data: [{ id: 2 }, { id: 20 }] },
   },
   {
-    name: 'without a value',
+    name: 'null=true finds items without a value',
     as: nobody,
     url: '/api/v1/posts?body[null]=true&fields=id',
     status: 200,
     has: { meta: { total: 5 } },
   },
   {
-    name: 'by time',
+    name: 'a time is compared with gte',
     as: nobody,
     url: '/api/v1/posts?created_at[gte]=2026-01-01T00:00:00Z&per_page=1',
     status: 200,
     has: { meta: { total: 25 } },
   },
   {
-    name: 'by time, before',
+    name: 'a time with an offset is compared as an instant',
     as: nobody,
     url: '/api/v1/posts?created_at[lt]=2026-01-01T00:00:00%2B01:00',
     status: 200,
     has: { data: [], meta: { total: 0 } },
   },
   {
-    name: 'the wrong type',
+    name: 'a filter value of the wrong type is refused',
     as: nobody,
     url: '/api/v1/posts?author_id=me',
     status: 400,
@@ -515,84 +515,84 @@ const filtering: readonly Scenario[] = [
     },
   },
   {
-    name: 'an unknown parameter',
+    name: 'an unknown parameter is refused',
     as: nobody,
     url: '/api/v1/posts?colour=red',
     status: 400,
     has: error('BAD_REQUEST', /"colour"/),
   },
   {
-    name: 'an operator that the field does not take',
+    name: 'an operator that the field does not support is refused',
     as: nobody,
     url: '/api/v1/posts?author_id[contains]=1',
     status: 400,
     has: error('BAD_REQUEST', /author_id\[contains\]/),
   },
   {
-    name: 'an unknown operator',
+    name: 'an unknown operator is refused',
     as: nobody,
     url: '/api/v1/posts?title[like]=x',
     status: 400,
     has: error('BAD_REQUEST', /title\[like\]/),
   },
   {
-    name: 'given twice',
+    name: 'a parameter given twice is refused',
     as: nobody,
     url: '/api/v1/posts?author_id=1&author_id=2',
     status: 400,
     has: error('BAD_REQUEST', /"author_id" is given twice/),
   },
   {
-    name: 'given twice in two spellings',
+    name: 'a parameter given twice in two spellings is refused',
     as: nobody,
     url: '/api/v1/posts?author_id=1&author%5Fid=2',
     status: 400,
     has: error('BAD_REQUEST', /twice/),
   },
   {
-    name: 'empty',
+    name: 'an empty filter value is refused',
     as: nobody,
     url: '/api/v1/posts?author_id=',
     status: 400,
     has: error('BAD_REQUEST', /"author_id" is empty/),
   },
   {
-    name: 'by a hidden field',
+    name: 'a filter by a hidden field is refused as unknown',
     as: admin,
     url: '/api/v1/users?password_hash=h4sh',
     status: 400,
     has: error('BAD_REQUEST', /"password_hash" is not known here/),
   },
   {
-    name: 'searching where the model has no search',
+    name: 'a search is refused where the model declares none',
     as: ann,
     url: '/api/v1/users?q=x',
     status: 400,
     has: error('BAD_REQUEST', /"q" is not known here/),
   },
   {
-    name: 'a bad escape',
+    name: 'a malformed percent escape is refused',
     as: nobody,
     url: '/api/v1/posts?title=%zz',
     status: 400,
     has: error('BAD_REQUEST', /escape/),
   },
   {
-    name: 'an escape that is no UTF-8',
+    name: 'a percent escape that is not UTF-8 is refused',
     as: nobody,
     url: '/api/v1/posts?title=%ff',
     status: 400,
     has: error('BAD_REQUEST', /escape/),
   },
   ...['0', '-1', '01', '1e1', '+1', '1.0', '1000000001', 'x'].map(page => ({
-    name: 'a bad page',
+    name: 'an invalid page number is refused',
     as: nobody,
     url: `/api/v1/posts?page=${page}`,
     status: 400,
     has: error('BAD_REQUEST', /"page" must be a whole number from 1/),
   })),
   ...['0', '101', '9007199254740993'].map(size => ({
-    name: 'a bad page size',
+    name: 'an invalid page size is refused',
     as: nobody,
     url: `/api/v1/posts?per_page=${size}`,
     status: 400,
@@ -606,7 +606,7 @@ const filtering: readonly Scenario[] = [
     has: error('BAD_REQUEST', /"author_id"/),
   },
   {
-    name: 'SQL in a value is a value',
+    name: 'SQL in a filter value is compared as text',
     as: nobody,
     url: "/api/v1/posts?title=x'%20OR%201=1--",
     status: 200,
@@ -616,7 +616,7 @@ const filtering: readonly Scenario[] = [
 
 const writing: readonly Scenario[] = [
   {
-    name: 'a new post',
+    name: 'a post is created',
     as: ann,
     method: 'POST',
     url: '/api/v1/posts',
@@ -627,7 +627,7 @@ const writing: readonly Scenario[] = [
     changes: ['posts'],
   },
   {
-    name: 'with its author in place',
+    name: 'the response to a create embeds an included relation',
     as: ann,
     method: 'POST',
     url: '/api/v1/posts?fields=id&include=author',
@@ -638,7 +638,7 @@ const writing: readonly Scenario[] = [
     changes: ['posts'],
   },
   {
-    name: 'nobody may write',
+    name: 'creating a post requires a credential',
     as: nobody,
     method: 'POST',
     url: '/api/v1/posts',
@@ -647,7 +647,7 @@ const writing: readonly Scenario[] = [
     has: error('UNAUTHORIZED'),
   },
   {
-    name: 'who may not is told before the body is looked at',
+    name: 'a missing credential is reported before a malformed body',
     as: nobody,
     method: 'POST',
     url: '/api/v1/posts',
@@ -657,7 +657,7 @@ const writing: readonly Scenario[] = [
     has: error('UNAUTHORIZED'),
   },
   {
-    name: 'reading is not writing',
+    name: 'a read scope does not allow creating',
     as: reader,
     method: 'POST',
     url: '/api/v1/posts',
@@ -666,7 +666,7 @@ const writing: readonly Scenario[] = [
     has: error('INSUFFICIENT_SCOPE', /write:post/),
   },
   {
-    name: 'in another’s name',
+    name: 'a user cannot create a post for another author',
     as: ann,
     method: 'POST',
     url: '/api/v1/posts',
@@ -675,7 +675,7 @@ const writing: readonly Scenario[] = [
     has: error('FORBIDDEN'),
   },
   {
-    name: 'an administrator may, in another’s name',
+    name: 'an administrator can create a post for another author',
     as: admin,
     method: 'POST',
     url: '/api/v1/posts',
@@ -685,7 +685,7 @@ const writing: readonly Scenario[] = [
     changes: ['posts'],
   },
   {
-    name: 'an author who is not there',
+    name: 'a reference to a missing author is refused',
     as: admin,
     method: 'POST',
     url: '/api/v1/posts',
@@ -694,7 +694,7 @@ const writing: readonly Scenario[] = [
     has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'author_id' }] } },
   },
   {
-    name: 'all faults at once',
+    name: 'all invalid fields are reported at once',
     as: ann,
     method: 'POST',
     url: '/api/v1/posts',
@@ -703,7 +703,7 @@ const writing: readonly Scenario[] = [
     has: { error: { code: 'VALIDATION_FAILED', details: { length: 5 } } },
   },
   {
-    name: 'a read-only field',
+    name: 'a read-only field is refused',
     as: admin,
     method: 'PATCH',
     url: '/api/v1/posts/1',
@@ -712,7 +712,7 @@ const writing: readonly Scenario[] = [
     has: { error: { details: [{ field: 'id', code: 'read_only' }] } },
   },
   {
-    name: 'a key of JavaScript’s own',
+    name: 'a member called __proto__ is an unknown field',
     as: ann,
     method: 'POST',
     url: '/api/v1/posts',
@@ -722,7 +722,7 @@ const writing: readonly Scenario[] = [
     has: { error: { code: 'VALIDATION_FAILED', details: [{ code: 'unknown_field' }] } },
   },
   {
-    name: 'an own role',
+    name: 'a user cannot change their own role',
     as: ann,
     method: 'PATCH',
     url: '/api/v1/users/2',
@@ -731,7 +731,7 @@ const writing: readonly Scenario[] = [
     has: error('FORBIDDEN', /role/),
   },
   {
-    name: 'an own name',
+    name: 'a user changes their own name',
     as: ann,
     method: 'PATCH',
     url: '/api/v1/users/2',
@@ -741,7 +741,7 @@ const writing: readonly Scenario[] = [
     changes: ['users'],
   },
   {
-    name: 'a hash',
+    name: 'a password hash cannot be written',
     as: admin,
     method: 'PATCH',
     url: '/api/v1/users/2',
@@ -750,7 +750,7 @@ const writing: readonly Scenario[] = [
     has: { error: { details: [{ field: 'password_hash', code: 'unknown_field' }] } },
   },
   {
-    name: 'a taken e-mail address',
+    name: 'an e-mail address that is taken in another case is refused',
     as: admin,
     method: 'POST',
     url: '/api/v1/users',
@@ -759,7 +759,7 @@ const writing: readonly Scenario[] = [
     has: error('CONFLICT'),
   },
   {
-    name: 'replaced whole',
+    name: 'PUT replaces the whole item',
     as: ann,
     method: 'PUT',
     url: '/api/v1/posts/1',
@@ -770,7 +770,7 @@ const writing: readonly Scenario[] = [
     changes: ['posts'],
   },
   {
-    name: 'replaced with a required field left out',
+    name: 'PUT without a required field is refused',
     as: ann,
     method: 'PUT',
     url: '/api/v1/posts/1',
@@ -779,7 +779,7 @@ const writing: readonly Scenario[] = [
     has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'title', code: 'required' }] } },
   },
   {
-    name: 'no upsert',
+    name: 'PUT does not create a missing item',
     as: ann,
     method: 'PUT',
     url: '/api/v1/posts/99',
@@ -788,7 +788,7 @@ const writing: readonly Scenario[] = [
     has: error('NOT_FOUND'),
   },
   {
-    name: 'another’s',
+    name: 'PUT of another user’s post is refused',
     as: ben,
     method: 'PUT',
     url: '/api/v1/posts/1',
@@ -797,7 +797,7 @@ const writing: readonly Scenario[] = [
     has: error('FORBIDDEN'),
   },
   {
-    name: 'changed in part',
+    name: 'PATCH changes only the given fields',
     as: ann,
     method: 'PATCH',
     url: '/api/v1/posts/1',
@@ -807,7 +807,7 @@ const writing: readonly Scenario[] = [
     changes: ['posts'],
   },
   {
-    name: 'changed by a merge patch',
+    name: 'PATCH takes a merge patch',
     as: ann,
     method: 'PATCH',
     url: '/api/v1/posts/1',
@@ -818,7 +818,7 @@ const writing: readonly Scenario[] = [
     changes: ['posts'],
   },
   {
-    name: 'not at all',
+    name: 'an empty PATCH changes nothing',
     as: ann,
     method: 'PATCH',
     url: '/api/v1/posts/1',
@@ -827,7 +827,7 @@ const writing: readonly Scenario[] = [
     has: { title: 'Post 1', body: 'Body 1' },
   },
   {
-    name: 'given away',
+    name: 'a user cannot make another user the author',
     as: ann,
     method: 'PATCH',
     url: '/api/v1/posts/1',
@@ -836,7 +836,7 @@ const writing: readonly Scenario[] = [
     has: error('FORBIDDEN'),
   },
   {
-    name: 'deleted',
+    name: 'DELETE removes an item',
     as: ann,
     method: 'DELETE',
     url: '/api/v1/posts/1',
@@ -845,7 +845,7 @@ const writing: readonly Scenario[] = [
     changes: ['posts'],
   },
   {
-    name: 'deleted by another',
+    name: 'DELETE of another user’s post is refused',
     as: ben,
     method: 'DELETE',
     url: '/api/v1/posts/1',
@@ -853,7 +853,7 @@ const writing: readonly Scenario[] = [
     has: error('FORBIDDEN'),
   },
   {
-    name: 'deleted by nobody',
+    name: 'DELETE requires a credential',
     as: nobody,
     method: 'DELETE',
     url: '/api/v1/posts/1',
@@ -861,7 +861,7 @@ const writing: readonly Scenario[] = [
     has: error('UNAUTHORIZED'),
   },
   {
-    name: 'deleted where nothing is',
+    name: 'DELETE of a missing item responds 404',
     as: ann,
     method: 'DELETE',
     url: '/api/v1/posts/99',
@@ -869,7 +869,7 @@ const writing: readonly Scenario[] = [
     has: error('NOT_FOUND'),
   },
   {
-    name: 'deleted while others refer to it',
+    name: 'DELETE of a referenced item responds 409',
     as: admin,
     method: 'DELETE',
     url: '/api/v1/users/2',
@@ -877,7 +877,7 @@ const writing: readonly Scenario[] = [
     has: error('CONFLICT'),
   },
   {
-    name: 'parameters that a delete does not take',
+    name: 'DELETE refuses parameters that it does not support',
     as: ann,
     method: 'DELETE',
     url: '/api/v1/posts/1?fields=id',
@@ -885,7 +885,7 @@ const writing: readonly Scenario[] = [
     has: error('BAD_REQUEST', /"fields"/),
   },
   {
-    name: 'a key is shown once',
+    name: 'a created API key is shown once',
     as: ann,
     method: 'POST',
     url: '/api/v1/api_keys',
@@ -897,7 +897,7 @@ const writing: readonly Scenario[] = [
     changes: ['api_keys'],
   },
   {
-    name: 'keys are kept nowhere',
+    name: 'responses about API keys are not cached',
     as: ann,
     url: '/api/v1/api_keys?name=Nothing',
     status: 200,
@@ -905,7 +905,7 @@ const writing: readonly Scenario[] = [
     sends: { 'Cache-Control': 'no-store' },
   },
   {
-    name: 'nor within another answer',
+    name: 'a response that includes API keys is not cached',
     as: ann,
     url: '/api/v1/me?include=api_keys',
     status: 200,
@@ -917,44 +917,44 @@ const writing: readonly Scenario[] = [
 
 const bodies: readonly Scenario[] = [
   {
-    name: 'not JSON',
+    name: 'malformed JSON is refused',
     body: '{"title":',
     status: 400,
     has: error('BAD_REQUEST', /not JSON/),
     lacks: ['title'],
   },
-  { name: 'an empty array', body: '[]', status: 400, has: error('BAD_REQUEST', /at least one item/) },
-  { name: 'null', body: 'null', status: 400, has: error('BAD_REQUEST', /object/) },
-  { name: 'nothing', body: '', status: 400, has: error('BAD_REQUEST', /empty/) },
+  { name: 'an empty array is refused', body: '[]', status: 400, has: error('BAD_REQUEST', /at least one item/) },
+  { name: 'null is refused', body: 'null', status: 400, has: error('BAD_REQUEST', /object/) },
+  { name: 'an empty body is refused', body: '', status: 400, has: error('BAD_REQUEST', /empty/) },
   {
-    name: 'not UTF-8',
+    name: 'a body that is not UTF-8 is refused',
     body: Buffer.from([0x7b, 0xff, 0x7d]),
     status: 400,
     has: error('BAD_REQUEST', /UTF-8/),
   },
   {
-    name: 'a byte order mark',
+    name: 'a byte order mark is refused',
     body: '\ufeff{"title":"x"}',
     status: 400,
     has: error('BAD_REQUEST', /not JSON/),
   },
-  { name: 'a key twice', body: '{"title":"a","title":"b"}', status: 400, has: error('BAD_REQUEST', /twice/) },
+  { name: 'a duplicate member name is refused', body: '{"title":"a","title":"b"}', status: 400, has: error('BAD_REQUEST', /twice/) },
   {
-    name: 'very deep',
+    name: 'JSON nested too deeply is refused',
     body: `{"title":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
     status: 400,
     has: error('BAD_REQUEST', /deep/),
   },
   {
-    name: 'deep and never closed',
+    name: 'deeply nested JSON that is never closed is refused',
     body: '{"a":'.repeat(100_000),
     status: 400,
     has: error('BAD_REQUEST', /deep/),
   },
-  { name: 'a lone surrogate', body: '{"title":"\\ud800"}', status: 400, has: error('VALIDATION_FAILED') },
-  { name: 'U+0000', body: '{"title":"a\\u0000b"}', status: 400, has: error('VALIDATION_FAILED') },
+  { name: 'a lone surrogate is refused', body: '{"title":"\\ud800"}', status: 400, has: error('VALIDATION_FAILED') },
+  { name: 'U+0000 is refused', body: '{"title":"a\\u0000b"}', status: 400, has: error('VALIDATION_FAILED') },
   {
-    name: 'too long a title',
+    name: 'a text that is too long is refused',
     body: JSON.stringify({ title: 'x'.repeat(201) }),
     status: 400,
     has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'title', code: 'too_long' }] } },
@@ -968,7 +968,7 @@ const mediaTypes: readonly Scenario[] = [
     'Application/JSON;charset="UTF-8"',
     'application/json ;',
     'application/json; profile=x',
-  ].map(type => ({ name: type, type, status: 201, changes: ['posts'] })),
+  ].map(type => ({ name: `Content-Type ${type} is accepted`, type, status: 201, changes: ['posts'] })),
   ...[
     'text/plain',
     'application/json\ta',
@@ -979,7 +979,7 @@ const mediaTypes: readonly Scenario[] = [
     'application/merge-patch+json',
     'multipart/form-data; boundary=a',
     '',
-  ].map(type => ({ name: JSON.stringify(type), type, status: 415, has: error('UNSUPPORTED_MEDIA_TYPE') })),
+  ].map(type => ({ name: `Content-Type ${JSON.stringify(type)} is refused`, type, status: 415, has: error('UNSUPPORTED_MEDIA_TYPE') })),
 ].map(({ type, ...row }) => ({
   ...row,
   as: ann,
@@ -997,7 +997,7 @@ const negotiation: readonly Scenario[] = [
     'text/html, */*;q=0.1',
     'application/problem+json',
   ].map(accept => ({
-    name: `Accept: ${accept}`,
+    name: `Accept: ${accept} is satisfied`,
     as: nobody,
     url: '/api/v1/posts/1',
     headers: { accept },
@@ -1010,7 +1010,7 @@ const negotiation: readonly Scenario[] = [
     'application/xml',
     'application/json;q=2',
   ].map(accept => ({
-    name: `Accept: ${accept}`,
+    name: `Accept: ${accept} is not acceptable`,
     as: nobody,
     url: '/api/v1/posts/1',
     headers: { accept },
@@ -1018,7 +1018,7 @@ const negotiation: readonly Scenario[] = [
     has: error('NOT_ACCEPTABLE'),
   })),
   {
-    name: 'what is not acceptable is not written',
+    name: 'a write is refused when the response would not be acceptable',
     as: ann,
     method: 'POST',
     url: '/api/v1/posts',
@@ -1027,7 +1027,7 @@ const negotiation: readonly Scenario[] = [
     status: 406,
   },
   {
-    name: 'problem details',
+    name: 'an error is sent as problem details',
     as: nobody,
     url: '/api/v1/posts/99',
     headers: { accept: 'application/problem+json' },
@@ -1044,7 +1044,7 @@ const negotiation: readonly Scenario[] = [
     },
   },
   {
-    name: 'problem details of a body',
+    name: 'invalid fields are listed in problem details',
     as: ann,
     method: 'POST',
     url: '/api/v1/posts',
@@ -1081,12 +1081,12 @@ const paths: readonly Scenario[] = [
     '/api/v1/users/2/posts/1',
     '/api/v1/me/',
     '/api/v1/openapi.json/',
-  ].map(url => ({ name: 'nothing is here', as: admin, url, status: 404, has: error('NOT_FOUND') })),
+  ].map(url => ({ name: 'an unknown path responds 404', as: admin, url, status: 404, has: error('NOT_FOUND') })),
   ...['0', '01', '+1', '-1', '1e0', '1.0', ' 1', '9007199254740993', '99999999999999999999', 'x', '１'].map(
-    id => ({ name: 'no id', as: admin, url: `/api/v1/posts/${id}`, status: 404, has: error('NOT_FOUND') }),
+    id => ({ name: 'a malformed id responds 404', as: admin, url: `/api/v1/posts/${id}`, status: 404, has: error('NOT_FOUND') }),
   ),
   {
-    name: 'a method that a list does not take',
+    name: 'a list refuses DELETE',
     as: admin,
     method: 'DELETE',
     url: '/api/v1/posts',
@@ -1095,7 +1095,7 @@ const paths: readonly Scenario[] = [
     sends: { Allow: 'GET, HEAD, POST, OPTIONS' },
   },
   {
-    name: 'a method that an item does not take',
+    name: 'an item refuses POST',
     as: admin,
     method: 'POST',
     url: '/api/v1/posts/1',
@@ -1103,7 +1103,7 @@ const paths: readonly Scenario[] = [
     sends: { Allow: 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS' },
   },
   {
-    name: 'a method that a parent’s list does not take',
+    name: 'a related list refuses POST',
     as: admin,
     method: 'POST',
     url: '/api/v1/users/1/posts',
@@ -1111,7 +1111,7 @@ const paths: readonly Scenario[] = [
     sends: { Allow: 'GET, HEAD, OPTIONS' },
   },
   {
-    name: 'me is only read',
+    name: 'the caller’s account at /me refuses DELETE',
     as: admin,
     method: 'DELETE',
     url: '/api/v1/me',
@@ -1119,7 +1119,7 @@ const paths: readonly Scenario[] = [
     sends: { Allow: 'GET, HEAD, OPTIONS' },
   },
   {
-    name: 'OPTIONS of a list',
+    name: 'OPTIONS of a list names its methods',
     as: nobody,
     method: 'OPTIONS',
     url: '/api/v1/posts',
@@ -1127,7 +1127,7 @@ const paths: readonly Scenario[] = [
     sends: { Allow: 'GET, HEAD, POST, OPTIONS', 'Accept-Patch': null },
   },
   {
-    name: 'OPTIONS of an item also tells what a PATCH may be sent as (RFC 5789, 3.1)',
+    name: 'OPTIONS of an item also names the media types of PATCH (RFC 5789, 3.1)',
     as: nobody,
     method: 'OPTIONS',
     url: '/api/v1/posts/1',
@@ -1137,21 +1137,21 @@ const paths: readonly Scenario[] = [
       'Accept-Patch': 'application/json, application/merge-patch+json',
     },
   },
-  { name: 'OPTIONS of nothing', as: nobody, method: 'OPTIONS', url: '/api/v1/nothing', status: 404 },
+  { name: 'OPTIONS of an unknown path responds 404', as: nobody, method: 'OPTIONS', url: '/api/v1/nothing', status: 404 },
   {
-    name: 'the document',
+    name: 'the OpenAPI document is public',
     as: nobody,
     url: '/api/v1/openapi.json',
     status: 200,
     has: { openapi: /^3\.1/ },
     sends: { ETag: /^"/, 'Content-Type': json },
   },
-  { name: 'the document takes no parameters', as: nobody, url: '/api/v1/openapi.json?x=1', status: 400 },
+  { name: 'the OpenAPI document takes no parameters', as: nobody, url: '/api/v1/openapi.json?x=1', status: 400 },
 ]
 
 const preconditions: readonly Scenario[] = [
   {
-    name: 'any tag, and there is one',
+    name: 'If-None-Match: * matches any representation',
     as: nobody,
     url: '/api/v1/posts/1',
     headers: { 'if-none-match': '*' },
@@ -1159,14 +1159,14 @@ const preconditions: readonly Scenario[] = [
     sends: { ETag: /^"/, 'Cache-Control': open, Vary: vary, 'Content-Type': null },
   },
   {
-    name: 'another tag',
+    name: 'an If-None-Match that does not match returns the item',
     as: nobody,
     url: '/api/v1/posts/1',
     headers: { 'if-none-match': '"x", W/"y"' },
     status: 200,
   },
   {
-    name: 'no tag',
+    name: 'a malformed If-None-Match is refused',
     as: nobody,
     url: '/api/v1/posts/1',
     headers: { 'if-none-match': 'x' },
@@ -1174,7 +1174,7 @@ const preconditions: readonly Scenario[] = [
     has: error('BAD_REQUEST', /If-None-Match/),
   },
   {
-    name: 'a tag that does not match',
+    name: 'PATCH with an If-Match that does not match responds 412',
     as: ann,
     method: 'PATCH',
     url: '/api/v1/posts/1',
@@ -1184,7 +1184,7 @@ const preconditions: readonly Scenario[] = [
     has: error('PRECONDITION_FAILED'),
   },
   {
-    name: 'a weak tag never matches',
+    name: 'a weak entity tag never matches If-Match',
     as: ann,
     method: 'PUT',
     url: '/api/v1/posts/1',
@@ -1193,7 +1193,7 @@ const preconditions: readonly Scenario[] = [
     status: 412,
   },
   {
-    name: 'any tag',
+    name: 'If-Match: * matches an existing item',
     as: ann,
     method: 'PATCH',
     url: '/api/v1/posts/1',
@@ -1203,7 +1203,7 @@ const preconditions: readonly Scenario[] = [
     changes: ['posts'],
   },
   {
-    name: 'a tag that does not match, deleting',
+    name: 'DELETE with an If-Match that does not match responds 412',
     as: ann,
     method: 'DELETE',
     url: '/api/v1/posts/1',
@@ -1211,7 +1211,7 @@ const preconditions: readonly Scenario[] = [
     status: 412,
   },
   {
-    name: 'not found comes before',
+    name: 'a missing item is reported before If-Match is evaluated',
     as: ann,
     method: 'DELETE',
     url: '/api/v1/posts/99',
@@ -1219,7 +1219,7 @@ const preconditions: readonly Scenario[] = [
     status: 404,
   },
   {
-    name: 'malformed',
+    name: 'a malformed If-Match is refused',
     as: ann,
     method: 'DELETE',
     url: '/api/v1/posts/1',
@@ -1229,17 +1229,17 @@ const preconditions: readonly Scenario[] = [
   },
 ]
 
-/** What a client could take for otherwise, and finds in the documentation. */
+/** Behaviour that the documentation explains because a client might expect otherwise. */
 const documented: readonly Scenario[] = [
   {
-    name: 'contains tells upper from lower case',
+    name: 'contains is case-sensitive',
     as: nobody,
     url: '/api/v1/posts?title[contains]=post',
     status: 200,
     has: { data: [], meta: { total: 0 } },
   },
   {
-    name: 'ne does not find what has no value',
+    name: 'ne does not find items without a value',
     as: nobody,
     url: '/api/v1/posts?body[ne]=Body+1&per_page=100&fields=id,body',
     status: 200,
@@ -1247,35 +1247,35 @@ const documented: readonly Scenario[] = [
     lacks: ['null', '"Body 1"'],
   },
   {
-    name: 'several filters must all hold',
+    name: 'several filters must all match',
     as: nobody,
     url: '/api/v1/posts?id[gt]=3&id[lt]=6&body[null]=false&fields=id',
     status: 200,
     has: { data: [{ id: 4 }] },
   },
   {
-    name: 'a comma in a value of in divides it',
+    name: 'an escaped comma also separates the values of in',
     as: nobody,
     url: '/api/v1/posts?title[in]=Post+1%2CPost+3&fields=id',
     status: 200,
     has: { data: [{ id: 1 }, { id: 3 }] },
   },
   {
-    name: 'the last page that can be asked for',
+    name: 'the highest page number is accepted',
     as: nobody,
     url: '/api/v1/posts?page=1000000000',
     status: 200,
     has: { data: [], meta: { total: 25, page: 1_000_000_000 } },
   },
   {
-    name: 'one page further',
+    name: 'a higher page number is refused',
     as: nobody,
     url: '/api/v1/posts?page=1000000001',
     status: 400,
     has: error('BAD_REQUEST', /"page"/),
   },
   {
-    name: 'forwarded hosts and protocols change nothing',
+    name: 'forwarded host and protocol headers do not change links',
     as: nobody,
     url: '/api/v1/posts?per_page=1',
     headers: {
