@@ -1,4 +1,4 @@
-/** Subscribers during an outage of the database: they wait, and then get every event, once and in order. */
+/** Subscribers during an outage of the database: afterwards they get every event, once and in order. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
@@ -13,7 +13,7 @@ const pause = (milliseconds: number) => new Promise(resolve => setTimeout(resolv
 function fixture(retryLimitMs = 60_000) {
   const stub = stubFeed()
   const faults: unknown[] = []
-  /** What fails: the log, every reply, or only the replies for one event. */
+  /** The part that fails: the log, every reply, or only the replies for one event. */
   const state = { log: false, replies: false, event: 0, bugs: 0 }
   const unavailable = () => new ApiError('UNAVAILABLE')
   const ask = async <T>(answer: T | Promise<T>): Promise<T> => {
@@ -60,7 +60,7 @@ for (const [what, parts] of [
   ['the replies', { replies: true }],
   ['both', { log: true, replies: true }],
 ] as const) {
-  test(`${what} unavailable: commits are delivered after the outage, and one fault is reported`, async () => {
+  test(`after an outage of ${what}, commits are delivered and one fault is reported`, async () => {
     const { stub, state, faults, hub, subscriber } = fixture()
     const all = await Promise.all([subscriber(1), subscriber(1), subscriber(2)])
     stub.commit({}, {})
@@ -81,7 +81,7 @@ for (const [what, parts] of [
   })
 }
 
-test('a fault that is no outage: the log is read again without another commit, at longer and longer intervals', async () => {
+test('after a fault, the log is read again at increasing intervals without another commit', async () => {
   const { stub, state, faults, subscriber } = fixture()
   const one = await subscriber(1)
   await pause(20)
@@ -99,7 +99,7 @@ test('a fault that is no outage: the log is read again without another commit, a
   one.close()
 })
 
-test('a reply that keeps failing while the database answers ends the subscription', async () => {
+test('a reply that keeps failing while the database responds ends the subscription', async () => {
   const { stub, state, subscriber } = fixture(500)
   const one = await subscriber(1)
   state.event = 2
@@ -109,7 +109,7 @@ test('a reply that keeps failing while the database answers ends the subscriptio
   assert.ok(one.ends[0] instanceof ApiError && one.ends[0].code === 'UNAVAILABLE')
 })
 
-test('a subscriber whose rights change while a delivery waits gets it by the new rights', async () => {
+test('a subscriber whose permissions change during an outage still gets every event once', async () => {
   const { stub, state, subscriber } = fixture()
   const [changed, same] = await Promise.all([subscriber(1), subscriber(1)])
   state.replies = true
@@ -130,7 +130,7 @@ test('a subscriber whose rights change while a delivery waits gets it by the new
   same.close()
 })
 
-test('a subscriber that leaves while a delivery waits holds nobody up', async () => {
+test('a subscriber that leaves during an outage delays nobody', async () => {
   const { stub, state, hub, subscriber } = fixture()
   const one = await subscriber(1)
   state.replies = true
