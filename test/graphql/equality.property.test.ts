@@ -33,7 +33,7 @@ async function compare(
   const expected = JSON.stringify(naive)
   const question = `${operation.source}\n${JSON.stringify(operation.variables)}\n${who.access.key}`
   assert.equal(JSON.stringify(await reply(engine, operation, who)), expected, question)
-  // The second reply comes from the cache.
+  // The second reply is cached.
   assert.equal(JSON.stringify(await reply(engine, operation, who)), expected, question)
   seen.documents++
   if (naive.errors.length > 0) seen.errors++
@@ -42,7 +42,7 @@ async function compare(
 }
 
 for (const inside of seededStores) {
-  test(`${inside.name}: the reply is the one that graphql-js gives over a naive resolver`, async () => {
+  test(`${inside.name}: the reply equals that of graphql-js with naive resolvers`, async () => {
     const seen = { documents: 0, errors: 0, nulled: 0, data: 0 }
     await fc.assert(
       fc.asyncProperty(
@@ -63,7 +63,7 @@ for (const inside of seededStores) {
       ),
       { numRuns: Math.ceil(RUNS * inside.share) },
     )
-    // Equality means little unless the generator reaches every kind of reply.
+    // Equality proves little unless the generator reaches every kind of reply.
     assert.ok(seen.data > seen.documents / 10, JSON.stringify(seen))
     assert.ok(seen.errors > seen.documents / 10, JSON.stringify(seen))
     assert.ok(seen.nulled > seen.documents / 50, JSON.stringify(seen))

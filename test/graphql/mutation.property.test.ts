@@ -20,10 +20,10 @@ import { type ModelAndData, modelsWithData } from './random-model.ts'
 const RUNS = Number(process.env.RUNS ?? 30)
 const MUTATIONS = 20
 
-/** Of all refusals, whatever the database. */
+/** Codes of refusals, whatever the database. */
 const codes = new Set<string>()
 
-/** Queried after every mutation, so that a node must drop cached answers when another node has written. */
+/** Queried after every mutation, so that a node must drop replies cached before another node's write. */
 const shapes = new WeakMap<Model, ReadonlyMap<string, ListShape>>()
 
 function shapesOf(model: Model): ReadonlyMap<string, ListShape> {
@@ -43,7 +43,7 @@ async function everything({ run }: Bench, model: Model): Promise<Data> {
   return Object.fromEntries(await Promise.all(rows))
 }
 
-/** Rows by id, each with its fields in the same order. */
+/** Rows by id, with their fields in a fixed order. */
 function sorted(data: Data): unknown {
   return Object.entries(data)
     .map(([name, rows]) => [name, rows.toSorted((a, b) => Number(a.id) - Number(b.id)).map(ordered)] as const)
@@ -53,7 +53,7 @@ function sorted(data: Data): unknown {
 
 const ordered = (row: Row) => Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1))
 
-/** For a refused write, compares where it failed, and that its code is one of the expected ones. */
+/** For a refused write, compares the path, and asserts that the code is one of the expected ones. */
 function settled(actual: Reply, expected: NaiveReply, question: string): Reply {
   const errors = actual.errors.map((error, at) => {
     const { extensions } = expected.errors[at] ?? {}
@@ -95,8 +95,8 @@ function ids(log: readonly Change[], before: ReadonlyMap<string, number>): Ids {
 }
 
 /**
- * A refused create still takes an id from a sequence of PostgreSQL. Which id that was, on which an access rule may
- * depend, is unknown afterwards.
+ * A refused create still takes an id from a sequence in PostgreSQL. That id is unknown afterwards, though an
+ * access rule may have depended on it.
  */
 async function hasGaps(
   inside: OpenSeededStore,
@@ -150,7 +150,7 @@ async function compareMutation(
 }
 
 for (const inside of seededStores) {
-  test(`${inside.name}: mutations are answered as graphql-js does it one after the other, and leave the same rows`, async () => {
+  test(`${inside.name}: mutations have the same replies and rows as graphql-js that runs them in order`, async () => {
     const seen = {
       documents: 0,
       errors: 0,
@@ -181,7 +181,7 @@ for (const inside of seededStores) {
       { numRuns: Math.ceil(RUNS * inside.share) },
     )
     const actual = JSON.stringify(seen)
-    // Usually each count is at least twice its bound, so chance alone does not miss it.
+    // Each count is usually at least twice its limit, so that chance alone does not miss it.
     assert.ok(seen.data > seen.documents / 30, actual)
     assert.ok(seen.changed > seen.documents / 15, actual)
     assert.ok(seen.errors > seen.documents / 10, actual)
@@ -190,7 +190,7 @@ for (const inside of seededStores) {
   })
 }
 
-test('every kind of refusal has been met', () => {
+test('every kind of refusal occurred', () => {
   for (const code of ['FORBIDDEN', 'VALIDATION_FAILED', 'NOT_FOUND', 'CONFLICT', 'UNAUTHORIZED'])
     assert.ok(codes.has(code), [...codes].join(' '))
 })
