@@ -39,7 +39,7 @@ function costOf(source: string, variables?: unknown): number {
   return bound.cost
 }
 
-interface Bomb {
+interface RefusedDocument {
   readonly name: string
   readonly source: string
   readonly message: RegExp
@@ -51,7 +51,7 @@ const nested = (depth: number) => `${'{ posts { author '.repeat(depth)}{ id }${'
 const doubling = (levels: number) =>
   `${times(levels, i => `fragment F${i} on User { ...F${i + 1} ...F${i + 1} }`)} fragment F${levels} on User { id }`
 
-const bombs: readonly Bomb[] = [
+const refusedDocuments: readonly RefusedDocument[] = [
   {
     name: '10,000 aliases',
     source: `{ ${times(10_000, i => `a${i}: me { id }`)} }`,
@@ -151,7 +151,7 @@ const bombs: readonly Bomb[] = [
   },
 ]
 
-for (const { name, source, message } of bombs) {
+for (const { name, source, message } of refusedDocuments) {
   test(`the limits refuse ${name}`, () => {
     assert.match(refusalOf(source), message)
   })
