@@ -1,4 +1,4 @@
-/** `kill -9` in the middle of a copy: the next run goes on, and no service starts on it meanwhile. */
+/** `kill -9` during a copy: the next run resumes it, and no service starts on the copy before it is complete. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { before } from './migration-models.ts'
 const program = fileURLToPath(new URL('copy.ts', import.meta.url))
 const ROWS = 20_000
 
-/** Kills the copy once it has done so many things. Returns all that it said. */
+/** Kills the copy after `killAfter` steps. Returns its output. */
 async function copy(from: string, to: string, killAfter = Number.POSITIVE_INFINITY): Promise<string> {
   const args = [program, from, to, String(killAfter)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -39,11 +39,11 @@ function rows(database: Migratable, at: string): Promise<unknown[][]> {
 
 for (const from of migratables) {
   for (const to of migratables) {
-    test(`from ${from.name} to ${to.name}: a copy that is killed goes on where it was`, () =>
+    test(`a killed copy from ${from.name} to ${to.name} is resumed`, () =>
       from.withEmpty(source =>
         to.withEmpty(async target => {
           await fill(from, source)
-          // At first row, in the middle, at the end of the rows, while both sides are compared.
+          // At the first row, in the middle, at the end of the rows, and while both sides are compared.
           for (const killAfter of [1, 20, 41, 60]) {
             const said = await copy(source, target, killAfter)
             assert.doesNotMatch(said, /done/)

@@ -1,6 +1,6 @@
 /**
- * A process that copies a database, and writes a dot for everything that it has done. After one more than so many it
- * waits for whoever kills it.
+ * A process that copies a database and writes a dot for each step. After the given number of steps it waits to be
+ * killed.
  */
 import { writeSync } from 'node:fs'
 import { isPostgres } from '../../src/config/database.ts'

@@ -1,4 +1,4 @@
-/** A full disk: writes are refused, reads go on, and what was acknowledged is there when there is room again. */
+/** A full disk: writes are refused, reads work, and acknowledged writes exist when there is space again. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { DatabaseSync } from 'node:sqlite'
@@ -32,9 +32,9 @@ function titlesIn(file: string): ReadonlySet<unknown> {
   }
 }
 
-/** In blocks of 512 or 1,024 bytes, as the shell has it: no file may become larger. */
+/** In blocks of 512 or 1,024 bytes, depending on the shell: the maximum size of a file. */
 for (const limit of [2_000, 6_000]) {
-  test(`no file beyond ${limit} blocks: refused as UNAVAILABLE, nothing lost, nothing half`, () =>
+  test(`with files limited to ${limit} blocks, writes are refused as UNAVAILABLE, none is lost or partial`, () =>
     withFile(async file => {
       const store = openSqlite(blog, { file })
       const { id: author } = await new Client(store).create('users', {

@@ -1,4 +1,7 @@
-/** A process that writes until its disk is full, and a little longer. It tells each write, one line each, and the last read. */
+/**
+ * A process that writes until its disk is full and a little longer. It prints each write and the last read, one per
+ * line.
+ */
 import { writeSync } from 'node:fs'
 import { ApiError } from '../../src/errors.ts'
 import { user } from '../../src/principal.ts'

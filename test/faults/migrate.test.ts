@@ -1,4 +1,4 @@
-/** A migration that ends in its middle: the database is as before it, or, had it ended, as after it. */
+/** An interrupted migration: the database is as before it, or, if it had committed, as after it. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -42,7 +42,7 @@ async function fill(database: Migratable, at: string): Promise<void> {
   )
 }
 
-/** Whether the migration is undone; throws when it is neither undone nor done. */
+/** Whether the migration was rolled back; throws when it is neither rolled back nor complete. */
 async function isUndone(
   database: Migratable,
   at: string,
@@ -78,7 +78,7 @@ async function requireDone(database: Migratable, at: string): Promise<void> {
 }
 
 for (const database of migratables) {
-  test(`${database.name}: a migration that is killed has changed nothing, and can be run again`, () =>
+  test(`${database.name}: a killed migration has changed nothing and can be run again`, () =>
     database.withEmpty(async at => {
       await fill(database, at)
       const steps = await database.plan(at, after)
@@ -95,7 +95,7 @@ for (const database of migratables) {
     }))
 }
 
-test('PostgreSQL: a migration whose server crashes has changed nothing, and can be run again', async () => {
+test('PostgreSQL: a migration during a server crash has changed nothing and can be run again', async () => {
   const server = new PostgresServer(fast)
   try {
     await server.start()
@@ -124,7 +124,7 @@ test('PostgreSQL: a migration whose server crashes has changed nothing, and can 
   }
 })
 
-test('PostgreSQL: the server notices that a migration was killed, also while a statement of it waits', () =>
+test('PostgreSQL: the server notices a killed migration even while its statement waits for a lock', () =>
   withPostgres(async url => {
     await (await postgres.open(url, before)).close()
     const other = new pg.Client({ connectionString: url })
@@ -138,10 +138,10 @@ test('PostgreSQL: the server notices that a migration was killed, also while a s
           url,
           `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico migrate' ${and}`,
         )
-      await until('it waits', async () => (await migrating(`AND wait_event_type = 'Lock'`)).length > 0)
+      await until('the migration waits for a lock', async () => (await migrating(`AND wait_event_type = 'Lock'`)).length > 0)
       child.kill('SIGKILL')
       await ended
-      await until('its connection is gone', async () => (await migrating('')).length === 0)
+      await until('its connection is closed', async () => (await migrating('')).length === 0)
     } finally {
       await other.end()
     }

@@ -1,5 +1,5 @@
 /**
- * Twenty at once: one code, one refresh token, one winner. What was used twice takes everything with it.
+ * Twenty concurrent requests with one code or one refresh token: one succeeds. A second use revokes the grant.
  * `PORTICO_RACE_ROUNDS=1000` runs as many rounds as before a release.
  */
 import assert from 'node:assert/strict'
@@ -24,7 +24,7 @@ const ROUNDS = Number(process.env.PORTICO_RACE_ROUNDS ?? 25)
 const PARALLEL = 20
 const scope = 'openid offline_access read:post read:user'
 const withConsent = { prompt: 'consent' }
-/** The replay of an answer for clients that refresh twice at once is off here: see the test of it. */
+/** Disables the replay of a response to clients that refresh twice at the same time, which has its own test. */
 const strict = { 'oauth.refreshReplay': 0 } as object
 
 interface Answered {
@@ -32,7 +32,7 @@ interface Answered {
   readonly json: Readonly<Record<string, unknown>>
 }
 
-/** Each by a connection of its own, so that they arrive together. */
+/** Each on its own connection, so that they arrive concurrently. */
 function sendAll(url: string, form: Readonly<Record<string, string>>, agent: Agent): Promise<Answered[]> {
   const body = new URLSearchParams(form).toString()
   const headers = {
@@ -55,7 +55,7 @@ function sendAll(url: string, form: Readonly<Record<string, string>>, agent: Age
   return Promise.all(Array.from({ length: PARALLEL }, one))
 }
 
-/** The one that was answered; every other got `invalid_grant`. */
+/** The successful response; all others must be `invalid_grant`. */
 function winnerOf(answers: readonly Answered[], round: number): Readonly<Record<string, string>> {
   const won = answers.filter(({ status }) => status === 200)
   const told = JSON.stringify(answers.map(({ status, json }) => [status, json.error]))
@@ -97,19 +97,19 @@ async function racing(
 for (const setup of [...setups, lockedNodes])
   suite(setup.name, () => {
     const inFixture = sharedFixtures(setup, strict)
-    test(`${ROUNDS} rounds of ${PARALLEL} redemptions of one code (${setup.name})`, async () => {
+    test(`${ROUNDS} rounds of ${PARALLEL} concurrent redemptions of one code have one winner each (${setup.name})`, async () => {
       await racing(inFixture, async (fixture, app, browser, agent) => {
         for (let round = 0; round < ROUNDS; round++) {
           const code = await newCode(fixture, app, { browser, person: fixture.ann, scope: 'read:user' })
           const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, ...secretOf(app) }
           const tokens = winnerOf(await sendAll(`${fixture.url}/oauth/token`, form, agent), round)
-          // The others were second uses: what the first one got is gone.
+          // The others were second uses, which revoke the first one's tokens.
           await isDead(fixture, app, tokens)
         }
       })
     })
 
-    test(`${ROUNDS} rounds of ${PARALLEL} uses of one refresh token (${setup.name})`, async () => {
+    test(`${ROUNDS} rounds of ${PARALLEL} concurrent uses of one refresh token have one winner each (${setup.name})`, async () => {
       await racing(inFixture, async (fixture, app, browser, agent) => {
         for (let round = 0; round < ROUNDS; round++) {
           const first = await newTokens(fixture, app, {
@@ -127,7 +127,7 @@ for (const setup of [...setups, lockedNodes])
       })
     })
 
-    test(`a code that is used again takes away what the first use got (${setup.name})`, async () => {
+    test(`reusing a code revokes the tokens of its first use (${setup.name})`, async () => {
       await inFixture(async fixture => {
         const app = await fixture.app()
         const browser = fixture.browser()
@@ -146,7 +146,7 @@ for (const setup of [...setups, lockedNodes])
       })
     })
 
-    test(`a code of one app is nothing to another, and is not used up by it (${setup.name})`, async () => {
+    test(`another app cannot redeem or invalidate a code (${setup.name})`, async () => {
       await inFixture(async fixture => {
         const [app, other] = [await fixture.app(), await fixture.app({ name: 'Other' })]
         const code = await newCode(fixture, app, { browser: fixture.browser(), person: fixture.ann })
@@ -170,12 +170,12 @@ for (const setup of [...setups, lockedNodes])
         assert.equal(second.status, 200, second.text)
 
         await fixture.restart()
-        // Live ones outlive it.
+        // Unused ones survive the restart.
         const { access_token, refresh_token } = second.json as Record<string, string>
         assert.equal((await fixture.call('/api/v1/me', { key: String(access_token) })).status, 200)
         const replayed = await refresh(first.refresh_token)
         assert.deepEqual([replayed.status, replayed.json.error], [400, 'invalid_grant'])
-        // And the replay has ended the grant.
+        // The second use revoked the grant.
         const third = await refresh(refresh_token)
         assert.deepEqual([third.status, third.json.error], [400, 'invalid_grant'])
         assert.equal((await fixture.call('/api/v1/me', { key: String(access_token) })).status, 401)

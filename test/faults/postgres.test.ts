@@ -1,4 +1,4 @@
-/** Three nodes while nodes, PostgreSQL and Redis fail under them: nothing acknowledged is lost, nothing comes twice. */
+/** Three nodes while nodes, PostgreSQL and Redis fail: no acknowledged write is lost or repeated. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -7,16 +7,16 @@ import { call } from '../serve/service.ts'
 import { until } from '../transports/service.ts'
 import { hear, Load, type Outage, withOutage } from './outage.ts'
 
-/** Statuses that a writer may be told when the database fails under it. */
+/** Statuses that a write may get while the database fails. */
 const refused = [201, 503]
 const MANY = 150
 const SOME = 40
-/** A database that is away is told in a second or two; the machine of a test may be slow. */
+/** An unreachable database is reported within two seconds; a test machine may be slower. */
 const IN_TIME = 20_000
 
 interface Fault {
   readonly what: string
-  /** Whether connections of clients may break: where a node goes. */
+  /** Whether client connections may break: when a node ends. */
   readonly breaks?: boolean
   strike(outage: Outage, load: Load): Promise<void>
 }
@@ -35,7 +35,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'PostgreSQL is restarted, in order',
+    what: 'PostgreSQL is restarted in an orderly way',
     async strike({ postgres }) {
       await postgres.stop('fast')
       await wait(1500)
@@ -43,7 +43,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'PostgreSQL ends at once, and starts',
+    what: 'PostgreSQL is stopped immediately, and started',
     async strike({ postgres }) {
       await postgres.stop('immediate')
       await postgres.start()
@@ -57,7 +57,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'backends are ended in mid-transaction, again and again',
+    what: 'backends are terminated repeatedly in the middle of transactions',
     async strike({ postgres }, load) {
       for (let round = 0; round < 20; round++) {
         await query(
@@ -73,7 +73,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'connections to the database are reset on the way, again and again',
+    what: 'connections to the database are reset repeatedly',
     async strike({ line }, load) {
       for (let round = 0; round < 10; round++) {
         line.cut()
@@ -82,7 +82,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'the way to the database hangs, and nothing says so',
+    what: 'packets to the database are dropped silently',
     async strike({ line }) {
       line.hold()
       await wait(6000)
@@ -90,7 +90,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    what: 'PostgreSQL and Redis are both away, and come back',
+    what: 'PostgreSQL and Redis are both stopped and started',
     async strike({ postgres, redis }) {
       await Promise.all([postgres.kill(), redis.kill()])
       await wait(500)
@@ -99,7 +99,7 @@ const faults: readonly Fault[] = [
   },
 ]
 
-test('what was acknowledged is there, once, whatever failed; all goes on without a hand', async t => {
+test('no acknowledged write is lost or repeated, whatever fails, and all nodes recover without intervention', async t => {
   await withOutage(async outage => {
     for (const { what, breaks = false, strike } of faults) {
       await t.test(what, async context => {
@@ -114,7 +114,7 @@ test('what was acknowledged is there, once, whatever failed; all goes on without
           await load.stop()
         }
         for (const { isUp, log } of outage.cluster.nodes)
-          assert.ok(isUp, `a node has ended: ${log.slice(-3000)}`)
+          assert.ok(isUp, `a node has exited: ${log.slice(-3000)}`)
         context.diagnostic(`${load.told()}, the slowest after ${Math.round(load.slowest)} ms`)
         for (const status of load.statuses.keys())
           assert.ok(refused.includes(status) || (breaks && status === 0), load.told())
@@ -125,7 +125,7 @@ test('what was acknowledged is there, once, whatever failed; all goes on without
           const last = stored.at(-1) ?? ''
           await until(() => titles.at(-1) === last, IN_TIME)
           end()
-          // It began to listen at some point; from there on nothing is left out, and nothing comes twice.
+          // It subscribed at some point; from there on no event is missed or repeated.
           const from = stored.indexOf(titles[0] ?? '')
           assert.deepEqual(titles, stored.slice(from))
         }
@@ -133,7 +133,7 @@ test('what was acknowledged is there, once, whatever failed; all goes on without
       })
     }
 
-    await t.test('PostgreSQL is restarted while subscribers wait: they hear all that comes', async () => {
+    await t.test('subscribers get every event after a restart of PostgreSQL', async () => {
       const { cluster, postgres, key } = outage
       const write = async (title: string) => {
         const answer = await call(`${cluster.url}/api/v1/posts`, { method: 'POST', key, body: { title } })
@@ -164,7 +164,7 @@ test('what was acknowledged is there, once, whatever failed; all goes on without
       }
     })
 
-    await t.test('PostgreSQL away: 503 in time, readiness says so, and it is alive', async () => {
+    await t.test('without PostgreSQL requests are a 503 in time, readiness fails and liveness does not', async () => {
       const { cluster, postgres, key } = outage
       const reads = ['/api/v1/posts?per_page=1', '/api/v1/users/1', '/readyz']
       await postgres.kill()

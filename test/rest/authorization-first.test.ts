@@ -1,4 +1,4 @@
-/** Who may not do something hears that, whatever else is wrong with the request. */
+/** A missing permission is reported before any other fault in a request. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, serviceOfFile } from '../serve/service.ts'
@@ -24,7 +24,7 @@ function isUnauthorized({ status, code, headers }: Answer, what: string): void {
   assert.ok(headers.get('WWW-Authenticate'), what)
 }
 
-test('a read without a credential that needs one is a 401 before its parameters are looked at', async () => {
+test('a read that lacks its credential is a 401 before its parameters are validated', async () => {
   for (const path of reads) {
     isUnauthorized(await service().call(path), path)
     isUnauthorized(await service().call(path, { headers: { Accept: 'image/png' } }), `${path} as an image`)
@@ -37,12 +37,12 @@ test('a read without a credential that needs one is a 401 before its parameters 
   }
 })
 
-/** An answer to HEAD has no body that tells the code. */
+/** A response to HEAD has no body with the code. */
 function withCode(answer: Answer): Answer {
   return { ...answer, code: answer.status === 401 ? 'UNAUTHORIZED' : undefined }
 }
 
-test('a write without a credential is a 401 before its body, headers and parameters are looked at', async () => {
+test('a write that lacks its credential is a 401 before its body, headers and parameters are validated', async () => {
   const writes = [
     ['POST', '/api/v1/posts'],
     ['POST', '/api/v1/users?nonsense=1'],
@@ -67,7 +67,7 @@ test('a write without a credential is a 401 before its body, headers and paramet
   }
 })
 
-test('a mutation without a credential is UNAUTHORIZED before its values are looked at', async () => {
+test('a mutation that lacks its credential is UNAUTHORIZED before its values are validated', async () => {
   const documents = [
     'mutation { createPost(title: "", authorId: "0") { id } }',
     'mutation { createUser(name: "", email: "no address") { id } }',

@@ -1,4 +1,4 @@
-/** One budget for everything that a user asks, whichever face answers. */
+/** One rate limit for all requests of a user, through every transport. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { earlyInMinute } from '../cluster/window.ts'
@@ -16,7 +16,7 @@ const names = [
   'ratelimit-policy',
 ]
 
-test('REST, GraphQL and its WebSocket draw from one budget, GraphQL what it costs', async () => {
+test('REST, GraphQL over HTTP and WebSocket share one budget, and GraphQL operations draw their cost', async () => {
   const settings = { rateLimit: LIMIT, graphql: { costPerRequest: COST_PER_REQUEST } }
   await withService(settings, async ({ call, url, key }) => {
     await earlyInMinute()
@@ -43,12 +43,12 @@ test('REST, GraphQL and its WebSocket draw from one budget, GraphQL what it cost
     )
     await until(() => isDone)
     void socket.dispose()
-    // Two questions of GraphQL, and this one.
+    // Two GraphQL operations, and this request.
     assert.equal(await left(), before - 2 * drawn - 1)
   })
 })
 
-test('a batch draws one request for each operation, a bulk create one for 20 items, and neither anything it cannot have', async () => {
+test('a batch draws a request for each operation and a bulk create one for 20 items, unless the budget is too small', async () => {
   await withService({ rateLimit: 50 }, async ({ call, key }) => {
     await earlyInMinute()
     const post = (path: string, body: unknown) => call(`/api/v1/${path}`, { method: 'POST', key, body })
@@ -72,14 +72,14 @@ test('a batch draws one request for each operation, a bulk create one for 20 ite
       assert.equal(refused.status, 429, refused.text)
       assert.ok(refused.headers.has('retry-after'))
     }
-    // Each refused one has drawn the one request that every request draws.
+    // Each refused one drew the single request that every request draws.
     const { json, headers } = await call('/api/v1/posts', { key })
     assert.equal(Number(headers.get('x-ratelimit-remaining')), before - 17)
     assert.equal((json as unknown as { meta: { total: number } }).meta.total, 71)
   })
 })
 
-test('an aggregate draws as much in a batch as by itself', async () => {
+test('an aggregate in a batch draws as much as on its own', async () => {
   await withService({ rateLimit: 50 }, async ({ call, key }) => {
     await earlyInMinute()
     const left = (answer: Awaited<ReturnType<typeof call>>) =>
