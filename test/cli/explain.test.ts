@@ -1,4 +1,4 @@
-/** `portico explain`, beside a service that runs. */
+/** `portico explain`, beside a running service. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 const asked = (...words: string[]) =>
   requestOf(parseArguments({ ...command, name: 'explain', sentence: '' }, words))
 
-test('the arguments stand for a request', () => {
+test('the arguments describe a request', () => {
   assert.deepEqual(asked('--as', '3', 'PATCH /api/v1/tasks/7', '{"status":"done"}'), {
     ...{ method: 'PATCH', path: '/api/v1/tasks/7', as: 3, body: { status: 'done' } },
   })
@@ -44,7 +44,7 @@ test('the arguments stand for a request', () => {
 })
 
 for (const kind of ['SQLite', 'PostgreSQL'] as const) {
-  test(`says why a request is refused, while the service runs on ${kind}`, async () => {
+  test(`explains why a request is refused, while the service runs on ${kind}`, async () => {
     const made = kind === 'SQLite' ? undefined : await newDatabase()
     const database = made && { DATABASE_URL: made.url, PORTICO_SECRET_KEY: 'k'.repeat(40) }
     const environment = { HOST: '127.0.0.1', PORT: '0', ...database }
@@ -72,7 +72,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
   })
 }
 
-test('makes no database where there is none', async () => {
+test('does not create a missing database', async () => {
   const { code, err } = await start(['explain', '--database', 'none.db', 'GET /posts'], { folder })
   assert.deepEqual([code, /There is no database at .*none\.db/.test(err)], [2, true])
   assert.ok(!readdirSync(folder).includes('none.db'))

@@ -1,4 +1,4 @@
-/** Subscriptions whose connections fail in every way that the network knows; time is the test's. */
+/** Subscriptions whose connections fail in every way; the clock is mocked. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, mock, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -10,7 +10,7 @@ afterEach(() => mock.timers.reset())
 
 type Connect = (request: Request, signal: AbortSignal) => Response | Promise<Response>
 
-/** A stream with these blocks, which ends, breaks or stays open. */
+/** A stream with these blocks, which then ends, breaks or stays open. */
 function stream(blocks: readonly string[], end: 'end' | 'break' | 'stay' = 'end'): Connect {
   return (_request, signal) => {
     const body = new ReadableStream({
@@ -33,8 +33,8 @@ const refuse =
   () =>
     Response.json({ error: { code, message: code } }, { status, headers })
 
-/** Listens over these connections, one after the other, until so many events have come. */
-async function listen(connections: readonly Connect[], most: number, after?: string) {
+/** Subscribes over these connections, one after the other, until `count` events have arrived. */
+async function listen(connections: readonly Connect[], count: number, after?: string) {
   const requests: Request[] = []
   let token = 'old'
   const api = createClient<typeof tracker>({
@@ -54,7 +54,7 @@ async function listen(connections: readonly Connect[], most: number, after?: str
   const states: boolean[] = []
   const options = { after, onConnection: (isConnected: boolean) => states.push(isConnected) }
   const work = (async () => {
-    for await (const { id } of api.tasks.subscribe(options)) if (ids.push(id) === most) return undefined
+    for await (const { id } of api.tasks.subscribe(options)) if (ids.push(id) === count) return undefined
     return undefined
   })().catch((error: unknown) => error)
   let error: unknown
@@ -68,7 +68,7 @@ async function listen(connections: readonly Connect[], most: number, after?: str
     for (let n = 0; n < 20; n++) await turn()
     if (!isOver) mock.timers.tick(1_000)
   }
-  assert.ok(isOver, `${ids.length} of ${most} events`)
+  assert.ok(isOver, `${ids.length} of ${count} events`)
   const places = requests.map(({ url }) => new URL(url).searchParams.get('after'))
   return { ids, states, error, seconds, places, requests }
 }

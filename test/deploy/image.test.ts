@@ -1,4 +1,4 @@
-/** The Dockerfile without Docker: its image is built, starts, and serves as an ordinary user. */
+/** The Dockerfile without Docker: its image is built, starts, and serves as an unprivileged user. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,12 +15,12 @@ const root = resolve(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'portico-image-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What may be copied from the context: what `.dockerignore` leaves. */
+/** The context that may be copied, without the files in `.dockerignore`. */
 const copied = readFileSync(join(root, '.dockerignore'), 'utf8')
   .split('\n')
   .flatMap(line => (line.startsWith('!') ? [line.slice(1)] : []))
 
-/** Nobody may write to what the image holds: not by rights, as with `read_only: true` not by the file system. */
+/** Makes the image read-only: its permissions, as with `read_only: true` its file system. */
 function setReadOnly(path: string, isReadOnly: boolean): void {
   execFileSync('chmod', ['-R', isReadOnly ? 'a+rX,a-w' : 'u+w', path])
 }
@@ -29,7 +29,7 @@ describe('the image', async () => {
   const isIgnored = (name: string) => !copied.includes(name)
   const stage = await buildImage({ root, isIgnored, packages: join(root, 'node_modules') }, folder)
 
-  it('is built from what is there, starts, and its health check tells whether it serves', async () => {
+  it('is built from the repository, starts, and its health check reports whether it serves', async () => {
     assert.equal(stage.user, 'node')
     const variables = new Set<string>(Object.values(settingsTable).map(({ variable }) => variable))
     for (const name of Object.keys(stage.env)) assert.ok(name === 'NODE_ENV' || variables.has(name), name)
@@ -53,7 +53,7 @@ describe('the image', async () => {
     }
   })
 
-  it('serves as an ordinary user, on a root that cannot be written', async () => {
+  it('serves as an unprivileged user on a read-only root', async () => {
     const owner = ordinaryUser()
     const data = newFolder('volume', owner)
     const node = join(stage.root, 'node')

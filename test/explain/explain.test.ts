@@ -1,4 +1,4 @@
-/** Explanations: what they say, and to whom. `random.test.ts`: the verdict is the real answer, and nothing is left of it. */
+/** The contents of explanations and who may request them. `random.test.ts` compares them with real responses. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createBySystem } from '../../src/auth/bootstrap.ts'
@@ -36,7 +36,7 @@ async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what an explanation contains is for the test to say.
+// biome-ignore lint/suspicious/noExplicitAny: the tests check the structure.
 type Document = any
 
 async function explained({ service, root }: World, body: object): Promise<Document> {
@@ -79,7 +79,7 @@ after(() => {
   return ended
 })
 
-test('a hidden item is told apart from one that is not there, and every part of the rule is judged', async () => {
+test('a hidden item is distinguished from a missing one, and every part of the rule is evaluated', async () => {
   const { ours, outsider } = world
   const path = `/tasks/${ours.items.tasks}`
   const { reasons } = await explained(world, { as: outsider, path })
@@ -90,7 +90,7 @@ test('a hidden item is told apart from one that is not there, and every part of 
   assert.deepEqual([missing.status, missing.reasons[0].kind], [404, 'missing'])
 })
 
-test('a scope that is missing is named', async () => {
+test('a missing scope is named', async () => {
   const { reasons, code } = await explained(world, {
     as: world.outsider,
     scopes: ['read:label'],
@@ -100,7 +100,7 @@ test('a scope that is missing is named', async () => {
   assert.deepEqual([reasons[0].scope, reasons[0].scopes], ['read:task', ['read:label']])
 })
 
-test('a rule without an item is judged by the caller, part by part', async () => {
+test('a rule without an item is evaluated for the caller, part by part', async () => {
   const access = role('admin').or(scope('write:note').and(signedIn))
   const service = await testService(
     model(
@@ -125,7 +125,7 @@ test('a rule without an item is judged by the caller, part by part', async () =>
   await service.close()
 })
 
-test('GraphQL mutations are explained, and not carried out', async () => {
+test('GraphQL mutations are explained and not executed', async () => {
   const id = world.ours.items.tasks
   const query = `mutation { updateTask(id: ${id}, points: 9) { id } }`
   const before = await stored(world)
@@ -146,7 +146,7 @@ test('GraphQL mutations are explained, and not carried out', async () => {
   assert.equal(await stored(world), before)
 })
 
-test('only an administrator without a limit of scopes finds it, and a wrong body is refused with all its faults', async () => {
+test('only an administrator with all scopes finds the endpoint, and an invalid body is refused with all its faults', async () => {
   const { service, ours, root } = world
   for (const [as, status] of [
     [ours.people.admin, 403],
@@ -166,13 +166,13 @@ test('only an administrator without a limit of scopes finds it, and a wrong body
   assert.equal(wrong.body.error.details.length, 3)
 })
 
-test('without the development mode an error says nothing of the rule', async () => {
+test('an error reveals nothing about the rule outside of the development mode', async () => {
   const { service, ours, outsider } = world
   const answer = await service.request(`GET /api/v1/tasks/${ours.items.tasks}`, { as: outsider })
   assert.deepEqual(Object.keys(answer.body.error), ['code', 'message'])
 })
 
-test('what the code of an action would do is part of the verdict, and nothing of it stays', async () => {
+test('the effects of an action’s code are part of the explanation, and rolled back', async () => {
   const { service, ours } = world
   const { projects, organizations } = ours.items
   await service.settled()
@@ -210,7 +210,7 @@ test('what the code of an action would do is part of the verdict, and nothing of
   assert.equal(service.mails.length, mails)
 })
 
-test('every error of a GraphQL answer is explained, at its path; a hidden item without an error as well', async () => {
+test('every error of a GraphQL response is explained at its path, and so is a hidden item without an error', async () => {
   const { ours, outsider } = world
   const of = (as: number | null, query: string) =>
     explained(world, { as, method: 'POST', path: '/graphql', body: { query } })
@@ -249,7 +249,7 @@ test('every error of a GraphQL answer is explained, at its path; a hidden item w
   assert.deepEqual([none.code, none.reasons[0].kind], ['BAD_REQUEST', 'request'])
 })
 
-test('listeners learn which events they hear, and which they do not', async () => {
+test('the explanation of a write lists which subscribers receive which events', async () => {
   const { ours, outsider } = world
   const { tasks } = ours.items
   const path = `/events?collections=tasks&item_id=${tasks}&wait=30`
@@ -273,7 +273,7 @@ test('listeners learn which events they hear, and which they do not', async () =
   assert.deepEqual([refused.code, refused.reasons[0].collection], ['UNAUTHORIZED', 'tasks'])
 })
 
-test('a key is explained as it would be taken: with its scopes, its end, and its user’s account', async () => {
+test('a key is explained as it would be accepted: with its scopes, its expiry, and the account of its user', async () => {
   const { service, root } = world
   const { id: owner } = await service.users.create({})
   const body = {
@@ -303,7 +303,7 @@ interface Opened {
   readonly lines: () => readonly Record<string, unknown>[]
 }
 
-/** A service with its log at `debug`. `tells`: as `portico dev` starts it, for whoever asks from there. */
+/** A service with log level `debug`. `tells`: in development mode, for callers on this machine. */
 async function withLog(tells: boolean, use: (opened: Opened) => Promise<void>): Promise<void> {
   const said: string[] = []
   const given = { logLevel: 'debug', secretKeys: ['a'.repeat(40)], rateLimit: 'off' } as const
@@ -329,7 +329,7 @@ async function withLog(tells: boolean, use: (opened: Opened) => Promise<void>): 
 const headers = { 'Content-Type': 'application/json' }
 const graphqlBody = JSON.stringify({ query: '{ user(id: 1) { id } users { id } }' })
 
-test('in development the refusal itself says why, by REST and by every error of GraphQL', () =>
+test('in development the refusal itself explains the reason, in REST and in every GraphQL error', () =>
   withLog(true, async ({ send }) => {
     const refused = await send('http://localhost/api/v1/users/1')
     const { error } = (await refused.json()) as Document
@@ -344,7 +344,7 @@ test('in development the refusal itself says why, by REST and by every error of 
     for (const { extensions } of errors) assert.match(extensions.explain, /signedIn/)
   }))
 
-test('the log at debug has one line for each refusal: what decided, and nothing that a client has sent', () =>
+test('the log at debug has one line for each refusal, with the deciding rule and without client input', () =>
   withLog(false, async ({ send, lines }) => {
     const refused = await send('http://localhost/api/v1/users/1')
     assert.equal(((await refused.json()) as Document).error.explain, undefined)
@@ -385,7 +385,7 @@ test('the log at debug has one line for each refusal: what decided, and nothing 
     assert.doesNotMatch(JSON.stringify(lines()), /s3cret/)
   }))
 
-test('nobody is told where NODE_ENV is production', async () => {
+test('no reason is sent if NODE_ENV is production', async () => {
   const { NODE_ENV: before } = process.env
   process.env.NODE_ENV = 'production'
   try {
@@ -399,7 +399,7 @@ test('nobody is told where NODE_ENV is production', async () => {
   }
 })
 
-test('a first-party app that may write accounts may ask, and no other app', () => {
+test('a first-party app that may write accounts can request explanations, other apps cannot', () => {
   const ask = (thirdParty: boolean, scope: string) => () =>
     requireExplainer(
       user(1, 'admin', new Set([scope]), undefined, undefined, { appId: 1, grant: null, thirdParty }),
@@ -411,19 +411,19 @@ test('a first-party app that may write accounts may ask, and no other app', () =
 
 const here = { host: 'localhost:3000' }
 for (const [what, headers, peer, isTold] of [
-  ['a program of this machine', here, '127.0.0.1', true],
-  ['a page of this machine, on another port', { ...here, origin: 'http://localhost:5173' }, '::1', true],
+  ['a program on this machine', here, '127.0.0.1', true],
+  ['a page on this machine, on another port', { ...here, origin: 'http://localhost:5173' }, '::1', true],
   ['another machine', here, '192.168.1.7', false],
   ['a proxy', { ...here, 'x-forwarded-for': '192.0.2.1' }, '127.0.0.1', false],
   ['a page of another site', { ...here, origin: 'https://evil.example' }, '127.0.0.1', false],
-  ['a page of no site', { ...here, origin: 'null' }, '127.0.0.1', false],
+  ['a page with an opaque origin', { ...here, origin: 'null' }, '127.0.0.1', false],
   [
     'a page of another site that sends no origin',
     { ...here, 'sec-fetch-site': 'cross-site' },
     '127.0.0.1',
     false,
   ],
-  ['a name that was rebound', { host: 'evil.example:3000' }, '127.0.0.1', false],
+  ['a rebound DNS name', { host: 'evil.example:3000' }, '127.0.0.1', false],
 ] as const) {
   test(`\`portico dev\` ${isTold ? 'tells' : 'does not tell'} ${what}`, () => {
     assert.equal(isOfDeveloper({ headers, peer, local: '192.168.1.5' }, undefined), isTold)

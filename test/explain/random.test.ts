@@ -1,4 +1,4 @@
-/** Random requests of random callers: an explanation says what the service then answers, and leaves no trace. */
+/** Random requests by random callers: an explanation predicts the response, and stores nothing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkModel } from '../../src/model/check.ts'
@@ -12,7 +12,7 @@ import { openDump } from './dump.ts'
 
 type Service = TestService<typeof tracker>
 
-/** Who asks, by a key of its own. */
+/** A caller with a key of its own. */
 interface Caller {
   readonly told: string
   readonly key: { readonly id: number; readonly text: string } | undefined
@@ -40,7 +40,7 @@ async function callersOf(service: Service, { people }: Organization, root: numbe
   return callers
 }
 
-/** Requests that change much are rarely made up by chance. */
+/** Requests with large effects, which are rarely generated at random. */
 function ownRequests({ items, people, organization }: Organization): readonly Omit<Asked, 'headers'>[] {
   const { tasks, projects, labels, comments, memberships, invitations } = items
   const of = (method: string, path: string, body?: unknown) => ({ method, path, body })
@@ -79,10 +79,10 @@ function ownRequests({ items, people, organization }: Organization): readonly Om
   ]
 }
 
-/** What an explanation takes: a method of the API, a JSON body, `If-Match`. Undefined: another one. */
+/** A request that can be explained: a method of the API, a JSON body, `If-Match`. Undefined for others. */
 function randomRequest(generator: Generator, document: Document): Asked | undefined {
   const operation = generator.pick(operationsOf(document))
-  // A deletion as often as a read would soon leave nothing to read, nor anybody.
+  // If deletions were as frequent as reads, no data or users would soon be left.
   if (operation.method === 'DELETE' && generator.chance(0.9)) return undefined
   if (/\/(explain|test|\{n\}\/redeliver)$/.test(operation.path)) return undefined
   const { method = 'GET', url, headers = {}, body } = generator.request(operation)
@@ -125,7 +125,7 @@ function answered(service: Service, { key }: Caller, { method, path, headers, bo
   })
 }
 
-/** What is in one of them only. When a key was last used is stored later: of real requests, and of the asker's own key. */
+/** Lines in one of them only. The last use of a key is stored later, for real requests and for the caller's own key. */
 function changed(before: readonly string[], after: readonly string[]): readonly string[] {
   const [old, now] = [new Set(before), new Set(after)]
   const lines = [...before.filter(line => !now.has(line)), ...after.filter(line => !old.has(line))]
@@ -136,7 +136,7 @@ const seed = Number(process.env.SEED ?? 20_260_701)
 
 for (const kind of kinds) {
   const requests = kind === sqlite ? 300 : 150
-  test(`${requests} random requests are explained as they are answered, and nothing is left of it (${kind.name}, seed ${seed})`, async t => {
+  test(`${requests} random requests are explained as they are answered, and explanations store nothing (${kind.name}, seed ${seed})`, async t => {
     const database = await kind.make(checkModel(tracker))
     const service = await testService(tracker, { settings: { database: database.url, rateLimit: 100_000 } })
     const dump = await openDump(database.url)

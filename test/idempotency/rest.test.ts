@@ -1,4 +1,4 @@
-/** Writes of REST that are sent again with their `Idempotency-Key`, to any node. */
+/** REST writes retried with their `Idempotency-Key` on any node. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
@@ -16,7 +16,7 @@ interface Write {
   readonly body?: unknown
 }
 
-/** Sends a write to the node at a place, counted round. */
+/** Sends a write to the next node in turn. */
 function writer({ urls, ann }: Fixture) {
   let at = 0
   return (path: string, { idempotencyKey, headers, ...write }: Write = {}): Promise<Answer> => {
@@ -51,7 +51,7 @@ for (const setup of nodeSetups) {
   suite(`Idempotency-Key on ${setup.name}`, () => {
     const withFixture = sharedFixtures(setup)
 
-    test('each write is carried out once, and answered again on any node', async () => {
+    test('each write is executed once, and its response replayed on any node', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const title = `once ${randomUUID()}`
@@ -84,7 +84,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('of twenty that are sent at once to all nodes, one has an effect', async () => {
+    test('of twenty concurrent requests to all nodes, one has an effect', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const title = `parallel ${randomUUID()}`
@@ -99,7 +99,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a key that comes with another request is a 422', async () => {
+    test('a key reused for another request is a 422', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const idempotencyKey = randomUUID()
@@ -120,7 +120,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a write that is refused stores nothing, and may be tried again', async () => {
+    test('a refused write stores nothing, and may be retried', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const idempotencyKey = randomUUID()
@@ -156,12 +156,12 @@ for (const setup of nodeSetups) {
         const byApp = await write('/posts', { ...create, key: access_token })
         assert.deepEqual([one.status, other.status], [201, 201])
         assert.notEqual(one.json.id, other.json.id)
-        // An app by itself is no user, so it may create no post: it is not given Ann's answer.
+        // An app without a user cannot create a post: it does not get Ann's response.
         assert.equal(byApp.status, 403)
       })
     })
 
-    test('who may no longer read the item gets its status and id', async () => {
+    test('a caller who can no longer read the item gets its status and id', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const create = { idempotencyKey: randomUUID(), body: { title: 'Gone' } }
@@ -176,7 +176,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a credential of the same user with other rights gets the id', async () => {
+    test('a credential of the same user with other permissions gets the id', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const create = { idempotencyKey: randomUUID(), body: { title: 'Mine' } }
@@ -188,7 +188,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a secret is in the stored answer, and nowhere readable in the database', async () => {
+    test('a secret is part of the stored response, and encrypted in the database', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const create = { idempotencyKey: randomUUID(), body: { name: 'secret', scopes: ['read:post'] } }
@@ -203,7 +203,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('an app and its first secret are made once', async () => {
+    test('an app and its first secret are created once', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const body = { name: 'Once', redirect_uris: [], scopes: ['read:post'] }
@@ -225,7 +225,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('an address that waits for its proof is changed once', async () => {
+    test('a change of the e-mail address that awaits confirmation is made once', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const email = `${randomUUID()}@example.com`
@@ -236,7 +236,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a malformed key is a 400 that says so, to who may write', async () => {
+    test('a malformed key is a 400 with the reason, for callers who may write', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const body = { title: 'One' }
@@ -252,7 +252,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('an answer is given again after all nodes have been started anew', async () => {
+    test('a response is replayed after a restart of all nodes', async () => {
       await withFixture(async fixture => {
         const write = writer(fixture)
         const create = { idempotencyKey: randomUUID(), body: { title: 'Lasting' } }
@@ -264,7 +264,7 @@ for (const setup of nodeSetups) {
   })
 }
 
-/** The answer to a write with the header twice. */
+/** The response to a write with the header twice. */
 async function twice({ urls: [url = ''], ann }: Fixture): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

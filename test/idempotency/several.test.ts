@@ -1,4 +1,4 @@
-/** Bulk creates and batches that are sent again with their `Idempotency-Key`, to any node. */
+/** Bulk creates and batches retried with their `Idempotency-Key` on any node. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
@@ -31,7 +31,7 @@ for (const setup of nodeSetups) {
   suite(`several writes with an Idempotency-Key on ${setup.name}`, () => {
     const withFixture = sharedFixtures(setup)
 
-    test('a bulk create is carried out once, and answered again', async () => {
+    test('a bulk create is executed once, and its response replayed', async () => {
       await withFixture(async fixture => {
         const post = poster(fixture)
         const [marker, key] = [randomUUID(), randomUUID()]
@@ -63,7 +63,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a batch is carried out once, and answered again', async () => {
+    test('a batch is executed once, and its response replayed', async () => {
       await withFixture(async fixture => {
         const post = poster(fixture)
         const [marker, key] = [randomUUID(), randomUUID()]
@@ -86,7 +86,7 @@ for (const setup of nodeSetups) {
         assert.equal(first.status, 200, first.text)
         assert.equal(await countOf(fixture, marker), 1)
         const results = first.json.results as { status: number; body: { id: number } | null }[]
-        // The post that the batch itself has deleted is not there any more.
+        // The post that the batch itself deleted no longer exists.
         const expected = results.map((result, at) =>
           at === 4 ? { ...result, body: { id: result.body?.id } } : result,
         )
@@ -98,7 +98,7 @@ for (const setup of nodeSetups) {
       })
     })
 
-    test('a batch that only reads takes no key', async () => {
+    test('a read-only batch refuses a key', async () => {
       await withFixture(async fixture => {
         const post = poster(fixture)
         const key = randomUUID()

@@ -1,4 +1,4 @@
-/** OpenTelemetry traces, as a collector gets them. */
+/** OpenTelemetry traces, as received by a collector. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -10,7 +10,7 @@ import { type CollectedSpan, type Collector, withCollector } from './collector.t
 const SERVER = 2
 const ERROR = 2
 
-/** What a collector has when the service has ended. */
+/** The spans that a collector has when the service has stopped. */
 async function traced(
   use: (service: TestService) => Promise<void>,
   check: (collector: Collector, service: TestService) => void,
@@ -38,7 +38,7 @@ const parentId = 'b7ad6b7169203331'
 const traceparent = `00-${traceId}-${parentId}-01`
 
 describe('a trace', () => {
-  it('has a span for the request, and below it one for each step', () =>
+  it('has a span for the request with a child for each step', () =>
     traced(
       ({ call, key }) => call('/api/v1/users/1', { key }).then(() => {}),
       ({ spans }) => {
@@ -70,7 +70,7 @@ describe('a trace', () => {
       },
     ))
 
-  it('shows a write until its commit', () =>
+  it('includes a write until its commit', () =>
     traced(
       async ({ call, key }) => {
         assert.equal((await call('/api/v1/posts', { method: 'POST', key, body: { title: 'a' } })).status, 201)
@@ -87,7 +87,7 @@ describe('a trace', () => {
       },
     ))
 
-  it('goes on where the client began it', () =>
+  it('continues the trace of the client', () =>
     traced(
       async ({ call }) => {
         await call('/api/v1/posts', { headers: { traceparent } })
@@ -105,7 +105,7 @@ describe('a trace', () => {
       },
     ))
 
-  it('that the client does not record is not recorded, and a malformed one begins anew', () =>
+  it('is not recorded if the client’s is not, and a malformed parent starts a new trace', () =>
     traced(
       async ({ call }) => {
         await call('/api/v1/posts/1', { headers: { traceparent: `00-${traceId}-${parentId}-00` } })
@@ -121,7 +121,7 @@ describe('a trace', () => {
       },
     ))
 
-  it('tells what failed, and no secret', () =>
+  it('records the error and no secret', () =>
     traced(
       async ({ call, key }) => {
         assert.equal((await call('/api/v1/posts', { key: 'pk_notakeyofanybody' })).status, 401)
@@ -140,7 +140,7 @@ describe('a trace', () => {
       },
     ))
 
-  it('is nobody’s who comes after: a subscription goes on without its request', () =>
+  it('does not include later work: a subscription continues without its request', () =>
     traced(
       async ({ call, url, key }) => {
         const stop = new AbortController()
@@ -176,14 +176,14 @@ const environmentOf = (file: string, endpoint?: string) => ({
 const without = ['--import', join(import.meta.dirname, 'without-packages.mjs')]
 
 describe('a service', () => {
-  it('loads nothing for traces unless they are asked for', () =>
+  it('loads nothing for traces unless they are enabled', () =>
     withFile(async file => {
       const service = await startProcess({ environment: environmentOf(file), node: without })
       assert.equal((await service.call('/api/v1/posts')).status, 200)
       assert.equal(await service.end(), 0)
     }))
 
-  it('that is asked for traces and lacks the packages says which', () =>
+  it('names the missing packages when traces are enabled without them', () =>
     withFile(async file => {
       const environment = environmentOf(file, 'http://127.0.0.1:9')
       await assert.rejects(startProcess({ environment, node: without }), error => {
@@ -193,7 +193,7 @@ describe('a service', () => {
       })
     }))
 
-  it('goes on without a collector, says so once, without a password, and stops in time', () =>
+  it('serves without a collector, reports it once without a password, and stops in time', () =>
     withFile(async file => {
       const environment = {
         ...environmentOf(file, 'http://user:hunter2@127.0.0.1:9'),
@@ -210,7 +210,7 @@ describe('a service', () => {
       assert.doesNotMatch(service.said(), /hunter2/)
     }))
 
-  it('takes its name from OTEL_SERVICE_NAME, and stops with everything sent', () =>
+  it('takes its name from OTEL_SERVICE_NAME, and sends all spans before it stops', () =>
     withFile(file =>
       withCollector(200, async ({ url, spans }) => {
         const environment = { ...environmentOf(file, url), OTEL_SERVICE_NAME: 'blog' }

@@ -1,4 +1,4 @@
-/** What the run of the mutants makes of its results, and which mutants it refuses to count. */
+/** The report of the mutation run, and the mutants that it refuses. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -12,15 +12,15 @@ const [wrong = assert.fail(), harmless = assert.fail()] = mutantsOf(
   ['plan/x'],
   [
     ['off by one', 'a < b', 'a <= b'],
-    ['in other words', 'a < b', 'b > a', 'it says the same'],
+    ['equivalent', 'a < b', 'b > a', 'it means the same'],
   ],
 )
 
-test('a mutant names its file and the tests that must notice it', () => {
+test('a mutant names its file and its tests', () => {
   assert.deepEqual([wrong.file, wrong.tests], ['src/plan/x.ts', ['test/plan/x.test.ts']])
 })
 
-test('a mutant that does not fit the sources is stale, and so is one that no file could be loaded with', () => {
+test('a mutant is stale if its text does not occur once, or its file cannot be loaded', () => {
   assert.equal(faultOf(wrong, 'const c: boolean = a < b'), undefined)
   assert.match(faultOf(wrong, 'const c = a > b') ?? '', /occurs 0 times/)
   assert.match(faultOf(wrong, 'const c = a < b && a < b') ?? '', /occurs 2 times/)
@@ -39,7 +39,7 @@ test('a mutant whose test file does not exist is stale', () => {
   )
 })
 
-test('only mutants that matter count, a survivor is told with why, and stale ones are counted apart', () => {
+test('equivalent mutants are not counted, survivors are listed with their reason, and stale ones are counted separately', () => {
   const noticed: Outcome = { kind: 'noticed', by: 'test/plan/x.test.ts' }
   const results = [
     { mutant: wrong, outcome: noticed },
@@ -53,11 +53,11 @@ test('only mutants that matter count, a survivor is told with why, and stale one
   assert.ok(text.includes('| src/plan | 4 | 3 | 1 | 2 | 1 | 33.3 % |'))
   assert.ok(text.includes('| src/auth | 1 | 1 | 1 | 0 | 0 | 100.0 % |'))
   assert.ok(text.includes('- src/plan/x.ts: off by one: not noticed'))
-  assert.ok(text.includes('- src/plan/x.ts: in other words: it says the same'))
+  assert.ok(text.includes('- src/plan/x.ts: equivalent: it means the same'))
   assert.ok(text.includes('- src/plan/x.ts: off by one: stale, its text occurs 0 times'))
 })
 
-test('every mutant fits the sources', () => {
+test('every mutant matches the sources', () => {
   const program = join(import.meta.dirname, '..', '..', 'scripts', 'mutants', 'main.ts')
   const { status, stdout } = spawnSync(process.execPath, [...process.execArgv, program, '--text'], {
     encoding: 'utf8',

@@ -1,4 +1,4 @@
-/** What the compiler reads. Nobody runs it: without Relay's Babel plug-in, programs import what it has made. */
+/** Input of the compiler, never executed: without Relay's Babel plug-in, programs import the generated files. */
 import { graphql } from 'relay-runtime'
 
 export const feed = graphql`
