@@ -128,7 +128,7 @@ export class ReceivedEvents {
 
 const maxSteps = 2 ** 20
 
-/** Above 0, and exact for items below 2^31. */
+/** Positive, and exact for items below 2^31. */
 function contentOf(event: EntryEvent): number {
   const kind = ['created', 'updated', 'deleted'].indexOf(event.kind)
   return (event.item * maxSteps + event.version) * 3 + kind + 1

@@ -1,4 +1,4 @@
-/** A process that sends requests and has nothing more to do. Exit code 3: something keeps it running. */
+/** A process that sends requests and then has nothing to do. Exit code 3: something keeps it running. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Outgoing } from '../../src/outgoing/outgoing.ts'
 
@@ -13,5 +13,5 @@ await outgoing.request({ url: `${url}never`, ...asked, signal: AbortSignal.timeo
 await outgoing.request({ url: 'http://127.0.0.1:1/', ...asked }).catch(() => {})
 console.info('done')
 
-// Shorter than idle connections are kept. Where nothing keeps the process running, it never fires.
+// Shorter than the lifetime of idle connections. It does not fire unless something keeps the process running.
 wait(3000, undefined, { ref: false }).then(() => process.exit(3))
