@@ -13,7 +13,7 @@ import type model from '../models/tracker.ts'
 import { bundledClient, runtime } from './bundle.ts'
 import { type FaultyProxy, openFaultyProxy } from './faulty-proxy.ts'
 
-const TOKEN = 'pk_0123456789abcdefghij'
+const apiKey = 'pk_0123456789abcdefghij'
 const tracker = join(import.meta.dirname, '..', '..', 'examples', 'tracker', 'model.ts')
 const docs = join(import.meta.dirname, '..', '..', 'docs', 'client.md')
 
@@ -75,7 +75,7 @@ console.log(JSON.stringify(await scenario(client, JSON.parse(process.argv[2]))))
     folder,
     environment: {
       PORTICO_MODEL: tracker,
-      PORTICO_ADMIN_API_KEY: TOKEN,
+      PORTICO_ADMIN_API_KEY: apiKey,
       PORTICO_RATE_LIMIT: 'off',
       DATABASE_URL: join(folder, 'data.db'),
     },
@@ -92,7 +92,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const given = (name: string) => ({ baseUrl: `http://127.0.0.1:${proxy.port}`, token: TOKEN, name })
+const given = (name: string) => ({ baseUrl: `http://127.0.0.1:${proxy.port}`, token: apiKey, name })
 
 async function seenBy(program: string, words: readonly string[], name: string): Promise<unknown> {
   const run = promisify(execFile)(program, [...words, 'main.mjs', JSON.stringify(given(name))], {

@@ -11,7 +11,7 @@ let client: Client
 let blog: Blog
 let seen: Readonly<Record<string, unknown>>
 
-const TITLES = ['relay 5', 'relay 4', 'relay 3', 'relay 2', 'relay 1']
+const titles = ['relay 5', 'relay 4', 'relay 3', 'relay 2', 'relay 1']
 
 /** Compiles the app against the printed schema, and registers its documents. */
 async function prepare(): Promise<string> {
@@ -49,10 +49,10 @@ after(async () => {
 
 describe('Relay', () => {
   it('reads a connection page by page into one list', () => {
-    const total = TITLES.length
+    const total = titles.length
     assert.deepEqual(seen.pages, {
-      first: TITLES.slice(0, 2),
-      all: TITLES,
+      first: titles.slice(0, 2),
+      all: titles,
       loads: 2,
       total,
       author: 'Administrator',

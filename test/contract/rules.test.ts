@@ -29,7 +29,7 @@ async function graphql(url: string, { key }: Person, query: string): Promise<Ans
 }
 
 /** Whether the caller sees the note, in every way to read it. */
-async function ways(url: string, note: Item, who: Person): Promise<Readonly<Record<string, boolean>>> {
+async function visibility(url: string, note: Item, who: Person): Promise<Readonly<Record<string, boolean>>> {
   const ask = (path: string) => call(`${url}/api/v1/${path}`, { key: who.key })
   const [item, list, filtered, related, document] = await Promise.all([
     ask(`notes/${note.id}`),
@@ -53,7 +53,7 @@ async function ways(url: string, note: Item, who: Person): Promise<Readonly<Reco
 }
 
 /** Repeats a request until the moment has passed; checks the answers that came before it. */
-async function until<T>(moment: number, ask: () => Promise<T>, before: (answer: T) => void): Promise<T> {
+async function repeatUntil<T>(moment: number, ask: () => Promise<T>, before: (answer: T) => void): Promise<T> {
   for (;;) {
     const askedAt = Date.now()
     const answer = await ask()
@@ -62,7 +62,7 @@ async function until<T>(moment: number, ask: () => Promise<T>, before: (answer: 
   }
 }
 
-function all(found: Readonly<Record<string, boolean>>, expected: boolean): void {
+function assertAll(found: Readonly<Record<string, boolean>>, expected: boolean): void {
   for (const [way, seen] of Object.entries(found)) assert.equal(seen, expected, `${way}: ${seen}`)
 }
 
@@ -91,14 +91,14 @@ for (const setup of setups) {
       const known = { id: note.id, author_id: ann.id }
       const tags = await Promise.all(urls.map(url => call(`${url}/api/v1/notes`, { key: ben.key })))
       assert.deepEqual(await eventsOf(first, ben, after), [])
-      const seen = await until(
+      const seen = await repeatUntil(
         moment,
-        () => Promise.all(urls.map(url => ways(url, known, ben))),
+        () => Promise.all(urls.map(url => visibility(url, known, ben))),
         found => {
-          for (const one of found) all(one, false)
+          for (const one of found) assertAll(one, false)
         },
       )
-      for (const one of seen) all(one, true)
+      for (const one of seen) assertAll(one, true)
       for (const [at, url] of urls.entries()) {
         const tag = tags[at]?.headers.get('etag') ?? ''
         const again = await call(`${url}/api/v1/notes`, { key: ben.key, headers: { 'If-None-Match': tag } })
@@ -127,7 +127,7 @@ for (const setup of setups) {
         const body = { title: `try ${tries}` }
         return (await call(`${url}/api/v1/notes/${id}`, { method: 'PATCH', key: ann.key, body })).status
       }
-      assert.equal(await until(moment, change, status => assert.equal(status, 200)), 403)
+      assert.equal(await repeatUntil(moment, change, status => assert.equal(status, 200)), 403)
     }))
 
   test(`a rule on the caller’s e-mail address applies as soon as the address is confirmed (${setup.name})`, () =>

@@ -115,7 +115,7 @@ function send(agent: Agent, url: string, title: string | undefined): Promise<Sen
   })
 }
 
-const LANES = 12
+const clientCount = 12
 
 /** Reads and writes continuously until `stopped`; counts each outcome. */
 async function load(url: string, stopped: () => boolean): Promise<ReadonlyMap<string, number>> {
@@ -129,7 +129,7 @@ async function load(url: string, stopped: () => boolean): Promise<ReadonlyMap<st
     }
     agent.destroy()
   }
-  await Promise.all(Array.from({ length: LANES }, (_, at) => lane(at)))
+  await Promise.all(Array.from({ length: clientCount }, (_, at) => lane(at)))
   return outcomes
 }
 

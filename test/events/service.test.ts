@@ -281,11 +281,11 @@ for (const setup of setups) {
       assert.equal(huge.blocks[0]?.event, 'resync_required')
       const open = await stream(url, 'after=123456789', { key: ann.key })
       await open.ended
-      const [told, ...others] = open.blocks
+      const [resync, ...others] = open.blocks
       assert.deepEqual(others, [])
-      assert.equal(told?.event, 'resync_required')
-      assert.equal(JSON.parse(told?.data ?? '').error.code, 'RESYNC_REQUIRED')
-      const again = await stream(url, 'after=123456789', { key: ann.key, lastEventId: String(told?.id) })
+      assert.equal(resync?.event, 'resync_required')
+      assert.equal(JSON.parse(resync?.data ?? '').error.code, 'RESYNC_REQUIRED')
+      const again = await stream(url, 'after=123456789', { key: ann.key, lastEventId: String(resync?.id) })
       await create(url, ann)
       await until(() => again.events().length === 1)
       again.leave()

@@ -17,14 +17,14 @@ import { type Organization, organizationOf, type Service } from '../matrix/track
 import blog from '../models/blog.ts'
 import tracker from '../models/tracker.ts'
 
-interface World {
+interface Context {
   readonly service: Service
   readonly ours: Organization
   readonly root: number
   readonly outsider: number
 }
 
-async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
+async function withContext(use: (context: Context) => Promise<void>): Promise<void> {
   const service = await testService(tracker)
   try {
     const ours = await organizationOf(service, 'OURS')
@@ -39,13 +39,13 @@ async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
 // biome-ignore lint/suspicious/noExplicitAny: the tests check the structure.
 type Document = any
 
-async function explained({ service, root }: World, body: object): Promise<Document> {
+async function explained({ service, root }: Context, body: object): Promise<Document> {
   const answer = await service.request('POST /api/v1/explain', { as: root, body })
   assert.equal(answer.status, 200, answer.text)
   return answer.body
 }
 
-async function stored({ service }: World): Promise<string> {
+async function stored({ service }: Context): Promise<string> {
   const all = service.asSystem as unknown as Record<string, { list(): Promise<readonly unknown[]> }>
   const names = [
     'organizations',
@@ -60,13 +60,13 @@ async function stored({ service }: World): Promise<string> {
   return JSON.stringify(await Promise.all(names.map(name => all[name]?.list())))
 }
 
-let world: World
+let context: Context
 let end = () => {}
 let ended: Promise<void>
 before(async () => {
   const started = Promise.withResolvers<void>()
-  ended = withWorld(made => {
-    world = made
+  ended = withContext(made => {
+    context = made
     started.resolve()
     return new Promise<void>(resolve => {
       end = resolve
@@ -80,19 +80,19 @@ after(() => {
 })
 
 test('a hidden item is distinguished from a missing one, and every part of the rule is evaluated', async () => {
-  const { ours, outsider } = world
+  const { ours, outsider } = context
   const path = `/tasks/${ours.items.tasks}`
-  const { reasons } = await explained(world, { as: outsider, path })
+  const { reasons } = await explained(context, { as: outsider, path })
   assert.equal(reasons[0].kind, 'hidden')
   assert.equal(reasons[0].parts[0].holds, false)
   assert.match(reasons[0].message, /is there, and hidden.*memberships/)
-  const missing = await explained(world, { as: outsider, path: '/tasks/99999' })
+  const missing = await explained(context, { as: outsider, path: '/tasks/99999' })
   assert.deepEqual([missing.status, missing.reasons[0].kind], [404, 'missing'])
 })
 
 test('a missing scope is named', async () => {
-  const { reasons, code } = await explained(world, {
-    as: world.outsider,
+  const { reasons, code } = await explained(context, {
+    as: context.outsider,
     scopes: ['read:label'],
     path: '/tasks',
   })
@@ -126,28 +126,28 @@ test('a rule without an item is evaluated for the caller, part by part', async (
 })
 
 test('GraphQL mutations are explained and not executed', async () => {
-  const id = world.ours.items.tasks
+  const id = context.ours.items.tasks
   const query = `mutation { updateTask(id: ${id}, points: 9) { id } }`
-  const before = await stored(world)
-  const refused = await explained(world, {
-    as: world.ours.people.reader,
+  const before = await stored(context)
+  const refused = await explained(context, {
+    as: context.ours.people.reader,
     method: 'POST',
     path: '/graphql',
     body: { query },
   })
   assert.deepEqual([refused.code, refused.reasons[0]?.collection], ['FORBIDDEN', 'tasks'])
-  const allowed = await explained(world, {
-    as: world.ours.people.editor,
+  const allowed = await explained(context, {
+    as: context.ours.people.editor,
     method: 'POST',
     path: '/graphql',
     body: { query },
   })
   assert.equal(allowed.allowed, true)
-  assert.equal(await stored(world), before)
+  assert.equal(await stored(context), before)
 })
 
 test('only an administrator with all scopes finds the endpoint, and an invalid body is refused with all its faults', async () => {
-  const { service, ours, root } = world
+  const { service, ours, root } = context
   for (const [as, status] of [
     [ours.people.admin, 403],
     [undefined, 401],
@@ -167,19 +167,19 @@ test('only an administrator with all scopes finds the endpoint, and an invalid b
 })
 
 test('an error reveals nothing about the rule outside of the development mode', async () => {
-  const { service, ours, outsider } = world
+  const { service, ours, outsider } = context
   const answer = await service.request(`GET /api/v1/tasks/${ours.items.tasks}`, { as: outsider })
   assert.deepEqual(Object.keys(answer.body.error), ['code', 'message'])
 })
 
 test('the effects of an action’s code are part of the explanation, and rolled back', async () => {
-  const { service, ours } = world
+  const { service, ours } = context
   const { projects, organizations } = ours.items
   await service.settled()
   const mails = service.mails.length
-  const before = await stored(world)
+  const before = await stored(context)
   const path = `/projects/${projects}/archive`
-  const { allowed, status, reasons, notes } = await explained(world, {
+  const { allowed, status, reasons, notes } = await explained(context, {
     as: ours.people.editor,
     method: 'POST',
     path,
@@ -191,16 +191,16 @@ test('the effects of an action’s code are part of the explanation, and rolled 
     'This is how the request is answered now; what it would change was undone.',
     'Not emitted: project.archived.',
   ])
-  const refused = await explained(world, { as: ours.people.reader, method: 'POST', path })
+  const refused = await explained(context, { as: ours.people.reader, method: 'POST', path })
   assert.deepEqual([refused.code, refused.reasons[0].operation], ['FORBIDDEN', 'archive'])
-  const report = await explained(world, {
+  const report = await explained(context, {
     as: ours.people.reader,
     path: `/queries/report?id=${organizations}`,
   })
   assert.deepEqual(report.notes, ['The code of queries.report ran.'])
-  assert.equal(await stored(world), before)
+  assert.equal(await stored(context), before)
   const change = { email: 'new-address@example.com' }
-  await explained(world, {
+  await explained(context, {
     as: ours.people.reader,
     method: 'PATCH',
     path: `/users/${ours.people.reader}`,
@@ -211,9 +211,9 @@ test('the effects of an action’s code are part of the explanation, and rolled 
 })
 
 test('every error of a GraphQL response is explained at its path, and so is a hidden item without an error', async () => {
-  const { ours, outsider } = world
+  const { ours, outsider } = context
   const of = (as: number | null, query: string) =>
-    explained(world, { as, method: 'POST', path: '/graphql', body: { query } })
+    explained(context, { as, method: 'POST', path: '/graphql', body: { query } })
   const { tasks, projects } = ours.items
   const two = await of(null, `{ a: task(id: ${tasks}) { title } b: projects { id } }`)
   assert.deepEqual([two.allowed, two.status, two.code], [false, 200, 'UNAUTHORIZED'])
@@ -245,36 +245,36 @@ test('every error of a GraphQL response is explained at its path, and so is a hi
     writes.reasons.map(({ operation }: Document) => operation),
     ['update', 'archive'],
   )
-  const none = await explained(world, { method: 'GET', path: '/graphql' })
+  const none = await explained(context, { method: 'GET', path: '/graphql' })
   assert.deepEqual([none.code, none.reasons[0].kind], ['BAD_REQUEST', 'request'])
 })
 
 test('the explanation of a write lists which subscribers receive which events', async () => {
-  const { ours, outsider } = world
+  const { ours, outsider } = context
   const { tasks } = ours.items
   const path = `/events?collections=tasks&item_id=${tasks}&wait=30`
-  const heard = await explained(world, { as: ours.people.reader, path })
+  const heard = await explained(context, { as: ours.people.reader, path })
   assert.match(
     heard.reasons[0].message,
     /^Heard: task\.created, task\.updated, task\.deleted of tasks\/\d+\./,
   )
-  const hidden = await explained(world, { as: outsider, path })
+  const hidden = await explained(context, { as: outsider, path })
   assert.equal(hidden.allowed, true)
   assert.match(hidden.reasons[0].message, /^Not heard: task\.created.* does not hold\. .*memberships/)
-  const some = await explained(world, { as: ours.people.reader, scopes: ['read:label'], path: '/events' })
+  const some = await explained(context, { as: ours.people.reader, scopes: ['read:label'], path: '/events' })
   const told = new Map(some.reasons.map(({ collection, message }: Document) => [collection, message]))
   assert.match(String(told.get('labels')), /^Heard: label\.created/)
   assert.match(String(told.get('tasks')), /^Not heard: .* needs the scope read:task; it has read:label\./)
   const query = 'subscription { taskUpdated { id } }'
   const asked = { method: 'POST', path: '/graphql', body: { query } }
-  const live = await explained(world, { as: ours.people.reader, ...asked })
+  const live = await explained(context, { as: ours.people.reader, ...asked })
   assert.deepEqual([live.allowed, live.reasons[0].types], [true, ['task.updated']])
-  const refused = await explained(world, asked)
+  const refused = await explained(context, asked)
   assert.deepEqual([refused.code, refused.reasons[0].collection], ['UNAUTHORIZED', 'tasks'])
 })
 
 test('a key is explained as it would be accepted: with its scopes, its expiry, and the account of its user', async () => {
-  const { service, root } = world
+  const { service, root } = context
   const { id: owner } = await service.users.create({})
   const body = {
     name: 'Key',
@@ -284,7 +284,7 @@ test('a key is explained as it would be accepted: with its scopes, its expiry, a
   const { body: key } = await service.request('POST /api/v1/api_keys', { as: owner, body })
   const asked = { api_key: key.id, path: '/labels' }
   const verdict = async () => {
-    const { status, as, reasons } = await explained(world, asked)
+    const { status, as, reasons } = await explained(context, asked)
     const real = await service.request('GET /api/v1/labels', {
       headers: { authorization: `Bearer ${key.key}` },
     })
@@ -410,7 +410,7 @@ test('a first-party app that may write accounts can request explanations, other 
 })
 
 const here = { host: 'localhost:3000' }
-for (const [what, headers, peer, isTold] of [
+for (const [what, headers, peer, isShown] of [
   ['a program on this machine', here, '127.0.0.1', true],
   ['a page on this machine, on another port', { ...here, origin: 'http://localhost:5173' }, '::1', true],
   ['another machine', here, '192.168.1.7', false],
@@ -425,7 +425,7 @@ for (const [what, headers, peer, isTold] of [
   ],
   ['a rebound DNS name', { host: 'evil.example:3000' }, '127.0.0.1', false],
 ] as const) {
-  test(`\`portico dev\` ${isTold ? 'tells' : 'does not tell'} ${what}`, () => {
-    assert.equal(isOfDeveloper({ headers, peer, local: '192.168.1.5' }, undefined), isTold)
+  test(`portico dev ${isShown ? 'explains' : 'does not explain'} refusals to ${what}`, () => {
+    assert.equal(isOfDeveloper({ headers, peer, local: '192.168.1.5' }, undefined), isShown)
   })
 }

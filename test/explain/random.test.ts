@@ -14,7 +14,7 @@ type Service = TestService<typeof tracker>
 
 /** A caller with a key of its own. */
 interface Caller {
-  readonly told: string
+  readonly label: string
   readonly key: { readonly id: number; readonly text: string } | undefined
 }
 
@@ -27,12 +27,12 @@ interface Asked {
 
 async function callersOf(service: Service, { people }: Organization, root: number): Promise<Caller[]> {
   const outsider = (await service.users.create({ name: 'Outsider' })).id
-  const callers: Caller[] = [{ told: 'nobody', key: undefined }]
+  const callers: Caller[] = [{ label: 'nobody', key: undefined }]
   const add = async (user: number, scopes: readonly string[]) => {
     const body = { name: 'Key', scopes }
     const made = await service.request('POST /api/v1/api_keys', { as: user, body })
     assert.equal(made.status, 201, made.text)
-    callers.push({ told: `${user} ${scopes}`, key: { id: made.body.id, text: made.body.key } })
+    callers.push({ label: `${user} ${scopes}`, key: { id: made.body.id, text: made.body.key } })
   }
   for (const user of [root, outsider, people.reader, people.editor, people.admin]) await add(user, ['*'])
   await add(people.editor, ['read:task', 'write:comment', 'read:user'])
@@ -154,13 +154,13 @@ for (const kind of kinds) {
         const asked = generator.chance(0.3) ? generator.pick(own) : randomRequest(generator, document)
         if (asked === undefined) continue
         const verdict = await explained(service, root, caller, asked)
-        const told = `${caller.told} ${JSON.stringify(asked)} ${JSON.stringify(verdict)}`
+        const label = `${caller.label} ${JSON.stringify(asked)} ${JSON.stringify(verdict)}`
         const lines = await dump.lines()
-        assert.deepEqual(changed(before, lines), [], `explained, and something was stored: ${told}`)
+        assert.deepEqual(changed(before, lines), [], `explained, and something was stored: ${label}`)
         const real = await answered(service, caller, asked)
-        assert.equal(verdict.status, real.status, `${told}\n${real.text}`)
-        assert.equal(verdict.code, real.status < 400 ? null : (real.body?.error.code ?? verdict.code), told)
-        assert.ok(verdict.allowed || verdict.reasons.length > 0, told)
+        assert.equal(verdict.status, real.status, `${label}\n${real.text}`)
+        assert.equal(verdict.code, real.status < 400 ? null : (real.body?.error.code ?? verdict.code), label)
+        assert.ok(verdict.allowed || verdict.reasons.length > 0, label)
         statuses.set(real.status, (statuses.get(real.status) ?? 0) + 1)
         before = await dump.lines()
       }

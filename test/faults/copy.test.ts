@@ -8,7 +8,7 @@ import { type Migratable, migratables } from '../databases/migratable.ts'
 import { before } from './migration-models.ts'
 
 const program = fileURLToPath(new URL('copy.ts', import.meta.url))
-const ROWS = 20_000
+const rowCount = 20_000
 
 /** Kills the copy after `killAfter` steps. Returns its output. */
 async function copy(from: string, to: string, killAfter = Number.POSITIVE_INFINITY): Promise<string> {
@@ -28,7 +28,7 @@ async function fill(database: Migratable, at: string): Promise<void> {
   await database.run(
     at,
     `INSERT INTO notes (title, body, created_at)
-     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ROWS})
+     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${rowCount})
      SELECT 'title ' || n, 'body of ' || n, '2026-01-01T00:00:00.000Z' FROM numbers`,
   )
 }
@@ -55,7 +55,7 @@ for (const from of migratables) {
           assert.deepEqual(await to.plan(target, before), [])
           assert.deepEqual(await rows(to, target), await rows(from, source))
           const total = `SELECT CAST(sum(n) AS integer) AS n FROM _totals WHERE collection = 'notes'`
-          assert.deepEqual(await to.rows(target, total), [[ROWS]])
+          assert.deepEqual(await to.rows(target, total), [[rowCount]])
           await (await to.open(target, before)).close()
         }),
       ))

@@ -9,9 +9,9 @@ import { withFile } from '../store/blog.ts'
 import { strace } from './trace.ts'
 
 const key = 'k'.repeat(32)
-const LANES = 8
+const writerCount = 8
 /** Enough for several checkpoints, which SQLite runs after 1,000 pages. */
-const ROUNDS = 120
+const rounds = 120
 
 /** By title: the id of an acknowledged post, or the refusal. */
 type Results = Map<string, number | string>
@@ -19,14 +19,14 @@ type Results = Map<string, number | string>
 async function load(service: Process): Promise<Results> {
   const results: Results = new Map()
   const lane = async (at: number) => {
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds; round++) {
       const title = `lane${at} round${round}`
       const body = { title, body: 'x'.repeat(3000) }
       const answer = await service.call('/api/v1/posts', { method: 'POST', key, body })
       results.set(title, answer.status === 201 ? Number(answer.json.id) : `${answer.status} ${answer.code}`)
     }
   }
-  await Promise.all(Array.from({ length: LANES }, (_, at) => lane(at)))
+  await Promise.all(Array.from({ length: writerCount }, (_, at) => lane(at)))
   return results
 }
 

@@ -15,7 +15,7 @@ import { until } from '../databases/replicated.ts'
 import { after, before } from './migration-models.ts'
 
 const program = fileURLToPath(new URL('migrate.ts', import.meta.url))
-const ROWS = 30_000
+const rowCount = 30_000
 
 async function killedMigration(at: string, milliseconds: number): Promise<string> {
   const child = spawn(process.execPath, [program, at], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -33,11 +33,11 @@ async function killedMigration(at: string, milliseconds: number): Promise<string
 
 async function fill(database: Migratable, at: string): Promise<void> {
   await (await database.open(at, before)).close()
-  const totals = database === postgres ? `INSERT INTO _totals VALUES ('notes', 0, ${ROWS})` : ''
+  const totals = database === postgres ? `INSERT INTO _totals VALUES ('notes', 0, ${rowCount})` : ''
   await database.run(
     at,
     `INSERT INTO notes (title, body, created_at)
-     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ROWS})
+     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${rowCount})
      SELECT 'title ' || n, 'body of ' || n, '2026-01-01T00:00:00.000Z' FROM numbers; ${totals}`,
   )
 }
@@ -57,7 +57,7 @@ async function isUndone(
     at,
     'SELECT count(*) AS n, max(title) AS title, max(body) AS body FROM notes',
   )
-  assert.deepEqual(rows, [[ROWS, 'title 9999', 'body of 9999']])
+  assert.deepEqual(rows, [[rowCount, 'title 9999', 'body of 9999']])
   return true
 }
 
@@ -69,7 +69,7 @@ async function requireDone(database: Migratable, at: string): Promise<void> {
     [7, 'title 7', 'new'],
   ])
   const totals = `SELECT CAST(sum(n) AS integer) FROM _totals WHERE collection = 'memos'`
-  assert.deepEqual(await database.rows(at, totals), [[ROWS]])
+  assert.deepEqual(await database.rows(at, totals), [[rowCount]])
   const found = {
     SQLite: `SELECT count(*) FROM _search_memos('"7"')`,
     PostgreSQL: `SELECT count(*) FROM _search_memos WHERE _all @> '{7}'`,

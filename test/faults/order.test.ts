@@ -8,8 +8,8 @@ import { withFile } from '../store/blog.ts'
 import { isAcknowledgement, judge, parseTrace, strace, type Verdict } from './trace.ts'
 
 const key = 'k'.repeat(32)
-const LANES = 8
-const ROUNDS = 5
+const writerCount = 8
+const rounds = 5
 const traced = 'trace=write,writev,sendto,sendmsg,pwrite64,pwritev,pwritev2,fsync,fdatasync'
 
 /** Creates and updates posts; each change contains a unique mark. Returns the marks. */
@@ -22,12 +22,12 @@ async function load(service: Process): Promise<ReadonlySet<string>> {
     return answer.json
   }
   const lane = async (at: number) => {
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds; round++) {
       const { id } = await write('POST', '/api/v1/posts', `mark${at}x${2 * round}end`)
       await write('PATCH', `/api/v1/posts/${id}`, `mark${at}x${2 * round + 1}end`)
     }
   }
-  await Promise.all(Array.from({ length: LANES }, (_, at) => lane(at)))
+  await Promise.all(Array.from({ length: writerCount }, (_, at) => lane(at)))
   return sent
 }
 

@@ -10,8 +10,8 @@ import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
 import { secretKey } from '../setups/postgres.ts'
 import { client } from '../transports/service.ts'
 
-const LANES = 8
-const PATIENCE = 60_000
+const writerCount = 8
+const progressTimeoutMs = 60_000
 
 /** A proxy between the nodes and the database, whose connections a test can cut. */
 export class Line {
@@ -119,7 +119,7 @@ export class Load {
   constructor(outage: Outage, name: string) {
     this.#outage = outage
     this.#name = name
-    this.#lanes = Array.from({ length: LANES }, (_, lane) => this.#write(lane))
+    this.#lanes = Array.from({ length: writerCount }, (_, lane) => this.#write(lane))
   }
 
   async #write(lane: number): Promise<void> {
@@ -136,14 +136,14 @@ export class Load {
   /** Waits for `count` more acknowledged writes. */
   async progress(more: number): Promise<void> {
     const goal = this.acknowledged.size + more
-    const end = Date.now() + PATIENCE
+    const end = Date.now() + progressTimeoutMs
     while (this.acknowledged.size < goal) {
-      assert.ok(Date.now() < end, `only ${this.acknowledged.size} of ${goal}: ${this.told()}`)
+      assert.ok(Date.now() < end, `only ${this.acknowledged.size} of ${goal}: ${this.summary()}`)
       await wait(10)
     }
   }
 
-  told(): string {
+  summary(): string {
     return JSON.stringify([...this.statuses])
   }
 
@@ -198,7 +198,7 @@ async function post(url: string, key: string, title: string, load: { slowest: nu
 }
 
 /** Subscribes on one node; the titles of the posts in its events, in order. */
-export function hear({ cluster, key }: Outage, at: number): { readonly titles: string[]; end(): void } {
+export function subscribeToPosts({ cluster, key }: Outage, at: number): { readonly titles: string[]; end(): void } {
   const titles: string[] = []
   const socket = client(cluster.node(at).socketUrl, { Authorization: `Bearer ${key}` })
   const stop = socket.subscribe<{ newPost: { title: string } }>(

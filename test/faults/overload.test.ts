@@ -17,7 +17,7 @@ import { generateKey } from '../../src/auth/key.ts'
 
 const bin = fileURLToPath(new URL('../../src/bin.ts', import.meta.url))
 const modelFile = fileURLToPath(new URL('../models/blog.ts', import.meta.url))
-const POSTS = 100
+const postCount = 100
 
 interface Running {
   readonly url: string
@@ -88,7 +88,7 @@ async function watched(url: string, isOver: () => boolean): Promise<number> {
 
 test('at ten times its capacity a process serves nearly its peak, refuses the rest quickly, and recovers', async context => {
   await withProcess(async ({ url, headers, figure, log }) => {
-    for (let nth = 0; nth < POSTS; nth++) {
+    for (let nth = 0; nth < postCount; nth++) {
       const body = JSON.stringify({ title: `t${nth}`, body: 'x'.repeat(300), author_id: 1 })
       assert.equal((await fetch(`${url}/api/v1/posts`, { method: 'POST', headers, body })).status, 201)
     }
@@ -140,14 +140,14 @@ test('at ten times its capacity a process serves nearly its peak, refuses the re
     const again = await flood({ ...asked, rate: undefined, seconds: 2, connections: 16 })
     assert.ok(served(again) > 0)
     assert.ok(again.flatMap(({ refused: some }) => some).length <= served(again) / 20)
-    const told = (text: string) => log.filter(line => line.includes(text)).length
+    const countLogged = (text: string) => log.filter(line => line.includes(text)).length
     // The end of an overload is noticed by a request two seconds after the last refusal, which a busy machine may
     // delay.
-    for (let tries = 0; tries < 200 && told('no longer overloaded') === 0; tries++) {
+    for (let tries = 0; tries < 200 && countLogged('no longer overloaded') === 0; tries++) {
       await (await fetch(`${url}/api/v1/me`, { headers })).text()
       await sleep(50)
     }
-    assert.ok(told('no longer overloaded') > 0)
-    assert.ok(told('overloaded: requests') >= told('no longer overloaded'))
+    assert.ok(countLogged('no longer overloaded') > 0)
+    assert.ok(countLogged('overloaded: requests') >= countLogged('no longer overloaded'))
   })
 })

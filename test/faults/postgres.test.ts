@@ -5,14 +5,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { query } from '../databases/postgres.ts'
 import { call } from '../serve/service.ts'
 import { until } from '../transports/service.ts'
-import { hear, Load, type Outage, withOutage } from './outage.ts'
+import { subscribeToPosts, Load, type Outage, withOutage } from './outage.ts'
 
 /** Statuses that a write may get while the database fails. */
 const refused = [201, 503]
-const MANY = 150
-const SOME = 40
+const manyWrites = 150
+const someWrites = 40
 /** An unreachable database is reported within two seconds; a test machine may be slower. */
-const IN_TIME = 20_000
+const maxResponseMs = 20_000
 
 interface Fault {
   readonly what: string
@@ -28,9 +28,9 @@ const faults: readonly Fault[] = [
     async strike({ cluster }, load) {
       for (const node of cluster.nodes) {
         await node.kill()
-        await load.progress(SOME)
+        await load.progress(someWrites)
         await node.start()
-        await load.progress(SOME)
+        await load.progress(someWrites)
       }
     },
   },
@@ -69,7 +69,7 @@ const faults: readonly Fault[] = [
         )
         await wait(20)
       }
-      await load.progress(SOME)
+      await load.progress(someWrites)
     },
   },
   {
@@ -103,27 +103,27 @@ test('no acknowledged write is lost or repeated, whatever fails, and all nodes r
   await withOutage(async outage => {
     for (const { what, breaks = false, strike } of faults) {
       await t.test(what, async context => {
-        const listeners = breaks ? [] : outage.cluster.nodes.map((_, at) => hear(outage, at))
+        const listeners = breaks ? [] : outage.cluster.nodes.map((_, at) => subscribeToPosts(outage, at))
         const load = new Load(outage, what)
         try {
-          for (const { titles } of listeners) await until(() => titles.length > 0, IN_TIME)
-          await load.progress(MANY)
+          for (const { titles } of listeners) await until(() => titles.length > 0, maxResponseMs)
+          await load.progress(manyWrites)
           await strike(outage, load)
-          await load.progress(MANY)
+          await load.progress(manyWrites)
         } finally {
           await load.stop()
         }
         for (const { isUp, log } of outage.cluster.nodes)
           assert.ok(isUp, `a node has exited: ${log.slice(-3000)}`)
-        context.diagnostic(`${load.told()}, the slowest after ${Math.round(load.slowest)} ms`)
+        context.diagnostic(`${load.summary()}, the slowest after ${Math.round(load.slowest)} ms`)
         for (const status of load.statuses.keys())
-          assert.ok(refused.includes(status) || (breaks && status === 0), load.told())
-        assert.ok(load.slowest < IN_TIME, `${load.slowest} ms`)
+          assert.ok(refused.includes(status) || (breaks && status === 0), load.summary())
+        assert.ok(load.slowest < maxResponseMs, `${load.slowest} ms`)
         await load.check()
         const stored = await load.stored()
         for (const { titles, end } of listeners) {
           const last = stored.at(-1) ?? ''
-          await until(() => titles.at(-1) === last, IN_TIME)
+          await until(() => titles.at(-1) === last, maxResponseMs)
           end()
           // It subscribed at some point; from there on no event is missed or repeated.
           const from = stored.indexOf(titles[0] ?? '')
@@ -139,8 +139,8 @@ test('no acknowledged write is lost or repeated, whatever fails, and all nodes r
         const answer = await call(`${cluster.url}/api/v1/posts`, { method: 'POST', key, body: { title } })
         assert.equal(answer.status, 201, answer.text)
       }
-      const all = cluster.nodes.flatMap((_, at) => [hear(outage, at), hear(outage, at)])
-      const heard = (one: { readonly titles: string[] }) => one.titles.filter(title => title !== 'warm-up')
+      const all = cluster.nodes.flatMap((_, at) => [subscribeToPosts(outage, at), subscribeToPosts(outage, at)])
+      const received = (one: { readonly titles: string[] }) => one.titles.filter(title => title !== 'warm-up')
       for (let round = 0; all.some(({ titles }) => titles.length === 0); round++) {
         assert.ok(round < 100, 'a subscriber hears nothing')
         await write('warm-up')
@@ -156,11 +156,11 @@ test('no acknowledged write is lost or repeated, whatever fails, and all nodes r
           expected.push(`after ${turn} ${post}`)
           await write(`after ${turn} ${post}`)
         }
-        await until(() => all.every(one => heard(one).length >= expected.length), IN_TIME)
+        await until(() => all.every(one => received(one).length >= expected.length), maxResponseMs)
       }
       for (const one of all) {
         one.end()
-        assert.deepEqual(heard(one), expected)
+        assert.deepEqual(received(one), expected)
       }
     })
 
@@ -174,11 +174,11 @@ test('no acknowledged write is lost or repeated, whatever fails, and all nodes r
             const since = performance.now()
             const { status, code } = await call(url + path, { key })
             assert.deepEqual([status, code], [503, 'UNAVAILABLE'], path)
-            assert.ok(performance.now() - since < IN_TIME)
+            assert.ok(performance.now() - since < maxResponseMs)
           }
           const query = '{ posts(limit: 1) { id } }'
-          const told = await call(`${url}/graphql`, { method: 'POST', key, body: { query } })
-          assert.match(told.text, /UNAVAILABLE/)
+          const response = await call(`${url}/graphql`, { method: 'POST', key, body: { query } })
+          assert.match(response.text, /UNAVAILABLE/)
           assert.equal((await call(`${url}/healthz`)).status, 200)
           assert.equal((await call(`${url}/metrics`)).status, 200)
         }

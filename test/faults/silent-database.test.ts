@@ -17,9 +17,9 @@ test('with a silent database, reads, writes and readiness checks are a 503 withi
     try {
       await client.create('users', { name: 'x', email: 'x@example.com' })
       proxy.state.isSilent = true
-      const refused = async (ask: () => Promise<unknown>) => {
+      const refused = async (request: () => Promise<unknown>) => {
         const began = performance.now()
-        const error = await ask().then(
+        const error = await request().then(
           () => assert.fail('answered'),
           (cause: unknown) => cause,
         )
@@ -51,7 +51,7 @@ test('with a silent database, reads, writes and readiness checks are a 503 withi
 /** A PostgreSQL server for one test, with one user in the store's tables. */
 async function withServer(
   timeout: number,
-  use: (world: { server: PostgresServer; client: Client }) => Promise<void>,
+  use: (fixture: { server: PostgresServer; client: Client }) => Promise<void>,
 ): Promise<void> {
   const server = new PostgresServer()
   try {
@@ -70,9 +70,9 @@ async function withServer(
   }
 }
 
-async function timed(ask: () => Promise<unknown>) {
+async function timed(request: () => Promise<unknown>) {
   const began = performance.now()
-  const error = await ask().then(
+  const error = await request().then(
     () => undefined,
     (cause: unknown) => cause,
   )
@@ -93,20 +93,20 @@ async function updateOfHeld(server: PostgresServer, client: Client, seconds: num
 }
 
 /** Less than statements may take, more than a silent connection is allowed. */
-const SILENCE = 12_000
+const maxResponseMs = 12_000
 
 test('requests to a stopped server fail in time, and succeed after it continues', () =>
   withServer(60_000, async ({ server, client }) => {
-    const asks = [
+    const requests = [
       () => client.update('users', 1, { name: 'y' }),
       () => client.create('users', { name: 'z', email: `${Math.random()}@example.com` }),
       () => client.item('users', 1),
     ]
     server.pause()
-    const told = await Promise.all(asks.map(timed))
-    for (const { code, milliseconds } of told) {
+    const results = await Promise.all(requests.map(timed))
+    for (const { code, milliseconds } of results) {
       assert.equal(code, 'UNAVAILABLE')
-      assert.ok(milliseconds < SILENCE, `${milliseconds} ms`)
+      assert.ok(milliseconds < maxResponseMs, `${milliseconds} ms`)
     }
     server.resume()
     const until = performance.now() + 20_000

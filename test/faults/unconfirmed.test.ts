@@ -11,8 +11,8 @@ import { type Acknowledged, check } from './stored.ts'
 import { strace } from './trace.ts'
 
 const key = 'k'.repeat(32)
-const LANES = 6
-const STEPS = 25
+const writerCount = 6
+const stepsPerWriter = 25
 
 /** The results that clients got. */
 interface Results {
@@ -63,11 +63,11 @@ async function step(service: Process, results: Results, own: number[], title: st
 async function load(service: Process, results: Results, name = ''): Promise<void> {
   const lane = async (at: number) => {
     const own: number[] = []
-    for (let count = 0; count < STEPS; count++) {
+    for (let count = 0; count < stepsPerWriter; count++) {
       await step(service, results, own, `${name}lane${at} step${count}`)
     }
   }
-  await Promise.all(Array.from({ length: LANES }, (_, at) => lane(at)))
+  await Promise.all(Array.from({ length: writerCount }, (_, at) => lane(at)))
 }
 
 /** Asserts that no post exists that no response allows. */

@@ -12,8 +12,8 @@ import { naiveReply } from './naive.ts'
 import { type GeneratedOperation, randomDocument } from './random-document.ts'
 import { type ModelAndData, modelsWithData } from './random-model.ts'
 
-const RUNS = Number(process.env.RUNS ?? 24)
-const DOCUMENTS = 12
+const runs = Number(process.env.RUNS ?? 24)
+const documentsPerRun = 12
 
 interface Seen {
   documents: number
@@ -24,7 +24,7 @@ interface Seen {
 
 async function compare(
   engine: Engine,
-  world: ModelAndData,
+  generated: ModelAndData,
   operation: GeneratedOperation,
   who: Principal,
   seen: Seen,
@@ -49,19 +49,19 @@ for (const inside of seededStores) {
         modelsWithData,
         fc.array(principals, { minLength: 2, maxLength: 3 }),
         fc.nat(),
-        async (world, callers, seed) => {
-          await withEngine(inside, world, async ({ engine }) => {
-            for (let i = 0; i < DOCUMENTS; i++) {
-              const { source, sets } = randomDocument(engine.schema, seed + i * 7919, world.model)
+        async (generated, callers, seed) => {
+          await withEngine(inside, generated, async ({ engine }) => {
+            for (let i = 0; i < documentsPerRun; i++) {
+              const { source, sets } = randomDocument(engine.schema, seed + i * 7919, generated.model)
               assert.deepEqual(validate(engine.schema, parse(source)), [])
               for (const variables of sets) {
-                for (const who of callers) await compare(engine, world, { source, variables }, who, seen)
+                for (const who of callers) await compare(engine, generated, { source, variables }, who, seen)
               }
             }
           })
         },
       ),
-      { numRuns: Math.ceil(RUNS * inside.share) },
+      { numRuns: Math.ceil(runs * inside.share) },
     )
     // Equality proves little unless the generator reaches every kind of reply.
     assert.ok(seen.data > seen.documents / 10, JSON.stringify(seen))

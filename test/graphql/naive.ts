@@ -97,7 +97,7 @@ function answered(
   })
   if (result instanceof Promise || !('data' in result)) throw new Error('the resolvers are synchronous')
   const errors = (result.errors ?? []).map(({ message, locations, path, originalError }) => {
-    if (originalError instanceof WriteRefused) return { locations, path, extensions: originalError.told }
+    if (originalError instanceof WriteRefused) return { locations, path, extensions: originalError.expectedCodes }
     const code = originalError instanceof ApiError ? originalError.code : 'NOT_FOUND'
     return { message, locations, path, extensions: { code } }
   })
@@ -105,11 +105,11 @@ function answered(
 }
 
 class WriteRefused extends Error {
-  readonly told: { readonly codes: readonly string[] }
+  readonly expectedCodes: { readonly codes: readonly string[] }
 
   constructor(codes: Iterable<string>) {
     super('refused')
-    this.told = { codes: [...codes] }
+    this.expectedCodes = { codes: [...codes] }
   }
 }
 

@@ -44,8 +44,8 @@ const ofLists = new Set(['limit', 'first', 'last', 'filter', 'orderBy', 'search'
  * An operation may have 200 directives, and those of a fragment count at each spread. Fragments are spread up to twice,
  * one inside another, so this generates at most a fourth of the limit.
  */
-const DIRECTIVES = 45
-const TWICE = 2
+const maxDirectives = 45
+const maxRepeatedSpreads = 2
 
 const condition = new GraphQLNonNull(GraphQLBoolean)
 
@@ -76,8 +76,8 @@ class Writer {
   readonly #model: Model
   #types: ReadonlyMap<string, ReadonlySet<string>> | undefined
   #count = 0
-  #directivesLeft = DIRECTIVES
-  #twiceLeft = TWICE
+  #directivesLeft = maxDirectives
+  #twiceLeft = maxRepeatedSpreads
 
   constructor(schema: GraphQLSchema, seed: number, nulls: number, model: Model) {
     this.#schema = schema

@@ -107,17 +107,17 @@ describe('an update', () => {
   })
 
   test('that removes an item from view is an error if a selected field is non-null', async () => {
-    const told = (await reply(
+    const failed = (await reply(
       'subscription { noteDeleted { id title } }',
       bob,
       updated({ state: 'draft', title: 'secret' }),
     )) as { data: unknown; errors: readonly { path: unknown; extensions: { code: string } }[] }
-    assert.equal(told.data, null)
+    assert.equal(failed.data, null)
     assert.deepEqual(
-      told.errors.map(({ path, extensions: { code } }) => [path, code]),
+      failed.errors.map(({ path, extensions: { code } }) => [path, code]),
       [[['noteDeleted', 'title'], 'NOT_FOUND']],
     )
-    assert.doesNotMatch(JSON.stringify(told), /secret/)
+    assert.doesNotMatch(JSON.stringify(failed), /secret/)
   })
 
   test('is not a deletion for callers who never saw the item or still see it', async () => {

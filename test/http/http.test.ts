@@ -39,11 +39,11 @@ function ok(body: Reply['body']): Reply {
 
 /** Describes the received request. */
 function echo(exchange: Exchange): Reply | Promise<Reply> {
-  const told = () => {
+  const echoed = () => {
     const { method, path, query, address } = exchange
     return ok(JSON.stringify({ method, path, query, address, body: exchange.body.toString() }))
   }
-  return exchange.readBody(bodyLimit)?.then(told) ?? told()
+  return exchange.readBody(bodyLimit)?.then(echoed) ?? echoed()
 }
 
 async function open(answer = echo, given: Partial<Settings> = {}): Promise<Opened> {
@@ -113,8 +113,8 @@ for (const [target, path, query] of oddTargets) {
   test(`the target ${target.slice(0, 40)} is passed on unchanged`, async () => {
     const { port } = await open()
     const said = await say(port, `OPTIONS ${target} HTTP/1.1\r\n${tail}`)
-    const told = JSON.parse(one(said).body)
-    assert.deepEqual([told.path, told.query], [path, query])
+    const echoed = JSON.parse(one(said).body)
+    assert.deepEqual([echoed.path, echoed.query], [path, query])
   })
 }
 
@@ -525,9 +525,9 @@ test('browsers on other origins can read responses unless CORS is off', async ()
   assert.equal(other.headers['access-control-expose-headers'], '*')
   assert.equal(preflight.headers['access-control-allow-credentials'], undefined)
   const closed = await open(echo, { cors: false })
-  const told = one(await say(closed.port, ask))
-  assert.equal(told.headers['access-control-allow-origin'], undefined)
-  assert.equal(JSON.parse(told.body).method, 'OPTIONS')
+  const echoed = one(await say(closed.port, ask))
+  assert.equal(echoed.headers['access-control-allow-origin'], undefined)
+  assert.equal(JSON.parse(echoed.body).method, 'OPTIONS')
 })
 
 test('a forged X-Forwarded-For has no effect unless a proxy is trusted', async () => {

@@ -12,10 +12,10 @@ import { freePort } from '../processes/port.ts'
 import { startProcess } from '../processes/portico.ts'
 import { withFile } from '../store/blog.ts'
 
-const ROUNDS = 20
+const rounds = 20
 
 test('one of several servers that listen on a port at the same time succeeds', async () => {
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     const place = { host: '127.0.0.1', port: await freePort() }
     const all = [1, 2, 3].map(() => new Listeners(createServer()))
     const results = await Promise.allSettled(all.map(doors => doors.open(place, false)))

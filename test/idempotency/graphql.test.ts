@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { type Fixture, sharedFixtures } from '../conformance/oauth/server.ts'
 import { call } from '../serve/service.ts'
 import { nodeSetups } from '../setups/setups.ts'
-import { insist } from './insist.ts'
+import { retryWhile } from './retry.ts'
 
 interface Result {
   readonly status: number
@@ -72,8 +72,8 @@ async function eventsOf({ call: ask, ann }: Fixture, marker: string): Promise<re
   }
 }
 
-const surely = (send: () => Promise<Result>) =>
-  insist(send, ({ errors }) => errors.some(({ extensions }) => extensions.code === 'CONFLICT'))
+const retryConflicts = (send: () => Promise<Result>) =>
+  retryWhile(send, ({ errors }) => errors.some(({ extensions }) => extensions.code === 'CONFLICT'))
 
 const codes = ({ errors }: Result) => errors.map(({ path, extensions }) => [path?.join('.'), extensions.code])
 
@@ -170,7 +170,7 @@ for (const setup of nodeSetups) {
         const idempotencyKey = randomUUID()
         const query = `mutation($title: String!) { createPost(title: $title, authorId: ${fixture.ann.id}) { id title } }`
         const sent = { idempotencyKey, variables: { title: `${marker}1` } }
-        const all = await Promise.all(Array.from({ length: 12 }, () => surely(() => send(query, sent))))
+        const all = await Promise.all(Array.from({ length: 12 }, () => retryConflicts(() => send(query, sent))))
         assert.deepEqual(new Set(all.map(({ text }) => text)).size, 1, all.map(({ text }) => text).join('\n'))
         assert.equal(all.filter(({ replayed }) => replayed === null).length, 1)
         assert.equal(all[0]?.data?.createPost?.title, `${marker}1`)

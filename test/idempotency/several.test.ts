@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { type Fixture, sharedFixtures } from '../conformance/oauth/server.ts'
 import { type Answer, call } from '../serve/service.ts'
 import { nodeSetups } from '../setups/setups.ts'
-import { insist } from './insist.ts'
+import { retryConflicts } from './retry.ts'
 
 function poster({ urls, ann }: Fixture) {
   let at = 0
@@ -20,7 +20,6 @@ function poster({ urls, ann }: Fixture) {
 
 const replayed = ({ headers }: Answer) => headers.get('Idempotent-Replayed')
 
-const surely = (send: () => Promise<Answer>) => insist(send, ({ status }) => status === 409)
 
 async function countOf({ call: ask, ann }: Fixture, marker: string): Promise<number> {
   const { json } = await ask(`/api/v1/posts?title[contains]=${marker}`, { key: ann.key })
@@ -39,7 +38,7 @@ for (const setup of nodeSetups) {
         const refused = await post('/posts', [...items, { nonsense: 1 }], key)
         assert.equal(refused.status, 400)
         const answers = await Promise.all(
-          Array.from({ length: 6 }, () => surely(() => post('/posts', items, key))),
+          Array.from({ length: 6 }, () => retryConflicts(() => post('/posts', items, key))),
         )
         assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
         assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
@@ -80,7 +79,7 @@ for (const setup of nodeSetups) {
         const refused = await post('/batch', { operations: [...operations, gone] }, key)
         assert.equal(refused.code, 'NOT_FOUND', refused.text)
         assert.equal(await countOf(fixture, marker), 0)
-        const sent = Array.from({ length: 6 }, () => surely(() => post('/batch', { operations }, key)))
+        const sent = Array.from({ length: 6 }, () => retryConflicts(() => post('/batch', { operations }, key)))
         const answers = await Promise.all(sent)
         const first = answers.find(answer => replayed(answer) === null) ?? assert.fail('all are replayed')
         assert.equal(first.status, 200, first.text)

@@ -7,8 +7,8 @@ import { type TestService, withService } from '../serve/service.ts'
 import { withFile } from '../store/blog.ts'
 import { type CollectedSpan, type Collector, withCollector } from './collector.ts'
 
-const SERVER = 2
-const ERROR = 2
+const serverKind = 2
+const errorStatus = 2
 
 /** The spans that a collector has when the service has stopped. */
 async function traced(
@@ -43,7 +43,7 @@ describe('a trace', () => {
       ({ call, key }) => call('/api/v1/users/1', { key }).then(() => {}),
       ({ spans }) => {
         const request = one(spans, 'GET /api/v1/users/{id}')
-        assert.equal(request.kind, SERVER)
+        assert.equal(request.kind, serverKind)
         assert.equal(request.service, 'portico')
         assert.equal(request.parentSpanId, undefined)
         const { 'portico.request_id': id, ...attributes } = request.attributes
@@ -98,7 +98,7 @@ describe('a trace', () => {
         })
       },
       ({ spans }) => {
-        const requests = spans.filter(span => span.kind === SERVER)
+        const requests = spans.filter(span => span.kind === serverKind)
         assert.deepEqual(requests.map(span => span.name).sort(), ['GET /api/v1/posts', 'POST /graphql'])
         for (const span of spans) assert.equal(span.traceId, traceId)
         for (const span of requests) assert.equal(span.parentSpanId, parentId)
@@ -112,7 +112,7 @@ describe('a trace', () => {
         await call('/api/v1/posts', { headers: { traceparent: '00-zzz-1-01\u00e9' } })
       },
       ({ spans }) => {
-        const requests = spans.filter(span => span.kind === SERVER)
+        const requests = spans.filter(span => span.kind === serverKind)
         assert.deepEqual(
           requests.map(span => span.name),
           ['GET /api/v1/posts'],
@@ -130,7 +130,7 @@ describe('a trace', () => {
       },
       ({ spans, received }, { key }) => {
         const refused = spans.find(span => span.attributes['http.response.status_code'] === 401)
-        const failed = spans.find(span => span.name === 'authenticate' && span.status?.code === ERROR)
+        const failed = spans.find(span => span.name === 'authenticate' && span.status?.code === errorStatus)
         assert.equal(failed?.parentSpanId, refused?.spanId)
         assert.equal(failed?.attributes['error.type'], 'UNAUTHORIZED')
         for (const text of received) {
@@ -159,7 +159,7 @@ describe('a trace', () => {
         stop.abort()
       },
       ({ spans }) => {
-        const requests = new Map(spans.filter(span => span.kind === SERVER).map(span => [span.spanId, span]))
+        const requests = new Map(spans.filter(span => span.kind === serverKind).map(span => [span.spanId, span]))
         for (const { parentSpanId = '', startTimeUnixNano } of spans) {
           const request = requests.get(parentSpanId)
           if (request) assert.ok(BigInt(startTimeUnixNano) <= BigInt(request.endTimeUnixNano))

@@ -88,7 +88,7 @@ const admin = user(1, 'admin', 'all')
 const urlOf = ({ path }: Operation) => path.replace(/\{[a-z_]+\}/g, '1')
 const codeOf = ({ body }: Reply) => JSON.parse(String(body ?? '{}')).error?.code
 
-function ask(name: string, operation: Operation, principal: Principal): Promise<Reply> {
+function sendOperation(name: string, operation: Operation, principal: Principal): Promise<Reply> {
   return benchOf(name).send({ method: operation.method, url: urlOf(operation) }, principal)
 }
 
@@ -96,9 +96,9 @@ for (const [name, document] of Object.entries(documents)) {
   test(`the operations of ${name} without security are exactly those open to anonymous callers`, async () => {
     for (const operation of operationsOf(document)) {
       const open = operation.operation.security.some((one: object) => Object.keys(one).length === 0)
-      const reply = await ask(name, operation, anonymous('192.0.2.1'))
-      const told = `${operation.method} ${operation.path}: ${reply.status}`
-      assert.equal(codeOf(reply) !== 'UNAUTHORIZED', open, told)
+      const reply = await sendOperation(name, operation, anonymous('192.0.2.1'))
+      const label = `${operation.method} ${operation.path}: ${reply.status}`
+      assert.equal(codeOf(reply) !== 'UNAUTHORIZED', open, label)
     }
   })
 
@@ -111,9 +111,9 @@ for (const [name, document] of Object.entries(documents)) {
       if (operation.path === '/api/v1/events') continue
       for (const missing of [undefined, ...scopes]) {
         const held = new Set(scopes.filter(scope => scope !== missing))
-        const reply = await ask(name, operation, user(1, 'admin', held))
-        const told = `${operation.method} ${operation.path} without ${missing}: ${reply.body}`
-        assert.equal(codeOf(reply) === 'INSUFFICIENT_SCOPE', missing !== undefined, told)
+        const reply = await sendOperation(name, operation, user(1, 'admin', held))
+        const label = `${operation.method} ${operation.path} without ${missing}: ${reply.body}`
+        assert.equal(codeOf(reply) === 'INSUFFICIENT_SCOPE', missing !== undefined, label)
       }
     }
   })
@@ -266,12 +266,12 @@ test('a field called total is a filter, and the list has no other parameter with
   assert.ok(!JSON.stringify(parameters).includes('/TotalParam'))
   assert.ok(JSON.stringify(paths['/api/v1/problems'].get.parameters).includes('parameters/TotalParam'))
   assert.deepEqual(components.schemas.TotalMode.enum, ['exact', 'estimate', 'none'])
-  const ask = (query: string) => benchOf('awkward').send({ url: `/api/v1/errors?${query}` }, admin)
-  const { status, body } = await ask('total=3')
+  const listErrors = (query: string) => benchOf('awkward').send({ url: `/api/v1/errors?${query}` }, admin)
+  const { status, body } = await listErrors('total=3')
   assert.equal(status, 200)
   assert.equal(JSON.parse(String(body)).meta.total, 0)
-  assert.equal((await ask('total=none')).status, 400)
-  assert.equal((await ask('total[gt]=3&cursor=')).status, 200)
+  assert.equal((await listErrors('total=none')).status, 400)
+  assert.equal((await listErrors('total[gt]=3&cursor=')).status, 200)
 })
 
 test('filters along relations share one parameter of their own, and list parameters keep their names', () => {
@@ -328,12 +328,12 @@ test('every integer has a range, every array has items, and no schema has severa
   assert.ok(all.length > 500)
   for (const schema of all.filter(({ type }) => typeof type === 'string' || Array.isArray(type))) {
     const types = [schema.type].flat().filter(type => type !== 'null')
-    const told = JSON.stringify(schema)
-    assert.ok(types.length <= 1, told)
-    if (types[0] === 'integer') assert.match(schema.format, /^int(32|64)$/, told)
-    if (types[0] === 'integer') assert.equal(schema.format === 'int64', schema.maximum >= 2 ** 31, told)
-    if (types[0] === 'number') assert.equal(schema.format, 'double', told)
-    if (types[0] === 'array') assert.ok(schema.items, told)
+    const label = JSON.stringify(schema)
+    assert.ok(types.length <= 1, label)
+    if (types[0] === 'integer') assert.match(schema.format, /^int(32|64)$/, label)
+    if (types[0] === 'integer') assert.equal(schema.format === 'int64', schema.maximum >= 2 ** 31, label)
+    if (types[0] === 'number') assert.equal(schema.format, 'double', label)
+    if (types[0] === 'array') assert.ok(schema.items, label)
   }
 })
 

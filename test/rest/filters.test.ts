@@ -58,7 +58,7 @@ after(() => bench.close())
 const admin = user(1, 'admin', 'all')
 const ann = user(1, 'user', 'all')
 
-async function ask(query: string, principal = ann) {
+async function listItems(query: string, principal = ann) {
   const { status, body } = await bench.send(
     { url: `/api/v1/notes?per_page=100&fields=id${query && `&${query}`}` },
     principal,
@@ -68,7 +68,7 @@ async function ask(query: string, principal = ann) {
 }
 
 async function ids(query: string, principal = ann): Promise<number[]> {
-  const { status, parsed, message } = await ask(query, principal)
+  const { status, parsed, message } = await listItems(query, principal)
   assert.equal(status, 200, `${query}: ${message}`)
   return parsed.data.map(({ id }: { id: number }) => id)
 }
@@ -169,7 +169,7 @@ test('unreadable items do not match, negated or not', async () => {
     'filter[secret]',
   ]) {
     const unknown = name.replace('secret', 'zzzzzz')
-    const [one, other] = [await ask(`${name}=s`), await ask(`${unknown}=s`)]
+    const [one, other] = [await listItems(`${name}=s`), await listItems(`${unknown}=s`)]
     assert.equal(one.status, 400, name)
     assert.equal(one.message, other.message.replace('zzzzzz', 'secret'), name)
   }
@@ -217,7 +217,7 @@ test('spellings of other products get an error with the correct one', async () =
     ['or[1][sum]=null', 'Write `or[1][sum][null]=true`'],
   ]
   for (const [query, write] of rows) {
-    const { status, message, details } = await ask(encodeURI(query))
+    const { status, message, details } = await listItems(encodeURI(query))
     assert.equal(status, 400, query)
     assert.ok(message.includes(write), `${query}: ${message}`)
     assert.equal(details[0].message, message)
@@ -227,9 +227,9 @@ test('spellings of other products get an error with the correct one', async () =
 })
 
 test('alternatives are limited in number, and in the relations that they follow together with other filters', async () => {
-  assert.equal((await ask('or[20][sum]=1')).status, 200)
+  assert.equal((await listItems('or[20][sum]=1')).status, 200)
   for (const number of ['0', '21', '999999999']) {
-    assert.match((await ask(`or[${number}][sum]=1`)).message, /must number its alternative from 1 to 20/)
+    assert.match((await listItems(`or[${number}][sum]=1`)).message, /must number its alternative from 1 to 20/)
   }
   for (const query of [
     'or[1][or][sum]=1',
@@ -239,12 +239,12 @@ test('alternatives are limited in number, and in the relations that they follow 
     'or[1]=1',
     'not=1',
   ]) {
-    assert.match((await ask(query)).message, /is not known here/, query)
+    assert.match((await listItems(query)).message, /is not known here/, query)
   }
   const many = Array.from({ length: 11 }, (_, at) => `or[${at + 1}][not][writer.name]=Ann`)
-  assert.equal((await ask(many.slice(1).join('&'))).status, 200)
-  assert.match((await ask(many.join('&'))).message, /follow at most 10 relations/)
-  assert.match((await ask('not[parent.parent.parent.parent.sum]=1')).message, /follows at most 3 relations/)
+  assert.equal((await listItems(many.slice(1).join('&'))).status, 200)
+  assert.match((await listItems(many.join('&'))).message, /follow at most 10 relations/)
+  assert.match((await listItems('not[parent.parent.parent.parent.sum]=1')).message, /follows at most 3 relations/)
 })
 
 test('a text that no item can contain is not searched for', () => {

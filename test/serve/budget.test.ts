@@ -5,8 +5,8 @@ import { earlyInMinute } from '../cluster/window.ts'
 import { client, until } from '../transports/service.ts'
 import { withService } from './service.ts'
 
-const LIMIT = 500
-const COST_PER_REQUEST = 10
+const requestsPerMinute = 500
+const costPerRequest = 10
 
 const names = [
   'x-ratelimit-limit',
@@ -17,7 +17,7 @@ const names = [
 ]
 
 test('REST, GraphQL over HTTP and WebSocket share one budget, and GraphQL operations draw their cost', async () => {
-  const settings = { rateLimit: LIMIT, graphql: { costPerRequest: COST_PER_REQUEST } }
+  const settings = { rateLimit: requestsPerMinute, graphql: { costPerRequest } }
   await withService(settings, async ({ call, url, key }) => {
     await earlyInMinute()
     const left = async () => {
@@ -26,15 +26,15 @@ test('REST, GraphQL over HTTP and WebSocket share one budget, and GraphQL operat
       return Number(headers.get('x-ratelimit-remaining'))
     }
     const before = await left()
-    assert.equal(before, LIMIT - 1)
+    assert.equal(before, requestsPerMinute - 1)
     const query = '{ posts(limit: 80) { id title } }'
-    const told = await call('/graphql', { method: 'POST', key, body: { query } })
-    assert.equal(told.status, 200, told.text)
-    for (const name of names) assert.ok(told.headers.has(name), name)
-    const { cost } = told.json.extensions as { readonly cost: number }
-    assert.ok(cost > 2 * COST_PER_REQUEST, `${cost}`)
-    const drawn = Math.ceil(cost / COST_PER_REQUEST)
-    assert.equal(Number(told.headers.get('x-ratelimit-remaining')), before - drawn)
+    const response = await call('/graphql', { method: 'POST', key, body: { query } })
+    assert.equal(response.status, 200, response.text)
+    for (const name of names) assert.ok(response.headers.has(name), name)
+    const { cost } = response.json.extensions as { readonly cost: number }
+    assert.ok(cost > 2 * costPerRequest, `${cost}`)
+    const drawn = Math.ceil(cost / costPerRequest)
+    assert.equal(Number(response.headers.get('x-ratelimit-remaining')), before - drawn)
     const socket = client(`${url.replace('http', 'ws')}/graphql`, { Authorization: `Bearer ${key}` })
     let isDone = false
     socket.subscribe(

@@ -97,12 +97,12 @@ test('until the first administrator exists, every request is a 503 and no key is
     const starting = serve(blog, settings).finally(() => {
       isServing = true
     })
-    const told = new Set<string>()
+    const responses = new Set<string>()
     const ask = async (path: string) => {
       const answer = await call(url + path, { key: adminApiKey }).catch(() => undefined)
       if (answer === undefined) return
       const { status, headers } = answer
-      told.add(`${path} ${status} ${status === 503 ? headers.get('retry-after') : ''}`)
+      responses.add(`${path} ${status} ${status === 503 ? headers.get('retry-after') : ''}`)
     }
     while (!isServing) await Promise.all(['/readyz', '/api/v1/me', '/healthz'].map(ask))
     const service = await starting

@@ -32,11 +32,11 @@ test('/readyz and /metrics report the state of the replicas, and requests are an
       const read = async () => {
         const posts = await call(`${service.url}/api/v1/posts`)
         assert.equal(posts.status, 200)
-        const told = await call(`${service.url}/graphql`, {
+        const response = await call(`${service.url}/graphql`, {
           method: 'POST',
           body: { query: '{ posts { id } }' },
         })
-        assert.deepEqual(told.json.data, { posts: [] })
+        assert.deepEqual(response.json.data, { posts: [] })
       }
       const used = async () => {
         await read()

@@ -12,7 +12,7 @@ import { startProcess } from '../processes/portico.ts'
 import { withFile } from '../store/blog.ts'
 import { type Answer, type TestService, withService } from './service.ts'
 
-const ROWS = 100_000
+const rowCount = 100_000
 const numbers = model({
   numbers: collection({
     fields: { n: integer(), name: text() },
@@ -24,8 +24,8 @@ const numbers = model({
 function fill(file: string): void {
   const database = new DatabaseSync(file, { timeout: 10_000 })
   database.exec(`INSERT INTO "numbers" ("n", "name", "created_at")
-    WITH RECURSIVE "c"("i") AS (SELECT 1 UNION ALL SELECT "i" + 1 FROM "c" WHERE "i" < ${ROWS})
-    SELECT "i" * 7919 % ${ROWS}, 'number ' || "i", '2026-01-01T00:00:00.000Z' FROM "c"`)
+    WITH RECURSIVE "c"("i") AS (SELECT 1 UNION ALL SELECT "i" + 1 FROM "c" WHERE "i" < ${rowCount})
+    SELECT "i" * 7919 % ${rowCount}, 'number ' || "i", '2026-01-01T00:00:00.000Z' FROM "c"`)
   database.close()
 }
 
@@ -53,8 +53,8 @@ function isReader(pid: number): boolean {
   }
 }
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(5)
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await sleep(5)
 }
 
 function signal(pids: readonly number[], name: NodeJS.Signals): void {
@@ -104,7 +104,7 @@ after(async () => {
 })
 
 /** Sends all requests that must be answered while scans run. */
-async function askTheRest({ call, key }: TestService): Promise<void> {
+async function sendOtherRequests({ call, key }: TestService): Promise<void> {
   assert.equal((await call('/healthz')).status, 200)
   const { json } = await call('/api/v1/numbers/77')
   assert.equal(json.name, 'number 77')
@@ -128,7 +128,7 @@ test('eight running scans delay no other request, and return the rows of the tab
     async () =>
       (await figure(service, 'slow_reads_running')) + (await figure(service, 'slow_reads_waiting')) === 8,
   )
-  await askTheRest(service)
+  await sendOtherRequests(service)
   assert.deepEqual(answered, [], 'no scan has finished')
   signal(pids, 'SIGCONT')
   for (const { status, text } of await Promise.all(scans)) {
@@ -177,7 +177,7 @@ test('a scan past its deadline is a 503 and nothing else fails; its process is k
       signal(pids, 'SIGSTOP')
       const late = own.call(scan(1))
       const answered = collected([late])
-      while (answered.length === 0) await askTheRest(own)
+      while (answered.length === 0) await sendOtherRequests(own)
       const { status, code, headers, json } = await late
       assert.equal(status, 503)
       assert.equal(code, 'UNAVAILABLE')

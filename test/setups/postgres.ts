@@ -7,7 +7,7 @@ import { RedisServer } from '../databases/redis.ts'
 import { serveHere, serveNodes } from './serve.ts'
 import type { Place, Setup } from './setup.ts'
 
-const CONNECTIONS = 4
+const connectionsPerNode = 4
 /** Settings that all nodes share. */
 export const secretKey = 'a key that three nodes of a test share'.replaceAll(' ', '-')
 
@@ -32,7 +32,7 @@ function openPlace({ url, admin, drop }: Given, serve: typeof serveHere, own: Gi
   const { rowSecurity = false } = own
   const settings = {
     database: url,
-    databaseConnections: CONNECTIONS,
+    databaseConnections: connectionsPerNode,
     secretKeys: [secretKey],
     ...own,
   }
@@ -44,7 +44,7 @@ function openPlace({ url, admin, drop }: Given, serve: typeof serveHere, own: Gi
       PORTICO_SECRET_KEY: secretKey,
       ...(rowSecurity && { PORTICO_ROW_SECURITY: 'on' }),
     },
-    openStore: model => openPostgres(model, { url, connections: CONNECTIONS, rowSecurity }),
+    openStore: model => openPostgres(model, { url, connections: connectionsPerNode, rowSecurity }),
     dump: () => dump(admin),
     serve: (declaration, given) => serve(declaration, { ...settings, ...given }),
     close: drop,

@@ -13,7 +13,7 @@ import tasks from '../models/tasks.ts'
 import { blogModel, startCluster } from '../nodes/cluster.ts'
 import type { Served } from './setup.ts'
 
-const NODES = 3
+const nodeCount = 3
 
 /** Processes get the model as a file. */
 const files = new Map<Declaration, string>([
@@ -45,7 +45,7 @@ export async function serveHere(declaration: Declaration, settings: GivenSetting
 export async function serveNodes(declaration: Declaration, settings: GivenSettings): Promise<Served> {
   const model = files.get(declaration)
   if (model === undefined) throw new Error('the model is not in a file that a process can load')
-  const cluster = await startCluster({ model, nodes: NODES, settings })
+  const cluster = await startCluster({ model, nodes: nodeCount, settings })
   return {
     url: cluster.url,
     urls: cluster.nodes.map(({ url }) => url),

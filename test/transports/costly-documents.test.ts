@@ -119,8 +119,8 @@ for (const [transport, send] of Object.entries(transports)) {
           const errors = await send(`${query}#${transport} ${round}`)
           taken.push(await blog.end())
           assert.ok(errors.length > 0)
-          const told = errors.map(error => error.message).join()
-          if (transport !== 'GET' || encodeURIComponent(query).length < maxUrlLength) assert.match(told, message)
+          const messages = errors.map(error => error.message).join()
+          if (transport !== 'GET' || encodeURIComponent(query).length < maxUrlLength) assert.match(messages, message)
           assert.doesNotMatch(JSON.stringify(errors), /INTERNAL_ERROR/)
         }
         const cpu = taken.map(one => one.cpu)

@@ -18,16 +18,16 @@ export interface Taken {
 
 export async function openMeasuredService(): Promise<MeasuredService> {
   const child = fork(new URL('measured-service-process.ts', import.meta.url), { stdio: 'inherit' })
-  const told = async () => {
+  const nextMessage = async () => {
     const [message] = await once(child, 'message')
     return message
   }
   const ask = (word: 'begin' | 'end') => {
-    const answer = told()
+    const answer = nextMessage()
     child.send(word)
     return answer
   }
-  const { graphql, socket } = await told()
+  const { graphql, socket } = await nextMessage()
   return {
     graphql,
     socket,

@@ -108,9 +108,9 @@ for (const database of databases.slice(0, 2)) {
         await post()
         await until(async () => (await webhookRow(id))['paused_at'] !== null, 'it is paused')
         await until(() => eventsAt(fixture, two).length === 1, 'the owner’s other webhook receives the pause')
-        const [told] = fixture.received.filter(({ url }) => url === two)
-        assert.equal(told?.event['type'], 'webhook.paused')
-        assert.equal(told?.event['item_id'], id)
+        const [pause] = fixture.received.filter(({ url }) => url === two)
+        assert.equal(pause?.event['type'], 'webhook.paused')
+        assert.equal(pause?.event['item_id'], id)
         const logged = await store.changes.after(from, 100)
         assert.deepEqual(
           logged.map(({ collection, kind, type }) => [collection, kind, type]),
